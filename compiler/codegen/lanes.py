@@ -15,19 +15,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.codegen.free_names import FreeNames
-from compiler.codegen.imp.nodes import (
-    Assign,
-    Declare,
-    Define,
-    For,
-    If,
-    Kernel,
-    Load,
-    MapWork,
-    Stm,
-    Stms,
-    Store,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.traits import assigned, reads, stored
 from compiler.ir.nodes import SE, Mem
 from compiler.ir.sizes import poly_of
@@ -40,21 +28,21 @@ TILE_BYTES = 512
 class LaneLoop:
     """Statements that every lane runs."""
 
-    stms: list[Stm] = field(default_factory=list)
+    stms: list[imp.Stm] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Uniform:
     """A statement that is the same for all lanes."""
 
-    stm: Stm
+    stm: imp.Stm
 
 
 @dataclass(slots=True)
 class UniformLoop:
     """A loop that all lanes go through together."""
 
-    loop: For
+    loop: imp.For
     parts: list[Part]
 
 
@@ -70,9 +58,9 @@ class LaneTiling:
     lanes: int
 
 
-def lane_tiling(kernel: Kernel) -> LaneTiling | None:
+def lane_tiling(kernel: imp.Kernel) -> LaneTiling | None:
     """How to run the last dimension in lanes; None where it cannot be done or would not pay."""
-    if not isinstance(kernel.work, MapWork) or kernel.per_block or not kernel.dims:
+    if not isinstance(kernel.work, imp.MapWork) or kernel.per_block or not kernel.dims:
         return None
     splitter = _Splitter(kernel)
     parts = splitter.split(kernel.body)
@@ -84,14 +72,14 @@ def lane_tiling(kernel: Kernel) -> LaneTiling | None:
     return LaneTiling(parts, kept, TILE_BYTES // max(4, widest))
 
 
-def _stored_before_the_end(body: Stms) -> set[Name]:
+def _stored_before_the_end(body: imp.Stms) -> set[Name]:
     """The blocks that a point may write and then read.
 
     Not those that it writes last, in place of something else: another point does not read its
     cells, and what it reads itself it has read by then.
     """
     end = len(body)
-    while end and isinstance(body[end - 1], Store):
+    while end and isinstance(body[end - 1], imp.Store):
         end -= 1
     return stored(body[:end])
 
@@ -99,7 +87,7 @@ def _stored_before_the_end(body: Stms) -> set[Name]:
 class _Splitter:
     """Splits a body; `varying` are the names that differ between lanes."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: imp.Kernel) -> None:
         self.lane = kernel.dims[-1][0]
         self.varying: set[Name] = {self.lane}
         self.written = _stored_before_the_end(kernel.body)
@@ -111,7 +99,7 @@ class _Splitter:
         """Whether an expression differs between lanes."""
         return bool(reads(se) & self.varying)
 
-    def split(self, stms: Stms, inner: bool = False) -> list[Part] | None:
+    def split(self, stms: imp.Stms, inner: bool = False) -> list[Part] | None:
         """A statement list in parts; None if a statement does not fit."""
         parts: list[Part] = []
         for stm in stms:
@@ -126,42 +114,42 @@ class _Splitter:
                 parts.append(part)
         return parts
 
-    def part(self, stm: Stm, inner: bool) -> Part | None:
+    def part(self, stm: imp.Stm, inner: bool) -> Part | None:
         """One statement."""
         match stm:
-            case Define(name, prim, value):
+            case imp.Define(name, prim, value):
                 self.prims[name] = prim
                 if not self.varies(value):
                     return Uniform(stm)
                 self.varying.add(name)
-            case Load(name, prim, block, at):
+            case imp.Load(name, prim, block, at):
                 self.prims[name] = prim
                 if not self.varies(at) and block not in self.written:
                     return Uniform(stm)
                 self.varying.add(name)
                 if inner and not self.next_to(at):
                     self.pays = False
-            case Store(_, _, at, _):
+            case imp.Store(_, _, at, _):
                 if inner and not self.next_to(at):
                     self.pays = False
-            case Declare():
+            case imp.Declare():
                 if isinstance(stm.type, Mem):
                     return None
                 self.prims[stm.name] = stm.type.prim
                 self.varying.add(stm.name)
-            case Assign(_, value):
+            case imp.Assign(_, value):
                 if isinstance(value, str):
                     return None
-            case If():
+            case imp.If():
                 if not self.simple(stm):
                     return None
-            case For():
+            case imp.For():
                 return self.uniform_loop(stm)
             case _:
                 return None
         return LaneLoop([stm])
 
-    def uniform_loop(self, stm: For) -> UniformLoop | None:
+    def uniform_loop(self, stm: imp.For) -> UniformLoop | None:
         """A loop whose bound is the same for all lanes."""
         if self.varies(stm.bound):
             return None
@@ -169,21 +157,21 @@ class _Splitter:
         parts = self.split(stm.body, inner=True)
         return None if parts is None else UniformLoop(stm, parts)
 
-    def simple(self, stm: If) -> bool:
+    def simple(self, stm: imp.If) -> bool:
         """A branch without loops; what it defines stays inside."""
         for inner in (*stm.then, *stm.orelse):
             match inner:
-                case Define(name, prim, _) | Load(name, prim, _, _):
+                case imp.Define(name, prim, _) | imp.Load(name, prim, _, _):
                     self.prims[name] = prim
                     self.varying.add(name)
-                case Declare():
+                case imp.Declare():
                     if isinstance(inner.type, Mem):
                         return False
                     self.prims[inner.name] = inner.type.prim
                     self.varying.add(inner.name)
-                case Store() | Assign():
+                case imp.Store() | imp.Assign():
                     pass
-                case If():
+                case imp.If():
                     if not self.simple(inner):
                         return False
                 case _:

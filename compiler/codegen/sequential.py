@@ -11,49 +11,29 @@ from collections.abc import Sequence
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
-from compiler.codegen.imp.nodes import (
-    Assign,
-    Cell,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    Fold,
-    For,
-    Histogram,
-    HistWork,
-    If,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import cell, poly_exp
 from compiler.ir.build import inside
 from compiler.ir.nodes import SE, Scalar, Var
 from compiler.ir.walk import se_uses
 
 
-def sequential(kernel: Kernel) -> Stms:
+def sequential(kernel: imp.Kernel) -> imp.Stms:
     """The kernel as a nest of loops, outermost dimension first."""
     prov = kernel.prov
     match kernel.work:
-        case MapWork():
+        case imp.MapWork():
             return loops(kernel.dims, kernel.body, prov)
-        case HistWork(hists):
+        case imp.HistWork(hists):
             updates = tuple(stm for hist in hists for stm in update_bins(hist, prov))
             return loops(kernel.dims, kernel.body + updates, prov)
-        case ReduceWork(folds):
+        case imp.ReduceWork(folds):
             start = tuple(stm for fold in folds for stm in begin(fold.op, prov))
             step = tuple(stm for fold in folds for stm in accumulate(fold, prov))
             end = tuple(stm for fold in folds for stm in finish(fold, prov))
             inner = loops(kernel.dims[-1:], kernel.body + step, prov)
             return loops(kernel.dims[:-1], start + inner + end, prov)
-        case ScanWork(folds):
+        case imp.ScanWork(folds):
             start = tuple(stm for fold in folds for stm in begin(fold.op, prov))
             step = tuple(
                 stm for fold in folds for stm in accumulate(fold, prov) + finish(fold, prov)
@@ -62,79 +42,79 @@ def sequential(kernel: Kernel) -> Stms:
             return loops(kernel.dims[:-1], start + inner, prov)
 
 
-def loops(dims: Sequence[tuple[Name, SE]], body: Stms, prov: Prov) -> Stms:
+def loops(dims: Sequence[tuple[Name, SE]], body: imp.Stms, prov: Prov) -> imp.Stms:
     """`body` under one loop per dimension."""
     for name, bound in reversed(dims):
-        body = (For(name, "i64", bound, body, prov),)
+        body = (imp.For(name, "i64", bound, body, prov),)
     return body
 
 
-def begin(op: Combine, prov: Prov) -> Stms:
+def begin(op: imp.Combine, prov: Prov) -> imp.Stms:
     """Declare the operator's left operands as accumulators, at the neutral element."""
     return tuple(
-        Declare(name, Scalar(prim), ne, prov)
+        imp.Declare(name, Scalar(prim), ne, prov)
         for name, prim, ne in zip(op.lhs, op.prims, op.neutral, strict=True)
     )
 
 
-def accumulate(fold: Fold, prov: Prov) -> Stms:
+def accumulate(fold: imp.Fold, prov: Prov) -> imp.Stms:
     """Combine the accumulators with a point's inputs."""
     return combine(fold.op, fold.inputs, prov)
 
 
-def combine(op: Combine, inputs: Sequence[SE], prov: Prov) -> Stms:
+def combine(op: imp.Combine, inputs: Sequence[SE], prov: Prov) -> imp.Stms:
     """`lhs := lhs op inputs` for declared accumulators."""
-    rhs: Stms = tuple(
-        Define(name, prim, value, prov)
+    rhs: imp.Stms = tuple(
+        imp.Define(name, prim, value, prov)
         for name, prim, value in zip(op.rhs, op.prims, inputs, strict=True)
     )
     return rhs + op.body + assign_all(op.lhs, op.prims, op.results, prov)
 
 
-def finish(fold: Fold, prov: Prov) -> Stms:
+def finish(fold: imp.Fold, prov: Prov) -> imp.Stms:
     """Store the accumulators in the results' cells or variables."""
     return tuple(
-        Store(into.block, prim, into.at, Var(name, prim), prov)
-        if isinstance(into, Cell)
-        else Assign(into, Var(name, prim), prov)
+        imp.Store(into.block, prim, into.at, Var(name, prim), prov)
+        if isinstance(into, imp.Cell)
+        else imp.Assign(into, Var(name, prim), prov)
         for into, name, prim in zip(fold.into, fold.op.lhs, fold.op.prims, strict=True)
     )
 
 
-def update_bins(hist: Histogram, prov: Prov) -> Stms:
+def update_bins(hist: imp.Histogram, prov: Prov) -> imp.Stms:
     """Combine one bin with a point's values, unless the bin is outside."""
     op = hist.op
-    loads: list[Stm] = []
-    stores: list[Stm] = []
+    loads: list[imp.Stm] = []
+    stores: list[imp.Stm] = []
     for (block, lmad), name, prim, result in zip(
         hist.dests, op.lhs, op.prims, op.results, strict=True
     ):
         at = cell(lmad, hist.bins)
-        loads.append(Load(name, prim, block, at, prov))
-        stores.append(Store(block, prim, at, result, prov))
-    rhs: Stms = tuple(
-        Define(name, prim, value, prov)
+        loads.append(imp.Load(name, prim, block, at, prov))
+        stores.append(imp.Store(block, prim, at, result, prov))
+    rhs: imp.Stms = tuple(
+        imp.Define(name, prim, value, prov)
         for name, prim, value in zip(op.rhs, op.prims, hist.values, strict=True)
     )
-    return (If(inside(hist.bins, hist.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
+    return (imp.If(inside(hist.bins, hist.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
 
 
 def assign_all(
     names: Sequence[Name], prims: Sequence[Prim], values: Sequence[SE], prov: Prov
-) -> Stms:
+) -> imp.Stms:
     """Assign all at once: a value that reads a name assigned before it is computed first."""
-    early: list[Stm] = []
-    assigns: list[Stm] = []
+    early: list[imp.Stm] = []
+    assigns: list[imp.Stm] = []
     assigned: set[Name] = set()
     for name, prim, value in zip(names, prims, values, strict=True):
         read: set[Name] = set()
         se_uses(value, read.add)
         if read & assigned:
             temporary = next_name(name)
-            early.append(Define(temporary, prim, value, prov))
+            early.append(imp.Define(temporary, prim, value, prov))
             value = Var(temporary, prim)
         if not (type(value) is Var and value.name == name):
-            assigns.append(Assign(name, value, prov))
+            assigns.append(imp.Assign(name, value, prov))
         assigned.add(name)
     return (*early, *assigns)
 
@@ -145,17 +125,17 @@ def next_name(name: Name) -> Name:
     return f"{base}_next{name[len(base) :]}" if base != name else f"{name}_next"
 
 
-def copy_dims(copy: Copy) -> tuple[tuple[Name, SE], ...]:
+def copy_dims(copy: imp.Copy) -> tuple[tuple[Name, SE], ...]:
     """Index names and sizes for a copy's loops; the names are free for every copy to use."""
     return tuple((f"c{k}_0", poly_exp(dim.size)) for k, dim in enumerate(copy.dest_lmad.dims))
 
 
-def copy_body(copy: Copy) -> Stms:
+def copy_body(copy: imp.Copy) -> imp.Stms:
     """What one point of a copy does, in terms of the names of `copy_dims`."""
     point = [Var(f"c{k}_0", "i64") for k in range(len(copy.dest_lmad.dims))]
     return (
-        Load("cell_0", copy.prim, copy.source, cell(copy.source_lmad, point), copy.prov),
-        Store(
+        imp.Load("cell_0", copy.prim, copy.source, cell(copy.source_lmad, point), copy.prov),
+        imp.Store(
             copy.dest, copy.prim, cell(copy.dest_lmad, point), Var("cell_0", copy.prim), copy.prov
         ),
     )

@@ -6,22 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from compiler.base.names import Name
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    For,
-    If,
-    Kernel,
-    Load,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import names
 from compiler.codegen.index import mul
 from compiler.ir.may_fail import cannot_fail
@@ -51,38 +36,38 @@ class Traits:
         return not (self.loops or self.asserts or self.allocs)
 
 
-def traits_of(stms: Stms) -> Traits:
+def traits_of(stms: imp.Stms) -> Traits:
     """The traits of a body."""
     found = Traits()
     _collect(stms, found, 1, True)
     return found
 
 
-def _collect(stms: Iterable[Stm], t: Traits, times: int, even: bool) -> None:
+def _collect(stms: Iterable[imp.Stm], t: Traits, times: int, even: bool) -> None:
     for stm in stms:
         t.weight += times
         match stm:
-            case Define() | Load() | Declare():
+            case imp.Define() | imp.Load() | imp.Declare():
                 t.bound.add(stm.name)
-            case Assert():
+            case imp.Assert():
                 t.asserts = True
-            case Alloc():
+            case imp.Alloc():
                 t.allocs = True
                 t.bound.add(stm.name)
-            case If():
+            case imp.If():
                 t.branches = True
                 _collect(stm.then, t, times, False)
                 _collect(stm.orelse, t, times, False)
-            case While():
+            case imp.While():
                 t.loops = t.uneven = True
                 _collect(stm.body, t, times * UNKNOWN_TRIPS, False)
-            case For():
+            case imp.For():
                 t.bound.add(stm.index)
                 _collect_for(stm, t, times, even)
-            case Copy():
+            case imp.Copy():
                 t.loops = True
                 t.weight += 8 * times
-            case Kernel():
+            case imp.Kernel():
                 t.loops = True
                 size = [bound for _, bound in stm.dims]
                 _trips(size, t)
@@ -90,7 +75,7 @@ def _collect(stms: Iterable[Stm], t: Traits, times: int, even: bool) -> None:
                 _collect(stm.body, t, times, even)
 
 
-def _collect_for(stm: For, t: Traits, times: int, even: bool) -> None:
+def _collect_for(stm: imp.For, t: Traits, times: int, even: bool) -> None:
     t.loops = True
     if type(stm.bound) is Lit:
         times *= max(1, int(stm.bound.value))
@@ -117,7 +102,7 @@ def reads(se: SE) -> set[Name]:
     return found
 
 
-def work_of(kernel: Kernel, t: Traits) -> SE:
+def work_of(kernel: imp.Kernel, t: Traits) -> SE:
     """The number of points (times the trips of their loops) as an expression of the host.
 
     The host may ask before a point has checked what the trips divide by: those are guessed.
@@ -135,7 +120,7 @@ BUILTIN = {"+": "+", "*": "*", "min": "min", "max": "max", "&": "&", "|": "|", "
 """Operators on numbers that OpenMP knows, so that lanes and threads may share a reduction."""
 
 
-def builtin(op: Combine) -> str | None:
+def builtin(op: imp.Combine) -> str | None:
     """OpenMP's name of the operator, if it is a plain one on one scalar; all of these commute."""
     if op.body or len(op.results) != 1:
         return None
@@ -153,49 +138,49 @@ def _both(exp: Bin, a: Name, b: Name) -> bool:
     return len(names) == 2 and set(names) == {a, b}
 
 
-def stored(stms: Stms) -> set[Name]:
+def stored(stms: imp.Stms) -> set[Name]:
     """The blocks that statements write to."""
     return names(stms, "writes")
 
 
-def assigned(stms: Stms) -> set[Name]:
+def assigned(stms: imp.Stms) -> set[Name]:
     """The variables that statements assign."""
     return names(stms, "assigns")
 
 
-def loaded(stms: Stms) -> set[Name]:
+def loaded(stms: imp.Stms) -> set[Name]:
     """The blocks that statements read."""
     return names(stms, "reads")
 
 
-def allocations(stms: Stms) -> Iterator[Alloc]:
+def allocations(stms: imp.Stms) -> Iterator[imp.Alloc]:
     """The blocks that statements make, also in loops and branches."""
     for stm in stms:
         match stm:
-            case Alloc():
+            case imp.Alloc():
                 yield stm
-            case If():
+            case imp.If():
                 yield from allocations((*stm.then, *stm.orelse))
-            case For() | While() | Kernel():
+            case imp.For() | imp.While() | imp.Kernel():
                 yield from allocations(stm.body)
 
 
-def may_recompute(body: Stms, traits: Traits) -> bool:
+def may_recompute(body: imp.Stms, traits: Traits) -> bool:
     """Whether running a point's body twice is cheap, and the same as running it once."""
     return not traits.loops and not stored(body) & loaded(body) - traits.bound
 
 
-def without_stores(stms: Stms, own: frozenset[Name] = frozenset()) -> Stms:
+def without_stores(stms: imp.Stms, own: frozenset[Name] = frozenset()) -> imp.Stms:
     """A body that computes the same scalars and writes nothing but its own arrays."""
-    out: list[Stm] = []
-    own = own | {s.name for s in stms if isinstance(s, Alloc)}
+    out: list[imp.Stm] = []
+    own = own | {s.name for s in stms if isinstance(s, imp.Alloc)}
     for stm in stms:
         match stm:
-            case Store() if stm.block not in own:
+            case imp.Store() if stm.block not in own:
                 continue
-            case Copy() if stm.dest not in own:
+            case imp.Copy() if stm.dest not in own:
                 continue
-            case If():
+            case imp.If():
                 then, orelse = without_stores(stm.then, own), without_stores(stm.orelse, own)
                 stm = replace(stm, then=then, orelse=orelse)
         out.append(stm)

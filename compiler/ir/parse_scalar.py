@@ -12,24 +12,7 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BIN_OPS, FUNS, INTS, PRIMS, Prim
-from compiler.ir.nodes import (
-    SE,
-    Array,
-    Bin,
-    Conv,
-    Fun,
-    Lit,
-    Mem,
-    MemBind,
-    Operand,
-    Param,
-    Scalar,
-    Select,
-    Space,
-    Type,
-    Un,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import prim_of
 from compiler.ir.syntax import CALLS, PRECEDENCE
 from compiler.ir.tokens import Tokens
@@ -44,11 +27,11 @@ class ScalarParser:
 
     def __init__(self, source: str) -> None:
         self.tokens = Tokens(source)
-        self.types: dict[Name, Type] = {}
+        self.types: dict[Name, ir.Type] = {}
 
     # --- scalar expressions ------------------------------------------------------------------
 
-    def se(self, least: int = 1) -> SE:
+    def se(self, least: int = 1) -> ir.SE:
         """A scalar expression of operators that bind at least as tightly as `least`."""
         t = self.tokens
         left = self._unary()
@@ -57,26 +40,26 @@ class ScalarParser:
             left = self.infix(op, left, self.se(PRECEDENCE[op] + 1))
         return left
 
-    def infix(self, op: str, left: SE, right: SE) -> SE:
+    def infix(self, op: str, left: ir.SE, right: ir.SE) -> ir.SE:
         """Two operands of one type."""
-        return Bin(op, prim_of(left), left, right)
+        return ir.Bin(op, prim_of(left), left, right)
 
-    def _unary(self) -> SE:
+    def _unary(self) -> ir.SE:
         t = self.tokens
         if t.take("!"):
             arg = self._unary()
-            return Un("not", prim_of(arg), arg)
+            return ir.Un("not", prim_of(arg), arg)
         if t.kind == "op" and t.text == "-":
             after = t.peek()
             t.next()
             if after.kind == "number":
                 return self._number(negative=True)
             arg = self._unary()
-            infinite = after.kind == "word" and isinstance(arg, Lit)
-            return Lit(-arg.value, arg.prim) if infinite else Un("neg", prim_of(arg), arg)  # type: ignore[union-attr]
+            infinite = after.kind == "word" and isinstance(arg, ir.Lit)
+            return ir.Lit(-arg.value, arg.prim) if infinite else ir.Un("neg", prim_of(arg), arg)  # type: ignore[union-attr]
         return self._atom()
 
-    def _atom(self) -> SE:
+    def _atom(self) -> ir.SE:
         t = self.tokens
         if t.kind == "number":
             return self._number(negative=False)
@@ -88,23 +71,23 @@ class ScalarParser:
             return inner
         if t.kind == "word":
             if t.text in ("true", "false"):
-                return Lit(t.next() == "true", "bool")
+                return ir.Lit(t.next() == "true", "bool")
             if t.text in CALLS:
                 return self._call(t.next())
             if t.text in PRIMS:
                 return self._of_type(cast(Prim, t.next()))
         raise t.error("expected a scalar expression")
 
-    def _variable(self) -> SE:
+    def _variable(self) -> ir.SE:
         t = self.tokens
         kind = self.types.get(t.text)
         if kind is None:
             t.fail("expected a name that is bound above")
-        if not isinstance(kind, Scalar):
+        if not isinstance(kind, ir.Scalar):
             t.fail("expected a scalar")
-        return Var(t.next(), kind.prim)
+        return ir.Var(t.next(), kind.prim)
 
-    def _number(self, negative: bool) -> SE:
+    def _number(self, negative: bool) -> ir.SE:
         t = self.tokens
         found = _NUMBER.fullmatch(t.text)
         if found is None or (found[2] or "i64") not in PRIMS:
@@ -114,21 +97,21 @@ class ScalarParser:
             t.fail(f"expected an integer of type {prim}")
         t.next()
         value: int | float = int(found[1]) if prim in INTS else _round(found[1], prim)
-        return Lit(-value if negative else value, prim)
+        return ir.Lit(-value if negative else value, prim)
 
-    def _of_type(self, prim: Prim) -> SE:
+    def _of_type(self, prim: Prim) -> ir.SE:
         """What follows `f32`: `.nan`, `.inf`, or `.i64(x)`, a conversion from i64."""
         t = self.tokens
         t.expect(".")
         if t.kind == "name" and t.text in ("nan", "inf"):
-            return Lit(math.nan if t.next() == "nan" else math.inf, prim)
+            return ir.Lit(math.nan if t.next() == "nan" else math.inf, prim)
         source = self.prim()
         t.expect("(")
         arg = self.se()
         t.expect(")")
-        return Conv(source, prim, arg)
+        return ir.Conv(source, prim, arg)
 
-    def _call(self, fun: str) -> SE:
+    def _call(self, fun: str) -> ir.SE:
         t = self.tokens
         t.expect("(")
         args = [self.se()]
@@ -142,27 +125,27 @@ class ScalarParser:
         t.expect(")")
         at = prim_of(args[0])
         if fun == "select":
-            return Select(args[0], args[1], args[2])
+            return ir.Select(args[0], args[1], args[2])
         if fun in ("min", "max"):
-            return Bin(fun, at, args[0], args[1])
+            return ir.Bin(fun, at, args[0], args[1])
         if fun in ("abs", "sgn"):
-            return Un(fun, at, args[0])
-        return Fun(fun, _FLOAT_OF.get(at, at) if fun == "from_bits" else at, tuple(args))
+            return ir.Un(fun, at, args[0])
+        return ir.Fun(fun, _FLOAT_OF.get(at, at) if fun == "from_bits" else at, tuple(args))
 
-    def operand(self) -> Operand:
+    def operand(self) -> ir.Operand:
         """A scalar expression, or the name of an array or block."""
         t = self.tokens
-        if t.kind == "name" and not isinstance(self.types.get(t.text), Scalar):
+        if t.kind == "name" and not isinstance(self.types.get(t.text), ir.Scalar):
             if t.text not in self.types:
                 t.fail("expected a name that is bound above")
             return t.next()
         return self.se()
 
-    def operands(self) -> tuple[Operand, ...]:
+    def operands(self) -> tuple[ir.Operand, ...]:
         """Operands in parentheses."""
         t = self.tokens
         t.expect("(")
-        found: list[Operand] = []
+        found: list[ir.Operand] = []
         while not t.take(")"):
             found.append(self.operand())
             if t.text != ")":
@@ -209,27 +192,27 @@ class ScalarParser:
             self.tokens.fail("expected a primitive type")
         return cast(Prim, self.tokens.next())
 
-    def space(self) -> Space:
+    def space(self) -> ir.Space:
         """A memory space."""
         if self.tokens.text not in ("device", "shared", "private"):
             self.tokens.fail("expected `device`, `shared` or `private`")
-        return cast(Space, self.tokens.next())
+        return cast(ir.Space, self.tokens.next())
 
-    def type(self) -> Type:
+    def type(self) -> ir.Type:
         """A scalar, array or block type."""
         t = self.tokens
         if t.take("mem"):
             t.expect("(")
             prim = self.prim()
-            space: Space = self.space() if t.take(",") else "device"
+            space: ir.Space = self.space() if t.take(",") else "device"
             t.expect(")")
-            return Mem(prim, space)
+            return ir.Mem(prim, space)
         if t.text != "[":
-            return Scalar(self.prim())
+            return ir.Scalar(self.prim())
         shape = self.shape()
-        return Array(self.prim(), shape, self._binding() if t.take("@") else None)
+        return ir.Array(self.prim(), shape, self._binding() if t.take("@") else None)
 
-    def _binding(self) -> MemBind:
+    def _binding(self) -> ir.MemBind:
         t = self.tokens
         block = t.name("a block")
         t.expect("->")
@@ -245,41 +228,41 @@ class ScalarParser:
             t.expect(")")
             if t.text != "}":
                 t.expect(",")
-        return MemBind(block, Lmad(offset, tuple(dims)))
+        return ir.MemBind(block, Lmad(offset, tuple(dims)))
 
-    def types_in_parentheses(self) -> tuple[Type, ...]:
+    def types_in_parentheses(self) -> tuple[ir.Type, ...]:
         """Types such as `(f32, [n]i32)`."""
         t = self.tokens
         t.expect("(")
-        found: list[Type] = []
+        found: list[ir.Type] = []
         while not t.take(")"):
             found.append(self.type())
             if t.text != ")":
                 t.expect(",")
         return tuple(found)
 
-    def params(self, start: str = "(", end: str = ")") -> tuple[Param, ...]:
+    def params(self, start: str = "(", end: str = ")") -> tuple[ir.Param, ...]:
         """Names with types, which are in scope from then on; between brackets i64 is implied."""
         t = self.tokens
         t.expect(start)
-        found: list[Param] = []
+        found: list[ir.Param] = []
         while not t.take(end):
             found.append(self._param(implied=start == "["))
             if t.text != end:
                 t.expect(",")
         return tuple(found)
 
-    def _param(self, implied: bool) -> Param:
+    def _param(self, implied: bool) -> ir.Param:
         t = self.tokens
         name = t.name()
-        kind: Type = Scalar("i64")
+        kind: ir.Type = ir.Scalar("i64")
         unique = False
         if not implied or t.text == ":":
             t.expect(":")
             unique = t.take("*")
             kind = self.type()
         self.types[name] = kind
-        return Param(name, kind, unique)
+        return ir.Param(name, kind, unique)
 
 
 def _round(text: str, prim: Prim) -> float:

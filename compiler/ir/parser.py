@@ -9,63 +9,12 @@ from collections.abc import Callable
 from typing import cast
 
 from compiler.algebra.poly import Poly
-from compiler.ir.nodes import (
-    ONE,
-    SE,
-    Alloc,
-    ArrayLit,
-    Assert,
-    Body,
-    Call,
-    Concat,
-    Copy,
-    Dest,
-    DimFix,
-    DimIndex,
-    DimLmad,
-    DimSlice,
-    Exp,
-    ForLoop,
-    Function,
-    Hist,
-    HistOp,
-    If,
-    Index,
-    Iota,
-    KernelBody,
-    KernelResult,
-    Lambda,
-    Level,
-    Loop,
-    Map,
-    Operand,
-    Operator,
-    Prog,
-    Rearrange,
-    Reduce,
-    Replicate,
-    Reshape,
-    Scalar,
-    Scan,
-    Scatter,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    SegSpace,
-    Slice,
-    Stm,
-    Threshold,
-    Update,
-    WhileLoop,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.parse_scalar import ScalarParser
 from compiler.ir.sizes import prim_of
 
 
-def parse(text: str) -> Prog:
+def parse(text: str) -> ir.Prog:
     """Read a program; `parse(show_text(p)) == p` but for provenance."""
     return Parser(text).prog()
 
@@ -73,14 +22,14 @@ def parse(text: str) -> Prog:
 class Parser(ScalarParser):
     """A recursive descent over tokens, one method per form."""
 
-    def prog(self) -> Prog:
+    def prog(self) -> ir.Prog:
         """Functions up to the end of the text."""
-        funs: list[Function] = []
+        funs: list[ir.Function] = []
         while self.tokens.kind != "end":
             funs.append(self._function())
-        return Prog(tuple(funs))
+        return ir.Prog(tuple(funs))
 
-    def _function(self) -> Function:
+    def _function(self) -> ir.Function:
         t = self.tokens
         entry = t.take("entry")
         if not entry and not t.take("fun"):
@@ -91,32 +40,32 @@ class Parser(ScalarParser):
         t.expect(":")
         results = self.params()
         t.expect("=")
-        return Function(name, sizes + params, results, self.body(), entry, len(sizes))
+        return ir.Function(name, sizes + params, results, self.body(), entry, len(sizes))
 
-    def body(self) -> Body:
+    def body(self) -> ir.Body:
         """Statements and `in (results)`, or just `(results)`."""
         stms = self._stms()
-        return Body(stms, self.operands())
+        return ir.Body(stms, self.operands())
 
-    def _stms(self) -> tuple[Stm, ...]:
+    def _stms(self) -> tuple[ir.Stm, ...]:
         """Statements up to and with `in`; none before a parenthesis."""
         t = self.tokens
-        stms: list[Stm] = []
+        stms: list[ir.Stm] = []
         if t.text == "(" and t.kind == "op":
             return ()
         while not t.take("in"):
             if t.text == "assert":
-                stms.append(Stm((), self.exp()))
+                stms.append(ir.Stm((), self.exp()))
             else:
                 t.expect("let")
                 pat = self.params()
                 t.expect("=")
-                stms.append(Stm(pat, self.exp()))
+                stms.append(ir.Stm(pat, self.exp()))
         return tuple(stms)
 
     # --- expressions ---------------------------------------------------------------------------
 
-    def exp(self) -> Exp:
+    def exp(self) -> ir.Exp:
         """Any expression."""
         t = self.tokens
         if t.kind == "word":
@@ -134,60 +83,60 @@ class Parser(ScalarParser):
             return self._array_literal()
         return self.se()
 
-    def _array_literal(self) -> Exp:
+    def _array_literal(self) -> ir.Exp:
         t = self.tokens
         t.expect("[")
-        elems: list[Operand] = []
+        elems: list[ir.Operand] = []
         while not t.take("]"):
             elems.append(self.operand())
             if t.text != "]":
                 t.expect(",")
-        return ArrayLit(tuple(elems))
+        return ir.ArrayLit(tuple(elems))
 
-    def _indexed(self) -> Exp:
+    def _indexed(self) -> ir.Exp:
         array = self.tokens.name()
         dims = self._dims()
-        fixed = [dim.at for dim in dims if isinstance(dim, DimFix)]
-        return Index(array, tuple(fixed)) if len(fixed) == len(dims) else Slice(array, dims)
+        fixed = [dim.at for dim in dims if isinstance(dim, ir.DimFix)]
+        return ir.Index(array, tuple(fixed)) if len(fixed) == len(dims) else ir.Slice(array, dims)
 
-    def _update(self) -> Exp:
+    def _update(self) -> ir.Exp:
         t = self.tokens
         array = t.name()
         t.expect("with")
         dims = self._dims()
         t.expect("=")
-        return Update(array, dims, self.operand())
+        return ir.Update(array, dims, self.operand())
 
-    def _dims(self) -> tuple[DimIndex, ...]:
+    def _dims(self) -> tuple[ir.DimIndex, ...]:
         t = self.tokens
         t.expect("[")
-        dims: list[DimIndex] = []
+        dims: list[ir.DimIndex] = []
         while not t.take("]"):
             start = self.se()
             if not t.take(":+"):
-                dims.append(DimFix(start))
+                dims.append(ir.DimFix(start))
             elif t.take("("):
                 dims.append(self._lmad_dim(start))
             else:
                 count = self.poly()
-                dims.append(DimSlice(start, count, self.se() if t.take(":") else ONE))
+                dims.append(ir.DimSlice(start, count, self.se() if t.take(":") else ir.ONE))
             if t.text != "]":
                 t.expect(",")
         return tuple(dims)
 
-    def _lmad_dim(self, start: SE) -> DimLmad:
+    def _lmad_dim(self, start: ir.SE) -> ir.DimLmad:
         t = self.tokens
         counts: list[Poly] = []
-        strides: list[SE] = []
+        strides: list[ir.SE] = []
         while not t.take(")"):
             counts.append(self.poly())
             t.expect(":")
             strides.append(self.se())
             if t.text != ")":
                 t.expect(",")
-        return DimLmad(start, tuple(counts), tuple(strides))
+        return ir.DimLmad(start, tuple(counts), tuple(strides))
 
-    def _rearrange(self) -> Exp:
+    def _rearrange(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         t.expect("(")
@@ -197,24 +146,24 @@ class Parser(ScalarParser):
             if t.text != ")":
                 t.expect(",")
         t.expect(",")
-        return Rearrange(tuple(perm), self._last_name())
+        return ir.Rearrange(tuple(perm), self._last_name())
 
     def _last_name(self) -> str:
         name = self.tokens.name()
         self.tokens.expect(")")
         return name
 
-    def _reshape(self) -> Exp:
+    def _reshape(self) -> ir.Exp:
         self.tokens.expect("(")
         shape = self.shape()
         self.tokens.expect(",")
-        return Reshape(shape, self._last_name())
+        return ir.Reshape(shape, self._last_name())
 
-    def _copy(self) -> Exp:
+    def _copy(self) -> ir.Exp:
         self.tokens.expect("(")
-        return Copy(self._last_name())
+        return ir.Copy(self._last_name())
 
-    def _iota(self) -> Exp:
+    def _iota(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         count = self.poly()
@@ -223,26 +172,26 @@ class Parser(ScalarParser):
         t.expect(",")
         step = self.se()
         t.expect(")")
-        return Iota(count, start, step, prim_of(start))
+        return ir.Iota(count, start, step, prim_of(start))
 
-    def _replicate(self) -> Exp:
+    def _replicate(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         shape = self.shape()
         t.expect(",")
         value = self.operand()
         t.expect(")")
-        return Replicate(shape, value)
+        return ir.Replicate(shape, value)
 
-    def _scratch(self) -> Exp:
+    def _scratch(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         shape = self.shape()
         prim = self.prim()
         t.expect(")")
-        return Scratch(prim, shape)
+        return ir.Scratch(prim, shape)
 
-    def _alloc(self) -> Exp:
+    def _alloc(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         count = self.poly()
@@ -250,55 +199,55 @@ class Parser(ScalarParser):
         prim = self.prim()
         space = self.space() if t.take(",") else "device"
         t.expect(")")
-        return Alloc(count, prim, space)
+        return ir.Alloc(count, prim, space)
 
     # --- control -------------------------------------------------------------------------------
 
-    def _assert(self) -> Exp:
+    def _assert(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         cond = self.se()
-        message: list[str | SE] = []
+        message: list[str | ir.SE] = []
         while t.take(","):
             message.append(t.string() if t.kind == "string" else self.se())
         t.expect(")")
-        return Assert(cond, tuple(message))
+        return ir.Assert(cond, tuple(message))
 
-    def _if(self) -> Exp:
+    def _if(self) -> ir.Exp:
         t = self.tokens
         cond = self.se()
         t.expect("then")
         then = self.body()
         t.expect("else")
-        return If(cond, then, self.body())
+        return ir.If(cond, then, self.body())
 
-    def _loop(self) -> Exp:
+    def _loop(self) -> ir.Exp:
         t = self.tokens
         params = self.params()
         t.expect("=")
         init = self.operands()
-        form: ForLoop | WhileLoop
+        form: ir.ForLoop | ir.WhileLoop
         if t.take("while"):
-            form = WhileLoop(t.name())
+            form = ir.WhileLoop(t.name())
         else:
             t.expect("for")
             index = t.name()
             t.expect(":")
             prim = self.prim()
-            self.types[index] = Scalar(prim)
+            self.types[index] = ir.Scalar(prim)
             t.expect("<")
             bound, unroll = self.se(), 0
             if t.text == "unroll":
                 t.next()
                 unroll = t.integer()
-            form = ForLoop(index, prim, bound, unroll)
+            form = ir.ForLoop(index, prim, bound, unroll)
         t.expect("do")
-        return Loop(params, init, form, self.body())
+        return ir.Loop(params, init, form, self.body())
 
-    def _call_function(self) -> Exp:
-        return Call(self.tokens.name("a function's name"), self.operands())
+    def _call_function(self) -> ir.Exp:
+        return ir.Call(self.tokens.name("a function's name"), self.operands())
 
-    def _threshold(self) -> Exp:
+    def _threshold(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
         name = t.string()
@@ -307,18 +256,18 @@ class Parser(ScalarParser):
         t.expect(",")
         default = t.integer()
         t.expect(")")
-        return Threshold(name, amount, default)
+        return ir.Threshold(name, amount, default)
 
     # --- parallel operators --------------------------------------------------------------------
 
-    def _lambda(self) -> Lambda:
+    def _lambda(self) -> ir.Lambda:
         t = self.tokens
         t.expect("\\")
         params = self.params()
         t.expect(":")
         returns = self.types_in_parentheses()
         t.expect("->")
-        return Lambda(params, self.body(), returns)
+        return ir.Lambda(params, self.body(), returns)
 
     def _names(self) -> tuple[str, ...]:
         t = self.tokens
@@ -337,45 +286,45 @@ class Parser(ScalarParser):
         t.expect("]")
         return width, self._names()
 
-    def _map(self) -> Exp:
+    def _map(self) -> ir.Exp:
         width, arrays = self._over()
-        return Map(width, self._lambda(), arrays)
+        return ir.Map(width, self._lambda(), arrays)
 
-    def _mapped(self) -> Lambda:
+    def _mapped(self) -> ir.Lambda:
         self.tokens.expect("map")
         return self._lambda()
 
-    def _operator(self) -> Operator:
+    def _operator(self) -> ir.Operator:
         neutral = self.operands()
         commutative = self.tokens.take("comm")
-        return Operator(self._lambda(), neutral, commutative)
+        return ir.Operator(self._lambda(), neutral, commutative)
 
-    def _operators(self) -> tuple[Operator, ...]:
-        ops: list[Operator] = []
+    def _operators(self) -> tuple[ir.Operator, ...]:
+        ops: list[ir.Operator] = []
         while self.tokens.take("op"):
             ops.append(self._operator())
         return tuple(ops)
 
-    def _reduce(self) -> Exp:
+    def _reduce(self) -> ir.Exp:
         width, arrays = self._over()
         ops = self._operators()
-        return Reduce(width, ops, self._mapped(), arrays)
+        return ir.Reduce(width, ops, self._mapped(), arrays)
 
-    def _scan(self) -> Exp:
+    def _scan(self) -> ir.Exp:
         width, arrays = self._over()
         ops = self._operators()
-        return Scan(width, ops, self._mapped(), arrays)
+        return ir.Scan(width, ops, self._mapped(), arrays)
 
-    def _scatter(self) -> Exp:
+    def _scatter(self) -> ir.Exp:
         t = self.tokens
         width, arrays = self._over()
         t.expect("into")
-        dests: list[Dest] = []
+        dests: list[ir.Dest] = []
         while t.kind == "name":
-            dests.append(Dest(t.next(), self._indexed_dims()))
+            dests.append(ir.Dest(t.next(), self._indexed_dims()))
             if not t.take(","):
                 break
-        return Scatter(width, tuple(dests), self._mapped(), arrays)
+        return ir.Scatter(width, tuple(dests), self._mapped(), arrays)
 
     def _indexed_dims(self) -> int:
         t = self.tokens
@@ -388,96 +337,96 @@ class Parser(ScalarParser):
                 t.expect(",")
         return rank
 
-    def _hist_ops(self) -> tuple[HistOp, ...]:
-        ops: list[HistOp] = []
+    def _hist_ops(self) -> tuple[ir.HistOp, ...]:
+        ops: list[ir.HistOp] = []
         while self.tokens.take("into"):
             dests = self._names()
             rank = self._indexed_dims()
             self.tokens.expect("op")
-            ops.append(HistOp(dests, rank, self._operator()))
+            ops.append(ir.HistOp(dests, rank, self._operator()))
         return tuple(ops)
 
-    def _hist(self) -> Exp:
+    def _hist(self) -> ir.Exp:
         width, arrays = self._over()
         ops = self._hist_ops()
-        return Hist(width, ops, self._mapped(), arrays)
+        return ir.Hist(width, ops, self._mapped(), arrays)
 
-    def _space(self) -> tuple[Level, SegSpace]:
+    def _space(self) -> tuple[ir.Level, ir.SegSpace]:
         t = self.tokens
         t.expect("@")
         if t.text not in ("grid", "block", "thread"):
             t.fail("expected `grid`, `block` or `thread`")
-        level = cast(Level, t.next())
+        level = cast(ir.Level, t.next())
         t.expect("(")
         dims: list[tuple[str, Poly]] = []
         while not t.take(")"):
             index = t.name("an index")
-            self.types[index] = Scalar("i64")
+            self.types[index] = ir.Scalar("i64")
             t.expect("<")
             dims.append((index, self.poly()))
             if t.text != ")":
                 t.expect(",")
-        return level, SegSpace(tuple(dims))
+        return level, ir.SegSpace(tuple(dims))
 
-    def _kernel(self) -> KernelBody:
+    def _kernel(self) -> ir.KernelBody:
         t = self.tokens
         t.expect(":")
         returns = self.types_in_parentheses()
         t.expect("->")
         stms = self._stms()
         t.expect("(")
-        results: list[KernelResult] = []
+        results: list[ir.KernelResult] = []
         while not t.take(")"):
             results.append(self._result())
             if t.text != ")":
                 t.expect(",")
-        return KernelBody(stms, tuple(results), returns)
+        return ir.KernelBody(stms, tuple(results), returns)
 
-    def _result(self) -> KernelResult:
+    def _result(self) -> ir.KernelResult:
         t = self.tokens
         if t.kind != "name" or t.peek().text != "with":
             return self.operand()
         dest = t.name()
         t.expect("with")
         t.expect("{")
-        writes: list[tuple[tuple[SE, ...], Operand]] = []
+        writes: list[tuple[tuple[ir.SE, ...], ir.Operand]] = []
         while not t.take("}"):
-            at = tuple(dim.at for dim in self._dims() if isinstance(dim, DimFix))
+            at = tuple(dim.at for dim in self._dims() if isinstance(dim, ir.DimFix))
             t.expect("=")
             writes.append((at, self.operand()))
             if t.text != "}":
                 t.expect(",")
-        return Write(dest, tuple(writes))
+        return ir.Write(dest, tuple(writes))
 
-    def _segmap(self) -> Exp:
+    def _segmap(self) -> ir.Exp:
         level, space = self._space()
         per_block = self.tokens.take("per_block")
-        return SegMap(level, space, self._kernel(), per_block)
+        return ir.SegMap(level, space, self._kernel(), per_block)
 
-    def _kernel_of_operators(self) -> KernelBody:
+    def _kernel_of_operators(self) -> ir.KernelBody:
         self.tokens.expect("body")
         return self._kernel()
 
-    def _segred(self) -> Exp:
+    def _segred(self) -> ir.Exp:
         level, space = self._space()
         ops = self._operators()
-        return SegRed(level, space, ops, self._kernel_of_operators())
+        return ir.SegRed(level, space, ops, self._kernel_of_operators())
 
-    def _segscan(self) -> Exp:
+    def _segscan(self) -> ir.Exp:
         level, space = self._space()
         ops = self._operators()
-        return SegScan(level, space, ops, self._kernel_of_operators())
+        return ir.SegScan(level, space, ops, self._kernel_of_operators())
 
-    def _seghist(self) -> Exp:
+    def _seghist(self) -> ir.Exp:
         level, space = self._space()
         ops = self._hist_ops()
-        return SegHist(level, space, ops, self._kernel_of_operators())
+        return ir.SegHist(level, space, ops, self._kernel_of_operators())
 
-    def _concat(self) -> Exp:
-        return Concat(self._names())
+    def _concat(self) -> ir.Exp:
+        return ir.Concat(self._names())
 
 
-_FORMS: dict[str, Callable[[Parser], Exp]] = {
+_FORMS: dict[str, Callable[[Parser], ir.Exp]] = {
     "rearrange": Parser._rearrange,
     "reshape": Parser._reshape,
     "copy": Parser._copy,

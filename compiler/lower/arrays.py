@@ -15,21 +15,6 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import Array, PrimT, Type, row_of
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either, full_slices
-from compiler.ir.nodes import (
-    FALSE,
-    ONE,
-    SE,
-    TRUE,
-    ZERO,
-    Bin,
-    Conv,
-    DimFix,
-    DimSlice,
-    Lit,
-    Select,
-    Un,
-    Var,
-)
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.slices import selected
 from compiler.lower.build import Lower, Lowering
@@ -43,8 +28,8 @@ BOUNDS = Rule(
 )
 
 LARGEST = 2**63 - 1
-MINUS_ONE = Lit(-1, "i64")
-Position = SE | tuple[SE | None, ...]
+MINUS_ONE = ir.Lit(-1, "i64")
+Position = ir.SE | tuple[ir.SE | None, ...]
 """An index, or the three parts of a slice."""
 
 
@@ -57,8 +42,8 @@ class Subscript:
     """
 
     dims: tuple[ir.DimIndex, ...]
-    full: SE
-    needed: SE
+    full: ir.SE
+    needed: ir.SE
     text: Message
     why: tuple[Argument, ...]
     """On which arguments no more is needed."""
@@ -68,47 +53,47 @@ OUT_OF_BOUNDS = "Index ["
 """How the message begins of a check that an access is inside its array."""
 
 
-def add(lhs: SE, rhs: SE) -> SE:
+def add(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     """`lhs + rhs` at i64, folded where both are literals."""
     return _fold("+", lhs, rhs)
 
 
-def sub(lhs: SE, rhs: SE) -> SE:
+def sub(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
     """`lhs - rhs` at i64, folded where both are literals."""
     return _fold("-", lhs, rhs)
 
 
-def _rise_fits(start: SE, stop: SE, more: int) -> SE:
+def _rise_fits(start: ir.SE, stop: ir.SE, more: int) -> ir.SE:
     """Whether `stop - start + more` is told by 64 bits, if `start <= stop`; nothing wraps here."""
     most = LARGEST - more
-    if isinstance(start, Lit):
+    if isinstance(start, ir.Lit):
         if start.value >= more:
-            return TRUE
-        return Bin("<=", "i64", stop, literal(int(start.value) + most, "i64"))
-    end = Bin("+", "i64", start, literal(most, "i64"))
-    return either(Bin("<=", "i64", literal(more, "i64"), start), Bin("<=", "i64", stop, end))
+            return ir.TRUE
+        return ir.Bin("<=", "i64", stop, literal(int(start.value) + most, "i64"))
+    end = ir.Bin("+", "i64", start, literal(most, "i64"))
+    return either(ir.Bin("<=", "i64", literal(more, "i64"), start), ir.Bin("<=", "i64", stop, end))
 
 
-def _fall_fits(start: SE, stop: SE, more: int) -> SE:
+def _fall_fits(start: ir.SE, stop: ir.SE, more: int) -> ir.SE:
     """Whether `start - stop + more` is told by 64 bits, if `stop <= start`; nothing wraps here."""
     most = LARGEST - more
-    if isinstance(start, Lit):
+    if isinstance(start, ir.Lit):
         if start.value < -more:
-            return TRUE
-        return Bin("<=", "i64", literal(int(start.value) - most, "i64"), stop)
-    end = Bin("-", "i64", start, literal(most, "i64"))
-    return either(Bin("<", "i64", start, literal(-more, "i64")), Bin("<=", "i64", end, stop))
+            return ir.TRUE
+        return ir.Bin("<=", "i64", literal(int(start.value) - most, "i64"), stop)
+    end = ir.Bin("-", "i64", start, literal(most, "i64"))
+    return either(ir.Bin("<", "i64", start, literal(-more, "i64")), ir.Bin("<=", "i64", end, stop))
 
 
-def _fold(op: str, lhs: SE, rhs: SE) -> SE:
-    if isinstance(rhs, Lit):
+def _fold(op: str, lhs: ir.SE, rhs: ir.SE) -> ir.SE:
+    if isinstance(rhs, ir.Lit):
         if rhs.value == 0:
             return lhs
-        if isinstance(lhs, Lit):
+        if isinstance(lhs, ir.Lit):
             return literal(lhs.value + rhs.value if op == "+" else lhs.value - rhs.value, "i64")
-    if op == "+" and lhs == ZERO:
+    if op == "+" and lhs == ir.ZERO:
         return rhs
-    return Bin(op, "i64", lhs, rhs)
+    return ir.Bin(op, "i64", lhs, rhs)
 
 
 def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
@@ -122,7 +107,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
     names = s.names(hint or "a", e.type)
     result: list[Arr] = []
     for k, (prim, dims, _) in enumerate(declared):
-        column = [row[k] if row else FALSE for row in rows]
+        column = [row[k] if row else ir.FALSE for row in rows]
         first = column[0] if column else None
         if isinstance(first, Arr):
             shape = first.shape
@@ -138,7 +123,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
 def _string(s: Lowering, e: ty.StringConst, hint: Name) -> Value:
     """The bytes of a string."""
     shape = (Poly.const(len(e.value)),)
-    elems = tuple(Lit(b, "u8") for b in e.value)
+    elems = tuple(ir.Lit(b, "u8") for b in e.value)
     exp = ir.ArrayLit(elems) if elems else ir.Scratch("u8", shape)
     return (s.array(exp, "u8", shape, hint or "s"),)
 
@@ -155,38 +140,38 @@ def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
     prim = prim_of(first)
     if not (poly_of(first) and poly_of(end)):
         first, end = s.atom(first, "first"), s.atom(end, "end")
-    text: list[str | SE] = ["Range ", first]
+    text: list[str | ir.SE] = ["Range ", first]
     if second is not None:
         second = s.atom(second, "second")
         text += ["..", second]
     text += [e.kind, end, " is invalid."]
     start, stop = _wide(s, first), _wide(s, end)
     if second is None:
-        step: SE = MINUS_ONE if e.kind == "..>" else ONE
+        step: ir.SE = MINUS_ONE if e.kind == "..>" else ir.ONE
     else:
         step = s.atom(sub(_wide(s, second), start), "step")
     wide = prim in ("i64", "u64")
     count = _range_count(s, e.kind, start, stop, step, tuple(text), wide)
-    exp = ir.Iota(count, first, Conv("i64", prim, step) if prim != "i64" else step, prim)
-    if isinstance(step, Lit):
+    exp = ir.Iota(count, first, ir.Conv("i64", prim, step) if prim != "i64" else step, prim)
+    if isinstance(step, ir.Lit):
         exp = ir.Iota(count, first, literal(step.value, prim), prim)
     array = s.array(exp, prim, (count,), hint or "range")
-    if first == literal(0, prim) and step == ONE:
+    if first == literal(0, prim) and step == ir.ONE:
         s.iotas[array.name] = count
     s.bind_sizes(e.ext, e.type, (array,))
     return (array,)
 
 
-def _wide(s: Lowering, se: SE) -> SE:
+def _wide(s: Lowering, se: ir.SE) -> ir.SE:
     """An integer as i64."""
     prim = prim_of(se)
     if prim == "i64":
         return se
-    return literal(se.value, "i64") if isinstance(se, Lit) else Conv(prim, "i64", se)
+    return literal(se.value, "i64") if isinstance(se, ir.Lit) else ir.Conv(prim, "i64", se)
 
 
 def _range_count(
-    s: Lowering, kind: str, start: SE, stop: SE, step: SE, text: Message, wide: bool
+    s: Lowering, kind: str, start: ir.SE, stop: ir.SE, step: ir.SE, text: Message, wide: bool
 ) -> Poly:
     """How many elements a range has; asserts that it is valid.
 
@@ -194,35 +179,35 @@ def _range_count(
     """
     distance = sub(stop, start)
     inclusive = kind == "..."
-    if step == ONE:
+    if step == ir.ONE:
         total = s.poly(distance)
         if s.facts.decide("<=", start, stop) is not True:
-            s.check(Bin("<=", "i64", start, stop), text)
+            s.check(ir.Bin("<=", "i64", start, stop), text)
         if inclusive:
             # One more than there are 64-bit numbers is no number: the distance is looked at.
             s.check_size(total, text)
         return _sized(s, total + 1 if inclusive else total, text)
     if step == MINUS_ONE and not inclusive:
-        s.check(Bin("<=", "i64", stop, start), text)
+        s.check(ir.Bin("<=", "i64", stop, start), text)
         return _sized(s, s.poly(sub(start, stop)), text)
-    more = abs(int(step.value)) - (not inclusive) if isinstance(step, Lit) else 0
+    more = abs(int(step.value)) - (not inclusive) if isinstance(step, ir.Lit) else 0
     more = min(more, 1) if inclusive else more
-    up: SE = Bin("<=", "i64", start, stop)
-    down: SE = Bin("<=", "i64", stop, start)
+    up: ir.SE = ir.Bin("<=", "i64", start, stop)
+    down: ir.SE = ir.Bin("<=", "i64", stop, start)
     if wide:
         up = both(up, _rise_fits(start, stop, more))
         down = both(down, _fall_fits(start, stop, more))
-    rises, falls = Bin("<", "i64", ZERO, step), Bin("<", "i64", step, ZERO)
+    rises, falls = ir.Bin("<", "i64", ir.ZERO, step), ir.Bin("<", "i64", step, ir.ZERO)
     if inclusive:
         s.check(either(both(rises, up), both(falls, down)), text)
-        return _sized(s, s.poly(Bin("//", "i64", distance, step), "n") + 1, text)
+        return _sized(s, s.poly(ir.Bin("//", "i64", distance, step), "n") + 1, text)
     s.check(both(rises, up) if kind == "..<" else both(falls, down), text)
-    if isinstance(step, Lit):
+    if isinstance(step, ir.Lit):
         round_up = literal(more if kind == "..<" else -more, "i64")
-        return _sized(s, s.poly(Bin("//", "i64", add(distance, round_up), step), "n"), text)
-    steps = s.poly(Bin("//", "i64", distance, step), "n")
-    rest = Bin("!=", "i64", Bin("%%", "i64", distance, step), ZERO)
-    return _sized(s, steps + s.poly(Conv("bool", "i64", rest), "rest"), text)
+        return _sized(s, s.poly(ir.Bin("//", "i64", add(distance, round_up), step), "n"), text)
+    steps = s.poly(ir.Bin("//", "i64", distance, step), "n")
+    rest = ir.Bin("!=", "i64", ir.Bin("%%", "i64", distance, step), ir.ZERO)
+    return _sized(s, steps + s.poly(ir.Conv("bool", "i64", rest), "rest"), text)
 
 
 def _sized(s: Lowering, size: Poly, text: Message) -> Poly:
@@ -250,15 +235,15 @@ def _positions(s: Lowering, dims: tuple[ty.DimIndex, ...]) -> list[Position]:
 def _subscript(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Subscript:
     """Positions in an array of that shape, with what must hold for them."""
     found: list[ir.DimIndex] = []
-    full: SE = TRUE
-    needed: SE = TRUE
-    text: list[str | SE] = [OUT_OF_BOUNDS]
+    full: ir.SE = ir.TRUE
+    needed: ir.SE = ir.TRUE
+    text: list[str | ir.SE] = [OUT_OF_BOUNDS]
     shown = len(s.facts.shown)
     for k, dim in enumerate(dims):
         if k:
             text.append(", ")
         if not isinstance(dim, tuple):
-            found.append(DimFix(dim))
+            found.append(ir.DimFix(dim))
             cond, still = _in_bounds(s, dim, shape[k])
             text.append(dim)
         else:
@@ -271,12 +256,12 @@ def _subscript(s: Lowering, dims: list[Position], shape: tuple[Poly, ...]) -> Su
     return Subscript(tuple(found), full, needed, tuple(text), why)
 
 
-def _position(s: Lowering, at: SE) -> SE:
+def _position(s: Lowering, at: ir.SE) -> ir.SE:
     """An index as i64, simple enough to be mentioned several times."""
     at = _wide(s, at)
-    if isinstance(at, Conv) and isinstance(at.arg, Lit | Var):
+    if isinstance(at, ir.Conv) and isinstance(at.arg, ir.Lit | ir.Var):
         return at
-    if isinstance(at, Bin) and at.op == "%" and isinstance(at.rhs, Lit | Var):
+    if isinstance(at, ir.Bin) and at.op == "%" and isinstance(at.rhs, ir.Lit | ir.Var):
         return at
     poly = poly_of(at)
     if poly is None or len(poly.terms) > 3 or any(len(mono) > 1 for mono in poly.terms):
@@ -284,103 +269,107 @@ def _position(s: Lowering, at: SE) -> SE:
     return at
 
 
-def _in_bounds(s: Lowering, at: SE, size: Poly) -> tuple[SE, SE]:
+def _in_bounds(s: Lowering, at: ir.SE, size: Poly) -> tuple[ir.SE, ir.SE]:
     """`0 <= at < size`, and as much of it as is not plain already."""
-    low, high = Bin("<=", "i64", ZERO, at), Bin("<", "i64", at, se_of(size))
+    low, high = ir.Bin("<=", "i64", ir.ZERO, at), ir.Bin("<", "i64", at, se_of(size))
     full = both(low, high)
     if s.facts.within(at, size):
-        return full, TRUE
+        return full, ir.TRUE
     return full, both(_open_part(s, low), _open_part(s, high))
 
 
-def _open_part(s: Lowering, cond: Bin) -> SE:
+def _open_part(s: Lowering, cond: ir.Bin) -> ir.SE:
     """A comparison, or `true` if it is known to hold."""
-    return TRUE if s.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
+    return ir.TRUE if s.facts.decide(cond.op, cond.lhs, cond.rhs) is True else cond
 
 
 def _slice_dim(
-    s: Lowering, dim: tuple[SE | None, ...], size: Poly
-) -> tuple[DimSlice, SE, SE, Message]:
+    s: Lowering, dim: tuple[ir.SE | None, ...], size: Poly
+) -> tuple[ir.DimSlice, ir.SE, ir.SE, Message]:
     """One `start:stop:step`: the slice, when it is valid, what of that is open, its text."""
     start, stop, given = dim
-    step: SE = ONE if given is None else s.atom(given, "step")
+    step: ir.SE = ir.ONE if given is None else s.atom(given, "step")
     length = se_of(size)
-    if not isinstance(step, Lit):
-        back: SE = Bin("<", "i64", step, ZERO)
-        start = start or s.atom(Select(back, sub(length, ONE), ZERO), "start")
-        stop = stop or s.atom(Select(back, MINUS_ONE, length), "stop")
+    if not isinstance(step, ir.Lit):
+        back: ir.SE = ir.Bin("<", "i64", step, ir.ZERO)
+        start = start or s.atom(ir.Select(back, sub(length, ir.ONE), ir.ZERO), "start")
+        stop = stop or s.atom(ir.Select(back, MINUS_ONE, length), "stop")
     elif step.value < 0:
-        start, stop = start or simple(s, sub(length, ONE), "start"), stop or MINUS_ONE
+        start, stop = start or simple(s, sub(length, ir.ONE), "start"), stop or MINUS_ONE
     else:
-        start, stop = start or ZERO, stop or length
+        start, stop = start or ir.ZERO, stop or length
     words: Message = (start, ":", stop)
     if given is not None:
         words = (*words, ":", step)
     if step == MINUS_ONE and dim[:2] == (None, None):
-        return DimSlice(start, size, step), TRUE, TRUE, words
-    if step == ONE:
+        return ir.DimSlice(start, size, step), ir.TRUE, ir.TRUE, words
+    if step == ir.ONE:
         return (*_unit_slice(s, start, stop, size), words)
     piece, ok = _strided_slice(s, start, stop, step, size)
     return piece, ok, ok, words
 
 
-def simple(s: Lowering, se: SE, hint: str) -> SE:
+def simple(s: Lowering, se: ir.SE, hint: str) -> ir.SE:
     """`se` itself if it is a polynomial, else a name for it."""
     return se if poly_of(se) is not None else s.atom(se, hint)
 
 
-def _unit_slice(s: Lowering, start: SE, stop: SE, size: Poly) -> tuple[DimSlice, SE, SE]:
+def _unit_slice(
+    s: Lowering, start: ir.SE, stop: ir.SE, size: Poly
+) -> tuple[ir.DimSlice, ir.SE, ir.SE]:
     """`start:stop`; valid if empty, or ordered and inside."""
     first, last = s.poly(start), s.poly(stop)
     conditions = (
-        Bin("<=", "i64", ZERO, start),
-        Bin("<=", "i64", start, stop),
-        Bin("<=", "i64", stop, se_of(size)),
+        ir.Bin("<=", "i64", ir.ZERO, start),
+        ir.Bin("<=", "i64", start, stop),
+        ir.Bin("<=", "i64", stop, se_of(size)),
     )
-    full: SE = TRUE
-    needed: SE = TRUE
+    full: ir.SE = ir.TRUE
+    needed: ir.SE = ir.TRUE
     for cond in conditions:
         full = both(full, cond)
         needed = both(needed, _open_part(s, cond))
     if s.facts.rising(first, last, size):
-        needed = TRUE
-    empty = Bin("==", "i64", start, stop)
-    needed = needed if needed == TRUE else either(empty, needed)
-    return DimSlice(start, last - first, ONE), either(empty, full), needed
+        needed = ir.TRUE
+    empty = ir.Bin("==", "i64", start, stop)
+    needed = needed if needed == ir.TRUE else either(empty, needed)
+    return ir.DimSlice(start, last - first, ir.ONE), either(empty, full), needed
 
 
-def _strided_slice(s: Lowering, start: SE, stop: SE, step: SE, size: Poly) -> tuple[DimSlice, SE]:
+def _strided_slice(
+    s: Lowering, start: ir.SE, stop: ir.SE, step: ir.SE, size: Poly
+) -> tuple[ir.DimSlice, ir.SE]:
     """`start:stop:step`; valid if empty, or the first and last element are inside."""
     length = se_of(size)
     distance = sub(stop, start)
-    if isinstance(step, Lit) and step.value == 0:
-        return DimSlice(start, Poly.const(0), step), FALSE
+    if isinstance(step, ir.Lit) and step.value == 0:
+        return ir.DimSlice(start, Poly.const(0), step), ir.FALSE
     if step == MINUS_ONE:
         count = s.poly(sub(start, stop))
     else:
         safe = step
-        if not isinstance(step, Lit):
-            is_zero = Bin("==", "i64", step, ZERO)
-            safe = s.atom(Select(is_zero, ONE, step), "step")
-        towards = Un("sgn", "i64", safe)
+        if not isinstance(step, ir.Lit):
+            is_zero = ir.Bin("==", "i64", step, ir.ZERO)
+            safe = s.atom(ir.Select(is_zero, ir.ONE, step), "step")
+        towards = ir.Un("sgn", "i64", safe)
         rounded = add(distance, sub(safe, towards))
-        if isinstance(safe, Lit):
-            rounded = add(distance, Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
-        count = s.poly(Bin("//", "i64", rounded, safe), "n")
-    last = add(start, Bin("*", "i64", sub(se_of(count), ONE), step))
-    up = both(Bin("<=", "i64", ZERO, start), Bin("<=", "i64", start, stop))
-    up = both(up, Bin("<", "i64", last, length))
-    down = both(Bin("<=", "i64", MINUS_ONE, stop), Bin("<=", "i64", stop, start))
-    down = both(down, both(Bin("<", "i64", start, length), Bin("<=", "i64", ZERO, last)))
-    if isinstance(step, Lit):
+        if isinstance(safe, ir.Lit):
+            rounded = add(distance, ir.Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
+        count = s.poly(ir.Bin("//", "i64", rounded, safe), "n")
+    last = add(start, ir.Bin("*", "i64", sub(se_of(count), ir.ONE), step))
+    up = both(ir.Bin("<=", "i64", ir.ZERO, start), ir.Bin("<=", "i64", start, stop))
+    up = both(up, ir.Bin("<", "i64", last, length))
+    down = both(ir.Bin("<=", "i64", MINUS_ONE, stop), ir.Bin("<=", "i64", stop, start))
+    down = both(down, both(ir.Bin("<", "i64", start, length), ir.Bin("<=", "i64", ir.ZERO, last)))
+    if isinstance(step, ir.Lit):
         fits = up if step.value > 0 else down
     else:
-        fits = Select(Bin("<", "i64", step, ZERO), down, up)
-    fits = both(Bin("<=", "i64", ZERO, se_of(count)), fits)
-    ok = either(Bin("==", "i64", se_of(count), ZERO), fits)
-    if not isinstance(step, Lit):
-        ok = both(Bin("!=", "i64", step, ZERO), ok)
-    return DimSlice(start, count, step), ok
+        fits = ir.Select(ir.Bin("<", "i64", step, ir.ZERO), down, up)
+    fits = both(ir.Bin("<=", "i64", ir.ZERO, se_of(count)), fits)
+    ok = either(ir.Bin("==", "i64", se_of(count), ir.ZERO), fits)
+    if not isinstance(step, ir.Lit):
+        ok = both(ir.Bin("!=", "i64", step, ir.ZERO), ok)
+    return ir.DimSlice(start, count, step), ok
 
 
 def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...]) -> None:
@@ -388,12 +377,12 @@ def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...])
     cond = subscript.full
     if subscript.needed != cond:
         said = "Bounds check removed: ranges and conditions keep the index inside."
-        if subscript.needed != TRUE:
+        if subscript.needed != ir.TRUE:
             said = "Bounds check shortened: ranges and conditions prove the rest."
         outcome = Applied(subscript.needed, said)
         cond = s.ctx.commit(BOUNDS, s.prov, outcome) or cond
     how: Literal["dropped", "unsafe", "repeated", "made"] = "made"
-    if cond == TRUE:
+    if cond == ir.TRUE:
         how = "dropped"
     elif s.unsafe:
         how = "unsafe"
@@ -438,10 +427,10 @@ def _part_name(s: Lowering, e: ty.Index, array: Arr) -> Name:
     return f"{base}_el" if isinstance(e.type, PrimT) else f"{base}_part"
 
 
-def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> SE | Arr:
+def _read(s: Lowering, array: Arr, dims: tuple[ir.DimIndex, ...], name: Name) -> ir.SE | Arr:
     """`array[dims]`, not checked."""
-    if len(dims) == len(array.shape) and all(isinstance(d, DimFix) for d in dims):
-        at = tuple(d.at for d in dims if isinstance(d, DimFix))
+    if len(dims) == len(array.shape) and all(isinstance(d, ir.DimFix) for d in dims):
+        at = tuple(d.at for d in dims if isinstance(d, ir.DimFix))
         element = s.scalar(ir.Index(array.name, at), array.prim, name)
         s.parts[element.name] = (array.name, dims)
         return element
@@ -497,7 +486,10 @@ def written(
     for array, component, name in zip(value, new, names, strict=True):
         assert isinstance(array, Arr)
         full, shape = full_slice(s, array, dims)
-        if isinstance(component, Arr | Var) and s.parts.get(component.name) == (array.name, full):
+        if isinstance(component, Arr | ir.Var) and s.parts.get(component.name) == (
+            array.name,
+            full,
+        ):
             result.append(array)
             continue
         item = _apart(s, s.expect(component, shape), array)
@@ -524,7 +516,7 @@ def _nested(s: Lowering, e: ty.Update) -> tuple[tuple[ty.DimIndex, ...], ty.Exp]
     return dims, value
 
 
-def _apart(s: Lowering, component: SE | Arr, array: Arr) -> SE | Arr:
+def _apart(s: Lowering, component: ir.SE | Arr, array: Arr) -> ir.SE | Arr:
     """`component`, copied if it is a view of the array that is to be overwritten."""
     if isinstance(component, Arr) and s.base_of(component) == s.base_of(array):
         return s.copied(component)

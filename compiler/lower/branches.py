@@ -12,17 +12,6 @@ from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
-from compiler.ir.nodes import (
-    FALSE,
-    SE,
-    TRUE,
-    Bin,
-    Lit,
-    Operand,
-    Param,
-    Select,
-    Stm,
-)
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.components import components, sum_slots
@@ -30,22 +19,22 @@ from compiler.lower.exps import bind_pat, literal, se
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
-def select(cond: SE, then: SE, orelse: SE) -> SE:
+def select(cond: ir.SE, then: ir.SE, orelse: ir.SE) -> ir.SE:
     """`then` if `cond` else `orelse`, as a logic operator where one branch is a truth value."""
     if then == orelse:
         return then
-    if then == TRUE:
+    if then == ir.TRUE:
         return either(cond, orelse)
-    if orelse == FALSE:
+    if orelse == ir.FALSE:
         return both(cond, then)
-    return Select(cond, then, orelse)
+    return ir.Select(cond, then, orelse)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """A lowered branch."""
 
-    stms: list[Stm]
+    stms: list[ir.Stm]
     value: Value
 
     def names(self) -> set[Name]:
@@ -67,7 +56,7 @@ class Joined:
 def _if_exp(s: Lowering, e: ty.If, hint: Name) -> Value:
     """An `if`."""
     cond = se(s, e.cond)
-    if isinstance(cond, Lit):
+    if isinstance(cond, ir.Lit):
         value = s.lower(e.then if cond.value else e.orelse, hint)
     else:
         value = _branch(
@@ -80,7 +69,7 @@ def _if_exp(s: Lowering, e: ty.If, hint: Name) -> Value:
 def _branch(
     s: Lowering,
     e: ty.If | ty.Match,
-    cond: SE,
+    cond: ir.SE,
     then: Callable[[], Value],
     orelse: Callable[[], Value],
     hint: Name,
@@ -102,7 +91,7 @@ def _branch(
     return _join(s, e, cond, Branch(first_stms, first), Branch(second_stms, second), hint)
 
 
-def _choose(s: Lowering, cond: SE, first: Value, second: Value) -> Value | None:
+def _choose(s: Lowering, cond: ir.SE, first: Value, second: Value) -> Value | None:
     """The values as selects, if they are scalars of little cost."""
     total = 0
     for a, b in zip(first, second, strict=True):
@@ -122,7 +111,7 @@ def _choose(s: Lowering, cond: SE, first: Value, second: Value) -> Value | None:
 
 
 def _join(
-    s: Lowering, e: ty.If | ty.Match, cond: SE, then: Branch, orelse: Branch, hint: Name
+    s: Lowering, e: ty.If | ty.Match, cond: ir.SE, then: Branch, orelse: Branch, hint: Name
 ) -> Value:
     """The `If` statement over two lowered branches."""
     declared = components(e.type)
@@ -135,7 +124,7 @@ def _join(
     bodies = [_branch_body(s, joined, which, shapes) for which in (0, 1)]
     names = s.names(hint or "r", e.type)
     value = s.params(names, e.type, shapes)
-    heads = tuple(Param(name, ir.I64) for name in joined.new)
+    heads = tuple(ir.Param(name, ir.I64) for name in joined.new)
     s.emit((*heads, *as_params(value)), ir.If(cond, bodies[0], bodies[1]))
     return value
 
@@ -148,7 +137,7 @@ def _branch_body(s: Lowering, joined: Joined, which: int, shapes: list[Shape]) -
     s.stms = branch.stms
     wanted = [tuple(p.subst(own) for p in shape) for shape in shapes]
     result = s.expect_all(branch.value, wanted)
-    heads: list[Operand] = [se_of(poly) for poly in own.values()]
+    heads: list[ir.Operand] = [se_of(poly) for poly in own.values()]
     return ir.Body(tuple(s.close(outer)), (*heads, *(operand(x) for x in result)))
 
 
@@ -193,21 +182,21 @@ def _cases(s: Lowering, e: ty.Match, value: Value, at: int, hint: Name) -> Value
         bind_pat(s, case.pat, value)
         return s.lower(case.body, hint)
 
-    cond = TRUE if at == len(e.cases) - 1 else _matches(s, case.pat, value)
-    if cond == TRUE:
+    cond = ir.TRUE if at == len(e.cases) - 1 else _matches(s, case.pat, value)
+    if cond == ir.TRUE:
         return body()
     return _branch(s, e, cond, body, lambda: _cases(s, e, value, at + 1, hint), hint)
 
 
-def _matches(s: Lowering, pat: ty.Pat, value: Value) -> SE:
+def _matches(s: Lowering, pat: ty.Pat, value: Value) -> ir.SE:
     """Whether a pattern matches."""
     if isinstance(pat, ty.PLit):
         component = value[0]
         assert not isinstance(component, Arr)
         assert isinstance(pat.type, PrimT)
-        return Bin("==", pat.type.prim, component, literal(pat.value, pat.type.prim))
+        return ir.Bin("==", pat.type.prim, component, literal(pat.value, pat.type.prim))
     inner: tuple[ty.Pat, ...] = ()
-    cond: SE = TRUE
+    cond: ir.SE = ir.TRUE
     if isinstance(pat, ty.PRecord):
         inner = tuple(p for _, p in pat.fields)
     elif isinstance(pat, ty.PConstr):
@@ -215,7 +204,7 @@ def _matches(s: Lowering, pat: ty.Pat, value: Value) -> SE:
         _, uses = sum_slots(pat.type)
         tag = [name for name, _ in pat.type.variants].index(pat.name)
         assert not isinstance(value[0], Arr)
-        cond = Bin("==", "i8", value[0], Lit(tag, "i8"))
+        cond = ir.Bin("==", "i8", value[0], ir.Lit(tag, "i8"))
         value = tuple(value[1 + k] for k in uses[tag])
         inner = pat.args
     start = 0

@@ -16,25 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.spans import NOWHERE, Prov
 from compiler.codegen import py_runtime
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Copy,
-    Declare,
-    Define,
-    For,
-    Free,
-    If,
-    ImpFun,
-    ImpProg,
-    Kernel,
-    Load,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.codegen.sequential import sequential
@@ -51,14 +33,14 @@ MAX_CELLS = 1 << 28
 """Largest block, in elements."""
 
 
-def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[values.Value]:
+def run(prog: imp.ImpProg, entry: str, args: Sequence[Value]) -> list[values.Value]:
     """The results of an entry point, as NumPy arrays and scalars.
 
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
     """
     env = {**RUNTIME}
 
-    def function(fun: ImpFun) -> EntryPoint:
+    def function(fun: imp.ImpFun) -> EntryPoint:
         exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
         found: EntryPoint = env["entry"]
         return found
@@ -70,10 +52,10 @@ def run(prog: ImpProg, entry: str, args: Sequence[Value]) -> list[values.Value]:
 
 
 def call(
-    prog: ImpProg,
+    prog: imp.ImpProg,
     entry: str,
     args: Sequence[Value],
-    function: Callable[[ImpFun], EntryPoint],
+    function: Callable[[imp.ImpFun], EntryPoint],
     block: Callable[[list[Number]], object] = lambda cells: cells,
 ) -> list[values.Value]:
     """Call an entry point as a Python function, of scalars and blocks.
@@ -92,7 +74,7 @@ def call(
         )
 
 
-def python_text(fun: ImpFun, env: Namespace) -> str:
+def python_text(fun: imp.ImpFun, env: Namespace) -> str:
     """The entry point as a Python function `entry`; messages and spans go to `env`."""
     out = _Python(env)
     out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
@@ -108,7 +90,7 @@ def _operand(value: Operand) -> str:
 class _Python:
     """Prints statements as Python; `prints` has the method for each class."""
 
-    prints: Mapping[type[Stm], Callable[[Any, Any], None]]
+    prints: Mapping[type[imp.Stm], Callable[[Any, Any], None]]
 
     def __init__(self, env: Namespace) -> None:
         self.lines: list[str] = []
@@ -118,7 +100,7 @@ class _Python:
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)
 
-    def block(self, stms: Stms) -> None:
+    def block(self, stms: imp.Stms) -> None:
         """Statements one step further in."""
         self.indent += "    "
         if not stms:
@@ -127,58 +109,58 @@ class _Python:
             self.prints[type(stm)](self, stm)
         self.indent = self.indent[:-4]
 
-    def define(self, s: Define) -> None:
+    def define(self, s: imp.Define) -> None:
         self.line(f"{py_name(s.name)} = {show(s.value)}")
 
-    def declare(self, s: Declare) -> None:
+    def declare(self, s: imp.Declare) -> None:
         start = None if s.value is None else _operand(s.value)
         if start is None:
             start = "None" if isinstance(s.type, Mem) else "0.0" if s.type.prim[0] == "f" else "0"
             start = "False" if s.type.prim == "bool" and start == "0" else start
         self.line(f"{py_name(s.name)} = {start}")
 
-    def assign(self, s: Assign) -> None:
+    def assign(self, s: imp.Assign) -> None:
         self.line(f"{py_name(s.name)} = {_operand(s.value)}")
 
-    def alloc(self, s: Alloc) -> None:
+    def alloc(self, s: imp.Alloc) -> None:
         zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
         span = self.site(s.prov)
         self.line(f"{py_name(s.name)} = allocate({zero}, {show_count(s.count)}, {span})")
 
-    def free(self, s: Free) -> None:
+    def free(self, s: imp.Free) -> None:
         self.line(f"{py_name(s.name)} = None")
 
-    def load(self, s: Load) -> None:
+    def load(self, s: imp.Load) -> None:
         self.line(f"{py_name(s.name)} = {py_name(s.block)}[{show(s.at)}]")
 
-    def store(self, s: Store) -> None:
+    def store(self, s: imp.Store) -> None:
         self.line(f"{py_name(s.block)}[{show(s.at)}] = {show(s.value)}")
 
-    def copy(self, s: Copy) -> None:
+    def copy(self, s: imp.Copy) -> None:
         dest, source = _lmad(s.dest_lmad), _lmad(s.source_lmad)
         self.line(f"copy({py_name(s.dest)}, {dest}, {py_name(s.source)}, {source})")
 
-    def branch(self, s: If) -> None:
+    def branch(self, s: imp.If) -> None:
         self.line(f"if {show(s.cond)}:")
         self.block(s.then)
         if s.orelse:
             self.line("else:")
             self.block(s.orelse)
 
-    def count_loop(self, s: For) -> None:
+    def count_loop(self, s: imp.For) -> None:
         self.line(f"for {py_name(s.index)} in range({show(s.bound)}):")
         self.block(s.body)
 
-    def while_loop(self, s: While) -> None:
+    def while_loop(self, s: imp.While) -> None:
         self.line(f"while {py_name(s.cond)}:")
         self.block(s.body)
 
-    def check(self, s: Assert) -> None:
+    def check(self, s: imp.Assert) -> None:
         self.line(f"if not ({show(s.cond)}):")
         parts = "".join(f"{p!r}, " if isinstance(p, str) else f"{show(p)}, " for p in s.message)
         self.line(f"    fail({self.site(s.prov)}, ({parts}))")
 
-    def kernel(self, s: Kernel) -> None:
+    def kernel(self, s: imp.Kernel) -> None:
         for stm in sequential(s):
             self.prints[type(stm)](self, stm)
 
@@ -190,19 +172,19 @@ class _Python:
 
 
 _Python.prints = {
-    Define: _Python.define,
-    Declare: _Python.declare,
-    Assign: _Python.assign,
-    Alloc: _Python.alloc,
-    Free: _Python.free,
-    Load: _Python.load,
-    Store: _Python.store,
-    Copy: _Python.copy,
-    If: _Python.branch,
-    For: _Python.count_loop,
-    While: _Python.while_loop,
-    Assert: _Python.check,
-    Kernel: _Python.kernel,
+    imp.Define: _Python.define,
+    imp.Declare: _Python.declare,
+    imp.Assign: _Python.assign,
+    imp.Alloc: _Python.alloc,
+    imp.Free: _Python.free,
+    imp.Load: _Python.load,
+    imp.Store: _Python.store,
+    imp.Copy: _Python.copy,
+    imp.If: _Python.branch,
+    imp.For: _Python.count_loop,
+    imp.While: _Python.while_loop,
+    imp.Assert: _Python.check,
+    imp.Kernel: _Python.kernel,
 }
 PythonText = _Python
 """What prints statements of IMP, for IRs that have more of them."""

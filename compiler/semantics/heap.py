@@ -17,28 +17,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.prim import DTYPE
 from compiler.ir import entry as entries
 from compiler.ir import nodes
-from compiler.ir.nodes import (
-    Alloc,
-    Array,
-    ArrayLit,
-    Assert,
-    Call,
-    Concat,
-    Copy,
-    DimIndex,
-    ForLoop,
-    Function,
-    If,
-    Index,
-    Iota,
-    Loop,
-    Param,
-    Prog,
-    Replicate,
-    Stm,
-    Threshold,
-    Update,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.slices import sliced
 from compiler.ir.values import Value
 from compiler.semantics import heap_kernels
@@ -48,7 +27,7 @@ from compiler.semantics.trace import Trace
 
 
 def run(
-    prog: Prog,
+    prog: ir.Prog,
     entry: str,
     args: Sequence[Value],
     most_bytes: int = USUAL_BYTES,
@@ -66,7 +45,7 @@ def run(
 
 
 def execute(
-    machine: Machine, fun: Function, args: Sequence[Value], tracing: bool = True
+    machine: Machine, fun: ir.Function, args: Sequence[Value], tracing: bool = True
 ) -> list[Value]:
     """The results of an entry point on a machine that has run nothing yet; as `run`."""
     values = entries.bind(fun, args)
@@ -74,7 +53,7 @@ def execute(
         (name, value) for name, value in values.items() if isinstance(value, np.generic)
     )
     for param in fun.params:
-        if isinstance(param.type, Array):
+        if isinstance(param.type, ir.Array):
             _bind_argument(machine, param, values[param.name])
     machine.tracing = tracing
     with np.errstate(all="ignore"):
@@ -84,21 +63,21 @@ def execute(
     return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Location) else x for x in shown]
 
 
-def _bind_argument(machine: Machine, param: Param, value: Value) -> None:
-    assert isinstance(param.type, Array)
+def _bind_argument(machine: Machine, param: ir.Param, value: Value) -> None:
+    assert isinstance(param.type, ir.Array)
     assert param.type.mem is not None
     block = machine.block(param.type.mem.block, np.array(value).reshape(-1))
     machine.env[param.type.mem.block] = block
     machine.env[param.name] = machine.location(param.type.mem)
 
 
-def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> None:
+def bind(machine: Machine, params: Sequence[ir.Param], values: Sequence[Any]) -> None:
     """Give parameters their values, from left to right, all at once.
 
     An array is where its type says; that it is the same as where the value is, is checked.
     """
     for param, value in zip(params, values, strict=True):
-        if not isinstance(param.type, Array):
+        if not isinstance(param.type, ir.Array):
             machine.env[param.name] = value
             continue
         location = machine.location(param.type.mem)
@@ -115,32 +94,32 @@ def bind(machine: Machine, params: Sequence[Param], values: Sequence[Any]) -> No
 # --- array operations ---
 
 
-def _index(machine: Machine, stm: Stm, exp: Index) -> None:
+def _index(machine: Machine, stm: ir.Stm, exp: ir.Index) -> None:
     index = [int(machine.number(at)) for at in exp.at]
     machine.env[stm.pat[0].name] = machine.read_cell(machine.array(exp.array), index)
 
 
-def _view(machine: Machine, stm: Stm, exp: object) -> None:
+def _view(machine: Machine, stm: ir.Stm, exp: object) -> None:
     machine.target(stm.pat[0])
 
 
-def part(machine: Machine, location: Location, dims: Sequence[DimIndex]) -> Location:
+def part(machine: Machine, location: Location, dims: Sequence[ir.DimIndex]) -> Location:
     """The part of an array that indices and slices select."""
     lmad = sliced(location.lmad, dims, lambda se: int(machine.number(se)), machine.size)
     return Location(location.block, lmad)
 
 
-def _update(machine: Machine, stm: Stm, exp: Update) -> None:
+def _update(machine: Machine, stm: ir.Stm, exp: ir.Update) -> None:
     machine.store(part(machine, machine.array(exp.array), exp.dims), exp.value)
     machine.target(stm.pat[0])
 
 
-def _copy(machine: Machine, stm: Stm, exp: Copy) -> None:
+def _copy(machine: Machine, stm: ir.Stm, exp: ir.Copy) -> None:
     source = machine.array(exp.array)
     machine.copy(source, machine.target(stm.pat[0]))
 
 
-def _concat(machine: Machine, stm: Stm, exp: Concat) -> None:
+def _concat(machine: Machine, stm: ir.Stm, exp: ir.Concat) -> None:
     target = machine.target(stm.pat[0])
     start = 0
     for name in exp.arrays:
@@ -150,14 +129,14 @@ def _concat(machine: Machine, stm: Stm, exp: Concat) -> None:
         start += count
 
 
-def _iota(machine: Machine, stm: Stm, exp: Iota) -> None:
+def _iota(machine: Machine, stm: ir.Stm, exp: ir.Iota) -> None:
     target = machine.target(stm.pat[0])
     count = max(target.lmad.shape[0], 0)
     steps = np.arange(count).astype(DTYPE[exp.prim])
     machine.write(target, machine.number(exp.start) + steps * machine.number(exp.step))
 
 
-def _replicate(machine: Machine, stm: Stm, exp: Replicate) -> None:
+def _replicate(machine: Machine, stm: ir.Stm, exp: ir.Replicate) -> None:
     target = machine.target(stm.pat[0])
     if isinstance(exp.value, str):
         copies = int(np.prod([machine.size(size) for size in exp.shape]))
@@ -166,13 +145,13 @@ def _replicate(machine: Machine, stm: Stm, exp: Replicate) -> None:
         machine.write(target, machine.number(exp.value))
 
 
-def _array_lit(machine: Machine, stm: Stm, exp: ArrayLit) -> None:
+def _array_lit(machine: Machine, stm: ir.Stm, exp: ir.ArrayLit) -> None:
     target = machine.target(stm.pat[0])
     for at, elem in enumerate(exp.elems):
         machine.store(Location(target.block, target.lmad.fix(at)), elem)
 
 
-def _alloc(machine: Machine, stm: Stm, exp: Alloc) -> None:
+def _alloc(machine: Machine, stm: ir.Stm, exp: ir.Alloc) -> None:
     name = stm.pat[0].name
     machine.env[name] = machine.allocate(name, exp.prim, machine.exact(exp.count))
 
@@ -180,16 +159,16 @@ def _alloc(machine: Machine, stm: Stm, exp: Alloc) -> None:
 # --- control ---
 
 
-def _if(machine: Machine, stm: Stm, exp: If) -> None:
+def _if(machine: Machine, stm: ir.Stm, exp: ir.If) -> None:
     taken = exp.then if machine.number(exp.cond) else exp.orelse
     bind(machine, stm.pat, machine.body(taken))
 
 
-def _loop(machine: Machine, stm: Stm, exp: Loop) -> None:
+def _loop(machine: Machine, stm: ir.Stm, exp: ir.Loop) -> None:
     values = [machine.operand(value) for value in exp.init]
     bind(machine, exp.params, values)
     form = exp.form
-    if isinstance(form, ForLoop):
+    if isinstance(form, ir.ForLoop):
         for iteration in range(int(machine.number(form.bound))):
             machine.env[form.index] = DTYPE[form.prim].type(iteration)
             values = machine.body(exp.body)
@@ -201,7 +180,7 @@ def _loop(machine: Machine, stm: Stm, exp: Loop) -> None:
     bind(machine, stm.pat, values)
 
 
-def _call(machine: Machine, stm: Stm, exp: Call) -> None:
+def _call(machine: Machine, stm: ir.Stm, exp: ir.Call) -> None:
     fun = machine.funs[exp.fun]
     values = [machine.operand(arg) for arg in exp.args]
     outer = machine.env
@@ -213,35 +192,35 @@ def _call(machine: Machine, stm: Stm, exp: Call) -> None:
     bind(machine, stm.pat, results)
 
 
-def _assert(machine: Machine, stm: Stm, exp: Assert) -> None:
+def _assert(machine: Machine, stm: ir.Stm, exp: ir.Assert) -> None:
     if not machine.number(exp.cond):
         texts = [m if isinstance(m, str) else str(machine.number(m)) for m in exp.message]
         raise machine.error("".join(texts), "assert")
 
 
-def _threshold(machine: Machine, stm: Stm, exp: Threshold) -> None:
+def _threshold(machine: Machine, stm: ir.Stm, exp: ir.Threshold) -> None:
     least = machine.thresholds.get(exp.name, exp.default)
     machine.env[stm.pat[0].name] = np.bool_(machine.number(exp.amount) >= least)
 
 
-STEPS: dict[type, Callable[[Machine, Stm, Any], None]] = {
-    Index: _index,
+STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {
+    ir.Index: _index,
     nodes.Slice: _view,
     nodes.Rearrange: _view,
     nodes.Reshape: _view,
     nodes.Scratch: _view,
-    Update: _update,
-    Copy: _copy,
-    Concat: _concat,
-    Iota: _iota,
-    Replicate: _replicate,
-    ArrayLit: _array_lit,
-    Alloc: _alloc,
-    If: _if,
-    Loop: _loop,
-    Call: _call,
-    Assert: _assert,
-    Threshold: _threshold,
+    ir.Update: _update,
+    ir.Copy: _copy,
+    ir.Concat: _concat,
+    ir.Iota: _iota,
+    ir.Replicate: _replicate,
+    ir.ArrayLit: _array_lit,
+    ir.Alloc: _alloc,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _call,
+    ir.Assert: _assert,
+    ir.Threshold: _threshold,
     nodes.SegMap: heap_kernels.segmap,
     nodes.SegRed: heap_kernels.segred,
     nodes.SegScan: heap_kernels.segscan,

@@ -21,24 +21,7 @@ import numpy.typing as npt
 
 from compiler.base.prim import DTYPE
 from compiler.ir import entry as entry_points
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Alloc,
-    Array,
-    Assert,
-    Body,
-    Call,
-    ForLoop,
-    If,
-    Loop,
-    Mem,
-    Param,
-    Prog,
-    Threshold,
-    Type,
-    WhileLoop,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics import arrays, parallel
@@ -47,7 +30,7 @@ from compiler.semantics.limits import USUAL_BYTES
 
 
 def run(
-    prog: Prog,
+    prog: ir.Prog,
     entry: str,
     args: Sequence[Value],
     most_bytes: int = USUAL_BYTES,
@@ -74,11 +57,11 @@ def run(
 # --- control ---------------------------------------------------------------------------------
 
 
-def _scalar(m: Evaluator, exp: SE, pat: Sequence[Param]) -> list[Data]:
+def _scalar(m: Evaluator, exp: ir.SE, pat: Sequence[ir.Param]) -> list[Data]:
     return [m.se(exp)]
 
 
-def _assert(m: Evaluator, exp: Assert, pat: Sequence[Param]) -> list[Data]:
+def _assert(m: Evaluator, exp: ir.Assert, pat: Sequence[ir.Param]) -> list[Data]:
     good = m.se(exp.cond)
     if good.ndim == 0 and good:
         return []
@@ -103,7 +86,7 @@ def _joint(*values: Data) -> tuple[int, ...]:
     return np.broadcast_shapes(*(np.shape(v) for v in values))
 
 
-def _if(m: Evaluator, exp: If, pat: Sequence[Param]) -> list[Data]:
+def _if(m: Evaluator, exp: ir.If, pat: Sequence[ir.Param]) -> list[Data]:
     cond = m.se(exp.cond)
     if cond.ndim == 0:
         return m.body(exp.then if cond else exp.orelse)
@@ -117,7 +100,7 @@ def _if(m: Evaluator, exp: If, pat: Sequence[Param]) -> list[Data]:
     return [merge(m, cond, a, b, p.type) for a, b, p in zip(then, orelse, pat, strict=True)]
 
 
-def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: Body) -> list[Data]:
+def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: ir.Body) -> list[Data]:
     """Run a body for the lanes of `mask`; what it consumes stays for the others."""
     outer, m.mask = m.mask, mask
     before = dict(m.env)
@@ -129,39 +112,39 @@ def _under(m: Evaluator, mask: npt.NDArray[np.bool_], body: Body) -> list[Data]:
     return results
 
 
-def merge(m: Evaluator, cond: Data, a: Data, b: Data, kind: Type) -> Data:
+def merge(m: Evaluator, cond: Data, a: Data, b: Data, kind: ir.Type) -> Data:
     """`a` in the lanes where `cond` holds, else `b`."""
-    if isinstance(kind, Mem):
+    if isinstance(kind, ir.Mem):
         return BLOCK
-    rank = kind.rank if isinstance(kind, Array) else 0
+    rank = kind.rank if isinstance(kind, ir.Array) else 0
     if rank and a.shape[a.ndim - rank :] != b.shape[b.ndim - rank :]:
         raise Irregular
     return np.where(cond.reshape(cond.shape + (1,) * rank), a, b)
 
 
-def _loop(m: Evaluator, exp: Loop, pat: Sequence[Param]) -> list[Data]:
+def _loop(m: Evaluator, exp: ir.Loop, pat: Sequence[ir.Param]) -> list[Data]:
     values = [m.operand(value) for value in exp.init]
     for param, value in zip(exp.params, exp.init, strict=True):
         if param.unique and isinstance(value, str) and not m.widths:
             m.env.pop(value, None)
-    if isinstance(exp.form, ForLoop):
+    if isinstance(exp.form, ir.ForLoop):
         return _for(m, exp, exp.form, values)
     return _while(m, exp, exp.form, values)
 
 
-def _start(m: Evaluator, exp: Loop, values: list[Data]) -> None:
+def _start(m: Evaluator, exp: ir.Loop, values: list[Data]) -> None:
     for param in exp.params:
         m.bind(param, values.pop(0))
 
 
-def _end(m: Evaluator, exp: Loop) -> list[Data]:
+def _end(m: Evaluator, exp: ir.Loop) -> list[Data]:
     return [
-        BLOCK if isinstance(p.type, Mem) else m.aligned(m.env.pop(p.name), m.ranks[p.name])
+        BLOCK if isinstance(p.type, ir.Mem) else m.aligned(m.env.pop(p.name), m.ranks[p.name])
         for p in exp.params
     ]
 
 
-def _for(m: Evaluator, exp: Loop, form: ForLoop, values: list[Data]) -> list[Data]:
+def _for(m: Evaluator, exp: ir.Loop, form: ir.ForLoop, values: list[Data]) -> list[Data]:
     bound_data = m.se(form.bound)
     dtype = DTYPE[form.prim].type
     _start(m, exp, values)
@@ -179,7 +162,7 @@ def _for(m: Evaluator, exp: Loop, form: ForLoop, values: list[Data]) -> list[Dat
     return _end(m, exp)
 
 
-def _step(m: Evaluator, exp: Loop, going: Data, outer: Mask) -> None:
+def _step(m: Evaluator, exp: ir.Loop, going: Data, outer: Mask) -> None:
     """One iteration for the lanes that are `going`; the others keep their values."""
     active = going if outer is None else np.logical_and(going, outer)
     old = [m.env[p.name] for p in exp.params]
@@ -194,7 +177,7 @@ def _step(m: Evaluator, exp: Loop, going: Data, outer: Mask) -> None:
         m.bind(param, merge(m, active, after, before, param.type))
 
 
-def _while(m: Evaluator, exp: Loop, form: WhileLoop, values: list[Data]) -> list[Data]:
+def _while(m: Evaluator, exp: ir.Loop, form: ir.WhileLoop, values: list[Data]) -> list[Data]:
     _start(m, exp, values)
     outer = m.mask
     while True:
@@ -211,7 +194,7 @@ def _while(m: Evaluator, exp: Loop, form: WhileLoop, values: list[Data]) -> list
         _step(m, exp, cond, outer)
 
 
-def _call(m: Evaluator, exp: Call, pat: Sequence[Param]) -> list[Data]:
+def _call(m: Evaluator, exp: ir.Call, pat: Sequence[ir.Param]) -> list[Data]:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
     for param, arg in zip(fun.params, args, strict=True):
@@ -224,23 +207,23 @@ def _call(m: Evaluator, exp: Call, pat: Sequence[Param]) -> list[Data]:
     return results
 
 
-def _threshold(m: Evaluator, exp: Threshold, pat: Sequence[Param]) -> list[Data]:
+def _threshold(m: Evaluator, exp: ir.Threshold, pat: Sequence[ir.Param]) -> list[Data]:
     least = m.thresholds.get(exp.name, exp.default)
     return [np.greater_equal(m.se(exp.amount), np.int64(least))]
 
 
-def _alloc(m: Evaluator, exp: Alloc, pat: Sequence[Param]) -> list[Data]:
+def _alloc(m: Evaluator, exp: ir.Alloc, pat: Sequence[ir.Param]) -> list[Data]:
     return [BLOCK]
 
 
 _EXP: dict[type, Rule] = {
-    **dict.fromkeys(SE_NODES, _scalar),
-    Assert: _assert,
-    If: _if,
-    Loop: _loop,
-    Call: _call,
-    Threshold: _threshold,
-    Alloc: _alloc,
+    **dict.fromkeys(ir.SE_NODES, _scalar),
+    ir.Assert: _assert,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _call,
+    ir.Threshold: _threshold,
+    ir.Alloc: _alloc,
     **arrays.EXPS,
     **parallel.EXPS,
 }

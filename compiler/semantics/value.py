@@ -30,60 +30,8 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE, Prim
 from compiler.ir import entry as entry_points
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import is_division
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Alloc,
-    Array,
-    ArrayLit,
-    Assert,
-    Bin,
-    Body,
-    Call,
-    Concat,
-    Conv,
-    Copy,
-    DimIndex,
-    ForLoop,
-    Fun,
-    Hist,
-    HistOp,
-    If,
-    Index,
-    Iota,
-    KernelBody,
-    Lambda,
-    Lit,
-    Loop,
-    Map,
-    Operand,
-    Operator,
-    Param,
-    Prog,
-    Rearrange,
-    Reduce,
-    Replicate,
-    Reshape,
-    Scalar,
-    Scan,
-    Scatter,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Select,
-    Slice,
-    Stm,
-    Threshold,
-    Type,
-    Un,
-    Update,
-    Var,
-    Write,
-)
 from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
 from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
@@ -107,7 +55,7 @@ Row = list[Data]
 
 
 def run(
-    prog: Prog,
+    prog: ir.Prog,
     entry: str,
     args: Sequence[Value],
     most_bytes: int = USUAL_BYTES,
@@ -133,11 +81,11 @@ def _inward(value: Value | None) -> Data:
     return Elements(value.shape, list(np.asarray(value).reshape(-1)))
 
 
-def _outward(data: Data, kind: Type) -> Value:
+def _outward(data: Data, kind: ir.Type) -> Value:
     if not isinstance(data, Elements):
         found: Value = data
         return found
-    assert isinstance(kind, Array)
+    assert isinstance(kind, ir.Array)
     for cell in data.cells:
         _written(cell)
     return np.array(data.cells, DTYPE[kind.prim]).reshape(data.shape)
@@ -195,7 +143,7 @@ def _written(cell: Any) -> Any:
 class Interpreter(Watched):
     """The state of a run: values of names."""
 
-    def __init__(self, prog: Prog, most_bytes: int, thresholds: Mapping[str, int]) -> None:
+    def __init__(self, prog: ir.Prog, most_bytes: int, thresholds: Mapping[str, int]) -> None:
         super().__init__(most_bytes)
         self.env: dict[Name, Data] = {}
         self.funs = {fun.name: fun for fun in prog.funs}
@@ -203,15 +151,15 @@ class Interpreter(Watched):
 
     # --- names and statements ----------------------------------------------------------------
 
-    def bind(self, params: Sequence[Param], values: Sequence[Data]) -> None:
+    def bind(self, params: Sequence[ir.Param], values: Sequence[Data]) -> None:
         """Give names values from left to right: types may mention names before them."""
         for param, value in zip(params, values, strict=True):
             self.env[param.name] = value
-            if isinstance(param.type, Array):
+            if isinstance(param.type, ir.Array):
                 self._check_shape(param, value)
 
-    def _check_shape(self, param: Param, value: Elements) -> None:
-        assert isinstance(param.type, Array)
+    def _check_shape(self, param: ir.Param, value: Elements) -> None:
+        assert isinstance(param.type, ir.Array)
         wanted = [self.size(size) for size in param.type.shape]
         # Nothing says how large a row is that does not exist.
         if list(value.shape) != wanted and 0 not in value.shape:
@@ -224,52 +172,52 @@ class Interpreter(Watched):
         except KeyError:
             raise CompilerBug(f"`{name}` has no value: not in scope") from None
 
-    def operand(self, operand: Operand) -> Data:
+    def operand(self, operand: ir.Operand) -> Data:
         """The value of an operand."""
         return self.value(operand) if isinstance(operand, str) else self.se(operand)
 
-    def body(self, body: Body) -> Row:
+    def body(self, body: ir.Body) -> Row:
         """The results of a body."""
         self.stms(body.stms)
         return [self.operand(result) for result in body.results]
 
-    def stms(self, stms: Sequence[Stm]) -> None:
+    def stms(self, stms: Sequence[ir.Stm]) -> None:
         """Run statements in order."""
         for stm in stms:
             before, self.prov = self.prov, stm.prov or self.prov
-            if isinstance(stm.exp, SE_NODES):
+            if isinstance(stm.exp, ir.SE_NODES):
                 values = [self.se(stm.exp)]
             else:
                 values = _EXP[type(stm.exp)](self, stm.exp, stm.pat)
             self.bind(stm.pat, values)
             self.prov = before
 
-    def apply(self, fn: Lambda, args: Sequence[Data]) -> Row:
+    def apply(self, fn: ir.Lambda, args: Sequence[Data]) -> Row:
         """The results of a lambda."""
         self.bind(fn.params, args)
         return self.body(fn.body)
 
     # --- numbers -----------------------------------------------------------------------------
 
-    def se(self, se: SE) -> Data:
+    def se(self, se: ir.SE) -> Data:
         """The value of a scalar expression."""
         match se:
-            case Lit(value, prim):
+            case ir.Lit(value, prim):
                 return DTYPE[prim].type(value)
-            case Var(name, _):
+            case ir.Var(name, _):
                 return self.value(name)
-            case Bin(op, at, lhs, rhs):
+            case ir.Bin(op, at, lhs, rhs):
                 a, b = self.se(lhs), self.se(rhs)
                 if is_division(op, at) and b == 0:
                     raise self.error("Division by zero.")
                 return apply_bin(op, at, a, b)
-            case Un(op, at, arg):
+            case ir.Un(op, at, arg):
                 return apply_un(op, at, self.se(arg))
-            case Conv(src, dst, arg):
+            case ir.Conv(src, dst, arg):
                 return convert(src, dst, self.se(arg))
-            case Fun(fun, at, args):
+            case ir.Fun(fun, at, args):
                 return apply_fun(fun, at, tuple(self.se(arg) for arg in args))
-            case Select(cond, then, orelse):
+            case ir.Select(cond, then, orelse):
                 a, b = self.se(then), self.se(orelse)
                 return a if self.se(cond) else b
 
@@ -286,7 +234,7 @@ class Interpreter(Watched):
     # --- elements and parts ------------------------------------------------------------------
 
     def selected(
-        self, dims: Sequence[DimIndex], shape: tuple[int, ...]
+        self, dims: Sequence[ir.DimIndex], shape: tuple[int, ...]
     ) -> tuple[list[int], list[Indices]]:
         """What slices pick: the shape of it, and the index of every element in row-major order."""
         counts = [[self.size(count) for count in dim.counts] for dim in dims]
@@ -310,7 +258,7 @@ class Interpreter(Watched):
         if not 0 <= index < size:
             raise self.error(f"Index {index} is out of bounds for size {size}.")
 
-    def gathered(self, shape: Sequence[int], values: Sequence[Data], kind: Type) -> Data:
+    def gathered(self, shape: Sequence[int], values: Sequence[Data], kind: ir.Type) -> Data:
         """The array over a shape whose parts are these, of that type; without dimensions the part.
 
         If there are none the type says how large they would be, as far as that is known.
@@ -323,8 +271,8 @@ class Interpreter(Watched):
         own = shape_of(values[0]) if values else self._row_shape(kind)
         return Elements((*shape, *own), [cell for value in values for cell in cells_of(value)])
 
-    def _row_shape(self, kind: Type) -> tuple[int, ...]:
-        if not isinstance(kind, Array):
+    def _row_shape(self, kind: ir.Type) -> tuple[int, ...]:
+        if not isinstance(kind, ir.Array):
             return ()
         known = [all(name in self.env for name in size.names()) for size in kind.shape]
         pairs = zip(kind.shape, known, strict=True)
@@ -334,14 +282,14 @@ class Interpreter(Watched):
 
     # --- rows of parallel operators ----------------------------------------------------------
 
-    def rows(self, width: Poly, fn: Lambda, arrays: Sequence[Name]) -> list[Row]:
+    def rows(self, width: Poly, fn: ir.Lambda, arrays: Sequence[Name]) -> list[Row]:
         """The results of a lambda for every row."""
         count = self.size(width)
         self.room((count,), 1)
         sources = [self.value(name) for name in arrays]
         return [self.apply(fn, [part(data, (i,)) for data in sources]) for i in range(count)]
 
-    def widths(self, exp: SegOp) -> list[int]:
+    def widths(self, exp: ir.SegOp) -> list[int]:
         """The extents of a space. An empty one may have sizes that no thread would allow."""
         found = [self.size(bound) for _, bound in exp.space.dims]
         if 0 in found:
@@ -349,7 +297,7 @@ class Interpreter(Watched):
         self.room(found, 1)
         return found
 
-    def threads(self, exp: SegOp, widths: Sequence[int]) -> list[Row]:
+    def threads(self, exp: ir.SegOp, widths: Sequence[int]) -> list[Row]:
         """What a kernel's body gives in every thread; for a `Write` its (index, value) pairs."""
         found: list[Row] = []
         for index in all_indices(widths):
@@ -359,21 +307,21 @@ class Interpreter(Watched):
             found.append([self._kernel_result(result) for result in exp.body.results])
         return found
 
-    def _kernel_result(self, result: Operand | Write) -> Data:
-        if not isinstance(result, Write):
+    def _kernel_result(self, result: ir.Operand | ir.Write) -> Data:
+        if not isinstance(result, ir.Write):
             return self.operand(result)
         return [
             (tuple(int(self.se(i)) for i in at), self.operand(value)) for at, value in result.writes
         ]
 
-    def kept(self, widths: Sequence[int], rows: list[Row], body: KernelBody, skip: int) -> Row:
+    def kept(self, widths: Sequence[int], rows: list[Row], body: ir.KernelBody, skip: int) -> Row:
         """The results of a kernel after the first `skip`, from what its threads gave."""
         out: Row = []
         for k, (result, kind) in enumerate(zip(body.results, body.returns, strict=True)):
             if k < skip:
                 continue
             column = [row[k] for row in rows]
-            if isinstance(result, Write):
+            if isinstance(result, ir.Write):
                 writes = [write for of_thread in column for write in of_thread]
                 out.append(written(self.value(result.dest), writes))
             else:
@@ -382,11 +330,11 @@ class Interpreter(Watched):
 
     # --- folds -------------------------------------------------------------------------------
 
-    def neutral(self, ops: Sequence[Operator]) -> Row:
+    def neutral(self, ops: Sequence[ir.Operator]) -> Row:
         """The neutral elements of some operators."""
         return [self.operand(value) for op in ops for value in op.neutral]
 
-    def prefixes(self, ops: Sequence[Operator], rows: Sequence[Row]) -> list[Row]:
+    def prefixes(self, ops: Sequence[ir.Operator], rows: Sequence[Row]) -> list[Row]:
         """What has been folded after each row, from left to right."""
         found: list[Row] = []
         state = self.neutral(ops)
@@ -399,11 +347,11 @@ class Interpreter(Watched):
             found.append(state)
         return found
 
-    def folded(self, ops: Sequence[Operator], rows: Sequence[Row]) -> Row:
+    def folded(self, ops: Sequence[ir.Operator], rows: Sequence[Row]) -> Row:
         """What has been folded after all rows."""
         return self.prefixes(ops, rows)[-1] if rows else self.neutral(ops)
 
-    def combined(self, ops: Sequence[HistOp], before: list[Indices], rows: list[Row]) -> Row:
+    def combined(self, ops: Sequence[ir.HistOp], before: list[Indices], rows: list[Row]) -> Row:
         """Destinations with what rows give combined into them, in order.
 
         A row has for each operator its indices, which stand after those in `before`, then its
@@ -439,7 +387,7 @@ def written(dest: Elements, writes: Sequence[tuple[Indices, Data]]) -> Elements:
 # --- array operations ------------------------------------------------------------------------
 
 
-def _index(m: Interpreter, exp: Index, pat: Sequence[Param]) -> Row:
+def _index(m: Interpreter, exp: ir.Index, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     at = tuple(int(m.se(i)) for i in exp.at)
     for i, size in zip(at, data.shape, strict=True):
@@ -447,13 +395,13 @@ def _index(m: Interpreter, exp: Index, pat: Sequence[Param]) -> Row:
     return [_written(part(data, at))]
 
 
-def _slice(m: Interpreter, exp: Slice, pat: Sequence[Param]) -> Row:
+def _slice(m: Interpreter, exp: ir.Slice, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape, picked = m.selected(exp.dims, data.shape)
     return [Elements(tuple(shape), [part(data, at) for at in picked])]
 
 
-def _update(m: Interpreter, exp: Update, pat: Sequence[Param]) -> Row:
+def _update(m: Interpreter, exp: ir.Update, pat: Sequence[ir.Param]) -> Row:
     data, value = m.value(exp.array), m.operand(exp.value)
     shape, picked = m.selected(exp.dims, data.shape)
     if shape_of(value) != tuple(shape) and picked:
@@ -461,7 +409,7 @@ def _update(m: Interpreter, exp: Update, pat: Sequence[Param]) -> Row:
     return [written(data, list(zip(picked, cells_of(value), strict=bool(picked))))]
 
 
-def _rearrange(m: Interpreter, exp: Rearrange, pat: Sequence[Param]) -> Row:
+def _rearrange(m: Interpreter, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape = tuple(data.shape[k] for k in exp.perm)
     cells = []
@@ -473,7 +421,7 @@ def _rearrange(m: Interpreter, exp: Rearrange, pat: Sequence[Param]) -> Row:
     return [Elements(shape, cells)]
 
 
-def _reshape(m: Interpreter, exp: Reshape, pat: Sequence[Param]) -> Row:
+def _reshape(m: Interpreter, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
     shape = tuple(m.size(size) for size in exp.shape)
     if prod(shape) != len(data.cells) or min(shape) < 0:
@@ -482,11 +430,11 @@ def _reshape(m: Interpreter, exp: Reshape, pat: Sequence[Param]) -> Row:
     return [Elements(shape, data.cells)]
 
 
-def _copy(m: Interpreter, exp: Copy, pat: Sequence[Param]) -> Row:
+def _copy(m: Interpreter, exp: ir.Copy, pat: Sequence[ir.Param]) -> Row:
     return [m.value(exp.array)]
 
 
-def _concat(m: Interpreter, exp: Concat, pat: Sequence[Param]) -> Row:
+def _concat(m: Interpreter, exp: ir.Concat, pat: Sequence[ir.Param]) -> Row:
     parts = [m.value(name) for name in exp.arrays]
     if len({data.shape[1:] for data in parts}) > 1:
         raise CompilerBug("rows have different shapes")
@@ -494,7 +442,7 @@ def _concat(m: Interpreter, exp: Concat, pat: Sequence[Param]) -> Row:
     return [Elements(shape, [cell for data in parts for cell in data.cells])]
 
 
-def _iota(m: Interpreter, exp: Iota, pat: Sequence[Param]) -> Row:
+def _iota(m: Interpreter, exp: ir.Iota, pat: Sequence[ir.Param]) -> Row:
     shape = m.shape((exp.count,), exp.prim)
     start, step = m.se(exp.start), m.se(exp.step)
     cells = []
@@ -505,7 +453,7 @@ def _iota(m: Interpreter, exp: Iota, pat: Sequence[Param]) -> Row:
     return [Elements(shape, cells)]
 
 
-def _replicate(m: Interpreter, exp: Replicate, pat: Sequence[Param]) -> Row:
+def _replicate(m: Interpreter, exp: ir.Replicate, pat: Sequence[ir.Param]) -> Row:
     value = m.operand(exp.value)
     shape = tuple(m.size(size) for size in exp.shape) + shape_of(value)
     m.room(shape, DTYPE[_prim(pat)].itemsize)
@@ -513,30 +461,30 @@ def _replicate(m: Interpreter, exp: Replicate, pat: Sequence[Param]) -> Row:
     return [Elements(shape, cells_of(value) * count)]
 
 
-def _scratch(m: Interpreter, exp: Scratch, pat: Sequence[Param]) -> Row:
+def _scratch(m: Interpreter, exp: ir.Scratch, pat: Sequence[ir.Param]) -> Row:
     shape = m.shape(exp.shape, exp.prim)
     return [Elements(shape, [None] * prod(shape))]
 
 
-def _array_lit(m: Interpreter, exp: ArrayLit, pat: Sequence[Param]) -> Row:
+def _array_lit(m: Interpreter, exp: ir.ArrayLit, pat: Sequence[ir.Param]) -> Row:
     if not exp.elems:
         (param,) = pat
-        assert isinstance(param.type, Array)
+        assert isinstance(param.type, ir.Array)
         return [Elements(m.shape(param.type.shape, param.type.prim), [])]
     elems = [m.operand(elem) for elem in exp.elems]
     return [m.gathered((len(elems),), elems, pat[0].type)]
 
 
-def _prim(pat: Sequence[Param]) -> Prim:
+def _prim(pat: Sequence[ir.Param]) -> Prim:
     (param,) = pat
-    assert isinstance(param.type, Array | Scalar)
+    assert isinstance(param.type, ir.Array | ir.Scalar)
     return param.type.prim
 
 
 # --- control ---------------------------------------------------------------------------------
 
 
-def _assert(m: Interpreter, exp: Assert, pat: Sequence[Param]) -> Row:
+def _assert(m: Interpreter, exp: ir.Assert, pat: Sequence[ir.Param]) -> Row:
     if m.se(exp.cond):
         return []
     raise m.error(
@@ -547,14 +495,14 @@ def _assert(m: Interpreter, exp: Assert, pat: Sequence[Param]) -> Row:
     )
 
 
-def _if(m: Interpreter, exp: If, pat: Sequence[Param]) -> Row:
+def _if(m: Interpreter, exp: ir.If, pat: Sequence[ir.Param]) -> Row:
     return m.body(exp.then if m.se(exp.cond) else exp.orelse)
 
 
-def _loop(m: Interpreter, exp: Loop, pat: Sequence[Param]) -> Row:
+def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
     values = [m.operand(value) for value in exp.init]
     form = exp.form
-    if isinstance(form, ForLoop):
+    if isinstance(form, ir.ForLoop):
         for k in range(int(m.se(form.bound))):
             m.env[form.index] = DTYPE[form.prim].type(k)
             m.bind(exp.params, values)
@@ -567,48 +515,50 @@ def _loop(m: Interpreter, exp: Loop, pat: Sequence[Param]) -> Row:
     return values
 
 
-def _call(m: Interpreter, exp: Call, pat: Sequence[Param]) -> Row:
+def _call(m: Interpreter, exp: ir.Call, pat: Sequence[ir.Param]) -> Row:
     fun = m.funs[exp.fun]
     m.bind(fun.params, [m.operand(arg) for arg in exp.args])
     with m.called():
         return m.body(fun.body)
 
 
-def _threshold(m: Interpreter, exp: Threshold, pat: Sequence[Param]) -> Row:
+def _threshold(m: Interpreter, exp: ir.Threshold, pat: Sequence[ir.Param]) -> Row:
     return [np.bool_(m.se(exp.amount) >= m.thresholds.get(exp.name, exp.default))]
 
 
-def _alloc(m: Interpreter, exp: Alloc, pat: Sequence[Param]) -> Row:
+def _alloc(m: Interpreter, exp: ir.Alloc, pat: Sequence[ir.Param]) -> Row:
     return [None]
 
 
 # --- parallel operators, before flattening ---------------------------------------------------
 
 
-def _columns(m: Interpreter, exp: Map | Reduce | Scan | Scatter | Hist, rows: list[Row]) -> Row:
+def _columns(
+    m: Interpreter, exp: ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist, rows: list[Row]
+) -> Row:
     width = m.size(exp.width)
     kinds = enumerate(exp.fn.returns)
     return [m.gathered((width,), [row[k] for row in rows], kind) for k, kind in kinds]
 
 
-def _map(m: Interpreter, exp: Map, pat: Sequence[Param]) -> Row:
+def _map(m: Interpreter, exp: ir.Map, pat: Sequence[ir.Param]) -> Row:
     return _columns(m, exp, m.rows(exp.width, exp.fn, exp.arrays))
 
 
-def _reduce(m: Interpreter, exp: Reduce, pat: Sequence[Param]) -> Row:
+def _reduce(m: Interpreter, exp: ir.Reduce, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     folded = m.folded(exp.ops, rows)
     return folded + _columns(m, exp, rows)[len(folded) :]
 
 
-def _scan(m: Interpreter, exp: Scan, pat: Sequence[Param]) -> Row:
+def _scan(m: Interpreter, exp: ir.Scan, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     prefixes = m.prefixes(exp.ops, rows)
     replaced = [scanned + row[len(scanned) :] for scanned, row in zip(prefixes, rows, strict=True)]
     return _columns(m, exp, replaced)
 
 
-def _scatter(m: Interpreter, exp: Scatter, pat: Sequence[Param]) -> Row:
+def _scatter(m: Interpreter, exp: ir.Scatter, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     out: Row = []
     first = 0
@@ -620,7 +570,7 @@ def _scatter(m: Interpreter, exp: Scatter, pat: Sequence[Param]) -> Row:
     return out + _columns(m, exp, rows)[first:]
 
 
-def _hist(m: Interpreter, exp: Hist, pat: Sequence[Param]) -> Row:
+def _hist(m: Interpreter, exp: ir.Hist, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
     return m.combined(exp.ops, [()] * len(rows), rows)
 
@@ -628,7 +578,7 @@ def _hist(m: Interpreter, exp: Hist, pat: Sequence[Param]) -> Row:
 # --- kernels ---------------------------------------------------------------------------------
 
 
-def _segmap(m: Interpreter, exp: SegMap, pat: Sequence[Param]) -> Row:
+def _segmap(m: Interpreter, exp: ir.SegMap, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     return m.kept(widths, m.threads(exp, widths), exp.body, 0)
 
@@ -639,7 +589,7 @@ def _segments(widths: list[int], rows: list[Row]) -> list[list[Row]]:
     return [rows[k * last : (k + 1) * last] for k in range(prod(widths[:-1]))]
 
 
-def _segred(m: Interpreter, exp: SegRed, pat: Sequence[Param]) -> Row:
+def _segred(m: Interpreter, exp: ir.SegRed, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
     folded = [m.folded(exp.ops, segment) for segment in _segments(widths, rows)]
@@ -648,7 +598,7 @@ def _segred(m: Interpreter, exp: SegRed, pat: Sequence[Param]) -> Row:
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
-def _segscan(m: Interpreter, exp: SegScan, pat: Sequence[Param]) -> Row:
+def _segscan(m: Interpreter, exp: ir.SegScan, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
     prefixes = [row for segment in _segments(widths, rows) for row in m.prefixes(exp.ops, segment)]
@@ -657,37 +607,37 @@ def _segscan(m: Interpreter, exp: SegScan, pat: Sequence[Param]) -> Row:
     return out + m.kept(widths, rows, exp.body, len(kinds))
 
 
-def _seghist(m: Interpreter, exp: SegHist, pat: Sequence[Param]) -> Row:
+def _seghist(m: Interpreter, exp: ir.SegHist, pat: Sequence[ir.Param]) -> Row:
     widths = m.widths(exp)
     rows = m.threads(exp, widths)
     return m.combined(exp.ops, [index[:-1] for index in all_indices(widths)], rows)
 
 
-_EXP: dict[type, Callable[[Interpreter, Any, Sequence[Param]], Row]] = {
-    Index: _index,
-    Slice: _slice,
-    Update: _update,
-    Rearrange: _rearrange,
-    Reshape: _reshape,
-    Copy: _copy,
-    Concat: _concat,
-    Iota: _iota,
-    Replicate: _replicate,
-    Scratch: _scratch,
-    ArrayLit: _array_lit,
-    Assert: _assert,
-    If: _if,
-    Loop: _loop,
-    Call: _call,
-    Threshold: _threshold,
-    Alloc: _alloc,
-    Map: _map,
-    Reduce: _reduce,
-    Scan: _scan,
-    Scatter: _scatter,
-    Hist: _hist,
-    SegMap: _segmap,
-    SegRed: _segred,
-    SegScan: _segscan,
-    SegHist: _seghist,
+_EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Update: _update,
+    ir.Rearrange: _rearrange,
+    ir.Reshape: _reshape,
+    ir.Copy: _copy,
+    ir.Concat: _concat,
+    ir.Iota: _iota,
+    ir.Replicate: _replicate,
+    ir.Scratch: _scratch,
+    ir.ArrayLit: _array_lit,
+    ir.Assert: _assert,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _call,
+    ir.Threshold: _threshold,
+    ir.Alloc: _alloc,
+    ir.Map: _map,
+    ir.Reduce: _reduce,
+    ir.Scan: _scan,
+    ir.Scatter: _scatter,
+    ir.Hist: _hist,
+    ir.SegMap: _segmap,
+    ir.SegRed: _segred,
+    ir.SegScan: _segscan,
+    ir.SegHist: _seghist,
 }

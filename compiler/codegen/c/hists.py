@@ -8,20 +8,7 @@ from dataclasses import replace
 from compiler.base.names import Name
 from compiler.codegen.c.folds import FoldKernels
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.imp.nodes import (
-    Define,
-    Histogram,
-    HistWork,
-    If,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import product, row_major
 from compiler.codegen.sequential import next_name, sequential, update_bins
 from compiler.codegen.traits import Traits, traits_of
@@ -32,17 +19,17 @@ from compiler.ir.nodes import SE, Var
 class Kernels(FoldKernels):
     """C statements with all kinds of kernels."""
 
-    def other(self, kernel: Kernel, name: str) -> None:
+    def other(self, kernel: imp.Kernel, name: str) -> None:
         """A kernel that is no map."""
         match kernel.work:
-            case ReduceWork(folds):
+            case imp.ReduceWork(folds):
                 self.reduce(kernel, folds, name)
-            case ScanWork(folds):
+            case imp.ScanWork(folds):
                 self.scan(kernel, folds, name)
-            case HistWork(hists):
+            case imp.HistWork(hists):
                 self.hist(kernel, hists, name)
 
-    def hist(self, kernel: Kernel, hists: tuple[Histogram, ...], name: str) -> None:
+    def hist(self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...], name: str) -> None:
         """Segments in parallel if there are several; else parts of the points with own bins."""
         traits = traits_of(kernel.body)
         points = kernel.dims[-1][1]
@@ -69,7 +56,7 @@ class Kernels(FoldKernels):
         self.close_all(1 + len(outer))
 
     def private_bins(
-        self, kernel: Kernel, hists: tuple[Histogram, ...], name: str, traits: Traits
+        self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...], name: str, traits: Traits
     ) -> None:
         """Each part of the points fills bins of its own, which are then combined in order."""
         parts, part = f"{name}_parts", f"{name}_part"
@@ -95,7 +82,7 @@ class Kernels(FoldKernels):
                 self.line(f"ss_drop({c_name(block)});")
 
     def own_bins(
-        self, kernel: Kernel, hist: Histogram, k: int, name: str
+        self, kernel: imp.Kernel, hist: imp.Histogram, k: int, name: str
     ) -> tuple[str, list[Name]]:
         """Allocate the parts' bins."""
         size = f"{name}_bins{k}"
@@ -114,7 +101,7 @@ class Kernels(FoldKernels):
             blocks.append(block)
         return size, blocks
 
-    def clear_bins(self, hist: Histogram, size: str, blocks: Sequence[Name], part: str) -> None:
+    def clear_bins(self, hist: imp.Histogram, size: str, blocks: Sequence[Name], part: str) -> None:
         """A part's bins start at the neutral element."""
         self.open(f"for (int64_t bin = 0; bin < {size}; bin++) {{")
         for block, ne in zip(blocks, hist.op.neutral, strict=True):
@@ -122,8 +109,8 @@ class Kernels(FoldKernels):
         self.close()
 
     def update_own(
-        self, kernel: Kernel, hist: Histogram, blocks: Sequence[Name], size: str, part: str
-    ) -> Stms:
+        self, kernel: imp.Kernel, hist: imp.Histogram, blocks: Sequence[Name], size: str, part: str
+    ) -> imp.Stms:
         """As `update_bins`, with a part's own bins as destinations."""
         at = row_major(hist.bins, hist.shape)
         base = Var(f"{part}_base", "i64")
@@ -136,7 +123,7 @@ class Kernels(FoldKernels):
         return own_update(kernel, hist, blocks, bin_cell)
 
     def merge_bins(
-        self, kernel: Kernel, hist: Histogram, size: str, blocks: Sequence[Name], name: str
+        self, kernel: imp.Kernel, hist: imp.Histogram, size: str, blocks: Sequence[Name], name: str
     ) -> None:
         """Combine the parts' bins, in order, with the destination."""
         index = [(f"{name}_b{k}_0", bound) for k, bound in enumerate(hist.shape)]
@@ -147,18 +134,18 @@ class Kernels(FoldKernels):
             **self.scalars.names,
             bin_cell.name: f"{part} * {size} + {self.scalars.within(at, 9)}",
         }
-        loads: list[Stm] = []
+        loads: list[imp.Stm] = []
         values: list[SE] = []
         for block, lhs, prim in zip(blocks, hist.op.lhs, hist.op.prims, strict=True):
             own = next_name(lhs).replace("_next", "_own", 1)
-            loads.append(Load(own, prim, block, bin_cell, kernel.prov))
+            loads.append(imp.Load(own, prim, block, bin_cell, kernel.prov))
             values.append(Var(own, prim))
         points = tuple(Var(i, "i64") for i, _ in index)
         always = replace(hist, bins=points, values=tuple(values))
         (guarded,) = update_bins(always, kernel.prov)
-        assert isinstance(guarded, If)
+        assert isinstance(guarded, imp.If)
         traits = traits_of(guarded.then)
-        whole = replace(kernel, dims=tuple(index), work=MapWork())
+        whole = replace(kernel, dims=tuple(index), work=imp.MapWork())
         self.parallel(whole, traits, len(index))
         for dim in index:
             self.loop_over(dim)
@@ -167,20 +154,22 @@ class Kernels(FoldKernels):
         self.close_all(1 + len(index))
 
 
-def own_update(kernel: Kernel, hist: Histogram, blocks: Sequence[Name], bin_cell: SE) -> Stms:
+def own_update(
+    kernel: imp.Kernel, hist: imp.Histogram, blocks: Sequence[Name], bin_cell: SE
+) -> imp.Stms:
     """Combine one bin of a part with a point's values, unless the bin is outside."""
     op = hist.op
     loads = tuple(
-        Load(lhs, prim, block, bin_cell, kernel.prov)
+        imp.Load(lhs, prim, block, bin_cell, kernel.prov)
         for block, lhs, prim in zip(blocks, op.lhs, op.prims, strict=True)
     )
     rhs = tuple(
-        Define(name, prim, value, kernel.prov)
+        imp.Define(name, prim, value, kernel.prov)
         for name, prim, value in zip(op.rhs, op.prims, hist.values, strict=True)
     )
     stores = tuple(
-        Store(block, prim, bin_cell, result, kernel.prov)
+        imp.Store(block, prim, bin_cell, result, kernel.prov)
         for block, prim, result in zip(blocks, op.prims, op.results, strict=True)
     )
     cond = inside(hist.bins, hist.shape)
-    return (If(cond, (*loads, *rhs, *op.body, *stores), (), kernel.prov),)
+    return (imp.If(cond, (*loads, *rhs, *op.body, *stores), (), kernel.prov),)

@@ -17,21 +17,7 @@ from compiler.codegen.c.stms import Sites, Statements
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.c.vector import reduction_pragma
 from compiler.codegen.checks import Checks, checks_first
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assign,
-    Copy,
-    Declare,
-    For,
-    Free,
-    HistWork,
-    Kernel,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import is_plain, poly_exp, product
 from compiler.codegen.interior import Interior, interior
 from compiler.codegen.kernels.threads import is_local
@@ -70,7 +56,7 @@ class MapKernels(Statements):
         self.reached.add(self.label)
         self.line("return 1;" if self.label is None else f"goto {self.label};")
 
-    def run_alloc(self, stm: Alloc) -> None:
+    def run_alloc(self, stm: imp.Alloc) -> None:
         """A counted block of the host, or scratch memory of a point."""
         kind, name = C_TYPE[stm.prim], c_name(stm.name)
         if self.label is None:
@@ -109,7 +95,7 @@ class MapKernels(Statements):
                 return f"ss_plus({self.exact(lhs)}, ss_times(-1, {self.exact(rhs)}))"
         return self.show(count)
 
-    def no_memory(self, stm: Alloc, count: SE) -> tuple[str | SE, ...]:
+    def no_memory(self, stm: imp.Alloc, count: SE) -> tuple[str | SE, ...]:
         """What to say when there is not enough memory."""
         return (
             "There is not enough memory for an array of ",
@@ -117,7 +103,7 @@ class MapKernels(Statements):
             f" elements of {BYTES[stm.prim]} bytes (type {stm.prim}).",
         )
 
-    def declare_block(self, stm: Declare, kind: object) -> None:
+    def declare_block(self, stm: imp.Declare, kind: object) -> None:
         """On the host a variable that holds a block is counted."""
         if self.label is not None:
             super().declare_block(stm, stm.type)  # type: ignore[arg-type]
@@ -126,23 +112,23 @@ class MapKernels(Statements):
         start = "0" if stm.value is None else f"ss_hold({self.operand(stm.value)})"
         self.line(f"{C_TYPE[prim]} *{c_name(stm.name)} = {start};")
 
-    def assign(self, stm: Assign) -> None:
+    def assign(self, stm: imp.Assign) -> None:
         """Blocks on the host are counted."""
         if isinstance(stm.value, str) and self.label is None:
             self.line(f"ss_set({c_name(stm.name)}, {c_name(stm.value)});")
         else:
             super().assign(stm)
 
-    def free(self, stm: Free) -> None:
+    def free(self, stm: imp.Free) -> None:
         """The variable lets go of its block."""
         if self.label is None:
             self.line(f"ss_drop({c_name(stm.name)});")
 
-    def loop_pragma(self, stm: For) -> str:
+    def loop_pragma(self, stm: imp.For) -> str:
         """Let lanes share a plain reduction or a loop of independent stores."""
         return reduction_pragma(stm) if self.label is not None else ""
 
-    def run_copy(self, stm: Copy) -> None:
+    def run_copy(self, stm: imp.Copy) -> None:
         """One `memcpy` where both are dense, else a map."""
         count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
         size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
@@ -156,7 +142,7 @@ class MapKernels(Statements):
             dims, body = copy_dims(stm), copy_body(stm)
             self.open("{")
             self.line(f"ss_copied({size});")
-            self.run_kernel(Kernel("copy", "grid", dims, body, MapWork(), prov=stm.prov))
+            self.run_kernel(imp.Kernel("copy", "grid", dims, body, imp.MapWork(), prov=stm.prov))
             self.close()
         else:
             self.open("{")
@@ -166,7 +152,7 @@ class MapKernels(Statements):
 
     # --- kernels -----------------------------------------------------------------------------
 
-    def run_kernel(self, kernel: Kernel) -> None:
+    def run_kernel(self, kernel: imp.Kernel) -> None:
         """A kernel of the host in parallel; one of a block in sequence."""
         if self.label is not None:
             for stm in sequential(kernel):
@@ -176,7 +162,7 @@ class MapKernels(Statements):
         self.open("{ // " + kernel.name)
         kernel = self.simple_bounds(kernel)
         match kernel.work:
-            case MapWork():
+            case imp.MapWork():
                 self.map(kernel)
             case _:
                 self.other(kernel, name)
@@ -184,11 +170,11 @@ class MapKernels(Statements):
             self.line("if (ss_failed) return 1;")
         self.close()
 
-    def other(self, kernel: Kernel, name: str) -> None:
+    def other(self, kernel: imp.Kernel, name: str) -> None:
         """A kernel that is no map."""
         raise NotImplementedError
 
-    def simple_bounds(self, kernel: Kernel) -> Kernel:
+    def simple_bounds(self, kernel: imp.Kernel) -> imp.Kernel:
         """The kernel with names or literals for bounds, as OpenMP's loops want them."""
         dims: list[tuple[Name, SE]] = []
         for index, bound in kernel.dims:
@@ -199,7 +185,7 @@ class MapKernels(Statements):
             dims.append((index, bound))
         return replace(kernel, dims=tuple(dims))
 
-    def condition(self, kernel: Kernel, traits: Traits) -> str:
+    def condition(self, kernel: imp.Kernel, traits: Traits) -> str:
         """`if(..)`: run in parallel only if there is enough to do."""
         work = work_of(kernel, traits)
         least = max(1, PARALLEL_WORK // max(1, traits.weight))
@@ -209,7 +195,7 @@ class MapKernels(Statements):
             return ""
         return f" if({self.scalars.within(work, 8)} >= {least})"
 
-    def parallel(self, kernel: Kernel, traits: Traits, loops: int, simd: bool = False) -> None:
+    def parallel(self, kernel: imp.Kernel, traits: Traits, loops: int, simd: bool = False) -> None:
         """The directive before `loops` nested loops that are shared out."""
         collapse = f" collapse({loops})" if loops > 1 else ""
         schedule = " schedule(dynamic)" if traits.uneven else ""
@@ -217,7 +203,7 @@ class MapKernels(Statements):
         cond = self.condition(kernel, traits)
         self.line(f"#pragma omp parallel for{vector}{collapse}{schedule}{cond}")
 
-    def body(self, stms: Stms, traits: Traits, after: Sequence[Stm] = ()) -> None:
+    def body(self, stms: imp.Stms, traits: Traits, after: Sequence[imp.Stm] = ()) -> None:
         """A point's statements; failed checks jump behind them, scratch memory is given back."""
         self.labels += 1
         outer, self.label = self.label, f"next_{self.labels}"
@@ -233,7 +219,7 @@ class MapKernels(Statements):
         self.scratch = kept
         self.label = outer
 
-    def scratch_names(self, stms: Stms) -> None:
+    def scratch_names(self, stms: imp.Stms) -> None:
         """Declare the variables for scratch memory, which failed checks must not jump over."""
         for stm in allocations(stms):
             if not is_local(stm):
@@ -241,7 +227,7 @@ class MapKernels(Statements):
                 self.line(f"{C_TYPE[stm.prim]} *{name} = 0;")
                 self.scratch.append(name)
 
-    def map(self, kernel: Kernel) -> None:
+    def map(self, kernel: imp.Kernel) -> None:
         """Share out the points."""
         traits = traits_of(kernel.body)
         dims = kernel.dims
@@ -266,7 +252,7 @@ class MapKernels(Statements):
 
     def pieces(
         self,
-        kernel: Kernel,
+        kernel: imp.Kernel,
         traits: Traits,
         inside: Interior | None,
         checks: Checks | None,
@@ -304,7 +290,7 @@ class MapKernels(Statements):
             self.close()
 
     def simd_loop(
-        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, traits: Traits
+        self, dim: tuple[Name, SE], low: str, high: str, body: imp.Stms, traits: Traits
     ) -> None:
         """Independent points in vector registers."""
         self.line("#pragma omp simd")
@@ -323,7 +309,7 @@ class MapKernels(Statements):
         self.close()
 
     def checked_loop(
-        self, dim: tuple[Name, SE], low: str, high: str, body: Stms, checks: Checks
+        self, dim: tuple[Name, SE], low: str, high: str, body: imp.Stms, checks: Checks
     ) -> None:
         """All checks of a range first; then the work without them, or with them."""
         self.make_checks(dim, low, high, checks)
@@ -337,7 +323,7 @@ class MapKernels(Statements):
         self.close()
 
     def split_loop(
-        self, kernel: Kernel, traits: Traits, inside: Interior, low: str, high: str
+        self, kernel: imp.Kernel, traits: Traits, inside: Interior, low: str, high: str
     ) -> None:
         """First points, the inside without clamped indices, last points."""
         last = kernel.dims[-1]
@@ -358,10 +344,10 @@ class MapKernels(Statements):
         self.close()
 
 
-def _ops_assert(kernel: Kernel) -> bool:
+def _ops_assert(kernel: imp.Kernel) -> bool:
     match kernel.work:
-        case ReduceWork(folds) | ScanWork(folds):
+        case imp.ReduceWork(folds) | imp.ScanWork(folds):
             return any(traits_of(fold.op.body).asserts for fold in folds)
-        case HistWork(hists):
+        case imp.HistWork(hists):
             return any(traits_of(hist.op.body).asserts for hist in hists)
     return False

@@ -14,23 +14,7 @@ from compiler.base.spans import Prov
 from compiler.base.text import Line
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Copy,
-    Declare,
-    Define,
-    For,
-    Free,
-    If,
-    Kernel,
-    Load,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
 from compiler.ir.nodes import SE, Lit, Mem, Var
@@ -105,25 +89,25 @@ class Statements(Writer):
         """Report a failed check and leave."""
         raise NotImplementedError
 
-    def run_kernel(self, kernel: Kernel) -> None:
+    def run_kernel(self, kernel: imp.Kernel) -> None:
         """A kernel among the statements."""
         self.stms(sequential(kernel))
 
-    def run_copy(self, copy: Copy) -> None:
+    def run_copy(self, copy: imp.Copy) -> None:
         """A bulk copy."""
         self.stms(loops(copy_dims(copy), copy_body(copy), copy.prov))
 
-    def run_alloc(self, alloc: Alloc) -> None:
+    def run_alloc(self, alloc: imp.Alloc) -> None:
         """A block."""
         raise NotImplementedError
 
-    def loop_pragma(self, stm: For) -> str:
+    def loop_pragma(self, stm: imp.For) -> str:
         """What stands before a loop."""
         return ""
 
     # --- shared ------------------------------------------------------------------------------
 
-    def stms(self, stms: Sequence[Stm]) -> None:
+    def stms(self, stms: Sequence[imp.Stm]) -> None:
         """Statements, each with its provenance."""
         src, node = self.src, self.node
         for stm in stms:
@@ -132,13 +116,13 @@ class Statements(Writer):
             getattr(self, self.prints[type(stm)])(stm)
         self.src, self.node = src, node
 
-    def nested(self, head: str, stms: Stms, tail: str = "}") -> None:
+    def nested(self, head: str, stms: imp.Stms, tail: str = "}") -> None:
         """Statements in braces."""
         self.open(head)
         self.stms(stms)
         self.close(tail)
 
-    def define(self, stm: Define) -> None:
+    def define(self, stm: imp.Define) -> None:
         """A constant."""
         name = self.scalars.names.get(stm.name)
         if name is None:
@@ -146,7 +130,7 @@ class Statements(Writer):
         else:
             self.line(f"{name} = {self.show(stm.value)};")
 
-    def declare(self, stm: Declare) -> None:
+    def declare(self, stm: imp.Declare) -> None:
         """A variable."""
         if isinstance(stm.type, Mem):
             self.declare_block(stm, stm.type)
@@ -158,7 +142,7 @@ class Statements(Writer):
         elif start:
             self.line(f"{name}{start};")
 
-    def declare_block(self, stm: Declare, kind: Mem) -> None:
+    def declare_block(self, stm: imp.Declare, kind: Mem) -> None:
         """A variable that holds a block."""
         start = "0" if stm.value is None else self.operand(stm.value)
         self.line(f"{self.cell_type(kind.prim)} *{c_name(stm.name)} = {start};")
@@ -167,12 +151,12 @@ class Statements(Writer):
         """A scalar expression or a block's name."""
         return c_name(value) if isinstance(value, str) else self.show(value)
 
-    def assign(self, stm: Assign) -> None:
+    def assign(self, stm: imp.Assign) -> None:
         """A variable's next value."""
         name = self.scalars.names.get(stm.name) or c_name(stm.name)
         self.line(f"{name} = {self.operand(stm.value)};")
 
-    def load(self, stm: Load) -> None:
+    def load(self, stm: imp.Load) -> None:
         """A cell's value."""
         name = self.scalars.names.get(stm.name)
         text = self.read(stm.prim, f"{c_name(stm.block)}[{self.show(stm.at)}]")
@@ -182,7 +166,7 @@ class Statements(Writer):
         """The value of a cell."""
         return cell
 
-    def store(self, stm: Store) -> None:
+    def store(self, stm: imp.Store) -> None:
         """A cell's next value."""
         cell = f"{c_name(stm.block)}[{self.show(stm.at)}]"
         self.line(f"{cell} = {self.written(stm.prim, self.show(stm.value))};")
@@ -191,7 +175,7 @@ class Statements(Writer):
         """A value as it is put in a cell."""
         return value
 
-    def branch(self, stm: If) -> None:
+    def branch(self, stm: imp.If) -> None:
         """One arm or two."""
         cond = self.show(stm.cond)
         if stm.then or not stm.orelse:
@@ -203,7 +187,7 @@ class Statements(Writer):
         else:
             self.nested(f"if (!{self.scalars.atom(stm.cond)}) {{", stm.orelse)
 
-    def count_loop(self, stm: For) -> None:
+    def count_loop(self, stm: imp.For) -> None:
         """A loop that counts."""
         index, kind = c_name(stm.index), self.type(stm.prim)
         end = self.once(stm.bound, f"{index}_end", kind)
@@ -219,12 +203,12 @@ class Statements(Writer):
         self.line(f"const {kind} {name} = {self.show(se)};")
         return name
 
-    def while_loop(self, stm: While) -> None:
+    def while_loop(self, stm: imp.While) -> None:
         """A loop with a condition."""
         cond = self.scalars.names.get(stm.cond) or c_name(stm.cond)
         self.nested(f"while ({cond}) {{", stm.body)
 
-    def check(self, stm: Assert) -> None:
+    def check(self, stm: imp.Assert) -> None:
         """An assertion."""
         self.open(f"if ({self.negated(stm.cond)}) {{")
         self.fail(self.site(stm.prov, stm.message))
@@ -250,22 +234,22 @@ class Statements(Writer):
             return f"ss_bits({self.show(value)})"
         return f"(int64_t){self.scalars.atom(value)}" if prim != "i64" else self.show(value)
 
-    def free(self, stm: Free) -> None:
+    def free(self, stm: imp.Free) -> None:
         """Only the host frees."""
 
-    def alloc(self, stm: Alloc) -> None:
+    def alloc(self, stm: imp.Alloc) -> None:
         """A block."""
         self.run_alloc(stm)
 
-    def kernel(self, stm: Kernel) -> None:
+    def kernel(self, stm: imp.Kernel) -> None:
         """A kernel."""
         self.run_kernel(stm)
 
-    def copy(self, stm: Copy) -> None:
+    def copy(self, stm: imp.Copy) -> None:
         """A bulk copy."""
         self.run_copy(stm)
 
-    def local_array(self, stm: Alloc) -> bool:
+    def local_array(self, stm: imp.Alloc) -> bool:
         """A block of constant, small size as an array on the stack; False for others."""
         if not is_local(stm):
             return False
@@ -276,17 +260,17 @@ class Statements(Writer):
 
 
 Statements.prints = {
-    Define: "define",
-    Declare: "declare",
-    Assign: "assign",
-    Alloc: "alloc",
-    Free: "free",
-    Load: "load",
-    Store: "store",
-    Copy: "copy",
-    If: "branch",
-    For: "count_loop",
-    While: "while_loop",
-    Assert: "check",
-    Kernel: "kernel",
+    imp.Define: "define",
+    imp.Declare: "declare",
+    imp.Assign: "assign",
+    imp.Alloc: "alloc",
+    imp.Free: "free",
+    imp.Load: "load",
+    imp.Store: "store",
+    imp.Copy: "copy",
+    imp.If: "branch",
+    imp.For: "count_loop",
+    imp.While: "while_loop",
+    imp.Assert: "check",
+    imp.Kernel: "kernel",
 }

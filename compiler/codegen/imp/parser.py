@@ -12,36 +12,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Cell,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    External,
-    Fold,
-    For,
-    Formal,
-    Free,
-    Histogram,
-    HistWork,
-    If,
-    ImpFun,
-    ImpProg,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-    While,
-    Work,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.ir.nodes import SE, Array, Level, Mem, Operand, Scalar, Type
 from compiler.ir.parse_scalar import ScalarParser
 from compiler.ir.syntax import PRECEDENCE
@@ -49,7 +20,7 @@ from compiler.ir.syntax import PRECEDENCE
 _T = TypeVar("_T")
 
 
-def parse(text: str) -> ImpProg:
+def parse(text: str) -> imp.ImpProg:
     """Read a program; `parse(plain(show(p))) == p` but for provenance."""
     return ImpParser(text).prog()
 
@@ -57,16 +28,16 @@ def parse(text: str) -> ImpProg:
 class ImpParser(ScalarParser):
     """A recursive descent over tokens, one method per form; `forms` has them by their words."""
 
-    forms: Mapping[str, Callable[[Any], Stm]]
+    forms: Mapping[str, Callable[[Any], imp.Stm]]
 
-    def prog(self) -> ImpProg:
+    def prog(self) -> imp.ImpProg:
         """Entry points up to the end of the text."""
-        funs: list[ImpFun] = []
+        funs: list[imp.ImpFun] = []
         while self.tokens.kind != "end":
             funs.append(self.function())
-        return ImpProg(tuple(funs))
+        return imp.ImpProg(tuple(funs))
 
-    def function(self) -> ImpFun:
+    def function(self) -> imp.ImpFun:
         """One entry point."""
         t = self.tokens
         t.expect("entry")
@@ -84,21 +55,21 @@ class ImpParser(ScalarParser):
                 implicit += 1
         takes = self.externals("takes")
         gives = self.externals("gives")
-        body: list[Stm] = []
+        body: list[imp.Stm] = []
         while not self.word("return"):
             body.append(self.stm())
         values = self.operands()
         t.expect("}")
-        return ImpFun(name, params, results, tuple(body), values, takes, gives, implicit)
+        return imp.ImpFun(name, params, results, tuple(body), values, takes, gives, implicit)
 
-    def formals(self) -> tuple[Formal, ...]:
+    def formals(self) -> tuple[imp.Formal, ...]:
         """Parameters or results."""
-        return tuple(Formal(p.name, _flat(p.type)) for p in self.params())
+        return tuple(imp.Formal(p.name, _flat(p.type)) for p in self.params())
 
-    def externals(self, word: str) -> tuple[External, ...]:
+    def externals(self, word: str) -> tuple[imp.External, ...]:
         """What callers give or get."""
         t = self.tokens
-        found: list[External] = []
+        found: list[imp.External] = []
         while self.word(word):
             name = t.name()
             t.expect(":")
@@ -106,23 +77,23 @@ class ImpParser(ScalarParser):
             kind = self.type()
             if isinstance(kind, Array):
                 t.expect("in")
-                found.append(External(name, kind, t.name("a block"), unique))
+                found.append(imp.External(name, kind, t.name("a block"), unique))
             else:
-                found.append(External(name, cast(Scalar, kind), "", unique))
+                found.append(imp.External(name, cast(Scalar, kind), "", unique))
         return tuple(found)
 
     # --- statements --------------------------------------------------------------------------
 
-    def block(self) -> Stms:
+    def block(self) -> imp.Stms:
         """Statements in braces."""
         t = self.tokens
         t.expect("{")
-        stms: list[Stm] = []
+        stms: list[imp.Stm] = []
         while not t.take("}"):
             stms.append(self.stm())
         return tuple(stms)
 
-    def stm(self) -> Stm:
+    def stm(self) -> imp.Stm:
         """One statement."""
         t = self.tokens
         form = self.forms.get(t.text)
@@ -134,13 +105,13 @@ class ImpParser(ScalarParser):
             at = self.se()
             t.expect("]")
             self.arrow()
-            return Store(name, self.element(name), at, self.se())
+            return imp.Store(name, self.element(name), at, self.se())
         self.arrow()
         return self.assigned(name)
 
-    def assigned(self, name: Name) -> Stm:
+    def assigned(self, name: Name) -> imp.Stm:
         """A variable's next value."""
-        return Assign(name, self.operand())
+        return imp.Assign(name, self.operand())
 
     def at_cell(self) -> bool:
         """Whether a cell is what comes next."""
@@ -171,7 +142,7 @@ class ImpParser(ScalarParser):
             self.tokens.fail(f"expected a block, and `{block}` is none")
         return kind.prim
 
-    def let(self) -> Stm:
+    def let(self) -> imp.Stm:
         """A scalar, a cell or a fresh block."""
         t = self.tokens
         name = t.name()
@@ -186,15 +157,15 @@ class ImpParser(ScalarParser):
             block = t.next()
             at = self.index()
             self.types[name] = kind
-            return Load(name, prim, block, at)
+            return imp.Load(name, prim, block, at)
         value = self.se()
         self.types[name] = kind
-        return Define(name, prim, value)
+        return imp.Define(name, prim, value)
 
-    def fresh(self, name: Name, kind: Mem) -> Stm:
+    def fresh(self, name: Name, kind: Mem) -> imp.Stm:
         """What makes a block."""
         self.tokens.expect("alloc")
-        return Alloc(name, self.parenthesised(self.se), kind.prim, kind.space)
+        return imp.Alloc(name, self.parenthesised(self.se), kind.prim, kind.space)
 
     def parenthesised(self, item: Callable[[], _T]) -> _T:
         """One item in parentheses."""
@@ -210,7 +181,7 @@ class ImpParser(ScalarParser):
         self.tokens.expect("]")
         return at
 
-    def var(self) -> Stm:
+    def var(self) -> imp.Stm:
         """A variable."""
         t = self.tokens
         name = t.name()
@@ -218,32 +189,32 @@ class ImpParser(ScalarParser):
         kind = self.type()
         value = self.operand() if t.take("=") else None
         self.types[name] = kind
-        return Declare(name, _flat(kind), value)
+        return imp.Declare(name, _flat(kind), value)
 
-    def free(self) -> Stm:
+    def free(self) -> imp.Stm:
         """A block that is done with."""
-        return Free(self.tokens.name("a block"))
+        return imp.Free(self.tokens.name("a block"))
 
-    def copy(self) -> Stm:
+    def copy(self) -> imp.Stm:
         """A bulk copy."""
         prim = self.prim()
         dest, dest_lmad = self.lmad()
         self.arrow()
         source, source_lmad = self.lmad()
-        return Copy(prim, dest, dest_lmad, source, source_lmad)
+        return imp.Copy(prim, dest, dest_lmad, source, source_lmad)
 
     def lmad(self) -> tuple[Name, Lmad[Poly]]:
         """A block with an LMAD."""
         place = self._binding()
         return place.block, place.lmad
 
-    def branch(self) -> Stm:
+    def branch(self) -> imp.Stm:
         """One arm or two."""
         cond = self.se()
         then = self.block()
-        return If(cond, then, self.block() if self.tokens.take("else") else ())
+        return imp.If(cond, then, self.block() if self.tokens.take("else") else ())
 
-    def count_loop(self) -> Stm:
+    def count_loop(self) -> imp.Stm:
         """A loop that counts."""
         t = self.tokens
         index = t.name()
@@ -251,18 +222,18 @@ class ImpParser(ScalarParser):
         self.types[index] = Scalar(prim := self.prim())
         return self.counts(index, prim)
 
-    def counts(self, index: Name, prim: Prim) -> Stm:
+    def counts(self, index: Name, prim: Prim) -> imp.Stm:
         """Up to where it counts, and what it does."""
         self.tokens.expect("<")
         bound = self.se()
-        return For(index, prim, bound, self.block())
+        return imp.For(index, prim, bound, self.block())
 
-    def while_loop(self) -> Stm:
+    def while_loop(self) -> imp.Stm:
         """A loop with a condition."""
         cond = self.tokens.name("a variable")
-        return While(cond, self.block())
+        return imp.While(cond, self.block())
 
-    def check(self) -> Stm:
+    def check(self) -> imp.Stm:
         """An assertion."""
         t = self.tokens
         t.expect("(")
@@ -271,11 +242,11 @@ class ImpParser(ScalarParser):
         while t.take(","):
             message.append(t.string() if t.kind == "string" else self.se())
         t.expect(")")
-        return Assert(cond, tuple(message))
+        return imp.Assert(cond, tuple(message))
 
     # --- kernels -----------------------------------------------------------------------------
 
-    def kernel(self, word: str) -> Stm:
+    def kernel(self, word: str) -> imp.Stm:
         """A kernel of that kind."""
         t = self.tokens
         name = t.name("a kernel's name")
@@ -288,17 +259,17 @@ class ImpParser(ScalarParser):
             self.types[index] = Scalar("i64")
         per_block = t.take("per_block")
         t.expect("{")
-        body: list[Stm] = []
+        body: list[imp.Stm] = []
         while t.text not in ("}", "fold", "bins"):
             body.append(self.stm())
-        work: Work = MapWork()
+        work: imp.Work = imp.MapWork()
         if word == "hist":
-            work = HistWork(tuple(self.each("bins", self.histogram)))
+            work = imp.HistWork(tuple(self.each("bins", self.histogram)))
         elif word != "map":
             folds = tuple(self.each("fold", self.fold))
-            work = ScanWork(folds) if word == "scan" else ReduceWork(folds)
+            work = imp.ScanWork(folds) if word == "scan" else imp.ReduceWork(folds)
         t.expect("}")
-        return Kernel(name, level, dims, tuple(body), work, per_block)
+        return imp.Kernel(name, level, dims, tuple(body), work, per_block)
 
     def listed(self, item: Callable[[], _T]) -> list[_T]:
         """Items with commas in between, in parentheses."""
@@ -324,19 +295,19 @@ class ImpParser(ScalarParser):
         self.tokens.expect("<")
         return name, self.se()
 
-    def fold(self) -> Fold:
+    def fold(self) -> imp.Fold:
         """An operator with its inputs and indices."""
         inputs = self.scalars()
         self.tokens.expect("into")
         into = tuple(self.listed(self.target))
-        return Fold(self.combine(), inputs, into)
+        return imp.Fold(self.combine(), inputs, into)
 
-    def target(self) -> Cell | Name:
+    def target(self) -> imp.Cell | Name:
         """A cell, or a variable of the host."""
         name = self.tokens.name("a block or variable")
-        return Cell(name, self.index()) if self.tokens.text == "[" else name
+        return imp.Cell(name, self.index()) if self.tokens.text == "[" else name
 
-    def histogram(self) -> Histogram:
+    def histogram(self) -> imp.Histogram:
         """A histogram."""
         t = self.tokens
         indices = self.listed(self.bin_index)
@@ -345,7 +316,7 @@ class ImpParser(ScalarParser):
         self.need("get")
         values = self.scalars()
         op = self.combine()
-        return Histogram(
+        return imp.Histogram(
             op, tuple(n for _, n in indices), tuple(i for i, _ in indices), values, dests
         )
 
@@ -355,7 +326,7 @@ class ImpParser(ScalarParser):
         self.tokens.expect("<")
         return at, self.se(_ABOVE_COMPARISON)
 
-    def combine(self) -> Combine:
+    def combine(self) -> imp.Combine:
         """An operator on scalars."""
         t = self.tokens
         t.expect("op")
@@ -365,12 +336,12 @@ class ImpParser(ScalarParser):
         neutral = self.scalars()
         commutative = t.take("comm")
         t.expect("{")
-        body: list[Stm] = []
+        body: list[imp.Stm] = []
         while not t.take("in"):
             body.append(self.stm())
         results = self.scalars()
         t.expect("}")
-        return Combine(
+        return imp.Combine(
             tuple(p.type.prim for p in params[:half]),
             tuple(p.name for p in params[:half]),
             tuple(p.name for p in params[half:]),

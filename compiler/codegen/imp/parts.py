@@ -13,30 +13,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Cell,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    Fold,
-    For,
-    Free,
-    Histogram,
-    HistWork,
-    If,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.ir.nodes import SE, Operand
 
 Fields = tuple[tuple[str, str], ...]
@@ -48,26 +25,26 @@ def fields(text: str) -> Fields:
 
 
 PARTS: Mapping[type, Fields] = {
-    Define: fields("bind:name se:value"),
-    Declare: fields("bind:name holder:name operand:value"),
-    Assign: fields("assigns:name operand:value"),
-    Alloc: fields("bind:name makes:name se:count"),
-    Free: fields("frees:name"),
-    Load: fields("bind:name reads:block se:at"),
-    Store: fields("writes:block se:at se:value"),
-    Copy: fields("writes:dest reads:source lmad:dest_lmad lmad:source_lmad"),
-    If: fields("se:cond stms:then stms:orelse"),
-    For: fields("bind:index se:bound stms:body"),
-    While: fields("stms:body"),
-    Assert: fields("se:cond ses:message"),
-    Kernel: fields("dims:dims stms:body node:work"),
-    MapWork: (),
-    ReduceWork: fields("nodes:folds"),
-    ScanWork: fields("nodes:folds"),
-    HistWork: fields("nodes:hists"),
-    Fold: fields("ses:inputs node:op into:into"),
-    Histogram: fields("ses:bins ses:shape ses:values node:op dests:dests"),
-    Combine: fields("binds:lhs binds:rhs ses:neutral stms:body ses:results"),
+    imp.Define: fields("bind:name se:value"),
+    imp.Declare: fields("bind:name holder:name operand:value"),
+    imp.Assign: fields("assigns:name operand:value"),
+    imp.Alloc: fields("bind:name makes:name se:count"),
+    imp.Free: fields("frees:name"),
+    imp.Load: fields("bind:name reads:block se:at"),
+    imp.Store: fields("writes:block se:at se:value"),
+    imp.Copy: fields("writes:dest reads:source lmad:dest_lmad lmad:source_lmad"),
+    imp.If: fields("se:cond stms:then stms:orelse"),
+    imp.For: fields("bind:index se:bound stms:body"),
+    imp.While: fields("stms:body"),
+    imp.Assert: fields("se:cond ses:message"),
+    imp.Kernel: fields("dims:dims stms:body node:work"),
+    imp.MapWork: (),
+    imp.ReduceWork: fields("nodes:folds"),
+    imp.ScanWork: fields("nodes:folds"),
+    imp.HistWork: fields("nodes:hists"),
+    imp.Fold: fields("ses:inputs node:op into:into"),
+    imp.Histogram: fields("ses:bins ses:shape ses:values node:op dests:dests"),
+    imp.Combine: fields("binds:lhs binds:rhs ses:neutral stms:body ses:results"),
 }
 
 
@@ -93,7 +70,7 @@ class StmParts:
         for method, name in self.parts[type(node)]:
             getattr(self, method)(getattr(node, name), node)
 
-    def stms(self, stms: Stms, node: object = None) -> None:
+    def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Statements inside."""
         for stm in stms:
             self.visit(stm)
@@ -133,7 +110,7 @@ class StmParts:
     def block(self, name: Name, prim: Prim) -> None:
         """A block, with its element type."""
 
-    def makes(self, name: Name, node: Alloc) -> None:
+    def makes(self, name: Name, node: imp.Alloc) -> None:
         """A block that is new."""
         self.block(name, node.prim)
 
@@ -148,10 +125,10 @@ class StmParts:
         """A block that is written to."""
         self.block(name, node.prim)
 
-    def holder(self, name: Name, node: Declare) -> None:
+    def holder(self, name: Name, node: imp.Declare) -> None:
         """A variable that is declared."""
 
-    def assigns(self, name: Name, node: Assign) -> None:
+    def assigns(self, name: Name, node: imp.Assign) -> None:
         """A variable that gets another value."""
 
     def operand(self, value: Operand | None, node: Any) -> None:
@@ -162,21 +139,21 @@ class StmParts:
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Where cells are."""
 
-    def into(self, into: Iterable[Cell | Name], node: Fold) -> None:
+    def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
         """Where results go."""
         for place, prim in zip(into, node.op.prims, strict=True):
-            if isinstance(place, Cell):
+            if isinstance(place, imp.Cell):
                 self.block(place.block, prim)
                 self.se(place.at)
 
-    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: Histogram) -> None:
+    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
         """Where bins are."""
         for (block, lmad), prim in zip(dests, node.op.prims, strict=True):
             self.block(block, prim)
             self.lmad(lmad)
 
 
-def names(stms: Stms, method: str) -> set[Name]:
+def names(stms: imp.Stms, method: str) -> set[Name]:
     """The names that a method would get, anywhere in statements."""
     found: set[Name] = set()
     parts = StmParts()

@@ -22,48 +22,20 @@ from typing import Any
 
 from compiler.base.spans import Prov
 from compiler.base.text import Line, Text
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Cell,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    External,
-    Fold,
-    For,
-    Formal,
-    Free,
-    Histogram,
-    HistWork,
-    If,
-    ImpFun,
-    ImpProg,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.ir.nodes import SE, Array, Mem
 from compiler.ir.show_scalar import show_lmad, show_operand, show_operands, show_se, show_type
 from compiler.ir.syntax import name_text, string_text
 
 _WORDS: dict[type, str] = {
-    MapWork: "map",
-    ReduceWork: "reduce",
-    ScanWork: "scan",
-    HistWork: "hist",
+    imp.MapWork: "map",
+    imp.ReduceWork: "reduce",
+    imp.ScanWork: "scan",
+    imp.HistWork: "hist",
 }
 
 
-def show(prog: ImpProg, prints: Prints | None = None) -> Text:
+def show(prog: imp.ImpProg, prints: Prints | None = None) -> Text:
     """The program as lines with provenance; `prints` says how its statements look."""
     out = Out(prints or PRINTS)
     for k, fun in enumerate(prog.funs):
@@ -73,7 +45,7 @@ def show(prog: ImpProg, prints: Prints | None = None) -> Text:
     return tuple(out.lines)
 
 
-def show_stm(stm: Stm, prints: Prints | None = None) -> str:
+def show_stm(stm: imp.Stm, prints: Prints | None = None) -> str:
     """A statement on one line: what begins it, if it has statements inside."""
     out = Out(prints or PRINTS)
     out.prints[type(stm)](out, 0, stm)
@@ -96,7 +68,7 @@ class Out:
         """A line of the statement that is printed."""
         self.lines.append(Line(" " * indent + text, self.src, self.node))
 
-    def stms(self, indent: int, stms: Stms) -> None:
+    def stms(self, indent: int, stms: imp.Stms) -> None:
         """Statements; one that says nothing of where it comes from came with what it stands in."""
         src, node = self.src, self.node
         for stm in stms:
@@ -105,17 +77,17 @@ class Out:
             self.prints[type(stm)](self, indent, stm)
         self.src, self.node = src, node
 
-    def nested(self, indent: int, head: str, stms: Stms) -> None:
+    def nested(self, indent: int, head: str, stms: imp.Stms) -> None:
         """Statements in braces behind what they belong to."""
         self.line(indent, f"{head} {{")
         self.stms(indent + 2, stms)
         self.line(indent, "}")
 
 
-Prints = Mapping[type[Stm], Callable[[Out, int, Any], None]]
+Prints = Mapping[type[imp.Stm], Callable[[Out, int, Any], None]]
 
 
-def _function(out: Out, fun: ImpFun) -> None:
+def _function(out: Out, fun: imp.ImpFun) -> None:
     out.src, out.node = fun.prov, -1
     head = f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
     out.line(0, head)
@@ -131,11 +103,11 @@ def _function(out: Out, fun: ImpFun) -> None:
     out.line(0, "}")
 
 
-def _formals(formals: Iterable[Formal]) -> str:
+def _formals(formals: Iterable[imp.Formal]) -> str:
     return f"({', '.join(f'{name_text(f.name)}: {show_type(f.type)}' for f in formals)})"
 
 
-def _external(e: External) -> str:
+def _external(e: imp.External) -> str:
     star = "*" if e.unique else ""
     block = f" in {name_text(e.block)}" if isinstance(e.type, Array) else ""
     return f"{name_text(e.name)}: {star}{show_type(e.type)}{block}"
@@ -146,43 +118,43 @@ def cell_text(block: str, at: SE) -> str:
     return f"{name_text(block)}[{show_se(at, suffix=False)}]"
 
 
-def _define(out: Out, indent: int, s: Define) -> None:
+def _define(out: Out, indent: int, s: imp.Define) -> None:
     out.line(indent, f"let {name_text(s.name)}: {s.prim} = {show_se(s.value)}")
 
 
-def _declare(out: Out, indent: int, s: Declare) -> None:
+def _declare(out: Out, indent: int, s: imp.Declare) -> None:
     start = "" if s.value is None else f" = {show_operand(s.value)}"
     out.line(indent, f"var {name_text(s.name)}: {show_type(s.type)}{start}")
 
 
-def _assign(out: Out, indent: int, s: Assign) -> None:
+def _assign(out: Out, indent: int, s: imp.Assign) -> None:
     out.line(indent, f"{name_text(s.name)} <- {show_operand(s.value)}")
 
 
-def _alloc(out: Out, indent: int, s: Alloc) -> None:
+def _alloc(out: Out, indent: int, s: imp.Alloc) -> None:
     kind = show_type(Mem(s.prim, s.space))
     out.line(indent, f"let {name_text(s.name)}: {kind} = alloc({show_se(s.count, suffix=False)})")
 
 
-def _free(out: Out, indent: int, s: Free) -> None:
+def _free(out: Out, indent: int, s: imp.Free) -> None:
     out.line(indent, f"free {name_text(s.name)}")
 
 
-def _load(out: Out, indent: int, s: Load) -> None:
+def _load(out: Out, indent: int, s: imp.Load) -> None:
     out.line(indent, f"let {name_text(s.name)}: {s.prim} = {cell_text(s.block, s.at)}")
 
 
-def _store(out: Out, indent: int, s: Store) -> None:
+def _store(out: Out, indent: int, s: imp.Store) -> None:
     out.line(indent, f"{cell_text(s.block, s.at)} <- {show_se(s.value)}")
 
 
-def _copy(out: Out, indent: int, s: Copy) -> None:
+def _copy(out: Out, indent: int, s: imp.Copy) -> None:
     source = f"{name_text(s.source)} -> {show_lmad(s.source_lmad)}"
     dest = f"{name_text(s.dest)} -> {show_lmad(s.dest_lmad)}"
     out.line(indent, f"copy {s.prim} {dest} <- {source}")
 
 
-def _if(out: Out, indent: int, s: If) -> None:
+def _if(out: Out, indent: int, s: imp.If) -> None:
     out.line(indent, f"if {show_se(s.cond)} {{")
     out.stms(indent + 2, s.then)
     if s.orelse:
@@ -191,43 +163,43 @@ def _if(out: Out, indent: int, s: If) -> None:
     out.line(indent, "}")
 
 
-def _for(out: Out, indent: int, s: For) -> None:
+def _for(out: Out, indent: int, s: imp.For) -> None:
     out.nested(indent, f"for {name_text(s.index)}: {s.prim} < {show_se(s.bound)}", s.body)
 
 
-def _while(out: Out, indent: int, s: While) -> None:
+def _while(out: Out, indent: int, s: imp.While) -> None:
     out.nested(indent, f"while {name_text(s.cond)}", s.body)
 
 
-def _assert(out: Out, indent: int, s: Assert) -> None:
+def _assert(out: Out, indent: int, s: imp.Assert) -> None:
     parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in s.message)
     out.line(indent, f"assert({', '.join((show_se(s.cond), *parts))})")
 
 
-def _kernel(out: Out, indent: int, s: Kernel) -> None:
+def _kernel(out: Out, indent: int, s: imp.Kernel) -> None:
     dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
     per_block = " per_block" if s.per_block else ""
     word = _WORDS[type(s.work)]
     out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block} {{")
     out.stms(indent + 2, s.body)
     match s.work:
-        case ReduceWork(folds) | ScanWork(folds):
+        case imp.ReduceWork(folds) | imp.ScanWork(folds):
             for fold in folds:
                 _fold(out, indent + 2, fold)
-        case HistWork(hists):
+        case imp.HistWork(hists):
             for hist in hists:
                 _histogram(out, indent + 2, hist)
     out.line(indent, "}")
 
 
-def _fold(out: Out, indent: int, fold: Fold) -> None:
+def _fold(out: Out, indent: int, fold: imp.Fold) -> None:
     into = ", ".join(
-        cell_text(i.block, i.at) if isinstance(i, Cell) else name_text(i) for i in fold.into
+        cell_text(i.block, i.at) if isinstance(i, imp.Cell) else name_text(i) for i in fold.into
     )
     _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
 
 
-def _histogram(out: Out, indent: int, hist: Histogram) -> None:
+def _histogram(out: Out, indent: int, hist: imp.Histogram) -> None:
     at = ", ".join(
         f"{show_se(i)} < {show_se(n)}" for i, n in zip(hist.bins, hist.shape, strict=True)
     )
@@ -235,7 +207,7 @@ def _histogram(out: Out, indent: int, hist: Histogram) -> None:
     _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(hist.values)}", hist.op)
 
 
-def _combine(out: Out, indent: int, head: str, op: Combine) -> None:
+def _combine(out: Out, indent: int, head: str, op: imp.Combine) -> None:
     names = (*op.lhs, *op.rhs)
     params = ", ".join(
         f"{name_text(n)}: {p}" for n, p in zip(names, op.prims + op.prims, strict=True)
@@ -248,17 +220,17 @@ def _combine(out: Out, indent: int, head: str, op: Combine) -> None:
 
 
 PRINTS: Prints = {
-    Define: _define,
-    Declare: _declare,
-    Assign: _assign,
-    Alloc: _alloc,
-    Free: _free,
-    Load: _load,
-    Store: _store,
-    Copy: _copy,
-    If: _if,
-    For: _for,
-    While: _while,
-    Assert: _assert,
-    Kernel: _kernel,
+    imp.Define: _define,
+    imp.Declare: _declare,
+    imp.Assign: _assign,
+    imp.Alloc: _alloc,
+    imp.Free: _free,
+    imp.Load: _load,
+    imp.Store: _store,
+    imp.Copy: _copy,
+    imp.If: _if,
+    imp.For: _for,
+    imp.While: _while,
+    imp.Assert: _assert,
+    imp.Kernel: _kernel,
 }

@@ -20,34 +20,7 @@ from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim
 from compiler.base.spans import NOWHERE
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Cell,
-    Combine,
-    Copy,
-    Declare,
-    Define,
-    External,
-    Fold,
-    For,
-    Free,
-    Histogram,
-    HistWork,
-    If,
-    ImpFun,
-    ImpProg,
-    Kernel,
-    Load,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.printer import show_stm
 from compiler.ir.nodes import SE, Array, Mem, Operand, Scalar, Type, Var
 from compiler.ir.show_scalar import show_type
@@ -63,7 +36,7 @@ class _Checker(ScalarChecker):
     `checks` has the method for each class of statements.
     """
 
-    checks: Mapping[type[Stm], Callable[[Any, Any], None]]
+    checks: Mapping[type[imp.Stm], Callable[[Any, Any], None]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +50,7 @@ class _Checker(ScalarChecker):
         """The blocks that the current statement list has to free."""
         self.freed: set[Name] = set()
         self.where: Where = "host"
-        self.path: list[Stm] = []
+        self.path: list[imp.Stm] = []
         self.fun = ""
 
     def fail(self, message: str) -> NoReturn:
@@ -90,7 +63,7 @@ class _Checker(ScalarChecker):
             span = stm.prov[0] if stm.prov else NOWHERE
         raise CompilerBug(f"{place}: {message}", span)
 
-    def shown(self, stm: Stm) -> str:
+    def shown(self, stm: imp.Stm) -> str:
         """A statement in messages."""
         return show_stm(stm)
 
@@ -146,7 +119,7 @@ class _Checker(ScalarChecker):
 
     # --- functions ---------------------------------------------------------------------------
 
-    def function(self, fun: ImpFun) -> None:
+    def function(self, fun: imp.ImpFun) -> None:
         """Check an entry point."""
         self.fun = fun.name
         for formal in fun.params:
@@ -174,7 +147,7 @@ class _Checker(ScalarChecker):
         self.must(outside, f"`{name}` is {show_type(kind)}, which callers cannot hold")
         self.bind(name, kind)
 
-    def external(self, value: External) -> None:
+    def external(self, value: imp.External) -> None:
         """Check what callers see against the parameters, or against them and the results."""
         if isinstance(value.type, Array):
             self.block(value.block, value.type.prim)
@@ -185,7 +158,7 @@ class _Checker(ScalarChecker):
 
     # --- statements --------------------------------------------------------------------------
 
-    def stms(self, stms: Stms) -> None:
+    def stms(self, stms: imp.Stms) -> None:
         """Check a statement list, which is a scope and frees what is its own."""
         outer, self.owned = self.owned, set()
         names = self.stms_kept_open(stms)
@@ -193,14 +166,14 @@ class _Checker(ScalarChecker):
         self.owned = outer
         self.leave(names)
 
-    def stms_kept_open(self, stms: Stms) -> list[Name]:
+    def stms_kept_open(self, stms: imp.Stms) -> list[Name]:
         """Check statements in order; the names that they bind stay in scope."""
         names: list[Name] = []
         for stm in stms:
             self.path.append(stm)
             self.checks[type(stm)](self, stm)
             self.path.pop()
-            if isinstance(stm, Define | Declare | Alloc | Load):
+            if isinstance(stm, imp.Define | imp.Declare | imp.Alloc | imp.Load):
                 names.append(stm.name)
         return names
 
@@ -215,11 +188,11 @@ class _Checker(ScalarChecker):
             self.must(kind.space == "device", f"the host has no {kind.space} memory")
             self.owned.add(name)
 
-    def define(self, s: Define) -> None:
+    def define(self, s: imp.Define) -> None:
         self.scalar(s.value, s.prim, f"`{s.name}`")
         self.bind(s.name, Scalar(s.prim))
 
-    def declare(self, s: Declare) -> None:
+    def declare(self, s: imp.Declare) -> None:
         if s.value is not None:
             self.value(s.value, s.type, f"`{s.name}`")
         else:
@@ -229,7 +202,7 @@ class _Checker(ScalarChecker):
         if isinstance(s.type, Mem):
             self.own(s.name, s.type)
 
-    def assign(self, s: Assign) -> None:
+    def assign(self, s: imp.Assign) -> None:
         self.may_assign(s.name)
         self.value(s.value, self.types[s.name], f"`{s.name}`")
         self.unset.discard(s.name)
@@ -239,7 +212,7 @@ class _Checker(ScalarChecker):
         self.must(name in self.variables and name in self.types, f"`{name}` is no variable here")
         self.must(name not in self.freed, f"`{name}` has been freed")
 
-    def alloc(self, s: Alloc) -> None:
+    def alloc(self, s: imp.Alloc) -> None:
         self.scalar(s.count, "i64", "the number of elements")
         kind = Mem(s.prim, s.space)
         if self.where != "host":
@@ -248,29 +221,29 @@ class _Checker(ScalarChecker):
         self.own(s.name, kind)
         self.bind(s.name, kind)
 
-    def free(self, s: Free) -> None:
+    def free(self, s: imp.Free) -> None:
         self.must(self.where == "host", "a kernel frees no memory")
         self.must(s.name not in self.freed, f"`{s.name}` has been freed")
         self.must(s.name in self.owned, f"`{s.name}` is no block of this statement list")
         self.owned.remove(s.name)
         self.freed.add(s.name)
 
-    def load(self, s: Load) -> None:
+    def load(self, s: imp.Load) -> None:
         self.cell(s.block, s.prim, s.at)
         self.bind(s.name, Scalar(s.prim))
 
-    def store(self, s: Store) -> None:
+    def store(self, s: imp.Store) -> None:
         self.cell(s.block, s.prim, s.at)
         self.scalar(s.value, s.prim, "what is stored")
 
-    def copy(self, s: Copy) -> None:
+    def copy(self, s: imp.Copy) -> None:
         for block, lmad in ((s.dest, s.dest_lmad), (s.source, s.source_lmad)):
             self.block(block, s.prim)
             self.lmad(lmad)
         same = [d.size for d in s.dest_lmad.dims] == [d.size for d in s.source_lmad.dims]
         self.must(same, "the two sides of a copy have different sizes")
 
-    def branch(self, s: If) -> None:
+    def branch(self, s: imp.If) -> None:
         self.scalar(s.cond, "bool", "the condition")
         before = set(self.unset)
         self.stms(s.then)
@@ -278,25 +251,25 @@ class _Checker(ScalarChecker):
         self.stms(s.orelse)
         self.unset |= after
 
-    def count_loop(self, s: For) -> None:
+    def count_loop(self, s: imp.For) -> None:
         self.must(s.prim in INTS, f"a loop cannot count in {s.prim}")
         self.scalar(s.bound, s.prim, "the bound")
         self.bind(s.index, Scalar(s.prim))
         self.loop_body(s.body)
         self.leave([s.index])
 
-    def while_loop(self, s: While) -> None:
+    def while_loop(self, s: imp.While) -> None:
         self.may_assign(s.cond)
         self.scalar(Var(s.cond, "bool"), "bool", "the condition")
         self.loop_body(s.body)
 
-    def loop_body(self, body: Stms) -> None:
+    def loop_body(self, body: imp.Stms) -> None:
         """Check what may run any number of times, none included."""
         before = set(self.unset)
         self.stms(body)
         self.unset = before
 
-    def check(self, s: Assert) -> None:
+    def check(self, s: imp.Assert) -> None:
         self.scalar(s.cond, "bool", "the condition")
         for part in s.message:
             if not isinstance(part, str):
@@ -304,18 +277,18 @@ class _Checker(ScalarChecker):
 
     # --- kernels -----------------------------------------------------------------------------
 
-    def kernel(self, s: Kernel) -> None:
+    def kernel(self, s: imp.Kernel) -> None:
         stands = {"grid": "host", "block": "block"}.get(s.level)
         self.must(self.where == stands, f"a kernel of level {s.level} stands in a {self.where}")
         self.must(not s.per_block or s.level == "grid", "a block has no blocks")
-        self.must(not s.per_block or isinstance(s.work, MapWork), "blocks of threads only map")
+        self.must(not s.per_block or isinstance(s.work, imp.MapWork), "blocks of threads only map")
         self.must(bool(s.dims), "a kernel has no dimensions")
         for _, bound in s.dims:
             self.scalar(bound, "i64", "the size of a kernel")
         self.before_points(s)
         scope = (self.where, self.variables, set(self.unset))
         self.where, self.variables = "block" if s.per_block else "thread", set()
-        cell_dims = s.dims if isinstance(s.work, ScanWork) else s.dims[:-1]
+        cell_dims = s.dims if isinstance(s.work, imp.ScanWork) else s.dims[:-1]
         for name, _ in cell_dims:
             self.bind(name, Scalar("i64"))
         self.result_cells(s)
@@ -327,27 +300,27 @@ class _Checker(ScalarChecker):
         self.leave([*names, *(name for name, _ in s.dims)])
         self.owned = outer
         self.where, self.variables, self.unset = scope
-        if isinstance(s.work, ReduceWork):
+        if isinstance(s.work, imp.ReduceWork):
             self.unset -= {
                 into for fold in s.work.folds for into in fold.into if isinstance(into, str)
             }
 
-    def before_points(self, s: Kernel) -> None:
+    def before_points(self, s: imp.Kernel) -> None:
         """Check what is the same for all points: operators, shapes, variables that get results."""
         match s.work:
-            case ReduceWork(folds) | ScanWork(folds):
+            case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 self.must(bool(folds), "nothing is folded")
                 for fold in folds:
                     self.operator(fold.op)
                     self.fold_into_variables(s, fold)
-            case HistWork(hists):
+            case imp.HistWork(hists):
                 self.must(bool(hists), "there is no histogram")
                 for hist in hists:
                     self.operator(hist.op)
                     for size in hist.shape:
                         self.scalar(size, "i64", "a size of a histogram")
 
-    def operator(self, op: Combine) -> None:
+    def operator(self, op: imp.Combine) -> None:
         """Check an operator, which sees nothing of the points."""
         counts = {len(part) for part in (op.prims, op.lhs, op.rhs, op.results, op.neutral)}
         self.must(len(counts) == 1, "an operator's parts differ in number")
@@ -366,29 +339,29 @@ class _Checker(ScalarChecker):
         self.owned = outer
         self.where, self.variables, self.unset = scope
 
-    def fold_into_variables(self, s: Kernel, fold: Fold) -> None:
+    def fold_into_variables(self, s: imp.Kernel, fold: imp.Fold) -> None:
         """Check the variables that a reduction's outcome goes to."""
         self.must(len(fold.into) == len(fold.op.prims), "a fold's results differ in number")
         for into, prim in zip(fold.into, fold.op.prims, strict=True):
             if isinstance(into, str):
-                alone = isinstance(s.work, ReduceWork) and len(s.dims) == 1
+                alone = isinstance(s.work, imp.ReduceWork) and len(s.dims) == 1
                 self.must(alone, f"many results go to the one variable `{into}`")
                 self.may_assign(into)
                 self.must(self.types[into] == Scalar(prim), f"`{into}` is no {prim}")
 
-    def result_cells(self, s: Kernel) -> None:
+    def result_cells(self, s: imp.Kernel) -> None:
         """Check where results go, which depends on the outer indices only (of scans: on all)."""
         match s.work:
-            case ReduceWork(folds) | ScanWork(folds):
+            case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 for fold in folds:
                     for into, prim in zip(fold.into, fold.op.prims, strict=True):
-                        if isinstance(into, Cell):
+                        if isinstance(into, imp.Cell):
                             self.cell(into.block, prim, into.at)
-            case HistWork(hists):
+            case imp.HistWork(hists):
                 for hist in hists:
                     self.destinations(hist)
 
-    def destinations(self, hist: Histogram) -> None:
+    def destinations(self, hist: imp.Histogram) -> None:
         """Check a histogram's destinations."""
         self.must(len(hist.dests) == len(hist.op.prims), "a histogram's parts differ in number")
         for (block, lmad), prim in zip(hist.dests, hist.op.prims, strict=True):
@@ -396,13 +369,13 @@ class _Checker(ScalarChecker):
             self.lmad(lmad)
             self.must(len(lmad.dims) == len(hist.shape), f"`{block}` has other dimensions")
 
-    def inputs(self, s: Kernel) -> None:
+    def inputs(self, s: imp.Kernel) -> None:
         """Check what a point gives to the kernel's work."""
         match s.work:
-            case ReduceWork(folds) | ScanWork(folds):
+            case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 for fold in folds:
                     self.typed(fold.inputs, fold.op.prims, "what is folded")
-            case HistWork(hists):
+            case imp.HistWork(hists):
                 for hist in hists:
                     self.must(len(hist.bins) == len(hist.shape), "a bin has other dimensions")
                     for index in hist.bins:
@@ -417,23 +390,23 @@ class _Checker(ScalarChecker):
 
 
 _Checker.checks = {
-    Define: _Checker.define,
-    Declare: _Checker.declare,
-    Assign: _Checker.assign,
-    Alloc: _Checker.alloc,
-    Free: _Checker.free,
-    Load: _Checker.load,
-    Store: _Checker.store,
-    Copy: _Checker.copy,
-    If: _Checker.branch,
-    For: _Checker.count_loop,
-    While: _Checker.while_loop,
-    Assert: _Checker.check,
-    Kernel: _Checker.kernel,
+    imp.Define: _Checker.define,
+    imp.Declare: _Checker.declare,
+    imp.Assign: _Checker.assign,
+    imp.Alloc: _Checker.alloc,
+    imp.Free: _Checker.free,
+    imp.Load: _Checker.load,
+    imp.Store: _Checker.store,
+    imp.Copy: _Checker.copy,
+    imp.If: _Checker.branch,
+    imp.For: _Checker.count_loop,
+    imp.While: _Checker.while_loop,
+    imp.Assert: _Checker.check,
+    imp.Kernel: _Checker.kernel,
 }
 
 
-def verify(prog: ImpProg) -> None:
+def verify(prog: imp.ImpProg) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
     checker = _Checker()
     names = [fun.name for fun in prog.funs]
