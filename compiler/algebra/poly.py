@@ -203,9 +203,10 @@ class Poly:
     @property
     def constant(self) -> int | None:
         """The value of a constant polynomial, else None."""
-        if not self.terms:
-            return 0
-        return self.terms.get(ONE) if len(self.terms) == 1 else None
+        terms = self.terms
+        if len(terms) > 1:
+            return None
+        return terms.get(ONE) if terms else 0
 
     @property
     def as_name(self) -> Name | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
@@ -28,7 +29,7 @@ def operand(s: State, value: Operand) -> Operand:
 def operands(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """All of them; the same tuple if nothing changes."""
     new = tuple([operand(s, value) for value in values])
-    return values if all(a is b for a, b in zip(new, values, strict=True)) else new
+    return values if all(map(is_, new, values)) else new
 
 
 def body_results(s: State, values: tuple[Operand, ...]) -> tuple[Operand, ...]:
@@ -192,8 +193,7 @@ def _fun(s: State, se: Fun) -> SE:
     new = arith.fold_fun(se.fun, se.at, args)
     if new is not None and s.spend():
         return new
-    same = all(a is b for a, b in zip(args, se.args, strict=True))
-    return se if same else Fun(se.fun, se.at, args)
+    return se if all(map(is_, args, se.args)) else Fun(se.fun, se.at, args)
 
 
 def _select(s: State, se: Select) -> SE:

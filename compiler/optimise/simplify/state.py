@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, Literal, TypeVar
 
 from compiler.algebra.poly import Poly
@@ -238,7 +239,7 @@ class State:
     def shape(self, shape: tuple[Poly, ...]) -> tuple[Poly, ...]:
         """Sizes with substitutions made."""
         new = tuple(map(self.poly, shape))
-        return shape if all(a is b for a, b in zip(new, shape, strict=True)) else new
+        return shape if all(map(is_, new, shape)) else new
 
     # --- names and sizes ---------------------------------------------------------------------
 
