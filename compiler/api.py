@@ -237,6 +237,7 @@ def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
         {
             "id": rule,
             "does": switches.RULES.get(rule) or switches.NECESSARY[rule],
+            "equation": switches.EQUATIONS[rule],
             "optional": rule in switches.RULES,
             "applied": count[rule, "applied"],
             "missed": count[rule, "missed"],

@@ -20,6 +20,9 @@ PASSES = tuple(p for p in pipeline.PASSES if p.is_switchable)
 RULES: dict[str, str] = {rule.id: rule.does for p in PASSES for rule in p.switches}
 """All rules that can be switched off: what they do, by id."""
 
+EQUATIONS: dict[str, str] = {rule.id: rule.equation for p in pipeline.PASSES for rule in p.rules}
+"""What becomes what, by id of the rule; nothing where that is no line."""
+
 NECESSARY: dict[str, str] = {
     rule.id: rule.does for p in pipeline.PASSES for rule in p.rules if not rule.optional
 }
@@ -67,7 +70,9 @@ def listing() -> list[programs.Pass]:
         {
             "id": p.id,
             "does": p.does,
-            "rules": [{"id": rule.id, "does": rule.does} for rule in p.switches],
+            "rules": [
+                {"id": rule.id, "does": rule.does, "equation": rule.equation} for rule in p.switches
+            ],
         }
         for p in PASSES
     ]

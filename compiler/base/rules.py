@@ -16,29 +16,34 @@ class Rule:
     """A decision of a pass. Its remarks have its id, `pass/rule`.
 
     `does`: a sentence for the program's author. `optional`: it can be switched off; the others
-    only tell something, or programs could not be compiled without them.
+    only tell something, or programs could not be compiled without them. `equation`: what becomes
+    what, where that can be said in a line.
     """
 
     id: str
     does: str
     _: KW_ONLY
     optional: bool = True
+    equation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRule(Rule):
     """A rule that its pass tries at the expressions of the classes `on`.
 
-    `apply` answers an `Outcome`. The first line of its docstring is the equation.
+    `apply` answers an `Outcome`. The first line of its docstring is the equation. `by_part`: it is
+    asked about parameters, inputs or results, one by one.
     """
 
     on: tuple[type, ...]
     apply: Callable[..., Any]
+    _: KW_ONLY
+    by_part: bool = False
 
-    @property
-    def equation(self) -> str:
-        """What becomes what."""
-        return (self.apply.__doc__ or "").partition("\n")[0]
+    def __post_init__(self) -> None:
+        """Read the equation."""
+        told = (self.apply.__doc__ or "").partition("\n")[0]
+        object.__setattr__(self, "equation", told)
 
 
 @dataclass(frozen=True, slots=True)

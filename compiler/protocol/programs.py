@@ -67,11 +67,15 @@ class Rule(TypedDict):
 
     id: str
     does: str
+    equation: str
+    """what becomes what, with code in backquotes, or nothing"""
 
 
-class Pass(Rule):
+class Pass(TypedDict):
     """A pass that can be switched off."""
 
+    id: str
+    does: str
     rules: list[Rule]
 
 

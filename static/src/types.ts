@@ -66,6 +66,8 @@ export interface Pass {
 export interface Rule {
   id: string;
   does: string;
+  /** what becomes what, with code in backquotes, or nothing */
+  equation: string;
 }
 
 /** The back ends, and why one cannot run on this machine. */
@@ -223,6 +225,8 @@ export interface RulesAnswer {
 export interface RuleUse {
   id: string;
   does: string;
+  /** what becomes what, with code in backquotes, or nothing */
+  equation: string;
   /** whether the option `disable` takes it */
   optional: boolean;
   /** how many remarks say that it was done */

@@ -277,6 +277,7 @@ def test_the_remarks_say_what_their_rules_do(page: Page) -> None:
     row = page.locator("details tr", has_text="fuse/")
     expect(row).to_have_count(1)
     expect(row.get_by_role("cell").nth(1)).to_have_text("1")
+    expect(row.locator("p code").first).to_contain_text("==>")
     write(page, "entry main [n] (xs: [n]i32) = map (+ 1) xs\n")
     compiled(page)
     expect(row).to_have_count(0)

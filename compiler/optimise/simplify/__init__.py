@@ -23,9 +23,10 @@ from compiler.optimise.simplify.engine import HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State
 
 _MAX_ROUNDS = 4
+_WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_part]
 _BY_CLASS = {
-    kind: tuple(rule for rule in RULES if isinstance(rule, NodeRule) and kind in rule.on)
-    for kind in {kind for rule in RULES if isinstance(rule, NodeRule) for kind in rule.on}
+    kind: tuple(rule for rule in _WHOLE if kind in rule.on)
+    for kind in {kind for rule in _WHOLE for kind in rule.on}
 }
 
 

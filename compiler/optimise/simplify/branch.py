@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from compiler.analysis.cost import size
 from compiler.base.names import base_of
 from compiler.base.remarks import Applied, Outcome
-from compiler.base.rules import NodeRule, Rule
+from compiler.base.rules import NodeRule
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
 from compiler.ir.types import as_operand
@@ -13,7 +15,7 @@ from compiler.optimise.dead import branch_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.state import State
 
-SAME = Rule("simplify/branch-same", "A result that is the same in both branches is not chosen.")
+Pair = tuple[Operand, Operand]
 _MAX_SELECTED = 12
 """Operations that are computed on both sides rather than branched over."""
 
@@ -44,23 +46,39 @@ def as_selects(exp: If) -> tuple[SE, ...] | None:
     return None if cost > _MAX_SELECTED else tuple(selected)
 
 
-def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:
+def same_result(
+    s: State, param: Param, pair: Pair, first: Mapping[Pair, Param]
+) -> Outcome[Operand]:
     """`let a, b = if c then (x, y) else (x, z) ==> a is x`; `b = if c then y else z`.
 
-    Two results that are equal to each other on both sides are one as well.
+    Two results that are equal to each other on both sides are one as well: `first` has those that
+    came before.
     """
+    if pair[0] == pair[1]:
+        return Applied(pair[0], f"`{base_of(param.name)}` is the same on both sides.")
+    if pair not in first:
+        return None
+    said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
+    return Applied(as_operand(first[pair]), said)
+
+
+SAME = NodeRule(
+    "simplify/branch-same",
+    "A result that is the same in both branches is not chosen.",
+    (If,),
+    same_result,
+    by_part=True,
+)
+
+
+def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, ...]]:
+    """The branches and their pattern without results that are no choice."""
     kept: list[int] = []
-    first: dict[tuple[Operand, Operand], Param] = {}
+    first: dict[Pair, Param] = {}
     depths = s.depths
     for k, pair in enumerate(zip(exp.then.results, exp.orelse.results, strict=True)):
         param = stm.pat[k]
-        same: Operand | None = pair[0] if pair[0] == pair[1] else None
-        said = f"`{base_of(param.name)}` is the same on both sides."
-        if same is None and pair in first:
-            same = as_operand(first[pair])
-            said = f"`{base_of(param.name)}` is always `{base_of(first[pair].name)}`."
-        if same is not None:
-            same = s.commit(SAME, stm.prov, Applied(same, said))
+        same = s.part(SAME, stm.prov, param, pair, first)
         if same is not None:
             s.depths = s.depends(same)
             s.let(param, same, stm.prov)

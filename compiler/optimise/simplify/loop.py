@@ -8,7 +8,7 @@ from functools import partial
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Missed, Outcome
-from compiler.base.rules import NodeRule, Rule
+from compiler.base.rules import NodeRule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.types import as_operand
@@ -17,8 +17,6 @@ from compiler.optimise.dead import loop_with, some
 from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import operand, operands
 from compiler.optimise.simplify.state import State
-
-INVARIANT = Rule("simplify/loop-invariant", "A loop no longer carries what it never changes.")
 
 
 def few_trips(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
@@ -103,20 +101,33 @@ def _start_of(exp: ir.Loop, init: tuple[ir.Operand, ...]) -> ir.Operand | None:
     return None
 
 
+def invariant(s: State, exp: ir.Loop, k: int) -> Outcome[ir.Operand]:
+    """`loop (p, q) = (x, y) for i < n do (p, e) ==> loop q = y for i < n do e, with p = x`."""
+    param, value = exp.params[k], exp.init[k]
+    if isinstance(exp.form, ir.WhileLoop) and param.name == exp.form.cond:
+        return None
+    if not _is_kept(param, value, exp.body.results[k]):
+        return None
+    return Applied(value, f"`{base_of(param.name)}` is the same in every iteration.")
+
+
+INVARIANT = NodeRule(
+    "simplify/loop-invariant",
+    "A loop no longer carries what it never changes.",
+    (ir.Loop,),
+    invariant,
+    by_part=True,
+)
+
+
 def drop_invariant(
     s: State, stm: ir.Stm, exp: ir.Loop, init: tuple[ir.Operand, ...]
 ) -> tuple[ir.Loop, tuple[ir.Param, ...], tuple[ir.Operand, ...]]:
-    """`loop (p, q) = (x, y) for i < n do (p, e) ==> loop q = y for i < n do e, with p = x`."""
+    """The loop, its pattern and its operands without the parameters that never change."""
     kept: list[int] = []
-    cond = exp.form.cond if isinstance(exp.form, ir.WhileLoop) else ""
-    for k, (param, value, result) in enumerate(
-        zip(exp.params, init, exp.body.results, strict=True)
-    ):
-        if param.name == cond or not _is_kept(param, value, result):
-            kept.append(k)
-            continue
-        said = f"`{base_of(param.name)}` is the same in every iteration."
-        if s.commit(INVARIANT, stm.prov, Applied(value, said)) is None:
+    for k, param in enumerate(exp.params):
+        value = s.part(INVARIANT, stm.prov, exp, k)
+        if value is None:
             kept.append(k)
             continue
         s.depths = s.depends(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
@@ -12,7 +11,7 @@ from compiler.analysis.effects import must_stay
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Outcome
-from compiler.base.rules import NodeRule, Rule
+from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
@@ -22,16 +21,6 @@ from compiler.optimise.simplify.bodies import Instead
 from compiler.optimise.simplify.scalars import refold
 from compiler.optimise.simplify.state import Delayed, State
 
-INPUT = Rule(
-    "simplify/soac-input", "A parallel operator does not read what is known, or read twice."
-)
-INDEX_INPUT = Rule(
-    "simplify/index-input", "Reads an array by element instead of by index, so that it can fuse."
-)
-OUTPUT = Rule(
-    "simplify/soac-output", "A map does not write constants, copies, or one result twice."
-)
-T = TypeVar("T")
 _MAX_RECOMPUTED = 6
 """Operations that are rather computed again than read."""
 
@@ -82,17 +71,15 @@ class _Inputs:
 
     def add(self, param: ir.Param, array: Name) -> None:
         """One input, or what is known in its place."""
-        value = self._known(param, array)
-        if value is not None:
-            value = self._commit(value, _said(array, value))
-        if value is not None:
-            self.s.alias(param, value)
-            self.changed = True
-        elif not self._compute(param, array):
+        found = self.s.part(INPUT, self.stm.prov, self, param, array)
+        if found is None:
             self._keep(param, array)
-
-    def _commit(self, new: T, said: str) -> T | None:
-        return self.s.commit(INPUT, self.stm.prov, Applied(new, said))
+            return
+        if isinstance(found, Delayed):
+            self._compute(param, found)
+        else:
+            self.s.alias(param, found)
+        self.changed = True
 
     def _keep(self, param: ir.Param, array: Name) -> None:
         self.params.append(param)
@@ -105,7 +92,7 @@ class _Inputs:
             if self.index is None and counts_from_zero(made):
                 self.index = param
 
-    def _known(self, param: ir.Param, array: Name) -> ir.Operand | None:
+    def known(self, param: ir.Param, array: Name) -> ir.Operand | None:
         """The value of every element, or the input that brings it in already."""
         s = self.s
         if array in self.arrays:
@@ -124,22 +111,38 @@ class _Inputs:
             return refold(ir.Bin("+", made.prim, at, made.start))
         return None
 
-    def _compute(self, param: ir.Param, array: Name) -> bool:
-        """Compute the element from the index; fusion does it where this is the only reader."""
-        s = self.s
-        made = s.delayed.get(array)
-        if made is None or (s.counts.get(array) == 1 and made.depth == s.depth):
-            return False
-        said = f"`{base_of(array)}` is a short formula: computed here, not read."
-        if self._commit(made, said) is None:
-            return False
+    def _compute(self, param: ir.Param, made: Delayed) -> None:
+        """Compute the element from the index."""
         if self.index is None:
-            self._keep(ir.Param(s.ctx.fresh("i"), ir.I64), made.iota)
+            self._keep(ir.Param(self.s.ctx.fresh("i"), ir.I64), made.iota)
         assert self.index is not None
         at = ir.Var(self.index.name, "i64")
         self.stms.append(ir.Stm((param,), made.element(at), self.stm.prov))
-        self.changed = True
-        return True
+
+
+def known_input(
+    s: State, inputs: _Inputs, param: ir.Param, array: Name
+) -> Outcome[ir.Operand | Delayed]:
+    """`map f (replicate n x) ==> map (f with x)`; `map f xs xs ==> map (f with y = x) xs`; ..
+
+    A short formula of the index is computed here; where this is its only reader, fusion does it.
+    """
+    value = inputs.known(param, array)
+    if value is not None:
+        return Applied(value, _said(array, value))
+    made = s.delayed.get(array)
+    if made is None or (s.counts.get(array) == 1 and made.depth == s.depth):
+        return None
+    return Applied(made, f"`{base_of(array)}` is a short formula: computed here, not read.")
+
+
+INPUT = NodeRule(
+    "simplify/soac-input",
+    "A parallel operator does not read what is known, or read twice.",
+    ir.Soac.__args__,
+    known_input,
+    by_part=True,
+)
 
 
 def counts_from_zero(made: ir.Iota) -> bool:
@@ -162,26 +165,39 @@ def learn_delayed(s: State, exp: ir.Exp, pat: tuple[ir.Param, ...], depth: int) 
             s.delayed[param.name] = Delayed(index, value, exp.arrays[0], depth)
 
 
-def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width: Poly) -> ir.Soac:
-    r"""`map (\i -> f xs[i]) (iota n)` ==> `map (\i x -> f x) (iota n) xs`, if xs has n elements.
+def read_by_index(s: State, stm: ir.Stm, index: ir.Param, width: Poly) -> Outcome[Name]:
+    r"""`map (\i -> f xs[i]) (iota n) ==> map (\i x -> f x) (iota n) xs`, if xs has n elements.
 
     So that a producer of `xs` can be fused with the operator.
     """
+    array = _read_by(s, stm, index)
+    kind = s.types.get(array)
+    if kind is None or kind.rank != 1 or kind.shape[0] != width:
+        return None
+    return Applied(array, f"`{base_of(array)}` is read element by element, as an input.")
+
+
+INDEX_INPUT = NodeRule(
+    "simplify/index-input",
+    "Reads an array by element instead of by index, so that it can fuse.",
+    ir.Soac.__args__,
+    read_by_index,
+    by_part=True,
+)
+
+
+def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width: Poly) -> ir.Soac:
+    """The operator with inputs for the arrays whose elements it reads by its index."""
     params, arrays = list(exp.fn.params), list(exp.arrays)
     stms: list[ir.Stm] = []
     for inner in exp.fn.body.stms:
-        array = _read_by(s, inner, index)
-        kind = s.types.get(array)
-        if kind is None or kind.rank != 1 or kind.shape[0] != width:
-            stms.append(inner)
-            continue
-        said = f"`{base_of(array)}` is read element by element, as an input."
         prov = merge_prov(inner.prov, stm.prov)
-        if s.commit(INDEX_INPUT, prov, Applied(array, said)) is None:
+        array = s.part(INDEX_INPUT, prov, inner, index, width)
+        if array is None:
             stms.append(inner)
         elif array in arrays:
             first = params[arrays.index(array)]
-            s.alias(inner.pat[0], ir.Var(first.name, kind.prim))
+            s.alias(inner.pat[0], ir.Var(first.name, s.types[array].prim))
         else:
             params.append(inner.pat[0])
             arrays.append(array)
@@ -217,6 +233,25 @@ def _learn_range(s: State, name: Name, iota: ir.Iota, width: Poly) -> None:
         s.facts.counts(name, iota.start, iota.step, width)
 
 
+def needless_output(
+    s: State, param: ir.Param, plan: ir.Exp | Name | None
+) -> Outcome[ir.Exp | Name]:
+    """`map (fn x => (c, x, f x)) xs ==> (replicate n c, xs, map f xs)`, where c has no x.
+
+    `plan` is what the result is without the map.
+    """
+    return None if plan is None else Applied(plan, _why(param, plan))
+
+
+OUTPUT = NodeRule(
+    "simplify/soac-output",
+    "A map does not write constants, copies, or one result twice.",
+    (ir.Map,),
+    needless_output,
+    by_part=True,
+)
+
+
 def outputs(
     s: State, exp: ir.Exp, stm: ir.Stm
 ) -> tuple[ir.Exp, tuple[ir.Param, ...], list[ir.Stm]]:
@@ -236,9 +271,8 @@ def outputs(
         plan = [None if isinstance(p, ir.Copy) else p for p in plan]
     extra: list[ir.Stm] = []
     kept: list[int] = []
-    for k, new in enumerate(plan):
-        if new is not None:
-            new = s.commit(OUTPUT, stm.prov, Applied(new, _why(pat[k], new)))
+    for k, param in enumerate(pat):
+        new = s.part(OUTPUT, stm.prov, param, plan[k])
         if new is None:
             kept.append(k)
         elif isinstance(new, str):
@@ -327,7 +361,7 @@ def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Out
     return Applied(Instead(ir.Body(tuple(stms), tuple(values))), said)
 
 
-RULES: tuple[Rule, ...] = (
+RULES = (
     INDEX_INPUT,
     INPUT,
     OUTPUT,

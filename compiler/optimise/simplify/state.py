@@ -44,10 +44,15 @@ from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import UseCounts
 
-CSE = Rule("simplify/cse", "Computes equal expressions once.")
+CSE = Rule(
+    "simplify/cse",
+    "Computes equal expressions once.",
+    equation="`let a = e .. let b = e ==> let a = e .. let b = a`.",
+)
 HOIST = Rule(
     "simplify/hoist",
     "Moves what is the same every time out of loops and parallel operators.",
+    equation="`loop p = x for i < n do (let a = e ..) ==> let a = e loop ..`, where e has no p, i.",
 )
 T = TypeVar("T")
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
@@ -185,6 +190,10 @@ class State:
             if new is not None:
                 return new
         return None
+
+    def part(self, rule: NodeRule, prov: Prov, *about: Any) -> Any:
+        """What a rule makes of a part, which it is told `about`."""
+        return self.commit(rule, prov, rule.apply(self, *about))
 
     def is_off(self, rule: Rule) -> bool:
         """Whether a rule is switched off."""

@@ -64,7 +64,8 @@ class Rules extends AskingPane {
     const head = ["Rule", "What it does", "Done", "Not done", "Notes"].map((title) => h("th", { scope: "col" }, title));
     const rows = answer.rules.map((rule) => h("tr", {},
       h("th", { scope: "row" }, h("code", {}, rule.id)),
-      h("td", {}, rule.does, rule.optional ? null : h("span", { class: "quiet" }, " Always on.")),
+      h("td", {}, rule.does, rule.optional ? null : h("span", { class: "quiet" }, " Always on."),
+        rule.equation ? h("p", { class: "quiet" }, ...quoted(rule.equation)) : null),
       ...[rule.applied, rule.missed, rule.notes].map((count) => h("td", {}, String(count)))));
     replace(this.place, rows.length
       ? h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))

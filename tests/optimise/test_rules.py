@@ -1,0 +1,54 @@
+"""Every rule of simplification is a value: what it does, its equation, and a case of its own."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from compiler import switches
+from compiler.base.rules import NodeRule, Rule
+from compiler.optimise import simplify
+from compiler.optimise.simplify import SIMPLIFY, branch, engine, hoist, index, loop, parallel, soac
+from compiler.worker import answer
+
+CASES = Path(__file__).with_name("simplify.cases").read_text("utf-8")
+FILES = [branch, engine, hoist, index, loop, parallel, soac, simplify]
+
+
+@pytest.mark.parametrize("rule", SIMPLIFY.rules, ids=lambda rule: rule.id)
+def test_a_rule_has_an_equation_and_a_case(rule: Rule) -> None:
+    assert "==>" in rule.equation
+    assert rule.equation.count("`") % 2 == 0
+    assert f"-- applied {rule.id}: " in CASES
+
+
+@pytest.mark.parametrize("module", FILES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_what_a_rule_says_is_said_by_its_own_function(module: ModuleType) -> None:
+    """Only what shares and hoists has no function: it is asked about every statement."""
+    said = {
+        node.args[0].id
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "commit"
+        and isinstance(node.args[0], ast.Name)
+    }
+    assert said <= {"CSE", "HOIST"}
+
+
+def test_only_sharing_and_hoisting_are_no_functions_of_an_expression() -> None:
+    plain = {rule.id for rule in SIMPLIFY.rules if not isinstance(rule, NodeRule)}
+    assert plain == {"simplify/cse", "simplify/hoist"}
+
+
+def test_who_lists_rules_tells_their_equations() -> None:
+    listed = answer({"op": "manifest"})["switches"]
+    told = {rule["id"]: rule["equation"] for one in listed for rule in one["rules"]}
+    assert told == {id_: switches.EQUATIONS[id_] for id_ in switches.RULES}
+    source = "entry main (xs: [5]i32) = map (+ 1) (replicate 5 2i32)"
+    used = {rule["id"]: rule for rule in answer({"op": "rules", "source": source})["rules"]}
+    assert "replicate n x" in used["simplify/soac-input"]["equation"]
