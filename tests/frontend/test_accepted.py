@@ -178,6 +178,12 @@ RUN = {
         " in (cents.to sum, list.len (list.add l (copy l)), u.(to_i64 (i32 3 + i32 4)))",
         "[1, 2]", "3i32\n3i64\n7i64",
     ),
+    "an empty array beside one of arrays": (
+        "def f [n] (c: bool) (xs: [n]i32) = if c then [xs] else []\n"
+        "def g [n] 'a (c: bool) (xs: [n]a) = if c then ([], 1i64) else ([xs, xs], 2)\n"
+        "entry main (xs: []i32) = (length (f true xs), length (g false [xs]).0, map (+ 1) <| xs)",
+        "[1, 2]", "1i64\n2i64\n[2i32, 3i32]",
+    ),
     "an abstract type with sizes of its own": (
         "module m : {type~ t val mk : i64 -> t val sum : t -> i64 val grow : *t -> *t} = {\n"
         " type~ t = []i64 def mk = iota def sum = i64.sum\n"
@@ -243,6 +249,14 @@ REFUSED = {
     " {def g (x: []i64) = E.num x}": "The argument of `E.num`",
     "module type s = {val f : i64 -> []i32 -> i32}": "needs a name",
     "entry f = copy": "cannot have type parameters",
+    "def f (n: i64) : [n]i64 = 1..2..<n + 1": "expected `[n]i64`",
+    "module m = intrinsics": "`intrinsics`",
+    "open intrinsics": "`intrinsics`",
+    "def use (xs: *[]i64) = xs[0] def f [n] (ns: *[n]i64) (xs: [use ns]f32) = xs[0]": "consume",
+    "def f (xs: []i32) = map (+ 1) <| filter (> 0) xs": "needs the size",
+    "def f = (.0) <| loop (xs: []i32, j) = ([], 0) for i < 3i32 do (xs ++ xs, i)": "the size",
+    "def f (xs: []i32) (xss: [][]i32) = map (filter (> 0) xs ++) xss": "needs the size",
+    "def f (c: bool) (xs: []i32) = if c then [xs] else xs": "branches",
     "module m : {type t val of : i32 -> t} = {type t = i32 def of x = x}\n"
     "def f (x: i32) : i32 = m.of x": "expected `i32`, found `m.t`",
     "module type s = {type t val x : t val f : t -> i32}\n"

@@ -115,7 +115,6 @@ def test_error(source: str, text: str) -> None:
         f"def f (xs: *[]i8) = let ys = copy ({INDEX}) in intrinsics.flat_update_2d xs 0 1 1 ys",
         f"def f (xs: []i8) = {INDEX} :> [1][1]i8",
         "def f = intrinsics.flat_update_3d",
-        "open intrinsics def f = flat_index_3d",
         "def flat_index_2d (xs: []i8) = xs def f (xs: []i8) = flat_index_2d xs",
         "module intrinsics = { def flat_index_2d = 1 } def f = intrinsics.flat_index_2d + 1",
     ],

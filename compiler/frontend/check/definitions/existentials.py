@@ -27,6 +27,7 @@ from compiler.frontend.types import (
     SizeVar,
     Sum,
     Type,
+    row_of,
 )
 
 Visible = Callable[[Name], bool]
@@ -150,10 +151,8 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
     if a is b and not isinstance(a, (Array, Record, Sum, Opaque)):
         return a
     match a, b:
-        case Array(), Array() if len(a.dims) == len(b.dims):
-            elem = _join(j, a.elem, b.elem)
-            dims = tuple([_join_size(j, p, q) for p, q in zip(a.dims, b.dims, strict=True)])
-            return Array(dims, elem)
+        case Array(), Array():
+            return _join_arrays(j, a, b)
         case Record(), Record() if [f for f, _ in a.fields] == [f for f, _ in b.fields]:
             pairs = zip(a.fields, b.fields, strict=True)
             return Record(tuple([(f, _join(j, t, u)) for (f, t), (_, u) in pairs]))
@@ -175,6 +174,21 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             return _join_unknown(j, b, a)
     unify(j.st, a, b)
     return a
+
+
+def _join_arrays(j: _Join, a: Array, b: Array) -> Type:
+    """Two arrays; the elements of the one with fewer dimensions are not known yet."""
+    common = min(len(a.dims), len(b.dims))
+    shorter = a if len(a.dims) == common else b
+    if len(a.dims) != len(b.dims) and not isinstance(shorter.elem, MetaT):
+        unify(j.st, a, b)
+    rows = [row_of(array, common) for array in (a, b)]
+    elem = _join(j, *rows)
+    sizes = zip(a.dims[:common], b.dims[:common], strict=True)
+    dims = tuple([_join_size(j, p, q) for p, q in sizes])
+    if isinstance(elem, Array):
+        return Array(dims + elem.dims, elem.elem)
+    return Array(dims, elem)
 
 
 def _shape(t: Sum) -> list[tuple[str, int]]:

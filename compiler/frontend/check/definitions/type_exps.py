@@ -14,6 +14,7 @@ from compiler.base.errors import Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
+from compiler.frontend import typed as t
 from compiler.frontend.check.scope.advice import unknown_module, unknown_size, unknown_type
 from compiler.frontend.check.scope.scope import (
     DATA,
@@ -28,6 +29,7 @@ from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type, subst, with_meaning
 from compiler.frontend.check.types.wording import show
+from compiler.frontend.parts import parts
 from compiler.frontend.types import (
     Array,
     Arrow,
@@ -414,6 +416,18 @@ def _size_hint(type_: Type) -> str:
     return f"Make it an i64 where it is bound, or write `i64.{known.prim} ..`."
 
 
+def _consumes(e: t.Exp) -> bool:
+    """Whether a function that is applied in it consumes an argument."""
+    if isinstance(e, t.Apply):
+        arrow = resolve(e.fn.type)
+        for _ in e.args:
+            if isinstance(arrow, Arrow):
+                if arrow.consumes:
+                    return True
+                arrow = resolve(arrow.result)
+    return any(_consumes(part) for part in parts(e))
+
+
 def size_from(st: Checker, exp: ast.Exp) -> Size:
     """An i64 expression written as a size.
 
@@ -425,6 +439,8 @@ def size_from(st: Checker, exp: ast.Exp) -> Size:
     size = symbolic(typed, keyed=True)
     if size is not None:
         return size
+    if _consumes(typed):
+        raise TypeError_("A size cannot consume what it is computed from.", exp.span)
     key = key_of(typed)
     if key is None:
         raise Limitation(

@@ -54,7 +54,7 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
 
 
 def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
-    """`a..b..<c`. The size is known for i64 with step 1 or without a step."""
+    """`a..b..<c`. The size is known for i64 without a step."""
     first = st.infer(exp.first)
     second = None if exp.second is None else st.infer(exp.second, first.type)
     end = st.infer(exp.end, first.type)
@@ -66,7 +66,7 @@ def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
     ext: tuple[Name, ...] = ()
     size: Size | None = None
     if resolve(elem) == I64 or _defaults_to_i64(first, end):
-        first, second, end, size = _range_size(st, exp.kind, first, second, end, lets)
+        first, end, size = _range_size(st, exp, first, end, lets)
     if size is None:
         name = st.fresh("d")
         size, ext = SizeVar(name), (name,)
@@ -79,22 +79,16 @@ def _defaults_to_i64(first: t.Exp, end: t.Exp) -> bool:
 
 
 def _range_size(
-    st: Checker, kind: str, first: t.Exp, second: t.Exp | None, end: t.Exp, lets: Lets
-) -> tuple[t.Exp, t.Exp | None, t.Exp, Size | None]:
-    if kind == "..>" or (second is not None and _step(first, second) != 1):
-        return first, second, end, None
+    st: Checker, exp: ast.RangeExp, first: t.Exp, end: t.Exp, lets: Lets
+) -> tuple[t.Exp, t.Exp, Size | None]:
+    if exp.kind == "..>" or exp.second is not None:
+        return first, end, None
     first, low = argument_size(st, first, lets)
     end, high = argument_size(st, end, lets)
     size = combine("-", high, low)
-    if kind == "...":
+    if exp.kind == "...":
         size = combine("+", size, SizeConst(1))
-    return first, second, end, size
-
-
-def _step(first: t.Exp, second: t.Exp) -> int | None:
-    if isinstance(first, t.Const) and isinstance(second, t.Const):
-        return int(second.value) - int(first.value)
-    return None
+    return first, end, size
 
 
 def _integer(st: Checker, type_: Type, span: Span, what: str) -> Type:

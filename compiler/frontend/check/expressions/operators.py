@@ -45,6 +45,8 @@ def infer_binop(st: Checker, exp: ast.BinOp, expected: Type | None) -> t.Exp:
             return _overloaded(st, op, exp, expected)
     if isinstance(value, Scheme) and _is_pipe(value):
         fn, arg = (exp.rhs, exp.lhs) if op == "|>" else (exp.lhs, exp.rhs)
+        if op == "<|":
+            st.left_first.add(exp.span)
         return _pipe(st, fn, arg, exp.span)
     found = lookup(st, exp.op, exp.op_span)
     what = f"`{'.'.join(exp.op)}`"

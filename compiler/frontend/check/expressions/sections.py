@@ -67,6 +67,7 @@ def _function_section(st: Checker, exp: ast.OpSection, value: t.Exp) -> t.Exp:
     fn = use(st, found, exp.span)
     what = f"`{'.'.join(exp.op)}`"
     if exp.left is not None:
+        st.left_first.add(exp.span)
         return apply(st, fn, (value,), exp.span, what)
     name = st.fresh("x")
     param = st.meta(exp.span)

@@ -25,6 +25,8 @@ class KnownNames:
     """The names known at this point, with the order in which they were learnt."""
 
     names: set[Name]
+    left_first: set[Span]
+    """Applications whose function is to the left of their last argument."""
     trail: list[Name] = field(default_factory=list)
     mentioned: dict[int, tuple[Size, frozenset[Name]]] = field(default_factory=dict)
     """The names in sizes that were looked at, by identity: sums of many share their parts."""
@@ -83,12 +85,13 @@ class KnownNames:
             special(self, e)
 
 
-def check_causality(d: t.Def, outside: set[Name]) -> None:
+def check_causality(d: t.Def, outside: set[Name], left_first: set[Span]) -> None:
     """Check a definition; `outside` are the names of constants and their sizes.
 
+    `left_first`: applications whose function may need no size that their last argument brings.
     Errors: `TypeError_` where a size is needed too early.
     """
-    known = KnownNames(set(outside))
+    known = KnownNames(set(outside), left_first)
     known.add(d.size_params)
     for pat in d.params:
         known.bind(pat)
@@ -114,6 +117,12 @@ def _constr(known: KnownNames, e: t.Constr) -> None:
 
 
 def _apply(known: KnownNames, e: t.Apply) -> None:
+    if e.span in known.left_first:
+        known.walk(e.fn)
+        for arg in e.args[:-1]:
+            mark = len(known.trail)
+            known.walk(arg)
+            known.forget(mark)
     for arg in reversed(e.args):
         known.walk(arg)
     known.walk(e.fn)
@@ -134,12 +143,23 @@ def _lambda(known: KnownNames, e: t.Lambda) -> None:
 
 def _let(known: KnownNames, e: t.Let) -> None:
     exp: t.Exp = e
+    if e.span in known.left_first:
+        _before_operand(known, e)
     while type(exp) is t.Let:
         known.walk(exp.rhs)
         known.add(exp.sizes)
         known.bind(exp.pat)
         exp = exp.body
     known.walk(exp)
+
+
+def _before_operand(known: KnownNames, e: t.Let) -> None:
+    """The operator of a section whose operand has been given a name."""
+    exp: t.Exp = e
+    while type(exp) is t.Let and exp.span == e.span:
+        exp = exp.body
+    if isinstance(exp, t.Apply):
+        known.walk(exp.fn)
 
 
 def _let_fun(known: KnownNames, e: t.LetFun) -> None:

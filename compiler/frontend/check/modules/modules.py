@@ -24,7 +24,7 @@ from compiler.frontend.check.definitions.type_exps import opened, resolve_type
 from compiler.frontend.check.modules.module_types import abbreviation, check_module_type, named
 from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member
-from compiler.frontend.check.scope.names import in_module, instantiate
+from compiler.frontend.check.scope.names import are_intrinsics, in_module, instantiate
 from compiler.frontend.check.scope.scope import (
     LIFT,
     LIFT_WORDS,
@@ -100,6 +100,8 @@ def find(st: Checker, name: ast.QualName, span: Span) -> Module:
     Errors: unknown modules, with near misses; modules that are wrong themselves.
     """
     module = st.scope.module(name)
+    if module is not None and are_intrinsics(module):
+        raise TypeError_("The module `intrinsics` can only be used as in `intrinsics.f x`.", span)
     if module is None:
         text = ".".join(name)
         raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))

@@ -62,7 +62,7 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
         if module.wrong:
             raise Silent("", span)
         value = in_module(module, name[-1])
-        if value is None and name[0] == "intrinsics" and _are_ours(module):
+        if value is None and name[0] == "intrinsics" and are_intrinsics(module):
             raise unknown(st, name, span)
         if value is None:
             known = [*module.values, *(member_names(module.prim) if module.prim else [])]
@@ -88,7 +88,7 @@ def in_module(module: Module, name: str) -> Value | None:
     return found
 
 
-def _are_ours(module: Module) -> bool:
+def are_intrinsics(module: Module) -> bool:
     """Whether this is the module of intrinsics, and not one of the program's with that name."""
     found = module.values.get(PUBLIC[0])
     return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"

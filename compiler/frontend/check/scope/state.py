@@ -74,6 +74,8 @@ class Checker:
     """Parameters of loops whose types are written without `*`."""
     declared_later: dict[tuple[str, str], int] = field(default_factory=dict)
     """Kinds (`value`, `type`, `module`) and names of declarations to come, with their lines."""
+    left_first: set[Span] = field(default_factory=set)
+    """Applications, such as `f <| x`, whose function stands before its last argument."""
     given: set[Name] = field(default_factory=set)
     """The values in modules that functors were applied to."""
     used: set[Name] = field(default_factory=set)
