@@ -82,8 +82,15 @@ export class FileTabs {
     }
     this.panel.id = PANEL;
     const open = this.list.querySelector<HTMLElement>("[aria-selected='true']");
-    open?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    if (focused) open?.focus();
+    if (open) this.bringIn(open);
+    if (focused) open?.focus({ preventScroll: true });
+  }
+
+  /** Scroll the strip, and nothing else, to a tab. */
+  private bringIn(tab: HTMLElement): void {
+    const [strip, box] = [this.list, tab].map((one) => one.getBoundingClientRect()) as [DOMRect, DOMRect];
+    if (box.left < strip.left) this.list.scrollLeft -= strip.left - box.left;
+    else if (box.right > strip.right) this.list.scrollLeft += box.right - strip.right;
   }
 
   private tab(name: string, number: number): HTMLElement {

@@ -351,13 +351,14 @@ def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> 
     page.go_back()
     opened(page, "main.fut")
     tab(page, "lib/base.fut").click()
-    write(page, "def more (y: f32) : f32 = let unused = y in y + 1\n")
+    write(page, BASE)
     compiled(page)
-    write(page, "def more (y: f32) : f32 = let unused = y + 1 in y + 1\n")
-    expect(tab(page, "lib/base.fut").locator(".file-mark.error")).to_have_count(0)
+    expect(tabs(page).locator(".file-mark")).to_have_count(0)
     tab(page, "main.fut").click()
-    write(page, MAIN.replace("xs)", "xs) -- w") + "def nothing (UNUSED: i32) = 1i32\n")
-    compiled(page)
+    write(page, f"{MAIN}def nothing (x: i32) = let unused = x in 1i32\n")
+    expect(page.locator(".status")).to_contain_text("warning")
+    expect(tab(page, "main.fut").locator(".file-mark.warning")).to_contain_text("warning")
+    expect(tabs(page).locator(".file-mark")).to_have_count(1)
 
 
 def test_what_is_selected_in_any_file_lights_stages_and_the_other_way_round(page: Page) -> None:
@@ -400,6 +401,36 @@ def test_a_run_that_fails_in_an_imported_file_leads_there_and_to_the_call(page: 
     compiled(page)
     page.keyboard.press("Control+Enter")
     expect(page.locator(".run-result .value")).to_have_text("2.0f32")
+
+
+def test_remarks_proofs_and_bounds_lead_into_the_file_that_they_are_about(page: Page) -> None:
+    parts = """def join [n] [m] (xs: [n]f32) (ys: [m]f32) : []f32 =
+  map (+ 1) xs ++ map (* 2) ys
+
+def at [n] (xs: [n]f32) (i: i64) : f32 =
+  xs[i]
+"""
+    main = """import "lib/parts"
+
+entry main (xs: []f32) (ys: []f32) (i: i64) : ([]f32, f32) =
+  (join xs ys, at xs i)
+"""
+    load(page, {"main.fut": main, "lib/parts.fut": parts})
+    for name, row, line in (
+        ("Remarks", ".remark .link", "line 2"),
+        ("Proof", ".attempt", "line 2"),
+        ("Bounds", ".access .link", "line 5"),
+    ):
+        tab(page, "main.fut").click()
+        page.keyboard.press("Escape")
+        expect(page.locator(".lit-place")).to_have_count(0)
+        page.get_by_role("tab", name=name, exact=True).click()
+        page.locator(row, has_text=f"{line} of \u2068lib/parts.fut\u2069").first.click()
+        opened(page, "lib/parts.fut")
+        expect(page.locator(".source .lit-place").first).to_be_visible()
+    assert page.locator(".source .access-mark").count() == 1
+    tab(page, "main.fut").click()
+    expect(page.locator(".source .access-mark")).to_have_count(0)
 
 
 def test_an_earlier_program_comes_back_with_its_files(page: Page) -> None:
@@ -525,6 +556,24 @@ def test_axe_finds_nothing_beside_files(page: Page, theme: str) -> None:
     page.locator(".file-menu summary").click()
     expect(page.get_by_label("New file")).to_be_visible()
     assert page.evaluate(run) == []
+
+
+def test_on_a_phone_a_file_is_marked_and_the_page_stays_where_it_is(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    load(page, {**PROGRAM, **{f"lib/helper_{k}.fut": f"def h{k} = {k}i32\n" for k in range(12)}})
+    tab(page, "lib/helper_9.fut").click()
+    strip = page.get_by_role("tablist", name="Files")
+    assert strip.evaluate("strip => strip.scrollLeft") > 500
+    expect(tab(page, "lib/helper_9.fut")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    tab(page, "lib/base.fut").click()
+    write(page, "def more (y: f32) : f32 = y + true\n")
+    page.evaluate("scrollTo(0, 700)")
+    expect(strip).not_to_be_in_viewport()
+    expect(page.locator(".status")).to_contain_text("1 error")
+    expect(tab(page, "lib/base.fut").locator(".file-mark")).to_have_count(1)
+    page.wait_for_timeout(200)
+    expect(strip).not_to_be_in_viewport()
 
 
 def test_all_by_keyboard(page: Page) -> None:
