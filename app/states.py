@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from app import kept
 from app.errors import AppError
@@ -62,7 +61,7 @@ def _run(jobs: ClientJobs, program: Json, asked: Json) -> Json:
     return {"request": request, "answer": answer}
 
 
-def _view(view: Any) -> Json:
+def _view(view: object) -> Json:
     if not isinstance(view, dict):
         return {}
     if len(json.dumps(view)) > VIEW_LIMIT:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from compiler import api
 from compiler.answers import failure
@@ -118,7 +118,7 @@ def _request(line: bytes) -> Json:
     return request
 
 
-def _id(request: Json) -> Any:
+def _id(request: Json) -> object:
     number = request.get("id")
     if number is not None and not isinstance(number, str | int | float):
         raise UsageError("`id` is text or a number.")
@@ -135,7 +135,7 @@ def read_json(text: str) -> Any:
         raise UsageError(f"{error}.") from None
 
 
-def _no_number(name: str) -> Any:
+def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name[:40]} is no number here")
 
 
@@ -187,7 +187,7 @@ def as_error(problem: Exception) -> CompileError:
     )
 
 
-def _check_text(data: Any) -> None:
+def _check_text(data: object) -> None:
     """Refuse strings that are no text, at whatever depth: they cannot be written anywhere."""
     try:
         json.dumps(data, ensure_ascii=False).encode()

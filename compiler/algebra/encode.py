@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
-from typing import Any
 
 from compiler.algebra import checker
 from compiler.algebra.argument import Argument, Lemma, Source, all_lines
@@ -37,6 +36,8 @@ from compiler.base.names import Name
 from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Certificate
 
+Terms = list[list[int | str]]
+"""A polynomial in a certificate: of each term its coefficient, then its names."""
 _WORDS: dict[type, str] = {DisjointRanges: "apart", Normalise: "tidy"}
 """Steps that the format calls otherwise."""
 _STEPS: dict[type, tuple[str, tuple[str, ...]]] = {
@@ -141,7 +142,7 @@ class _Argued:
         }
 
 
-def _poly(poly: checker.Polynomial) -> list[Any]:
+def _poly(poly: checker.Polynomial) -> Terms:
     return [[coefficient, *monomial] for monomial, coefficient in poly.items()]
 
 
@@ -191,22 +192,22 @@ class _Writer:
 
     def __init__(self) -> None:
         self.used: set[Poly] = set()
-        self._written: dict[int, tuple[Poly, list[Any]]] = {}
-        self._same: dict[Poly, list[Any]] = {}
+        self._written: dict[int, tuple[Poly, Terms]] = {}
+        self._same: dict[Poly, Terms] = {}
 
     def lmad(self, lmad: Lmad[Poly]) -> Json:
         return {"offset": self.poly(lmad.offset), "dims": [self._dim(dim) for dim in lmad.dims]}
 
-    def _dim(self, dim: Dim[Poly]) -> list[Any]:
+    def _dim(self, dim: Dim[Poly]) -> list[Terms]:
         return [self.poly(dim.size), self.poly(dim.stride)]
 
-    def poly(self, poly: Poly) -> list[Any]:
+    def poly(self, poly: Poly) -> Terms:
         found = self._written.get(id(poly))
         if found is None:
             _exactly(type(poly) is Poly and type(poly.terms) is dict)
-            terms: list[Any] = []
+            terms: Terms = []
             for monomial, coefficient in poly.terms.items():
-                term: list[Any] = [coefficient]
+                term: list[int | str] = [coefficient]
                 _exactly(type(coefficient) is int and type(monomial) is tuple)
                 for factor in monomial:
                     _exactly(type(factor) is tuple and len(factor) == 2)
@@ -217,7 +218,7 @@ class _Writer:
             found = self._written[id(poly)] = poly, self._same.setdefault(poly, terms)
         return found[1]
 
-    def proof(self, value: object) -> Any:
+    def proof(self, value: object) -> object:
         """A proof or a part of one."""
         _exactly(type(value) in _PARTS)  # and no subclass
         match value:
@@ -238,7 +239,7 @@ class _Writer:
 
     def _sum(self, leaf: Sum) -> Json:
         _exactly(type(leaf.terms) is tuple)
-        terms: list[Any] = []
+        terms: list[list[object]] = []
         for term in leaf.terms:
             _exactly(type(term) is tuple and len(term) == 2 and type(term[1]) is tuple)
             terms.append([term[0], [self.poly(factor) for factor in term[1]]])

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.lmad import Dim, Lmad
@@ -117,7 +116,7 @@ class Reader:
         self.names.add(name)
         return Poly.var(name)
 
-    def _plain(self, terms: list[Any], depth: int) -> Poly:
+    def _plain(self, terms: Sequence[object], depth: int) -> Poly:
         """The same for terms: each a number, then factors."""
         total = Poly.const(0)
         for term in terms[: MOST_TERMS + 1]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_, UsageError
@@ -15,6 +14,8 @@ from compiler.protocol.kinds import Json
 
 Plain = Json
 """JSON data."""
+Size = list[tuple[int, list[str]]]
+"""The terms of a polynomial, each a coefficient and its names, with repetition; lists in JSON."""
 
 
 def signature(fun: ImpFun) -> Plain:
@@ -60,14 +61,14 @@ def _external(e: External) -> Plain:
     return {"name": e.name, "prim": e.type.prim, "shape": None}
 
 
-def _poly_data(poly: Poly) -> list[Any]:
+def _poly_data(poly: Poly) -> Size:
     return [
-        [coeff, [name for name, power in mono for _ in range(power)]]
+        (coeff, [name for name, power in mono for _ in range(power)])
         for mono, coeff in poly.terms.items()
     ]
 
 
-def poly_value(poly: list[Any], env: Mapping[str, int]) -> int:
+def poly_value(poly: Size, env: Mapping[str, int]) -> int:
     """The value of a polynomial as `signature` writes it, in 64-bit arithmetic."""
     total = 0
     for coeff, names in poly:
@@ -77,7 +78,7 @@ def poly_value(poly: list[Any], env: Mapping[str, int]) -> int:
     return signed(total)
 
 
-def shape_of(polys: list[list[Any]], env: Mapping[str, int]) -> list[int]:
+def shape_of(polys: Sequence[Size], env: Mapping[str, int]) -> list[int]:
     """The sizes of a result. Raises RuntimeError_ for one that is negative."""
     shape = [poly_value(poly, env) for poly in polys]
     if min(shape) < 0:
@@ -85,7 +86,7 @@ def shape_of(polys: list[list[Any]], env: Mapping[str, int]) -> list[int]:
     return shape
 
 
-def poly_text(poly: list[Any]) -> str:
+def poly_text(poly: Size) -> str:
     """A size for messages."""
     terms = ["*".join([*([] if c == 1 and ns else [str(c)]), *ns]) for c, ns in poly]
     return " + ".join(terms) or "0"

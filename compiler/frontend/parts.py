@@ -97,7 +97,7 @@ def pattern_variables(pat: t.Pat) -> list[t.PVar]:
 
 def without_stars(node: _Node, names: Container[Name]) -> _Node:
     """A typed definition, or a part of one, in which these variables have no `*`."""
-    found: Any = node
+    found: object = node
     if type(found) is tuple:
         found = tuple([without_stars(part, names) for part in found])
     elif isinstance(node, t.PVar):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -106,9 +105,9 @@ class _Dims:
             for start, _, strides in self.parts
         )
 
-    def basic(self) -> tuple[Any, ...]:
+    def basic(self) -> tuple[int | slice, ...]:
         """NumPy's basic indices, if they are simple."""
-        found: list[Any] = []
+        found: list[int | slice] = []
         for start, counts, strides in self.parts:
             first = int(start)
             if not counts:

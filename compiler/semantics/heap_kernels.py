@@ -149,7 +149,7 @@ def _inside(lmad: Lmad[int], at: Sequence[int]) -> bool:
     return all(0 <= i < size for i, size in zip(at, lmad.shape, strict=False))
 
 
-def _operands(exp: ir.SegHist) -> list[Any]:
+def _operands(exp: ir.SegHist) -> list[ir.Operand]:
     return [result for result in exp.body.results if not isinstance(result, ir.Write)]
 
 

@@ -22,7 +22,6 @@ from compiler.semantics.limits import Watched
 from compiler.semantics.trace import RunningKernel, Trace
 
 Cells = npt.NDArray[np.int64]
-Number = int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
