@@ -39,7 +39,7 @@ def advise(source: str, options: Options, attempts: Sequence[Json]) -> None:
     for one in attempts:
         one["way_out"] = None
         body = _body(source, one["entry"]) if one["stated"] and one["holder"] else None
-        own = [Insertion(span[0], span[1], 0) for span in one["src"][:1]]
+        own = [Insertion(span[0], span[1], 0) for span in one["src"][:1] if not _file(span)]
         for condition in one["stated"]:
             for insertion in (body, *own) if body is not None else ():
                 key = (one["holder"], condition, insertion)
@@ -94,7 +94,9 @@ def _inserted(
         "text": text,
         "says": f"With this in front of `{rest.split()[0]}` in line {insertion.line} it is proved, "
         "and nothing is copied:",
-        "refused": Counter((rule, spans[0][0]) for rule, spans in refused if spans),
+        "refused": Counter(
+            (rule, spans[0][0], _file(spans[0])) for rule, spans in refused if spans
+        ),
         "place": insertion,
     }
 
@@ -103,15 +105,23 @@ def _helps(one: Json, attempts: Iterable[Json], change: Json) -> bool:
     """Whether fewer attempts of the kind are refused at that line than before."""
     if not one["src"]:
         return False
-    rule, line = one["rule"], one["src"][0][0]
+    rule, line, file = one["rule"], one["src"][0][0], _file(one["src"][0])
     before = sum(
-        not a["done"] and a["rule"] == rule and bool(a["src"]) and a["src"][0][0] == line
+        not a["done"]
+        and a["rule"] == rule
+        and bool(a["src"])
+        and (a["src"][0][0], _file(a["src"][0])) == (line, file)
         for a in attempts
     )
     insertion: Insertion = change["place"]
-    moved = line + insertion.lines if line >= insertion.line else line
-    refused: Counter[tuple[str, int]] = change["refused"]
-    return bool(refused[rule, moved] < before)
+    moved = line + insertion.lines if line >= insertion.line and not file else line
+    refused: Counter[tuple[str, int, str]] = change["refused"]
+    return bool(refused[rule, moved, file] < before)
+
+
+def _file(span: Sequence[object]) -> str:
+    """The imported file that a span is in; "" in the program itself, into which is inserted."""
+    return str(span[4]) if len(span) > 4 else ""
 
 
 def _values(found: Iterable[decs.Dec]) -> Iterator[decs.ValDec]:

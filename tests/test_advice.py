@@ -110,3 +110,21 @@ def test_a_link_shows_it_as_well() -> None:
     assert "`let xs = assert (k >= 2) xs in`" in view.hint
     (none,) = attempts(NOTHING)
     assert attempt_view(none).hint == "Nothing is known to help."
+
+
+def test_nothing_is_inserted_into_an_imported_file() -> None:
+    """What is offered goes into the program itself, wherever the refused attempt is."""
+    put = "\n" * 30 + OLD.replace("entry main", "def put")
+    source = """import "lib/put"
+entry main [n] (ys: *[n]i32) (zs: [2]i32) (j: i64): (*[n]i32, i32) =
+  put ys zs j
+"""
+    files = {"lib/put.fut": put}
+    found = api.attempts(AttemptsRequest(source, files=files))["attempts"]
+    (refused,) = [one for one in found if one["rule"] == "shortcircuit/update"]
+    assert refused["src"][0] == [35, 7, 35, 26, "lib/put.fut"]
+    change = refused["way_out"]
+    assert change is not None
+    again = api.attempts(AttemptsRequest(pasted(source, change), files=files))["attempts"]
+    (made,) = [one for one in again if one["rule"] == "shortcircuit/update"]
+    assert made["done"]
