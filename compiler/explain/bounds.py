@@ -21,6 +21,7 @@ from compiler.base.remarks import Fate
 from compiler.base.spans import Span, by_file, plain
 from compiler.frontend import typed as ty
 from compiler.frontend.shown import shown
+from compiler.frontend.types import Type
 from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
@@ -90,7 +91,7 @@ def _accesses(typed: ty.TypedProg) -> list[ty.Index | ty.Update]:
         node = stack.pop()
         if isinstance(node, tuple | list):
             stack.extend(node)
-        elif is_dataclass(node) and not isinstance(node, type):
+        elif is_dataclass(node) and not isinstance(node, type | Type):
             if isinstance(node, ty.Index | ty.Update) and node.span.is_own:
                 found.setdefault(node.span, node)
             stack.extend(getattr(node, field.name) for field in fields(node))

@@ -6,7 +6,6 @@ it, two columns further in. Every line is linked to the source of its node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields
 
 from compiler.base.spans import Span
@@ -18,10 +17,13 @@ _HIDDEN = frozenset(("span", "op_span", "name_span", "doc"))
 
 def show(prog: decs.Program) -> Text:
     """The tree's lines, numbered by declaration."""
-    return tuple(line for node, dec in enumerate(prog.decs) for line in _node(dec, "", 0, node))
+    lines: list[Line] = []
+    for number, dec in enumerate(prog.decs):
+        _node(dec, "", 0, number, lines)
+    return tuple(lines)
 
 
-def _node(node: ast.Node, label: str, depth: int, number: int) -> Iterator[Line]:
+def _node(node: ast.Node, label: str, depth: int, number: int, lines: list[Line]) -> None:
     own: list[str] = []
     parts: list[tuple[str, object]] = []
     for field in fields(node):
@@ -34,19 +36,19 @@ def _node(node: ast.Node, label: str, depth: int, number: int) -> Iterator[Line]
             own.append(_scalar(value))
     kind = type(node).__name__
     text = " ".join([f"{label}:" if label else "", kind, *own]).strip()
-    yield Line("  " * depth + text, (node.span,), number)
+    lines.append(Line("  " * depth + text, (node.span,), number))
     for name, value in parts:
-        yield from _part(name if len(parts) > 1 else "", value, depth + 1, number, node.span)
+        _part(name if len(parts) > 1 else "", value, depth + 1, number, node.span, lines)
 
 
-def _part(label: str, value: object, depth: int, number: int, at: Span) -> Iterator[Line]:
+def _part(label: str, value: object, depth: int, number: int, at: Span, lines: list[Line]) -> None:
     if isinstance(value, ast.Node):
-        yield from _node(value, label, depth, number)
+        _node(value, label, depth, number, lines)
     elif isinstance(value, tuple):
         for item in value:
-            yield from _part(label, item, depth, number, at)
+            _part(label, item, depth, number, at, lines)
     elif isinstance(value, str):
-        yield Line("  " * depth + f".{value}", (at,), number)
+        lines.append(Line("  " * depth + f".{value}", (at,), number))
 
 
 def _holds_nodes(value: object) -> bool:

@@ -273,7 +273,10 @@ def _short(prelude: dict[Name, str], e: t.Exp) -> str:
 
 
 class _Flat:
-    """Expressions on one line; gives up as soon as the budget of characters is used up."""
+    """Expressions on one line; gives up as soon as the budget of characters is used up.
+
+    An operator is counted before its operands: of a long chain, only the end is looked at.
+    """
 
     def __init__(self, prelude: dict[Name, str], room: int) -> None:
         self.prelude = prelude
@@ -298,10 +301,9 @@ class _Flat:
             case t.PrimOp(op=op, args=(lhs, rhs)):
                 if op.isalpha():
                     return f"{self.spend(op)} {self.atom(lhs)} {self.atom(rhs)}"
+                middle = self.spend(f" {op} ")
                 left = self.operand(lhs, _needs(lhs, op, left=True))
-                return (
-                    f"{left}{self.spend(f' {op} ')}{self.operand(rhs, _needs(rhs, op, left=False))}"
-                )
+                return f"{left}{middle}{self.operand(rhs, _needs(rhs, op, left=False))}"
             case t.PrimOp(op=op, args=args):
                 return f"{self.spend(_UNARY.get(op, op))}{self.atom(args[0])}"
             case t.Convert(to=to, exp=inner):
@@ -319,23 +321,25 @@ class _Flat:
             case t.If(cond=cond, then=t.Const(value=True), orelse=orelse):
                 return self._logic("||", cond, orelse)
             case t.If(cond=cond, then=then, orelse=orelse, ext=ext):
-                parts = f"if {self.exp(cond)} then {self.exp(then)} else {self.exp(orelse)}"
                 self.spend("if  then  else ")
+                parts = f"if {self.exp(cond)} then {self.exp(then)} else {self.exp(orelse)}"
                 return parts + self.spend(_ext(ext))
             case t.Let() | t.LetFun() | t.Loop() | t.Match():
                 raise _TooLong
         return self._other(e)
 
     def _logic(self, op: str, lhs: t.Exp, rhs: t.Exp) -> str:
+        middle = self.spend(f" {op} ")
         left = self.operand(lhs, _logic_needs(lhs))
-        return f"{left}{self.spend(f' {op} ')}{self.operand(rhs, _logic_needs(rhs))}"
+        return f"{left}{middle}{self.operand(rhs, _logic_needs(rhs))}"
 
     def _other(self, e: t.Exp) -> str:
         match e:
             case t.RecordExp(fields=fields):
                 return self._record(fields)
             case t.Project(exp=inner, field=field):
-                return f"{self.atom(inner)}{self.spend(f'.{field}')}"
+                label = self.spend(f".{field}")
+                return f"{self.atom(inner)}{label}"
             case t.RecordUpdate(exp=inner, path=path, value=value):
                 label = self.spend(f" with {'.'.join(path)} = ")
                 return f"{self.atom(inner)}{label}{self.exp(value)}"

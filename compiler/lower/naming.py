@@ -78,6 +78,8 @@ class Specialiser:
         self.once: dict[Span, ty.Var] = {}
         """Expressions of the text that the syntax tree holds twice, bound to a name."""
         self.higher: dict[Name, bool] = {}
+        self.scalars: dict[int, tuple[Type, bool]] = {}
+        """Records and sums by their `id`, and whether they hold scalars only."""
 
     def ev(self, e: ty.Exp, env: Env) -> ty.Exp:
         """The residual expression of an `e` that is no function."""
@@ -107,6 +109,8 @@ def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
         if isinstance(result, Array):
             return Array(dims + result.dims, result.elem)
         return Array(dims, result)
+    if _holds_scalars(sp, t):
+        return t
     if isinstance(t, Record):
         return Record(tuple((name, type_of(sp, ft, env)) for name, ft in t.fields))
     if isinstance(t, TypeVar):
@@ -124,9 +128,27 @@ def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
     return t
 
 
+def _holds_scalars(sp: Specialiser, t: Type) -> bool:
+    """Whether a type holds scalars only: it is the same in all environments.
+
+    Every expression of a record of many fields has its type: each type is looked at once.
+    """
+    if isinstance(t, PrimT):
+        return True
+    if not isinstance(t, Record | Sum):
+        return False
+    found = sp.scalars.get(id(t))
+    if found is None:
+        parts = [ft for _, ft in t.fields] if isinstance(t, Record) else []
+        if isinstance(t, Sum):
+            parts = [part for _, payload in t.variants for part in payload]
+        found = sp.scalars[id(t)] = t, all(_holds_scalars(sp, part) for part in parts)
+    return found[1]
+
+
 def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
     """Whether `t`, as the environment has it, holds a function."""
-    if isinstance(t, PrimT | Array):
+    if isinstance(t, PrimT | Array) or _holds_scalars(sp, t):
         return False
     if isinstance(t, Record):
         return any(is_functional(sp, ft, env) for _, ft in t.fields)
