@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.text import plain
+from compiler.frontend import show_typed
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.frontend.show_typed import WIDTH, show
@@ -62,3 +64,26 @@ def test_lines_of_examples(path: Path) -> None:
     assert all(line.src for line in body), "every line is linked to the source"
     assert all(len(line.text) <= WIDTH + 30 for line in body)
     assert all(line.text == line.text.rstrip() for line in lines)
+
+
+def test_of_a_chain_that_is_too_long_for_a_line_only_the_end_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line holds so many operators: a chain of twice the length is twice the work."""
+    calls: list[object] = []
+    old = show_typed._Flat.exp
+
+    def counting(self: show_typed._Flat, e: Any) -> str:
+        calls.append(e)
+        return old(self, e)
+
+    monkeypatch.setattr(show_typed._Flat, "exp", counting)
+
+    def looked(count: int) -> int:
+        calls.clear()
+        heads = " ".join(f"(p{k}: i64)" for k in range(count))
+        total = " + ".join(f"p{k}" for k in range(count))
+        show(check(parse(f"def f {heads} = {total}\n"), Ctx()))
+        return len(calls)
+
+    assert looked(120) < 2.6 * looked(60)

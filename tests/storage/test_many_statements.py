@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from compiler.storage.short_circuit import budget
+from compiler.storage.short_circuit.safety import Safety
 from testing.attempts import attempts
 from testing.generators import families
 from tests.storage.test_short_circuit import check, outcomes
@@ -76,6 +77,33 @@ def test_steps_grow_no_faster_than_the_program(
         return sum(spent)
 
     assert steps(80) < 2.6 * steps(40)
+
+
+@pytest.mark.parametrize("family", ["parts", "literal", "computed_first"])
+def test_accesses_are_looked_at_no_more_often_than_the_program_grows(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt does not look at each of the arrays that were built before."""
+    calls: list[str] = []
+
+    def counted(name: str) -> None:
+        old = getattr(Safety, name)
+
+        def counting(self: Safety, *given: Any) -> Any:
+            calls.append(name)
+            return old(self, *given)
+
+        monkeypatch.setattr(Safety, name, counting)
+
+    for name in ("_leave", "_row_of", "_write", "_beyond"):
+        counted(name)
+
+    def looked(count: int) -> int:
+        calls.clear()
+        outcomes(getattr(families, family)(count))
+        return len(calls)
+
+    assert looked(100) < 2.6 * looked(50)
 
 
 def test_a_budget_that_is_spent_is_told_and_the_rest_compiles(

@@ -159,4 +159,5 @@ def _names(told: Json) -> set[str]:
     places = (told["place"], told["projected"], *told["moved"])
     found = {told["source"], told["destination"], told["creation"], *told["lifted"]}
     found |= {place[key] for place in places for key in ("array", "block") if key in place}
-    return (found | set(names_in(told))) - {""}
+    parts = {key: part for key, part in told.items() if key not in ("src", "made")}
+    return (found | set(names_in(parts))) - {""}
