@@ -7,12 +7,14 @@ it has a path or not; without one it lies at the top.
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from compiler.base.errors import SyntaxError_, TypeError_, UsageError
+from compiler.base.spans import PRELUDE
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
 
@@ -96,7 +98,7 @@ def check_paths(files: Mapping[str, str], main: str) -> None:
 
 def _is_path(path: str) -> bool:
     plain = path.isprintable() and "\\" not in path and len(path) <= LONGEST
-    inside = not path.startswith(("/", "../")) and posixpath.normpath(path) == path
+    inside = not path.startswith(("/", "../", PRELUDE)) and posixpath.normpath(path) == path
     name = posixpath.basename(path)
     return plain and inside and (name == MANIFEST or (name.endswith(ENDING) and name != ENDING))
 
@@ -106,14 +108,23 @@ def path_of(one: Import, main: str) -> str:
 
     Errors: it is no relative path.
     """
-    if not one.path or one.path.startswith("/") or not one.path.isprintable() or "\\" in one.path:
+    named = one.path
+    if (
+        len(named) > LONGEST
+        or posixpath.basename(named) in ("", ".", "..")
+        or named.startswith(("/", PRELUDE))
+        or not named.isprintable()
+        or "\\" in named
+    ):
+        shown = named if len(named) <= LONGEST else f"{named[:LONGEST]}…"
         raise TypeError_(
-            f'`import "{one.path}"` is no path of a file from the folder of this one.',
+            f"`import {json.dumps(shown, ensure_ascii=False)}` is no path of a file from the "
+            "folder of this one.",
             one.span,
             'Write such as `import "lib/sums"` or `import "../sums"`, without `.fut`.',
         )
     folder = posixpath.dirname(one.span.file or main)
-    return posixpath.normpath(posixpath.join(folder, one.path)) + ENDING
+    return posixpath.normpath(posixpath.join(folder, named)) + ENDING
 
 
 def in_order(program: decs.Program, files: Mapping[str, str], main: str) -> list[tuple[str, str]]:

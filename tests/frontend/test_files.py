@@ -77,6 +77,11 @@ def test_the_types_show_what_is_used_of_each_file() -> None:
         ('import "../lib/sums"', "There is no file `../lib/sums.fut`"),
         ('import "/lib/sums"', "is no path of a file"),
         ('import ""', "is no path of a file"),
+        ('import "lib/"', "is no path of a file"),
+        ('import ".."', "is no path of a file"),
+        ('import "lib/\\nsums"', 'import "lib/\\nsums"` is no path of a file'),
+        (f'import "{"a/" * 200}b"', 'a/…"` is no path of a file'),
+        ('import "<prelude>/soacs"', "is no path of a file"),
     ],
 )
 def test_what_an_import_does_not_give(source: str, message: str) -> None:
@@ -222,6 +227,7 @@ def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
         ({"b\\c.fut": ""}, "is no path"),
         ({"b\n.fut": ""}, "is no path"),
         ({"./b.fut": ""}, "is no path"),
+        ({"<prelude>/b.fut": ""}, "is no path"),
         ({"../b.fut": ""}, "is no path"),
         ({".fut": ""}, "is no path"),
         ({"b" * 197 + ".fut": ""}, "is no path"),
