@@ -13,7 +13,16 @@ from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.argue import Lines
-from compiler.analysis.ranges import EITHER, EVERYWHERE, BoundFact, Ends, Ranges, Span, SpanFact
+from compiler.analysis.ranges import (
+    EITHER,
+    EVERYWHERE,
+    MUCH,
+    BoundFact,
+    Ends,
+    Ranges,
+    Span,
+    SpanFact,
+)
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
 from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
@@ -145,7 +154,7 @@ class Learned(Ranges):
         names = trips.names()
         for name in names:
             for lhs, rhs, since in self._alternatives.get(name, ()):
-                if since <= depth and self._refuted(lhs, depth):
+                if since <= depth and rhs not in self.truths and self._refuted(lhs, depth):
                     self.learn(rhs, True, depth, lhs)
         for name in names:
             case = self._cases.get(name)
@@ -156,7 +165,10 @@ class Learned(Ranges):
         if type(cond) is not Bin or cond.op not in OPPOSITE:
             return False
         left, right = self.ring(cond.lhs, depth), self.ring(cond.rhs, depth)
-        return self._decide(cond.op, left, right, depth) is False
+        if cond.op in ("==", "!="):
+            return self._decide(cond.op, left, right, depth) is False
+        low, high, slack = _in_order(cond.op, left, right)
+        return self._below(high, low, 1 - slack, depth, FEW)
 
     def counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
         """Learn that a name is `start + step * i` for some `0 <= i < width`."""
@@ -550,28 +562,33 @@ class Learned(Ranges):
                 if self.non_negative(more - 1, limit, FEW) and self._ordered(one, other, limit):
                     return op == "!="
             return None
-        if op in (">", ">="):
-            left, right, gap, op = right, left, -gap, "<" if op == ">" else "<="
-        slack = 1 if op == "<" else 0
-        if self.non_negative(gap - slack, limit) and self._ordered(left, right, limit):
+        low, high, slack = _in_order(op, left, right)
+        if self._below(low, high, slack, limit):
             return True
-        if self.non_negative(slack - 1 - gap, limit, FEW) and self._ordered(right, left, limit):
-            return False
-        return None
+        return False if self._below(high, low, 1 - slack, limit, FEW) else None
+
+    def _below(self, low: Poly, high: Poly, by: int, limit: int, effort: int = MUCH) -> bool:
+        """Whether `low + by <= high`, of which both fit."""
+        return self.non_negative(high - low - by, limit, effort) and self._ordered(low, high, limit)
 
     def _ordered(self, low: Poly, high: Poly, limit: int) -> bool:
         """Whether `low` and `high`, of which the first is known to be smaller, both fit."""
         return self._is_above(low, limit) and self._is_below(high, limit)
 
 
+def _in_order(op: str, left: Poly, right: Poly) -> tuple[Poly, Poly, int]:
+    """The side of an order that is smaller, the larger one, and by how much at least."""
+    slack = 0 if op in ("<=", ">=") else 1
+    return (left, right, slack) if op in ("<", "<=") else (right, left, slack)
+
+
 def true_claims(op: str, left: Poly, right: Poly) -> tuple[Poly, ...]:
     """What is not negative if a comparison of two i64 holds that are equal to two polynomials."""
-    if op in (">", ">="):
-        left, right, op = right, left, "<" if op == ">" else "<="
-    gap = right - left
     if op == "==":
+        gap = right - left
         return gap, -gap, left - LOW, HIGH - right
-    return gap - 1 if op == "<" else gap, left - LOW, HIGH - right
+    low, high, slack = _in_order(op, left, right)
+    return high - low - slack, low - LOW, HIGH - high
 
 
 def _closer(one: Ends, other: Ends) -> Ends:

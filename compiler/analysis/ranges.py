@@ -21,6 +21,8 @@ from compiler.ir.sizes import HIGH, LOW
 EVERYWHERE = 1_000
 """A depth that no scope has: all facts count."""
 EITHER: Any = "either"
+MUCH = 16
+"""How far a proof is sought."""
 _MOST_TERMS = 12
 _FAR = 1 << 32
 """Numbers beyond this are ranges of types and sizes: they are not put in place of a name."""
@@ -283,7 +285,7 @@ class Ranges:
     def _is_below(self, poly: Poly, limit: int) -> bool:
         return self.span(poly, limit)[1] <= HIGH or self.non_negative(HIGH - poly, limit)
 
-    def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = 16) -> bool:
+    def non_negative(self, poly: Poly, limit: int = EVERYWHERE, effort: int = MUCH) -> bool:
         """Whether `poly >= 0` follows from the facts established at depth `limit` or above.
 
         Eliminates the youngest name that can be: a minimum, maximum or choice by its cases, others
