@@ -178,6 +178,10 @@ RUN = {
         " in (cents.to sum, list.len (list.add l (copy l)), u.(to_i64 (i32 3 + i32 4)))",
         "[1, 2]", "3i32\n3i64\n7i64",
     ),
+    "a function named like the module that it uses": (
+        "def f32 (x: i32) : f32 = f32.i32 x + 1\nentry main (x: i32) = f32 x",
+        "3", "4.0f32",
+    ),
     "an empty array beside one of arrays": (
         "def f [n] (c: bool) (xs: [n]i32) = if c then [xs] else []\n"
         "def g [n] 'a (c: bool) (xs: [n]a) = if c then ([], 1i64) else ([xs, xs], 2)\n"

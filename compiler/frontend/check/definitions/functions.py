@@ -257,7 +257,8 @@ def _inside(
 ) -> tuple[t.Exp, FunctionResult]:
     """The body and the result of a definition; its parameters are bound on the way."""
     mark = st.scope.mark()
-    if source.params and source.name not in st.scope.values and not is_operator(source.name):
+    known = source.name in st.scope.values or source.name in st.scope.modules
+    if source.params and not known and not is_operator(source.name):
         st.scope.bind(source.name, Recursive(source.span))
     params.lifted = bind_type_params(
         st, source.type_params, params.types, params.sizes, params.open
