@@ -1,4 +1,7 @@
-"""What fails in every run, as far as literals and sizes tell; cases that no value reaches."""
+"""What fails in every run, as far as literals and sizes tell; cases that no value reaches.
+
+And what a later version of the language no longer has.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from compiler.frontend.show_type import show_size
 from compiler.frontend.types import Array, Size, SizeConst
 from compiler.frontend.warning import Warning_
 
+_COMPARED = "Compare the elements, as in `and (map2 (==) xs ys)`."
 _FROM_0 = "Indexes count from 0; the last element of `xs` is `last xs`."
 
 
@@ -39,6 +43,9 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
                 found.append(Warning_("This always divides by zero.", e.span))
         case t.Match():
             _cases(e, found)
+        case t.Apply(fn=t.Var(name="intrinsics.zip"), args=(left, _)) if left.span != e.span:
+            # What a comparison of arrays is spelt out as; that of a part has the span of all.
+            found.append(Warning_("Comparing whole arrays is deprecated.", e.span, _COMPARED))
 
 
 def _position(dim: t.DimIndex, size: Size, found: list[Warning_]) -> None:

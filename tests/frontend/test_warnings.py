@@ -93,6 +93,9 @@ CERTAIN = [
      "1:66 No value reaches this case: those above take them all."),
     ("def f (s: #a i8 | #b) = match s case #a _ -> 2i32 case #a 1 -> 3 case #b -> 4",
      "1:56 No value reaches this case: those above take them all."),
+    ("def f (xs: [2][3]i32) = xs == xs", "1:25 Comparing whole arrays is deprecated."),
+    ("def f (r: {x: [2](i8, [3]i32)}) = r.x != r.x",
+     "1:35 Comparing whole arrays is deprecated."),
 ]  # fmt: skip
 
 
@@ -107,6 +110,9 @@ FINE = [
     "def f (xs: [3]i32) = xs[2] + xs[:3][1]",
     "def f (x: f32) = x / 0",
     "def f (a: #x i32 | #y) (b: #x i32 | #y) = a == b",
+    "def f (x: i32) (xs: []i32) = (x, 1) == (2, x) && and (map2 (==) xs xs)",
+    "def f (xs: []i32) = zip xs xs",
+    "def f (x: i32) (xs: [3]i32) = (x, xs) != (x, xs)",
     "def f (p: (i32, bool)) = match p case (1, _) -> 2i32 case (_, true) -> 3 case _ -> 4",
 ]
 
