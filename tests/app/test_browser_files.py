@@ -224,7 +224,8 @@ def test_a_folder_is_taken_with_the_paths_of_its_files(page: Page, tmp_path: Pat
 def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Page) -> None:
     good = zipped({"good.fut": BASE})
     at = good.find(b"PK\1\2")
-    lying, broken = bytearray(good), bytearray(good)
+    lying, broken, locked = bytearray(good), bytearray(good), bytearray(good)
+    locked[at + 8] |= 1
     struct.pack_into("<I", lying, at + 24, 4)  # shorter than it is
     struct.pack_into("<I", broken, at + 16, 1)  # another sum
     bomb = zipped({"bomb.fut": b"-" * 30_000_000})
@@ -236,6 +237,7 @@ def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Pag
             "fine.fut": "entry main = 1i32\n",
             "lying.zip": bytes(lying).replace(b"good.fut", b"lies.fut"),
             "broken.zip": bytes(broken).replace(b"good.fut", b"torn.fut"),
+            "locked.zip": bytes(locked).replace(b"good.fut", b"shut.fut"),
             "bomb.zip": bomb,
             "none.zip": b"no zip at all",
             "photo.png": b"png",
@@ -248,6 +250,7 @@ def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Pag
         "latin.fut": "It is no text in UTF-8.",
         "lies.fut": "it is longer than it says",
         "torn.fut": "it is damaged",
+        "shut.fut": "it is encrypted",
         "bomb.fut": "at most 400 kB",
         "none.zip": "it is no zip file",
     }.items():
@@ -256,6 +259,19 @@ def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Pag
     expect(note).to_contain_text("1 that is no program is left out")
     assert text(page) == "entry main = 1i32\n"
     compiled(page)
+
+
+def test_a_program_has_so_many_files(page: Page) -> None:
+    files: dict[str, bytes | str] = {f"f{k:03}.fut": f"def a{k} = {k}i32\n" for k in range(502)}
+    drop(page, {"many.zip": zipped({"main.fut": "entry main = 1i32\n", **files})})
+    expect(page.locator(".file-note")).to_contain_text("Added 500 files.")
+    expect(page.locator(".file-note li")).to_have_count(3)
+    expect(page.locator(".file-note")).to_contain_text("at most 500 files")
+    expect(tabs(page)).to_have_count(500)
+    compiled(page)
+    drop(page, {"more.fut": "def b = 1i32\n"})
+    expect(page.locator(".file-note")).to_contain_text("No file was added.")
+    expect(tabs(page)).to_have_count(500)
 
 
 def test_files_beside_ones_own_program_are_added_and_nothing_is_lost(page: Page) -> None:
