@@ -163,12 +163,15 @@ def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
         shape = tuple(r if p is None else p for p, r in zip(known, real, strict=True))
         if have is not None:
             result.append(s.expect(have, shape))
-        elif shape:
-            blank = ir.Replicate(shape, literal(0, prim))
-            result.append(s.array(blank, prim, shape))
         else:
-            result.append(literal(0, prim))
+            result.append(_zeros(s, prim, shape))
     return tuple(result)
+
+
+def _zeros(s: Lowering, prim: Prim, shape: tuple[Poly, ...]) -> SE | Arr:
+    """A value of no interest."""
+    zero = literal(0, prim)
+    return s.array(ir.Replicate(shape, zero), prim, shape) if shape else zero
 
 
 # --- bindings ----------------------------------------------------------------------------------
@@ -251,7 +254,20 @@ def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
 
 
 def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
-    """`unsafe` drops checks if the options allow it; other attributes do not matter here."""
+    """`unsafe` drops checks if the options allow it, and what is `blank` is not computed.
+
+    Its sizes have to be known without it. Other attributes do not matter here.
+    """
+    if e.attr == "blank":
+        s.prov = (e.span,)
+        shapes = [
+            (prim, [s.known_size(dim) for dim in dims]) for prim, dims, _ in components(e.type)
+        ]
+        if all(size is not None for _, shape in shapes for size in shape):
+            return tuple(
+                _zeros(s, prim, tuple(size for size in shape if size is not None))
+                for prim, shape in shapes
+            )
     if e.attr == "unsafe" and s.ctx.options.unsafe and not s.unsafe:
         s.unsafe = True
         value = s.lower(e.exp, hint)
