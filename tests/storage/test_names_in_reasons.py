@@ -114,3 +114,13 @@ def test_an_inner_size_has_a_name_of_its_own() -> None:
     assert spell.number("n_7") == "n₂"
     spell.stands_for("(t_9)/(n_1)", ("/", other, n))
     assert spell.poly(Poly.var("(t_9)/(n_1)")) == "t / n"
+
+
+def test_names_with_digits_are_shown_as_they_were_written() -> None:
+    source = (
+        "entry main [n] (xs_07: *[n][n]i32) (i_1: i64) (ys_3: [n]i32): *[n][n]i32 =\n"
+        " let zs_5 = map (+ 1) ys_3 in xs_07 with [i_1] = zs_5"
+    )
+    (attempt,) = api.attempts(AttemptsRequest(source))["attempts"]
+    assert {"i_1", "zs_5", "n"} <= set(attempt["names"].values())
+    assert not {"i", "zs"} & set(attempt["names"].values())

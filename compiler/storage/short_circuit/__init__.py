@@ -132,7 +132,7 @@ class Attempted:
                     attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
             origins = Origins(trials.assumptions, record.atoms)
             for one in made:
-                yield {**one.json(origins), "entry": trials.fun.name}
+                yield {**one.json(origins, self.ctx.names.called), "entry": trials.fun.name}
 
 
 def _bare(ctx: Ctx) -> Ctx:

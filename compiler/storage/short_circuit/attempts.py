@@ -8,7 +8,7 @@ from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.algebra.plain import FactorOf, plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import verdict_json
-from compiler.base.names import Name, base_of
+from compiler.base.names import Called, Name
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans
 from compiler.ir.nodes import MemBind, Stm
@@ -81,10 +81,11 @@ class Attempt:
         self.because, self.missing = failed.because, failed.missing
         self.hint = failed.refusal.hint(failed.hint)
 
-    def json(self, origins: Origins) -> Json:
+    def json(self, origins: Origins, called: Called) -> Json:
         """As plain data: a `protocol.proofs.Attempt`, but for what `advice` makes of the rest.
 
-        `stated` and `holder`: as above; `open`: whether a condition might help.
+        `called`: how names are shown; `stated` and `holder`: as above; `open`: whether a condition
+        might help.
         """
         told = {
             "number": self.number,
@@ -106,7 +107,7 @@ class Attempt:
                 {"array": name, **_place(mem, origins.factor)} for name, mem in self.moved.items()
             ],
             "lifted": self.lifted,
-            "witness": self._witness(),
+            "witness": self._witness(called),
             "stated": list(self.stated),
             "open": self.refusal is not None and self.refusal.ending is Ending.CONDITION,
             "holder": self.holder,
@@ -114,7 +115,7 @@ class Attempt:
             "copied": [plain(size) for size in self.copied],
             "allocated": [plain(size) for size in self.allocated],
         }
-        return {**told, "names": {name: base_of(name) for name in sorted(_names(told))}}
+        return {**told, "names": {name: called(name) for name in sorted(_names(told))}}
 
     def theorems(self) -> list[Json]:
         """What was proved for it, as claims of a certificate."""
@@ -125,10 +126,10 @@ class Attempt:
             if isinstance(one.verdict, Disjoint)
         ]
 
-    def _witness(self) -> Json | None:
+    def _witness(self, called: Called) -> Json | None:
         if self.shown is None:
             return None
-        values = {base_of(name): value for name, value in self.shown.inputs.items()}
+        values = {called(name): value for name, value in self.shown.inputs.items()}
         return {"values": values, "input": "\n".join(map(show, self.shown.args))}
 
     def _obligation(self, one: Obligation, origins: Origins) -> Json:
