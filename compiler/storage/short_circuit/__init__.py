@@ -9,7 +9,8 @@ safety.py       access summaries, compared pair by pair (5)
 access.py       one access, seen from outside of a loop or kernel
 quotients.py    the same where an index is divided
 covers.py       many accesses as few
-touched.py      what is kept from attempt to attempt
+uses.py         what statements touch, in parts that attempts share
+summaries.py    what is kept from attempt to attempt
 budget.py       what proofs may take (8)
 costs.py        where a copy takes less time (9)
 assumptions.py  what holds at a place of the program
@@ -23,6 +24,14 @@ trial.py        refused attempts, made all the same and run
 clash.py        what such a run has shown
 ways_out.py     what the author could state so that an attempt is made
 wording.py      what arrays are called in remarks
+
+Note: why there is a tree beside the program. An attempt asks what is around a statement, what
+comes before it and who uses an array; a node of a program knows none of these. Hundreds of attempts
+change where arrays are and the order of a few statements, one after the other: a program made anew
+after each would be as much work as all statements for each attempt, and what is known of a
+statement (its facts, its summary) would have to be found again under another node. A tree's items
+stay the same ones through all edits, so what is kept is kept by item, and `rebuilt` makes one
+program at the end.
 """
 
 from __future__ import annotations

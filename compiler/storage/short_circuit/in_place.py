@@ -140,7 +140,7 @@ def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
 
 def _not_after(tree: Tree, block: Name, scope: TreeBody, item: Item) -> None:
     for name in tree.members.get(block, ()):
-        if any(user.scope is scope and user.at > item.at for user in tree.users.get(name, ())):
+        if any(user.at > item.at for user in tree.users_in(name, scope)):
             raise Failed(Refusal.KEPT, f"{called(tree, name)} is used again later.")
         if any(mentions(result, name) for result in scope.results):
             raise Failed(Refusal.KEPT, f"{called(tree, name)} is a result as well.")
@@ -206,7 +206,7 @@ def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
             Refusal.START_KEPT, "The memory that the loop starts with is handed on as well."
         )
     for name in tree.members.get(start, ()):
-        if any(user.scope is body for user in tree.users.get(name, ())):
+        if tree.users_in(name, body):
             raise Failed(
                 Refusal.START_KEPT,
                 f"The loop uses {called(tree, name)} beside its own value of it.",

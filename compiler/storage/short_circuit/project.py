@@ -164,8 +164,8 @@ class Projection:
         """Condition 3."""
         tree = self.tree
         for name in tree.members.get(block, ()):
-            for item in tree.users.get(name, ()):
-                if item.scope is scope and item.at > end and self.late is None:
+            for item in tree.users_in(name, scope):
+                if item.at > end and self.late is None:
                     self.late = Failed(
                         Refusal.USED_AGAIN,
                         f"{self._called(name)} is used again{in_line(item)} after it has been put "

@@ -102,6 +102,7 @@ class Tree:
         self.scope_of: dict[Name, TreeBody] = {}
         self.users: dict[Name, list[Item]] = {}
         """The statements that use a name, also those around them."""
+        self._users_in: dict[Name, dict[TreeBody, list[Item]]] = {}
         self.carried: dict[Name, list[TreeBody]] = {}
         """Where a block is handed on as a value: as a body's result or a loop's first value."""
         self.dropped: set[Name] = set()
@@ -138,6 +139,15 @@ class Tree:
         found = self.types[name]
         assert isinstance(found, Array)
         return found
+
+    def users_in(self, name: Name, scope: TreeBody) -> Sequence[Item]:
+        """The statements of a body that use a name, or hold one that does."""
+        found = self._users_in.get(name)
+        if found is None:
+            found = self._users_in[name] = {}
+            for item in self.users.get(name, ()):
+                found.setdefault(item.scope, []).append(item)
+        return found.get(scope, ())
 
     def position(self, name: Name, scope: TreeBody) -> int | None:
         """Where in `scope` a name is bound: -1 if further out, None if further in or elsewhere."""
