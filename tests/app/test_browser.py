@@ -477,6 +477,27 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
         assert found == [], "\n".join(found)
 
 
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
+def test_axe_finds_nothing_while_panes_are_out_of_date(page: Page, theme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run `make setup`")
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    expect(page.locator(".memory svg").first).to_be_visible()
+    write(page, "entry main = WRONG")
+    expect(pane(page)).to_have_class(re.compile("stale"))
+    expect(page.get_by_text("Out of date").first).to_be_visible()
+    page.wait_for_timeout(1000)
+    page.evaluate(AXE.read_text())
+    for tab in ("Memory", "Remarks", "Bounds"):
+        page.get_by_role("tab", name=tab).click()
+        page.wait_for_timeout(200)
+        found = page.evaluate(
+            "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
+            "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
+        )
+        assert found == [], "\n".join(found)
+
+
 def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
