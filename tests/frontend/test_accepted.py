@@ -254,6 +254,8 @@ REFUSED = {
     "module type s = {val f : i64 -> []i32 -> i32}": "needs a name",
     "entry f = copy": "cannot have type parameters",
     "def f (n: i64) : [n]i64 = 1..2..<n + 1": "expected `[n]i64`",
+    "def f (n: i64) : [n]i64 = 2..3..<n + 2": "expected `[n]i64`",
+    "def f (n: i64) : [n + 1]i64 = 0..1...n": "expected `[n + 1]i64`",
     "module m = intrinsics": "`intrinsics`",
     "open intrinsics": "`intrinsics`",
     "def use (xs: *[]i64) = xs[0] def f [n] (ns: *[n]i64) (xs: [use ns]f32) = xs[0]": "consume",
@@ -295,6 +297,11 @@ def test_runs(name: str) -> None:
     asked = {"op": "run", "source": source, "entry": "main", "input": given, "backend": "ref"}
     told = answer({**asked, "stage": "merged", "options": {"verify": True}})
     assert told.get("output") == wanted, told
+
+
+@pytest.mark.parametrize("range_", ["0..<n", "0..1..<n", "0i64..1i64..<n", "1...n", "1..2...n"])
+def test_the_ranges_of_n_elements(range_: str) -> None:
+    assert check(parse(f"def f (n: i64): [n]i64 = {range_}"), Ctx()).defs
 
 
 @pytest.mark.parametrize("source", REFUSED)

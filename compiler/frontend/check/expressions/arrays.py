@@ -54,7 +54,7 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
 
 
 def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
-    """`a..b..<c`. The size is known for i64 without a step."""
+    """`a..b..<c`. The size is known for i64 without a step, and for `0..1..<n` and `1..2...n`."""
     first = st.infer(exp.first)
     second = None if exp.second is None else st.infer(exp.second, first.type)
     end = st.infer(exp.end, first.type)
@@ -66,7 +66,7 @@ def infer_range(st: Checker, exp: ast.RangeExp, expected: Type | None) -> t.Exp:
     ext: tuple[Name, ...] = ()
     size: Size | None = None
     if resolve(elem) == I64 or _defaults_to_i64(first, end):
-        first, end, size = _range_size(st, exp, first, end, lets)
+        first, end, size = _range_size(st, exp, first, second, end, lets)
     if size is None:
         name = st.fresh("d")
         size, ext = SizeVar(name), (name,)
@@ -79,9 +79,9 @@ def _defaults_to_i64(first: t.Exp, end: t.Exp) -> bool:
 
 
 def _range_size(
-    st: Checker, exp: ast.RangeExp, first: t.Exp, end: t.Exp, lets: Lets
+    st: Checker, exp: ast.RangeExp, first: t.Exp, second: t.Exp | None, end: t.Exp, lets: Lets
 ) -> tuple[t.Exp, t.Exp, Size | None]:
-    if exp.kind == "..>" or exp.second is not None:
+    if exp.kind == "..>" or not (second is None or _is_plain(exp.kind, first, second)):
         return first, end, None
     first, low = argument_size(st, first, lets)
     end, high = argument_size(st, end, lets)
@@ -89,6 +89,13 @@ def _range_size(
     if exp.kind == "...":
         size = combine("+", size, SizeConst(1))
     return first, end, size
+
+
+def _is_plain(kind: str, first: t.Exp, second: t.Exp) -> bool:
+    """Whether a range with a second element counts as one without: all numbers below or up to n."""
+    if not (isinstance(first, t.Const) and isinstance(second, t.Const)):
+        return False
+    return (first.value, second.value, kind) in ((0, 1, "..<"), (1, 2, "..."))
 
 
 def _integer(st: Checker, type_: Type, span: Span, what: str) -> Type:
