@@ -182,6 +182,13 @@ RUN = {
         "def f32 (x: i32) : f32 = f32.i32 x + 1\nentry main (x: i32) = f32 x",
         "3", "4.0f32",
     ),
+    "ranges that count, and a size that consumes what is its own": (
+        "def a (n: i64) : [n]i64 = 0..1..<n def b (n: i64) : [n]i64 = 1..2...n\n"
+        "def use (xs: *[]i64) = xs[1]\n"
+        "def c (xs: [use (iota 2)]i64) = xs[0]\n"
+        "entry main (n: i64) = (a n, b n, c (sized (use (iota 2)) [n]))",
+        "2i64", "[0i64, 1i64]\n[1i64, 2i64]\n2i64",
+    ),
     "an empty array beside one of arrays": (
         "def f [n] (c: bool) (xs: [n]i32) = if c then [xs] else []\n"
         "def g [n] 'a (c: bool) (xs: [n]a) = if c then ([], 1i64) else ([xs, xs], 2)\n"
@@ -256,6 +263,7 @@ REFUSED = {
     "def f (n: i64) : [n]i64 = 1..2..<n + 1": "expected `[n]i64`",
     "def f (n: i64) : [n]i64 = 2..3..<n + 2": "expected `[n]i64`",
     "def f (n: i64) : [n + 1]i64 = 0..1...n": "expected `[n + 1]i64`",
+    "def f (n: i64) : [n]i64 = 0..1...n - 1": "expected `[n]i64`",
     "module m = intrinsics": "`intrinsics`",
     "open intrinsics": "`intrinsics`",
     "def use (xs: *[]i64) = xs[0] def f [n] (ns: *[n]i64) (xs: [use ns]f32) = xs[0]": "consume",

@@ -417,12 +417,12 @@ def _size_hint(type_: Type) -> str:
 
 
 def _consumes(e: t.Exp) -> bool:
-    """Whether a function that is applied in it consumes an argument."""
+    """Whether a function that is applied in it consumes a variable."""
     if isinstance(e, t.Apply):
         arrow = resolve(e.fn.type)
-        for _ in e.args:
+        for arg in e.args:
             if isinstance(arrow, Arrow):
-                if arrow.consumes:
+                if arrow.consumes and isinstance(arg, t.Var):
                     return True
                 arrow = resolve(arrow.result)
     return any(_consumes(part) for part in parts(e))
