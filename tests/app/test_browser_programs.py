@@ -12,6 +12,7 @@ from app.context import EXTENSION
 from app.gallery import Example, load
 from app.paths import EXAMPLES
 from tests.app.browsing import MARKS, pane, serving, write
+from tests.app.test_browser_races import HOLDING, hold, is_held, release
 
 pytestmark = MARKS
 
@@ -267,6 +268,28 @@ def test_the_picture_of_threads_has_all_readers_of_a_cell(page: Page) -> None:
     marked = block.locator(".cell.of-thread")
     expect(marked).to_have_count(3)
     assert [one.get_attribute("data-cell") for one in marked.all()] == ["1", "5", "9"]
+
+
+def test_threads_that_are_asked_for_while_another_array_comes_are_shown(page: Page) -> None:
+    choose(page, ALL["matrix_multiplication"])
+    page.get_by_role("button", name="is read down its columns").click()
+    memory = page.locator(".memory")
+    array = memory.get_by_label("Array", exact=True)
+    expect(array).to_have_value(re.compile("^b_"))
+    by_thread = memory.get_by_role("button", name="By thread")
+    expect(by_thread).to_be_enabled()
+    expect(memory.locator(".picture")).to_contain_text("b_")
+    page.evaluate(HOLDING)
+    hold(page, "/api/")
+    array.select_option(
+        memory.locator("option", has_text=re.compile("^a_")).first.get_attribute("value")
+    )
+    is_held(page)
+    by_thread.click()
+    release(page)
+    expect(memory.locator(".picture")).to_contain_text("a_")
+    reads = memory.get_by_label("Access").locator("option", has_text="reads it")
+    expect(reads.first).to_be_attached()
 
 
 def test_the_remarks_say_what_their_rules_do(page: Page) -> None:

@@ -241,8 +241,9 @@ export class MemoryPane extends AskingPane {
 
   private drawings(array: ArrayInfo): HTMLElement[] {
     const { cells } = this;
-    const tools = this.tools(this.touches.length > 0);
-    const touches = this.colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
+    const colouring = this.touches.length ? this.colouring : "index";
+    const tools = this.tools(this.touches.length > 0, colouring);
+    const touches = colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
     const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, note))] : [];
     if (this.table) {
       return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name, touches))];
@@ -252,7 +253,7 @@ export class MemoryPane extends AskingPane {
       return [tools, h("p", { class: "empty" }, `${Math.max(used, cells.length)} cells are too many to draw: choose smaller sizes, or the table.`)];
     }
     const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
-    const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring: this.colouring, touches };
+    const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring, touches };
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
     const figure = (title: string, note: string, picture: SVGElement) => h("figure", {},
       h("h2", {}, title, h("span", { class: "quiet" }, note)), scrolled(title, picture));
@@ -298,10 +299,10 @@ export class MemoryPane extends AskingPane {
     return h("div", {}, h("label", { class: "symbol" }, `t0 to t${last}, marked: `, field), said);
   }
 
-  private tools(threaded: boolean): HTMLElement {
-    if (!threaded) this.colouring = "index";
+  /** What was chosen holds again as soon as there are threads: those of another array may be on their way. */
+  private tools(threaded: boolean, drawn: Colouring): HTMLElement {
     const choice = (colouring: Colouring, name: string, disabled: boolean) => h("button", {
-      "aria-pressed": String(this.colouring === colouring && !this.table), disabled,
+      "aria-pressed": String(drawn === colouring && !this.table), disabled,
       title: disabled ? "No kernel at this stage is known to touch this array" : undefined,
       onclick: () => this.change(colouring, false),
     }, name);
