@@ -47,7 +47,7 @@ INPUTS: dict[str, tuple[str, Callable[[Random], Values]]] = {
     # By the example's name; an entry point other than `main` stands behind a colon.
     "anti_diagonal": (
         "3000 of 9·10^6 i32",
-        lambda rng: [_ints(rng, 9_000_000), i64(3000)],
+        lambda rng: [i64(3000), _ints(rng, 9_000_000)],
     ),
     "black_scholes": (
         "10^6 f64",

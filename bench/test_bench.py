@@ -15,6 +15,8 @@ from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.ir.nodes import Array, Prog
+from compiler.pipeline import Compilation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import checked
 from compiler.runtime import runner
@@ -253,3 +255,16 @@ def test_the_page_has_the_cases_of_bad_input() -> None:
     made = fuzz.figures("check", 0, report)
     text = table.fuzz_part([data(made)])
     assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 |" in text
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_what_an_example_is_measured_on_fits_it(name: str) -> None:
+    given = examples.INPUTS.get(name)
+    if given is None:
+        return  # its own data, which its own tests run
+    prog: Prog = Compilation(examples.source_of(name)).result("soa").prog
+    entry = next(fun for fun in prog.funs if fun.name == examples.entry_of(name))
+    _, values = examples.inputs_of(name)
+    taken = [param.type for param in entry.params][-len(values) :]
+    ranks = [len(one.shape) if isinstance(one, Array) else 0 for one in taken]
+    assert [np.ndim(value) for value in values] == ranks
