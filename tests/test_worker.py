@@ -301,3 +301,11 @@ def test_a_back_end_is_missing_where_a_run_on_it_would_say_so() -> None:
         asked = {"op": "run", "source": "entry main = 1i64", "backend": name}
         told = worker.answer(asked)
         assert told.get("error", {}).get("message", "") == missing, name
+
+
+def test_an_error_in_the_input_has_no_place_in_the_program() -> None:
+    """Its line and column are told in words: a span would be read as one of a file's."""
+    source = "entry main (x: i64) = x"
+    error = refused({"op": "run", "source": source, "backend": "c", "input": "\n  [1, x]"})
+    assert error["span"] is None
+    assert error["rendered"].startswith("input:2:7: Expected")

@@ -32,16 +32,19 @@ class Span(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it is somewhere in the user's files."""
-        return self.line > 0 and not self.in_prelude
+        return self.line > 0 and not self.in_prelude and self.file != INPUT
 
     @property
     def position(self) -> str:
         """`file:line:col`, as error messages begin."""
-        prefix = f"{self.file}:" if self.file else ""
+        file = "input" if self.file == INPUT else self.file
+        prefix = f"{file}:" if file else ""
         return f"{prefix}{self.line}:{self.col}"
 
 
 NOWHERE = Span(0, 0, 0, 0)
+INPUT = "<input>"
+"""The file of places in input values, which is none of the program's."""
 PRELUDE = "<prelude>/"
 """How the names of the prelude's files begin, and of no other's."""
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, INTS, PRIMS, Prim, int_range
-from compiler.base.spans import Span
+from compiler.base.spans import INPUT, Span
 
 _SKIP = re.compile(r"\s*")
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|--[^\n]*')
@@ -92,7 +92,7 @@ class ValueReader:
         at = self.at if at is None else at
         line = self.text.count("\n", 0, at) + 1
         col = at - (self.text.rfind("\n", 0, at) + 1) + 1
-        return InputError(message, Span(line, col, line, col + 1, "input"))
+        return InputError(message, Span(line, col, line, col + 1, INPUT))
 
     def _found(self) -> str:
         word = re.match(r"[\w.+-]+|.", self.text[self.at : self.at + 40], re.DOTALL)
