@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,6 +14,22 @@ T = TypeVar("T")
 _AGAIN = 0.5
 """Seconds after which work that has not stopped is told so again."""
 _HINT = "Try a smaller input, or look for a loop that does not end."
+
+
+class _Over(BaseException):
+    """A deadline has passed."""
+
+
+_tell = sys.unraisablehook
+
+
+def _tell_others(swallowed: sys.UnraisableHookArgs) -> None:
+    """Python tells on standard error what destructors swallow; a deadline comes again."""
+    if not issubclass(swallowed.exc_type, _Over):
+        _tell(swallowed)
+
+
+sys.unraisablehook = _tell_others
 
 
 def within(
@@ -27,7 +44,7 @@ def within(
     `Exception`, it passes every `except Exception` on the way.
     """
 
-    class Passed(BaseException):
+    class Passed(_Over):
         pass
 
     thread = ctypes.c_ulong(threading.get_ident())

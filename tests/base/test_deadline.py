@@ -1,5 +1,8 @@
 """Deadlines inside of deadlines: each stops its own work, whichever comes first."""
 
+import subprocess
+import sys
+
 import pytest
 
 from compiler.base.deadline import within
@@ -40,3 +43,30 @@ def test_work_that_swallows_the_exception_stops_all_the_same() -> None:
     with pytest.raises(TimeoutError_, match="The work did not finish"):
         within(0.05, stubborn, "The work")
     assert len(swallowed) == 1
+
+
+SWALLOWED = """
+from compiler.base.deadline import within
+from compiler.base.errors import TimeoutError_
+
+class Slow:
+    def __del__(self):
+        while True:
+            pass
+
+def work():
+    Slow()
+    while True:
+        pass
+
+try:
+    within(0.05, work)
+except TimeoutError_ as error:
+    print(error.message)
+"""
+
+
+def test_a_destructor_that_swallows_it_is_not_told_about() -> None:
+    done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True)
+    assert done.stdout == "The program did not finish within 0.05 s.\n"
+    assert done.stderr == ""
