@@ -259,9 +259,6 @@ def test_the_page_has_the_cases_of_bad_input() -> None:
 
 @pytest.mark.parametrize("name", examples.names())
 def test_what_an_example_is_measured_on_fits_it(name: str) -> None:
-    given = examples.INPUTS.get(name)
-    if given is None:
-        return  # its own data, which its own tests run
     prog: Prog = Compilation(examples.source_of(name)).result("soa").prog
     entry = next(fun for fun in prog.funs if fun.name == examples.entry_of(name))
     _, values = examples.inputs_of(name)

@@ -25,7 +25,7 @@ _NO_VALUE = frozenset(("RPAR", "RBRACK", "RCURL", "$END", "THEN", "ELSE", "IN", 
 CHARACTERS = {
     ";": "No sign ends a line: after its bindings `let` has `in`, and elements have commas.",
     "$": "Write `f <| x`, or parentheses.",
-    "@": "An array of arrays is joined with `++`; patterns name no whole, bind it by `let`.",
+    "@": "Arrays are joined by `++`; a pattern cannot name the whole as well.",
     "~": "The bits of a number are turned by `!x`.",
     "#": f"A constructor's name follows `#` directly. {_COMMENT}",
     "\u2018": "A character stands between straight quotes: `'a'`.",

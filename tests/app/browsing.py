@@ -30,6 +30,21 @@ FLAGS = [
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 BUILT = static_folder() / "dist" / "main.js"
 
+HOLDING = """() => {
+  const fetched = window.fetch;
+  window.held = [];
+  window.holding = "";
+  window.fetch = async (path, options) => {
+    const answer = await fetched(path, options);
+    if (window.holding && String(path).includes(window.holding)) {
+      await new Promise((resume) => window.held.push(resume));
+    }
+    return answer;
+  };
+}"""
+"""From here on answers of the path `holding` wait in `held`."""
+RELEASE = "() => { window.holding = ''; for (const resume of window.held.splice(0)) resume(); }"
+
 MARKS = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
@@ -46,6 +61,18 @@ def serving(app: Flask) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.port}"
     server.shutdown()
     thread.join(5)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds wrong with the page as it is; skips the test where axe is not installed."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run `make setup`")
+    page.evaluate(AXE.read_text())
+    found: list[str] = page.evaluate(
+        "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
+        "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
+    )
+    return found
 
 
 def pane(page: Page, number: int = 0) -> Locator:
@@ -69,3 +96,15 @@ def operations(request: Request) -> list[str]:
     name = request.url.rpartition("/")[2]
     body = json.loads(request.post_data or "{}")
     return [one["op"] for one in body["requests"]] if name == "batch" else [name]
+
+
+def hold(page: Page, path: str) -> None:
+    page.evaluate("path => { window.holding = path; }", path)
+
+
+def is_held(page: Page) -> None:
+    page.wait_for_function("() => window.held.length > 0")
+
+
+def release(page: Page) -> None:
+    page.evaluate(RELEASE)

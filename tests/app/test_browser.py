@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import AXE, MARKS, operations, pane, serving, source, write
+from tests.app.browsing import MARKS, operations, pane, serving, source, violations, write
 from tests.app.conftest import SOURCE
 
 pytestmark = MARKS
@@ -449,15 +449,12 @@ def test_a_theme_stays(page: Page) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
 def test_axe_finds_nothing(page: Page, theme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run `make setup`")
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     write(page, "-- Long\nentry main (xs: []i64) = map (+1) xs\n" + "-- more\n" * 60)
     expect(pane(page)).to_contain_text("= map (+1) xs -- fused")
     expect(page.locator(".memory svg").first).to_be_visible()
     page.keyboard.press("Control+Home")
     page.locator(".source .cm-line", has_text="map (+1)").click()
-    page.evaluate(AXE.read_text())
     tabs = ("Memory", "Proof", "Selection", "Remarks", "Bounds", "Versions")
     modes = (
         ("Proof", "Two LMADs"),
@@ -470,32 +467,21 @@ def test_axe_finds_nothing(page: Page, theme: str) -> None:
         if mode:
             page.get_by_role("button", name=mode).last.click()
         page.wait_for_timeout(400 if mode else 200)
-        found = page.evaluate(
-            "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
-            "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
-        )
-        assert found == [], "\n".join(found)
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
 def test_axe_finds_nothing_while_panes_are_out_of_date(page: Page, theme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run `make setup`")
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     expect(page.locator(".memory svg").first).to_be_visible()
     write(page, "entry main = WRONG")
     expect(pane(page)).to_have_class(re.compile("stale"))
     expect(page.get_by_text("Out of date").first).to_be_visible()
     page.wait_for_timeout(1000)
-    page.evaluate(AXE.read_text())
     for tab in ("Memory", "Remarks", "Bounds"):
         page.get_by_role("tab", name=tab).click()
         page.wait_for_timeout(200)
-        found = page.evaluate(
-            "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
-            "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
-        )
-        assert found == [], "\n".join(found)
+        assert violations(page) == []
 
 
 def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, site: str) -> None:

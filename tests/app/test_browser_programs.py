@@ -11,8 +11,7 @@ from app import create_app
 from app.context import EXTENSION
 from app.gallery import Example, load
 from app.paths import EXAMPLES
-from tests.app.browsing import MARKS, pane, serving, write
-from tests.app.test_browser_races import HOLDING, hold, is_held, release
+from tests.app.browsing import HOLDING, MARKS, hold, is_held, pane, release, serving, write
 
 pytestmark = MARKS
 

@@ -3,25 +3,21 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.app.browsing import MARKS, pane, source, write
+from tests.app.browsing import (
+    HOLDING,
+    MARKS,
+    RELEASE,
+    hold,
+    is_held,
+    pane,
+    release,
+    source,
+    write,
+)
 from tests.app.conftest import SOURCE
 
 pytestmark = MARKS
 
-HOLDING = """() => {
-  const fetched = window.fetch;
-  window.held = [];
-  window.holding = "";
-  window.fetch = async (path, options) => {
-    const answer = await fetched(path, options);
-    if (window.holding && String(path).includes(window.holding)) {
-      await new Promise((resume) => window.held.push(resume));
-    }
-    return answer;
-  };
-}"""
-"""From here on answers of the path `holding` wait in `held`."""
-RELEASE = "() => { window.holding = ''; for (const resume of window.held.splice(0)) resume(); }"
 TYPE = """(field, value) => {
   field.value = value;
   field.dispatchEvent(new Event("input", { bubbles: true }));
@@ -32,18 +28,6 @@ TYPE = """(field, value) => {
 def holding(page: Page) -> Page:
     page.evaluate(HOLDING)
     return page
-
-
-def hold(page: Page, path: str) -> None:
-    page.evaluate("path => { window.holding = path; }", path)
-
-
-def is_held(page: Page) -> None:
-    page.wait_for_function("() => window.held.length > 0")
-
-
-def release(page: Page) -> None:
-    page.evaluate(RELEASE)
 
 
 def test_the_second_digit_is_typed_when_the_answer_for_the_first_comes(holding: Page) -> None:

@@ -6,12 +6,18 @@ of ours, and nothing is told twice.
 
 from __future__ import annotations
 
+import re
+from itertools import permutations
+
 import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
+from compiler.base.prim import FLOATS, INTS
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
+
+PRIMS = (*INTS, *FLOATS, "bool")
 
 MISTAKES = [
     # Syntax of other languages.
@@ -143,3 +149,25 @@ CLAIMS = [
 @pytest.mark.parametrize("source", CLAIMS, ids=lambda x: str(x)[:60])
 def test_the_way_out_is_one(source: str) -> None:
     check(parse(source), Ctx())
+
+
+@pytest.mark.parametrize(("source", "target"), list(permutations(PRIMS, 2)))
+def test_a_conversion_that_is_named_is_there(source: str, target: str) -> None:
+    """Of numbers, and of arrays' elements: what stands between the quotes can be written."""
+    for given, wanted in ((source, target), (f"[]{source}", f"[]{target}")):
+        with pytest.raises(CompileError) as caught:
+            check(parse(f"def f (x: {given}): {wanted} = x"), Ctx())
+        for written in re.findall(r"`((?:map )?[a-z0-9]+\.[a-z0-9]+)(?: xs)?`", caught.value.hint):
+            check(parse(f"def f (x: {given}): {wanted} = {written} x"), Ctx())
+
+
+def test_an_unknown_argument_of_an_abstract_type_is_a_letter() -> None:
+    source = (
+        "module m = {type box 'a = (a, i32) def put 'a (x: a): box a = (x, 0)}\n"
+        "         : {type box 'a val put 'a: a -> box a}\n"
+        "def f: i32 = m.put (\\x -> x)\ndef g (x: i32): i32 = m.put []"
+    )
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    told = [caught.value.message, *(other.message for other in caught.value.others)]
+    assert not any("?" in one for one in told), told

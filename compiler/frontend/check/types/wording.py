@@ -15,11 +15,12 @@ from compiler.base.prim import FLOATS
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.unify import Mismatch, any_of, final_type
-from compiler.frontend.check.types.walks import metas_in, names_in_type, with_parts
+from compiler.frontend.check.types.walks import metas_in, names_in_type, with_meaning, with_parts
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.types import (
     Array,
     Arrow,
+    Opaque,
     PrimT,
     Record,
     Size,
@@ -80,7 +81,6 @@ def shown(types: Sequence[Type]) -> list[str]:
     sizes: list[MetaS] = []
     for t in known:
         metas_in(t, metas, sizes, names)
-        _type_names(t, names)
     taken = {base_of(name) for name in names}
     free = (c for c in (*ascii_lowercase, *(c * 2 for c in ascii_lowercase)) if c not in taken)
     letters: dict[MetaT, str] = {}
@@ -155,26 +155,9 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
             return with_parts(t, _named(param, letters), _named(result, letters))
         case Sum(variants):
             return Sum(tuple((c, tuple(_named(u, letters) for u in us)) for c, us in variants))
+        case Opaque(args=args):
+            return with_meaning(t, tuple(_named(u, letters) for u in args), t.sizes, t.meaning)
     return t
-
-
-def _type_names(t: Type, found: set[Name]) -> None:
-    """The type variables of a type."""
-    match resolve(t):
-        case TypeVar(name):
-            found.add(name)
-        case Array(_, elem):
-            _type_names(elem, found)
-        case Record(fields):
-            for _, u in fields:
-                _type_names(u, found)
-        case Arrow(param, result):
-            _type_names(param, found)
-            _type_names(result, found)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    _type_names(u, found)
 
 
 def _of_sizes(reason: str, sizes: tuple[Size, Size], want: Type, by: SizeMakers) -> str:
