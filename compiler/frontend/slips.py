@@ -120,7 +120,8 @@ def _of_kind(slip: Slip) -> str:
     if slip.on_its_line("lambda"):
         return _LAMBDA
     if slip.token.type in _NO_VALUE and "IF" in slip.wanted and slip.preceded("OP"):
-        return f"`{slip.before[-1]}` stands between two values; nothing is changed in its place."
+        counts = ": to count up write `n + 1`" if str(slip.before[-1]) == "++" else ""
+        return f"`{slip.before[-1]}` stands between two values{counts}."
     if slip.preceded("LBRACK", "ID", "RBRACK"):
         name = slip.before[-2]
         return f"If `{name}` is a type, an array of it is `[]{name}`."

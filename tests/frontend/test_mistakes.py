@@ -29,7 +29,7 @@ MISTAKES = [
     ("def f (xs: []i64) = xs.map (\\x -> x + 1)", "stands before its argument: `map x`"),
     ("def f (xs: []i32) =\n  xs[0] = 5", "`let ys = xs with [i] = v`"),
     ("def f (n: i64) =\n  let x = 5,\n  let y = 6\n  in x + y", "follow each other without a sign"),
-    ("def f (n: i64) = n++", "`++` stands between two values"),
+    ("def f (n: i64) = n++", "to count up write `n + 1`"),
     ("def f (n: i64) = n += 1", "`let y = x + 1` binds a new name"),
     ("def f (xs: []i64) = xs :: [1]", "joined by `++`"),
     ("def f (xs: []i64) = i64.sum $ map (+1) xs", "`f <| x`"),
@@ -50,7 +50,7 @@ MISTAKES = [
     # What is not closed, or not there.
     ("def f (xs: []i32) (i: i64) = xs[i", "The `[` at 1:32 is not closed"),
     ("def f (x: i32) = (x + 1\n\ndef g = 1", "The `(` at 1:18 is not closed"),
-    ("def f (x: i32) = x + ", "`+` stands between two values"),
+    ("def f (x: i32) = x + ", "`+` stands between two values."),
     ("def f (n: i64) =\n  let x = 5\n  let y = 6", "`let y = x in y`"),
     # Names.
     ("def f (x: Int) = x", "`i32` and `i64`"),
