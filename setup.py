@@ -26,12 +26,12 @@ class BuildWithPage(build_py):
         super().run()
         if self.editable_mode:
             return
-        PAGE["install"]()
-        PAGE["run"]("run", "--silent", "build")
-        target = Path(self.build_lib) / "app" / "_page"
+        target = Path(self.build_lib).resolve() / "app" / "_page"
         shutil.rmtree(target, ignore_errors=True)
-        hidden = shutil.ignore_patterns(".*", "src", "*.py", "*.mjs")
+        hidden = shutil.ignore_patterns(".*", "src", "dist", "*.py", "*.mjs")
         shutil.copytree(ROOT / "static", target / "static", ignore=hidden)
+        PAGE["install"]()
+        PAGE["run"]("run", "--silent", "build", "--", str(target / "static" / "dist"))
         shutil.copytree(ROOT / "templates", target / "templates")
         version = VERSION["version_of"](ROOT, self.distribution.get_version())
         (Path(self.build_lib) / "app" / VERSION["RECORDED"]).write_text(version + "\n")

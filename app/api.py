@@ -10,7 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    jsonify,
+    render_template,
+    request,
+    stream_with_context,
+)
 
 from app.clients import client_key
 from app.context import parts
@@ -18,6 +26,7 @@ from app.errors import AppError, status_of
 from app.jobs import OPS, ClientJobs, members
 from app.pages import rendered_page
 from app.presence import left
+from app.state_schema import document as state_schema_document
 from app.states import freeze
 from app.turns import Client
 from app.version import compiler_version
@@ -40,10 +49,14 @@ def index() -> Response:
         operations=operations,
         also={
             "GET /api/openapi.json": "The operations, their fields and answers (OpenAPI).",
+            "GET /api/reference": "The same for people, with examples.",
+            "GET /api/state.schema.json": "What a frozen state holds (JSON Schema).",
+            "GET /embed/<id>": "Parts of a frozen state for other pages: stages, theme, spoiler.",
             "GET /api/manifest": "The pipeline's stages: id, title, explain, kind, memory.",
             "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
             "GET /api/examples": "The example programs.",
-            "POST /api/share": "Freeze source, options, run and view; answers id and url.",
+            "GET /api/results/<kept>/<number>": "A run's result, binary; ?part=0:10,::2 of it.",
+            "POST /api/share": "Freeze source, options, run, asked, view; answers id and url.",
             "GET /z/<id>": "A frozen state as a page; .json has all of it, /<stage>.txt a stage.",
         },
         errors='{"ok": false, "error": {"kind", "message", "hint", "span"}}',
@@ -62,10 +75,27 @@ def description() -> Response:
     return jsonify(openapi.document(OPS, compiler_version()))
 
 
+@blueprint.get("/reference")
+def reference() -> str:
+    """The same for people, each operation with a request that is answered."""
+    shown = [
+        (op, fields_of(op.id), json.dumps(openapi.example(op), indent=2)) for op in OPS.values()
+    ]
+    return render_template("reference.html", operations=shown, root=request.url_root.rstrip("/"))
+
+
+@blueprint.get("/state.schema.json")
+def state_schema() -> Response:
+    """What a frozen state holds, as a JSON Schema."""
+    return jsonify(state_schema_document())
+
+
 @blueprint.get("/manifest")
 def manifest() -> Response:
     """The pipeline's stages."""
-    return jsonify(version=compiler_version(), stages=parts().jobs.manifest())
+    jobs = parts().jobs
+    switches = jobs.rules() if current_app.config.get("MANIFEST") is None else []
+    return jsonify(version=compiler_version(), stages=jobs.manifest(), switches=switches)
 
 
 @blueprint.get("/backends")
@@ -78,6 +108,16 @@ def backends() -> Response:
 def examples() -> Response:
     """The gallery."""
     return jsonify(examples=[example.shape() for example in parts().examples()])
+
+
+@blueprint.get("/results/<name>/<int:number>")
+def result(name: str, number: int) -> Response:
+    """A result of a run, or the part of it that `part` says, in Futhark's binary format."""
+    parts().limits.count("ask")
+    data = parts().jobs.results.part(name, number, request.args.get("part", ""))
+    response = Response(data, mimetype="application/octet-stream")
+    response.headers["Cache-Control"] = "private, max-age=3600, immutable"
+    return response
 
 
 @blueprint.post("/<any({}):op>".format(", ".join(OPS)))

@@ -10,6 +10,7 @@ from flask import current_app
 
 from app.gallery import Example
 from app.jobs import Jobs
+from app.lesson_files import Lesson
 from app.limits import RateLimits
 from app.metrics import Metrics
 from app.permalinks import Permalinks
@@ -28,6 +29,7 @@ class Parts:
     renderings: Renderings
     limits: RateLimits
     examples: Callable[[], Sequence[Example]]
+    lessons: Callable[[], Sequence[Lesson]]
 
 
 def parts() -> Parts:

@@ -11,16 +11,17 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, door, errors, http, pages
+from app import api, course, door, errors, http, pages
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
 from app.gallery import load
 from app.highlight import quoted
 from app.jobs import Jobs
+from app.lesson_files import load as load_lessons
 from app.limits import RateLimits
 from app.metrics import Metrics
-from app.paths import EXAMPLES, static_folder, template_folder
+from app.paths import EXAMPLES, LESSONS, static_folder, template_folder
 from app.permalinks import Permalinks
 from app.renderings import Renderings
 from app.settings import check, database_url, from_environment
@@ -50,6 +51,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     errors.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(course.blueprint)
     app.extensions[EXTENSION] = _parts(app)
     return app
 
@@ -61,6 +63,7 @@ def _parts(app: Flask) -> Parts:
     memory, stored = (int(app.config[f"RENDERED_{name}"]) << 20 for name in ("CACHE_MB", "MB"))
     renderings = Renderings(database, memory, stored)
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
+    lessons = load_lessons(LESSONS)
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.globals["version"] = compiler_version()
     permalinks = Permalinks(database, renderings.drop_stored)
@@ -74,6 +77,7 @@ def _parts(app: Flask) -> Parts:
         renderings=renderings,
         limits=RateLimits(app.config),
         examples=lambda: examples,
+        lessons=lambda: lessons,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from app import previews
 from app.highlight import html_lines
 from app.permalinks import State
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
@@ -38,35 +39,71 @@ class FrozenView:
     attempts: list[AttemptView]
     memory: list[FunctionView]
     run: Json | None
+    asked: list[Json]
+    """What else was asked: `op`, `request` and `answer`."""
+    notes: list[str]
+    """What its author wrote beside it, by lines."""
+    said: str
+    """What it is, in a sentence, for those who show the link."""
+    pictured: str
+
+    def parts(self) -> dict[str, str]:
+        """What can be shown by itself: ids and titles."""
+        found = {"source": "Source"}
+        beside: dict[str, object] = {"run": self.run, "remarks": self.remarks}
+        beside |= {"proofs": self.attempts, "memory": self.memory}
+        found |= {name: name.capitalize() for name, there in beside.items() if there}
+        return found | {stage.id: stage.title for stage in self.stages}
 
 
 def frozen_view(state: State) -> FrozenView:
     """Prepare a state for its template."""
-    source = str(state["source"])
+    view = state.get("view") or {}
+    title = view.get("title") if isinstance(view.get("title"), str) else ""
+    notes = view.get("notes") if isinstance(view.get("notes"), str) else ""
+    title, stages = title or _title(str(state["source"])), _present(state)
     return FrozenView(
-        title=_title(source),
+        notes=[line for line in (notes or "").split("\n") if line.strip()],
+        said=_said(state, len(stages)),
+        pictured=previews.said(state),
+        title=title,
         version=str(state["version"]),
         made=str(state.get("made", ""))[:10],
-        sources=[(path, html_lines(text, "source")) for path, text in _texts(state)],
+        sources=[(path, html_lines(text, "source")) for path, text in texts(state)],
         error=_error(state.get("error")),
-        stages=[_stage(entry, state["stages"]) for entry in _present(state)],
+        stages=[_stage(entry, state["stages"]) for entry in stages],
         remarks=[_remark(remark) for remark in state.get("remarks", [])],
         attempts=[attempt_view(attempt) for attempt in state.get("attempts") or ()],
         memory=_memory(state),
         run=state.get("run"),
+        asked=state.get("asked") or [],
     )
 
 
-def _texts(state: State) -> list[tuple[str, str]]:
+def _said(state: State, stages: int) -> str:
+    """A sentence of what was seen."""
+    done = [attempt["done"] for attempt in state.get("attempts") or ()]
+    built = f", {sum(done)} of {len(done)} arrays built in place" if done else ""
+    if state.get("error"):
+        return f"A frozen compilation that fails: {state['error']['message']}"
+    return f"A frozen compilation: {stages} stages{built}."
+
+
+def texts(state: State) -> list[tuple[str, str]]:
+    """Paths and texts of the program's files: the main one first, whose path may be ""."""
     files = sorted((state.get("files") or {}).items())
-    return [
-        (str(state.get("main") or ("the program" if files else "")), str(state["source"])),
-        *files,
-    ]
+    return [(str(state.get("main", "")), str(state["source"])), *files]
 
 
 def _error(error: Json | None) -> Json | None:
-    return error and {**error, "place": place([error["span"]] if error.get("span") else [])}
+    return error and {
+        **_placed(error),
+        "related": [_placed(one) for one in error.get("related", ())],
+    }
+
+
+def _placed(told: Json) -> Json:
+    return {**told, "place": place([told["span"]] if told.get("span") else [])}
 
 
 def _memory(state: State) -> list[FunctionView]:

@@ -50,7 +50,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One program of the gallery. `input` are values, `random` types with sizes, or empty."""
+    """One program of the gallery. `input` are values, `random` types with sizes, or empty.
+
+    `main`: the path of its file, or "" for a Futhark program.
+    """
 
     name: str
     title: str
@@ -61,6 +64,7 @@ class Example:
     input: str
     random: str
     source: str
+    main: str = ""
 
     def shape(self) -> Json:
         """Plain data, as the page gets it."""
@@ -69,12 +73,19 @@ class Example:
 
 def load(folder: Path) -> tuple[Example, ...]:
     """All examples, in the order that they want to be shown in."""
-    found = [parse(path.stem, path.read_text("utf-8")) for path in sorted(folder.glob("*.fut"))]
+    paths = sorted(path for path in folder.iterdir() if path.suffix in (".fut", ".fp"))
+    found = [
+        parse(path.stem, path.read_text("utf-8"), path.name if path.suffix == ".fp" else "")
+        for path in paths
+    ]
     return tuple(sorted(found, key=lambda example: (example.order, example.name)))
 
 
-def parse(name: str, text: str) -> Example:
-    """Read an example; what its head does not say is made up from its name."""
+def parse(name: str, text: str, main: str = "") -> Example:
+    """Read an example; what its head does not say is made up from its name.
+
+    `main` is what its file is called, where that says its language.
+    """
     lines = text.splitlines()
     end = next((k for k, line in enumerate(lines) if not line.startswith("--")), len(lines))
     head = [line.lstrip("-").strip() for line in lines[:end]]
@@ -97,6 +108,7 @@ def parse(name: str, text: str) -> Example:
         input=inputs[""],
         random=inputs["random "],
         source="\n".join([*(f"-- {line}" for line in title), "", *body]) + "\n",
+        main=main,
     )
 
 

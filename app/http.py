@@ -39,13 +39,18 @@ def install(app: Flask) -> None:
             values["v"] = file_version(str(values.get("filename", "")))
 
 
-def _secure(response: Response) -> None:
-    policy = (
+def policy(ancestors: str) -> str:
+    """What a page may load and do, and whose pages may show it inside of theirs."""
+    return (
         "default-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
-        "frame-ancestors 'none'; form-action 'self'; img-src 'self' data:; "
+        f"frame-ancestors {ancestors}; form-action 'self'; img-src 'self' data:; "
+        "media-src 'self' data:; "
         f"style-src 'self' 'nonce-{g.get('nonce', '')}'"
     )
-    response.headers.setdefault("Content-Security-Policy", policy)
+
+
+def _secure(response: Response) -> None:
+    response.headers.setdefault("Content-Security-Policy", policy("'none'"))
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

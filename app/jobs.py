@@ -19,6 +19,7 @@ from app.pool import (
     TooMany,
     collect,
 )
+from app.results import Results
 from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
@@ -88,7 +89,9 @@ class Jobs:
         self._config = config
         self._metrics = metrics
         self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
+        self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
+        self._rules: list[Json] | None = None
         self._backends: list[Json] | None = None
         self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
@@ -106,6 +109,12 @@ class Jobs:
             given = self._config.get("MANIFEST")
             self._manifest = list(self._ask("manifest")["stages"] if given is None else given)
         return self._manifest
+
+    def rules(self) -> list[Json]:
+        """The passes and rules that can be switched off, in order. Asked for once."""
+        if self._rules is None:
+            self._rules = list(self._ask("manifest")["switches"])
+        return self._rules
 
     def backends(self) -> list[Json]:
         """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.
@@ -170,7 +179,7 @@ class Jobs:
         if name == "show":
             request["stream"] = True
         for answer in self._guarded(op, request, client, op.share):
-            yield answer if "queued" in answer else asked.part(answer)
+            yield answer if "queued" in answer else asked.part(self.results.take(answer))
         self._end(asked)
 
     def _batch(self, body: Json, client: Client) -> Iterator[Json]:
@@ -229,9 +238,13 @@ class Jobs:
         own = fields(asked.op.request)
         if "deadline" in own:
             request["deadline"] = float(self._config["RUN_SECONDS"])
+        if "seconds" in own:
+            request["seconds"] = float(self._config["RUN_SECONDS"]) / 3
         if "longest" in own:
             of_what = "OUTPUT_LIMIT" if asked.op.runs else "INPUT_LIMIT"
             request["longest"] = int(self._config[of_what])
+        if "binary" in own:  # in base64, beside the text
+            request["binary"] = min(self.results.most, int(self._config["ANSWER_MB"]) << 19)
         return request
 
     def _end(self, asked: _Asked) -> None:
@@ -276,7 +289,8 @@ class Jobs:
         return found
 
     def _check_texts(self, found: Json) -> None:
-        limits = {"source": self._config["SOURCE_LIMIT"], "input": self._config["INPUT_LIMIT"]}
+        limits = dict.fromkeys(("source", "lesson"), self._config["SOURCE_LIMIT"])
+        limits["input"] = self._config["INPUT_LIMIT"]
         for name, value in found.items():
             if isinstance(value, str):
                 self._check_length(f"The field `{name}` has", len(value), limits.get(name, 1000))
@@ -294,9 +308,9 @@ class Jobs:
             message = f"{what} {length} characters; at most {most} are taken."
             raise AppError("usage", message, 413)
 
-    def last_run(self, body: Json) -> Json | None:
-        """As `ClientJobs.last_run`."""
-        return self._cache.get(cache_key(self._request(OPS["run"], body)))
+    def last(self, name: str, body: Json) -> Json | None:
+        """As `ClientJobs.last`."""
+        return self._cache.get(cache_key(self._request(OPS[name], body)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +340,9 @@ class ClientJobs:
         """The answers to one operation as they come: queue positions, partial ones, the last."""
         return self._jobs.stream(name, body, self._client)
 
-    def last_run(self, body: Json) -> Json | None:
-        """The answer that this run request last got, if it is still known."""
-        return self._jobs.last_run(body)
+    def last(self, name: str, body: Json) -> Json | None:
+        """The answer that this request last got, if it is still known."""
+        return self._jobs.last(name, body)
 
     def manifest(self) -> list[Json]:
         """As `Jobs.manifest`."""

@@ -23,9 +23,9 @@ FUNCTIONS = (
 IR_WORDS = (
     "alloc atomic barrier block by cell combine copy device diff else entry exchange exit for fun "
     "gather grid guard hist host if in index indices iota kernel launch let locked loop map mem "
-    "par param point private ranges read redomap reduce replicate reshape return rotate scan "
-    "scanomap scatter scope screma seghist segmap segred segscan shared slice slots sync then "
-    "thread transpose update var while with write zeros"
+    "par param point private push ranges read redomap reduce replicate reshape return rotate scan "
+    "scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream sync "
+    "then thread transpose update var while with write zeros"
 ).split()
 C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if "

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
+from itertools import count
 from typing import Any
 
 from flask import (
@@ -17,19 +21,24 @@ from flask import (
     request,
     url_for,
 )
+from markupsafe import Markup
 from werkzeug.wrappers import Response as BaseResponse
 
+from app import previews
 from app.clients import is_local
 from app.context import parts
-from app.frozen import frozen_view
+from app.frozen import frozen_view, texts
 from app.gallery import Example
 from app.highlight import html_lines
-from app.http import A_WHILE, FOREVER, tagged, zipped
+from app.http import A_WHILE, FOREVER, policy, tagged, zipped
+from app.paths import static_folder
 from app.permalinks import State, is_id
 from app.renderings import Rendering
+from compiler.codes import CODES, Code
 from compiler.sandbox import walls
 
 blueprint = Blueprint("pages", __name__)
+THEMES = ("", "light", "dark", "contrast", "projector", "lecture")
 
 
 @blueprint.get("/")
@@ -49,6 +58,45 @@ def example(name: str) -> str:
     return _ide(example=found[0], chosen=True)
 
 
+@blueprint.get("/explain/")
+def explanations() -> str:
+    """All codes of errors and warnings."""
+    return render_template("explain.html", codes=CODES.values())
+
+
+@blueprint.get("/explain/<code>")
+def explanation(code: str) -> str:
+    """What a code of an error or warning means, with a wrong and a mended program."""
+    found = _code(code)
+    programs = [("Wrong", found.wrong), ("Mended", found.mended)]
+    shown = [
+        (title, html_lines(text, "source")) for title, text in (*found.files, *programs) if text
+    ]
+    return render_template("explain.html", code=found, programs=shown)
+
+
+@blueprint.get("/explain/<code>/wrong")
+def wrong_program(code: str) -> str:
+    """The page, with the wrong program of a code."""
+    found = _code(code)
+    if not found.wrong:
+        abort(404, f"There is no program that shows `{found.id}`.")
+    program = {"source": found.wrong, "files": dict(found.files)}
+    lines = html_lines(found.wrong, "source")
+    examples = parts().examples()
+    return render_template("ide.html", program=program, code=found, lines=lines, examples=examples)
+
+
+def _code(name: str) -> Code:
+    return CODES.get(name.upper()) or abort(404, f"There is no error or warning `{name}`.")
+
+
+@blueprint.get("/rules/")
+def rules() -> str:
+    """What each rule of the compiler does, and its equation."""
+    return render_template("rules.html", passes=parts().jobs.rules())
+
+
 @blueprint.get("/z/<name>")
 def permalink(name: str) -> Response:
     """A frozen state: readable as it is, alive with JavaScript."""
@@ -66,7 +114,61 @@ def permalink_json(name: str) -> Response:
     link = _link_id(name)
     make = copy_current_request_context(lambda _: _read(link)[1])
     made = parts().renderings.get(link, "state", make)
-    return zipped(made.content, "application/json", made.token, FOREVER)
+    response = zipped(made.content, "application/json", made.token, FOREVER)
+    response.headers["Link"] = '</api/state.schema.json>; rel="describedby"'
+    return response
+
+
+@blueprint.get("/z/<name>/preview.png")
+def permalink_picture(name: str) -> Response:
+    """What other sites show beside the link."""
+    parts().limits.count("read")
+    state, _ = _read(_link_id(name))
+    return tagged(Response(previews.picture(state), mimetype="image/png"), name, FOREVER)
+
+
+@blueprint.get("/z/<name>/offline.html")
+def permalink_offline(name: str) -> Response:
+    """A file that shows all of a frozen state, and needs nothing else."""
+    parts().limits.count("read")
+    state, text = _read(_link_id(name))
+    styles = (static_folder() / "dist" / "page.css").read_text("utf-8")
+    styles = re.sub(r"@font-face\{[^}]*\}", "", styles)
+    inside = Markup(text.replace("<", "\\u003c"))
+    page = render_template(
+        "offline.html", frozen=frozen_view(state), state=inside, styles=Markup(styles)
+    )
+    response = tagged(Response(page, mimetype="text/html"), name, A_WHILE)
+    response.headers["Content-Disposition"] = f'attachment; filename="stridescope-{name}.html"'
+    return response
+
+
+@blueprint.get("/embed/<name>")
+def embedded(name: str) -> Response:
+    """Parts of a frozen state for pages of others: `stages`, `theme` and `spoiler` say how."""
+    parts().limits.count("read")
+    state, _ = _read(_link_id(name))
+    frozen = frozen_view(state)
+    known = frozen.parts()
+    asked = [part for part in request.args.get("stages", "").split(",") if part]
+    for part in asked:
+        if part not in known:
+            abort(404, f"This link has no part `{part}`; it has {', '.join(known)}.")
+    panes = (state.get("view") or {}).get("panes") or []
+    usual = ["source", *(one.get("stage") for one in panes if one.get("stage") in known)]
+    theme = request.args.get("theme", "")
+    if theme not in THEMES:
+        abort(404, f"There is no theme `{theme}`; there are {', '.join(THEMES[1:])}.")
+    shown = [(part, known[part]) for part in dict.fromkeys(asked or usual)]
+    spoiler = request.args.get("spoiler", "")
+    page = render_template(
+        "embed.html", name=name, frozen=frozen, shown=shown, theme=theme, spoiler=spoiler
+    )
+    response = Response(page)
+    response.headers["Content-Security-Policy"] = policy("*")
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers["Cache-Control"] = A_WHILE
+    return response
 
 
 @blueprint.get("/z/<name>/<stage>.txt")
@@ -82,6 +184,26 @@ def permalink_stage(name: str, stage: str) -> Response:
             abort(404, f"This link has no stage `{stage}`; it has {', '.join(state['stages'])}.")
         text = str(found["text"])
     return tagged(Response(text, mimetype="text/plain"), name, FOREVER)
+
+
+@blueprint.get("/z/<name>/source.zip")
+def permalink_files(name: str) -> Response:
+    """All files of a frozen program, as its author's folder has them."""
+    parts().limits.count("read")
+    state, _ = _read(_link_id(name))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, text in texts(state):
+            name_inside = zipfile.ZipInfo(path or _unused_name(state))
+            archive.writestr(name_inside, text, zipfile.ZIP_DEFLATED)
+    return tagged(Response(packed.getvalue(), mimetype="application/zip"), name, FOREVER)
+
+
+def _unused_name(state: State) -> str:
+    """A name for the program that has none, which is no other file's in any case of letters."""
+    taken = {path.lower() for path in state.get("files") or ()}
+    names = (f"main{number or ''}.fut" for number in count())
+    return next(name for name in names if name not in taken)
 
 
 @blueprint.get("/z/<name>/")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE / "examples"
+LESSONS = HERE / "lessons"
 
 
 @cache

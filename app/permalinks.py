@@ -123,7 +123,7 @@ def identity(state: State) -> Json:
 
     Everything else in a state follows from this, or is a measurement.
     """
-    run = state.get("run")
+    run, asked = state.get("run"), state.get("asked")
     return {
         "version": state["version"],
         "source": state["source"],
@@ -131,9 +131,15 @@ def identity(state: State) -> Json:
         "options": _options(state.get("options") or {}),
         "stages": {name: stage["text"] for name, stage in (state.get("stages") or {}).items()},
         "error": _error(state.get("error")),
-        "run": run and {"request": run["request"], "answer": _outcome(run["answer"])},
+        "run": run and _kept(run),
+        **({"asked": [_kept(one) for one in asked]} if asked else {}),
         "view": state.get("view") or {},
     }
+
+
+def _kept(asked: Json) -> Json:
+    """What was asked, and what came of it."""
+    return {**asked, "answer": _outcome(asked["answer"])}
 
 
 def _options(options: Json) -> Json:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from app import kept
 from app.errors import AppError
-from app.jobs import SHARED, ClientJobs
+from app.jobs import OPS, SHARED, ClientJobs
 from app.permalinks import FORMAT, State
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
-from compiler.protocol.runs import RUN
 
 VIEW_LIMIT = 10_000
-RUN_FIELDS = [
-    name for name, one in fields(RUN.request).items() if name not in SHARED and not one.has(Own)
-]
+KEPT = ("eval", "literate", "profile", "bench", "accesses", "observe")
+"""What a link keeps beside the run, if it was asked."""
+MOST_ASKED = 24
 
 
 def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
     """Compile (or take from the cache) what is shared. A failing compile is kept as it fails.
 
     `body` has a program (`source`, and perhaps `files`, `main` and `options`), and perhaps `run`
-    (the fields of a run request) and `view` (the page's own arrangement, kept as it is). AppError
-    when there is no worker for it.
+    (the fields of a run request), `asked` (what else was asked: objects with `op`, one of `KEPT`,
+    and `request`, its fields) and `view` (the page's own arrangement, kept as it is). AppError when
+    there is no worker for it.
     """
     program = {name: body[name] for name in SHARED if body.get(name) or name == "source"}
     shown = jobs.must("show", program)
@@ -41,23 +42,42 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
         "attempts": None,
         "lifetimes": None,
         "run": None,
+        "asked": [],
         "view": _view(body.get("view")),
     }
     if shown.get("ok"):
         state["attempts"] = kept.attempts(jobs, program)
         state["lifetimes"] = kept.lifetimes(jobs, program, state["manifest"], state["stages"])
     if isinstance(body.get("run"), dict):
-        state["run"] = _run(jobs, program, body["run"])
+        state["run"] = _answered(jobs, program, "run", body["run"])
+    for one in _asked(body.get("asked") or []):
+        found = _answered(jobs, program, one["op"], one["request"])
+        state["asked"].append({"op": one["op"], **found})
     return state
 
 
-def _run(jobs: ClientJobs, program: Json, asked: Json) -> Json:
-    """What the run was asked, and the answer that was seen, or a new one if that is forgotten."""
-    request = {name: asked[name] for name in RUN_FIELDS if asked.get(name) is not None}
+def _asked(given: object) -> list[Json]:
+    """What was asked beside the run. AppError for what is none, or may not be kept."""
+    found: list[Any] = given if isinstance(given, list) else [None]
+    if len(found) > MOST_ASKED or not all(
+        isinstance(one, dict) and one.get("op") in KEPT and isinstance(one.get("request"), dict)
+        for one in found
+    ):
+        message = f"`asked` is a list of at most {MOST_ASKED} objects with `op` and `request`."
+        raise AppError("usage", message, hint=f"What is kept is {', '.join(KEPT)}.")
+    return found
+
+
+def _answered(jobs: ClientJobs, program: Json, op: str, asked: Json) -> Json:
+    """What was asked, and the answer that was seen, or a new one if that is forgotten."""
+    known = fields(OPS[op].request).items()
+    names = [name for name, one in known if name not in SHARED and not one.has(Own)]
+    request = {name: asked[name] for name in names if asked.get(name) is not None}
     body = {**program, **request}
-    answer = jobs.last_run(body)
+    answer = jobs.last(op, body)
     if answer is None:
-        answer = jobs.must("run", body)
+        answer = jobs.must(op, body)
+    answer = {name: value for name, value in answer.items() if name != "kept"}
     return {"request": request, "answer": answer}
 
 

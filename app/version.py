@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 RECORDED = "_version.txt"
 """The file in `app/` of a wheel that holds the version it was built as."""
 PACKAGES = ("app", "compiler")
-SOURCES = frozenset({".py", ".lark", ".fut"})
+SOURCES = frozenset({".py", ".lark", ".fut", ".fp"})
 DIGITS = 12
 """Of a hash, in hexadecimal."""
 GIT_SECONDS = 10

@@ -11,7 +11,7 @@ from bench.machine import EXAMPLES
 from compiler.base.context import Options
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
-from testing.blocks import read
+from testing import blocks
 
 Values = list[Any]
 Random = np.random.Generator
@@ -102,6 +102,10 @@ INPUTS: dict[str, tuple[str, Callable[[Random], Values]]] = {
     "radix_sort": ("10^6 u32", lambda rng: [_ints(rng, 1_000_000, most=1 << 32, kind="uint32")]),
     "stencil": ("2000^2 f32, 10 steps", lambda rng: [_floats(rng, 2000, 2000), i32(10)]),
     "strided_update": ("10^7 bool", lambda rng: [i64(10_000_000)]),
+    "three_generations": (
+        "2000^2 i32",
+        lambda rng: [np.bool_(False), i64(7), _ints(rng, 2000, 2000)],
+    ),
     "wavefront": (
         "2000 and 2000 i32",
         lambda rng: [_ints(rng, 2000, most=4) for _ in range(2)],
@@ -135,10 +139,10 @@ def inputs_of(name: str) -> tuple[str, Values]:
         return words, make(np.random.default_rng(1))
     prog: Prog = Compilation(source_of(name), Options()).result("soa").prog
     found: list[Values] = []
-    for case in read(EXAMPLES / f"{name}.fut").cases:
+    for case in blocks.read(EXAMPLES / f"{name}.fut"):
         fun = next(f for f in prog.funs if f.name == case.entry)
         if case.entry == "main":
-            found.append(case.arguments(fun))
+            found.append(blocks.arguments(case, fun))
     return "its own data", max(found, key=elements)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.machine import ROOT
 from compiler.ir.values import from_bytes, to_binary
-from testing.results import same
+from compiler.testing.compare import same
 
 LMADS = ROOT / "compiler" / "frontend" / "prelude" / "lmads.fut"
 SECONDS = 300

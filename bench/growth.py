@@ -32,6 +32,7 @@ QUESTIONS = (
     "memory",
     "lifetimes",
     "interference",
+    "index_functions",
     "attempts",
     "bounds",
     "certificate",

@@ -24,8 +24,8 @@ from compiler.base.text import plain
 from compiler.pipeline import Compilation
 from compiler.runtime.cc import COUNTING
 from compiler.runtime.runner import Settings, run_c
+from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
-from testing.results import same
 
 WITHOUT = frozenset(("shortcircuit", "merge"))
 ROUNDS = 5

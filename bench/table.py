@@ -434,6 +434,44 @@ def _beyond(goal: str, shares: dict[str, float]) -> str:
     return _wrapped(f"**Beyond the {goal}:** {', '.join(missed)}.")
 
 
+def edits_part(data: dict[str, Any]) -> str:
+    """Answers after a key."""
+    body = [
+        [name, r["lines"], r["first_ms"], r["median_ms"], r["longest_ms"]]
+        for name, r in data["figures"].items()
+    ]
+    return f"""
+## After a key: `check` of what has changed
+
+{where(data)}
+
+{rows(["edited", "lines in all", "first answer, ms", "median of edits, ms", "longest, ms"], body)}
+"""
+
+
+def public_part(data: dict[str, Any]) -> str:
+    """Programs of public repositories, and which of them are refused."""
+    body = [
+        [name, r["commit"][:10], r["programs"], r["programs"] - len(r["refused"])]
+        for name, r in data["figures"].items()
+    ]
+    told = [
+        f"- `{name}/{path}`: {why}"
+        for name, r in data["figures"].items()
+        for path, why in r["refused"].items()
+    ]
+    count, right = (sum(row[n] for row in body) for n in (2, 3))
+    return f"""
+## Programs of public repositories that Futhark accepts
+
+{where(data)}
+
+`check` accepts {right} of {count}; `bench/public.json` has their names.
+
+{rows(["repository", "commit", "programs", "accepted"], body)}
+{chr(10).join(["", *told, ""]) if told else ""}"""
+
+
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
@@ -442,6 +480,8 @@ def page() -> str:
         ("whole", whole_part),
         ("run", run_part),
         ("short_circuit", short_circuit_part),
+        ("public", public_part),
+        ("edits", edits_part),
         ("walls", walls_part),
         ("prove", prove_part),
         ("campaign", campaign_part),

@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import campaign, classroom, examples, fuzz, prove, readers, short_circuit, table, whole
+from bench import (
+    accesses,
+    campaign,
+    classroom,
+    edits,
+    examples,
+    fuzz,
+    prove,
+    public,
+    readers,
+    short_circuit,
+    table,
+    whole,
+)
 from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
@@ -20,6 +33,7 @@ from compiler.pipeline import Compilation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import checked
 from compiler.runtime import runner
+from compiler.runtime.observer import build
 from compiler.storage.short_circuit import assumptions
 from testing import endless
 from testing.campaign import Report
@@ -93,6 +107,32 @@ def test_whole_compile_times(tmp_path: Path) -> None:
     assert figures["attempts"] == figures["built_in_place"] == 1
     assert 0 < figures["proving_ms"] < figures["total_ms"]
     assert "| 1 of 1 |" in table.whole_part(data({"lu_step": figures}))
+
+
+def test_public_programs_are_read_from_their_clones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b" / "lib").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "lib" / "one.fut").write_text("def one = 1i32\n")
+    (tmp_path / "a" / "b" / "good.fut").write_text('import "lib/one"\nentry main = one\n')
+    (tmp_path / "a" / "b" / "bad.fut").write_text("entry main = two\n")
+    monkeypatch.chdir(tmp_path)
+    listed = {"a/b": {"commit": "0123456789ab", "programs": ["good.fut", "bad.fut"]}}
+    figures = public.measure(tmp_path, listed)
+    assert figures["a/b"]["refused"] == {"bad.fut": "type: Unknown name `two`."}
+    page = table.public_part(data(figures))
+    assert "accepts 1 of 2" in page
+    assert "| a/b | 0123456789 | 2 | 1 |" in page
+    with pytest.raises(SystemExit, match="not there"):
+        public.measure(tmp_path, {"a/b": {"commit": "0", "programs": ["none.fut"]}})
+
+
+def test_answers_after_a_key_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ("FILES", 12), ("LINES", 20), ("EDITS", 1):
+        monkeypatch.setattr(edits, name, value)
+    figures = edits.measure()
+    assert [row["lines"] for row in figures.values()] == [50, 272, 272, 272, 272, 240]
+    assert "| the main of 12 files | 272 |" in table.edits_part(data(figures))
 
 
 def test_what_walls_cost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,3 +305,16 @@ def test_what_an_example_is_measured_on_fits_it(name: str) -> None:
     taken = [param.type for param in entry.params][-len(values) :]
     ranks = [len(one.shape) if isinstance(one, Array) else 0 for one in taken]
     assert [np.ndim(value) for value in values] == ranks
+
+
+@pytest.mark.skipif(bool(build.why_not()), reason=build.why_not())
+@pytest.mark.parametrize(
+    ("name", "version"), [("row sums", "outer only"), ("transposition", "outer only")]
+)
+def test_what_the_document_says_that_accesses_cost_is_what_they_cost(
+    name: str, version: str
+) -> None:
+    source, sizes = accesses.PROGRAMS[name]
+    found = accesses.observed(source, sizes, accesses.VERSIONS[version])
+    document = (Path(__file__).parents[1] / "docs" / "performance.md").read_text("utf-8")
+    assert accesses.row(name, version, found) in document.splitlines()

@@ -19,7 +19,7 @@ from bench import examples
 from bench.compile import once
 from bench.futhark import Program, compile_ms
 from bench.machine import save
-from compiler import api
+from compiler import explanations
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.worker import with_deep_stack
 
@@ -62,7 +62,7 @@ def _median(values: list[float]) -> float:
 
 def proofs(source: str) -> dict[str, Any]:
     """How many attempts there are, how many succeed, and how many pairs of accesses they prove."""
-    found = api.attempts(AttemptsRequest(source))["attempts"]
+    found = explanations.attempts(AttemptsRequest(source))["attempts"]
     pairs = [o for attempt in found for o in attempt["obligations"]]
     return {
         "attempts": len(found),

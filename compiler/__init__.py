@@ -1,6 +1,7 @@
 """Stridescope's compiler: a guided tour. This package holds no code of its own.
 
     base/      spans, errors, remarks, names, fuel: what knows nothing about programs
+    codes/     every error and warning by its code, with a wrong and a mended program
     protocol/  what may be asked and what is answered, each operation declared once
     algebra/   polynomials, LMADs, proofs that two of them never meet, and the checker of proofs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark
@@ -15,13 +16,22 @@
     sandbox/   walls around processes that handle what strangers wrote
     runtime/   the processes and devices that run programs
     explain/   what the page shows beyond a stage's text: cells, lifetimes, accesses, bounds
+    testing/   the test blocks of programs: what they say, their values, what differs
+    editor/    what editors ask about a text: types, declarations, uses, other names, completions
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
 imports only itself and those before it.
 `targets.py` lists the back ends, one line each. `pipeline.py` is the order of stages and passes,
 and the only place that knows it. A pass and its rules are values beside their code; what can be
-switched off is read off them. `api.py` is what the rest of the world imports; `worker.py` speaks
-JSON over it, `__main__.py` is the command line.
+switched off is read off them. `api.py` is what the rest of the world imports, `explanations.py`
+what it asks beside texts; `worker.py` speaks JSON over them, `__main__.py` is the command line with
+its `commands.py`. A worker imports what few requests need when the first of them comes
+(`protocol/answering.py`). `cases.py` runs the tests in a program's comments,
+`suite.py` those of many programs; `expressions.py` evaluates over a program's definitions,
+`literate.py` runs its directives, `measuring.py` and `profile.py` tell what runs take, `flows.py`
+what every statement of a stage gives. The commands
+`bench`, `doc`, `fmt`, `lsp` and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`,
+`lsp.py` and `repl.py`; `arguments.py` has the options of all.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

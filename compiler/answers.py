@@ -34,8 +34,16 @@ def error_json(
         "span": span_json(error.span),
         "hint": error.hint,
     }
+    if error.code:
+        answer["code"] = error.code.id
+    if error.related:
+        answer["related"] = [
+            {"span": span_json(span), "message": says} for span, says in error.related
+        ]
     if error.calls:
         answer["calls"] = user_spans(error.calls)
+    if error.traces:
+        answer["traces"] = error.traces
     if source:
         answer["rendered"] = error.render(source, files)
     return answer
@@ -48,6 +56,7 @@ def warning_json(warning: Warning_, source: str, files: Mapping[str, str]) -> Pr
         "message": warning.message,
         "span": span_json(warning.span),
         "hint": warning.hint,
+        "code": warning.code.id,
         "rendered": warning.render(source, files),
     }
 
@@ -68,6 +77,7 @@ def remark_json(remark: Remark) -> programs.Remark:
         "hint": remark.hint,
         "attempt": remark.attempt,
         "refusal": remark.refusal,
+        "fused": [user_spans(prov) for prov in remark.fused],
         "numbers": [list(pair) for pair in remark.numbers],
     }
 

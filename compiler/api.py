@@ -8,61 +8,56 @@ gives the answer that `compiler/protocol` declares. The functions raise `Compile
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 from compiler import switches
-from compiler.advice import advise
-from compiler.algebra import cells as cell_sets
-from compiler.algebra.disjoint import Disjoint, disjoint
-from compiler.algebra.encode import document
-from compiler.algebra.notation import Reader, facts_of
-from compiler.algebra.plain import plain_cells
-from compiler.algebra.show import verdict_json
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
-from compiler.base.names import Called
-from compiler.base.prim import Prim
+from compiler.base.spans import Span
+from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
-from compiler.explain import layout, validity
-from compiler.explain.bounds import Words
-from compiler.explain.bounds import report as accesses_of
-from compiler.explain.bounds import theorems as dropped_checks
+from compiler.explain import traces
+from compiler.explain.bounds import warned
 from compiler.explain.calls import calls
-from compiler.explain.graph import interference as interference_of
-from compiler.explain.lifetimes import lifetimes as lifetimes_of
+from compiler.frontend import flatpack
+from compiler.frontend.check.finish.attributes import parameters
 from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.files import FLATPACK
 from compiler.frontend.typed import TypedProg
+from compiler.frontend.types import Type
 from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
-from compiler.ir.entry import bind, prims
+from compiler.ir.entry import bind
 from compiler.ir.nodes import Function, Prog
+from compiler.lower.outside import Outside, divided, is_plain, possible, type_texts
+from compiler.lower.outside import outside as outside_of
+from compiler.lower.outside import show as show_values
+from compiler.lower.read_outside import arguments
+from compiler.lower.traced import has_traces
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
-from compiler.protocol import programs, proofs, runs, storage
-from compiler.protocol.kinds import Json, OfProgram, Operation, R
+from compiler.protocol import programs, runs
+from compiler.protocol.answering import Tell, answers
+from compiler.protocol.kinds import Json, OfProgram
 from compiler.protocol.reading import check_options
 from compiler.runtime import imp_interp
 from compiler.semantics import interp
 from compiler.targets import BY_ID as BACK_ENDS
 
-P = ParamSpec("P")
-A = TypeVar("A")
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 TARGETS = tuple(BACK_ENDS)
 RUNNERS = (*TARGETS, "ref")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
-LONGEST_PROOF = 20
-"""Seconds for one question about LMADs."""
-LEAST_CHARACTERS_PER_ELEMENT = 5
-"""As in `1i8, `."""
+MOST_RUNS = 100
 REMEMBERED, REMEMBERED_CHARACTERS = 16, 100_000
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again.
 
@@ -70,24 +65,6 @@ One takes about 1 kB for each character of its program; the last one is kept how
 """
 
 _recent: OrderedDict[tuple[str, Options], Compilation] = OrderedDict()
-ANSWERS: dict[str, Callable[..., Any]] = {}
-"""The function that answers each operation, by its id.
-
-It takes the request; that of one that streams also what is told of the parts of its answer.
-"""
-Tell = Callable[[Any], None]
-
-
-def answers(
-    operation: Operation[R],
-) -> Callable[[Callable[Concatenate[R, P], A]], Callable[Concatenate[R, P], A]]:
-    """Make a function the one that answers an operation."""
-
-    def register(function: Callable[Concatenate[R, P], A]) -> Callable[Concatenate[R, P], A]:
-        ANSWERS[operation.id] = function
-        return function
-
-    return register
 
 
 @answers(programs.MANIFEST)
@@ -151,7 +128,8 @@ def compilation(asked: OfProgram) -> Compilation:
 
     Raises UsageError for options that are wrong, or that name thresholds the program has not.
     """
-    key = (asked.source, options_from(asked.options, asked.files, asked.main))
+    options = options_from(asked.options, asked.files, asked.main)
+    key = (asked.source, replace(options, expression=getattr(asked, "expression", "")))
     if key in _recent:
         _recent.move_to_end(key)
         return _recent[key]
@@ -169,18 +147,28 @@ def _characters(key: tuple[str, Options]) -> int:
     return len(key[0]) + sum(len(text) for _, text in key[1].files)
 
 
+def tuning_parameters(asked: OfProgram) -> list[str]:
+    """The names of a program's thresholds, for any target, and of what is `#[param(name)]`."""
+    return _tuning_parameters(compilation(asked))
+
+
+def _tuning_parameters(work: Compilation) -> list[str]:
+    own = parameters(work.result("typed").prog.defs)
+    flat = [work.result("flat", target).prog for target in TARGETS]
+    return sorted({*own, *(name for prog in flat for name in tuning.names(prog))})
+
+
 def _check_thresholds(work: Compilation) -> None:
-    """Refuse values for thresholds that the program has for no target.
+    """Refuse values for tuning parameters that the program does not have.
 
     A program with errors has no thresholds to compare with: whoever asks for a stage of it is told.
     """
     if not work.options.thresholds:
         return
     try:
-        programs = [work.result("flat", target).prog for target in TARGETS]
+        known = _tuning_parameters(work)
     except CompileError:
         return
-    known = sorted({name for prog in programs for name in tuning.names(prog)})
     for name, _ in work.options.thresholds:
         if name not in known:
             listed = f"It has {', '.join(known)}." if known else "It has no code versions."
@@ -190,12 +178,26 @@ def _check_thresholds(work: Compilation) -> None:
             )
 
 
+@answers(programs.TRANSLATE)
+def translate(asked: programs.TranslateRequest) -> programs.TranslateAnswer:
+    """The program in Futhark."""
+    if asked.main.endswith(FLATPACK):
+        made = flatpack.translate(flatpack.read(asked.source))
+        return {"ok": True, "text": made.text, "src": [plain_span(span) for span in made.spans]}
+    rows = asked.source.split("\n")
+    spans = [Span(i, 1, i, len(row) + 1) for i, row in enumerate(rows, 1)]
+    return {"ok": True, "text": asked.source, "src": [plain_span(span) for span in spans]}
+
+
 @answers(programs.CHECK)
 def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
     """The entry points and warnings of a program, or its errors (raised)."""
     work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
-    found = warnings(work.result("ast").prog, typed)
+    found = warnings(work.result("ast").prog, typed, asked.files, asked.main)
+    if typed.entries and "safety_checks" in "".join((asked.source, *asked.files.values())):
+        with suppress(CompileError):  # that it cannot be compiled is told then
+            found = [*found, *warned(typed, work.result("merged").prog)]
     return {
         "ok": True,
         "entries": [entry_json(e) for e in typed.entries],
@@ -248,32 +250,69 @@ def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
     return {"ok": True, "rules": found}
 
 
-def _values(asked: runs.OnInputs, fun: Function) -> list[values.Value]:
-    """The inputs of an entry point; numbers without a type are in those of its parameters."""
+def input_values(asked: runs.OnInputs) -> list[values.Value]:
+    """The inputs of an entry point."""
     if asked.input is None and asked.sizes is not None:
-        random_values.check_names(fun, asked.sizes)
-        return random_values.inputs(fun, asked.sizes, asked.seed).values
-    return values.parse(asked.input or "", prims(fun))
+        made = random_inputs(
+            asked, asked.entry, asked.sizes, asked.seed, distribution=asked.distribution
+        )
+        return made.values
+    return inputs(asked, asked.entry, asked.input or "")
 
 
 @answers(runs.RUN)
 def run(asked: runs.RunRequest) -> runs.RunAnswer:
     """Run an entry point; results as text, a line for each, of about `longest` characters."""
-    work = compilation(for_entry(asked, asked.entry))
-    args = _values(asked, entry_function(work, asked.entry))
+    args = input_values(asked)
     start = time.perf_counter()
-    outcome = run_values(asked, asked.entry, args, asked.backend, asked.stage, asked.deadline)
+    if asked.runs > MOST_RUNS:
+        raise UsageError(f"`runs` is a number of runs, 1 to {MOST_RUNS}.")
+    check_deadline(asked.deadline)
+    seen = traced(asked, asked.entry, args, asked.deadline)
+    try:
+        outcome = run_values(
+            asked, asked.entry, args, asked.backend, asked.stage, asked.deadline, asked.runs
+        )
+    except CompileError as error:
+        error.traces = seen
+        raise
     results = outcome.pop("values")
-    most = None if asked.longest is None else asked.longest // max(1, len(results))
-    shown = [values.show(v) if most is None else values.beginning(v, most) for v in results]
+    kinds = outside(asked, asked.entry).results
+    if asked.binary is not None:
+        outcome["data"] = _in_base64(kinds, results, asked.binary)
+    most = None if asked.longest is None else asked.longest // max(1, len(kinds))
     told = {
         "ok": True,
-        "output": "\n".join(shown),
-        "results": [values.type_text(value) for value in results],
+        "output": "\n".join(show_values(kinds, results, most)),
+        "results": type_texts(kinds, results),
         "total_ms": round((time.perf_counter() - start) * 1000, 3),
         **outcome,
+        **({"traces": seen} if seen else {}),
     }
     return cast(runs.RunAnswer, told)
+
+
+def check_deadline(seconds: float) -> None:
+    """Raise UsageError for one that no run can have."""
+    if not 0 < seconds <= LONGEST_RUN:
+        raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
+
+
+def traced(
+    asked: OfProgram,
+    entry: str,
+    args: list[values.Value],
+    seconds: float,
+    tell: traces.Tell | None = None,
+) -> programs.Traces | None:
+    """What `trace` and `break` show in a run; None for nothing."""
+    plain = compilation(for_entry(asked, entry))
+    if not has_traces(plain.result("typed").prog):
+        return None
+    work = Compilation(plain.source, replace(plain.options, traced=True))
+    mono, soa = work.result("mono").prog, work.result("soa").prog
+    found = traces.traces(mono, soa, entry_named(work, entry), args, seconds, tell)
+    return found if found["places"] else None
 
 
 def run_values(
@@ -283,16 +322,17 @@ def run_values(
     backend: str,
     stage: str,
     seconds: float,
+    times: int = 1,
 ) -> Json:
     """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
     if backend not in RUNNERS:
         known = ", ".join(RUNNERS)
         raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
-    if not 0 < seconds <= LONGEST_RUN:
-        raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
+    check_deadline(seconds)
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     chosen = BACK_ENDS.get(backend)
+    began = time.perf_counter()
     work = compilation(for_entry(asked, entry, stage or (backend if chosen else "soa")))
     entry = entry_named(work, entry)
     bind(entry_function(work, entry), args)
@@ -301,23 +341,38 @@ def run_values(
     if sanitized and run is None:
         able = " and ".join(f"`{name}`" for name, one in BACK_ENDS.items() if one.sanitized)
         raise UsageError(f"Only the back end {able} runs under sanitisers.")
-    with _telling_calls(work, backend):
+    with telling_calls(work, backend):
         if chosen is None or run is None:
             return _run_reference(work, entry, args, stage or "soa", seconds)
         if chosen.stand_in and not sanitized and chosen.missing():
             return {**_run_reference(work, entry, args, "soa", seconds), "note": chosen.stand_in}
-        done = run(work.result(backend).text, entry, args, seconds)
+        text = work.result(backend).text
+        compiled = (time.perf_counter() - began) * 1000
+        done = run(text, entry, args, seconds, **({"runs": times} if times > 1 else {}))
     return {
         "values": done.values,
         "ms": round(done.ms, 3),
+        "times": [round(ms, 6) for ms in done.times],
+        "compile_ms": round(compiled + done.compile_ms, 3),
         "backend": backend,
         "peak_bytes": done.peak_bytes,
         "cores": done.cores,
     }
 
 
+def _in_base64(kinds: Sequence[Type], results: list[values.Value], most: int) -> list[str | None]:
+    """Values in the binary format, as far as they have so many bytes together and are arrays."""
+    found: list[str | None] = []
+    for kind, flat in zip(kinds, divided(kinds, results), strict=True):
+        most -= sum(one.nbytes for one in flat)
+        fits = most >= 0 and is_plain(kind)
+        found.append(b64encode(values.to_binary(flat)).decode() if fits else None)
+        most += 0 if fits else sum(one.nbytes for one in flat)
+    return found
+
+
 @contextmanager
-def _telling_calls(work: Compilation, backend: str) -> Iterator[None]:
+def telling_calls(work: Compilation, backend: str) -> Iterator[None]:
     """Give an error of a run the calls that led there."""
     try:
         yield
@@ -384,156 +439,44 @@ def for_entry(asked: OfProgram, entry: str, stage: str = "soa") -> OfProgram:
     return asked
 
 
-def input_prims(asked: OfProgram, entry: str) -> list[Prim]:
-    """The element types of an entry point's inputs: what numbers without a type are read as."""
-    return prims(entry_function(compilation(for_entry(asked, entry)), entry))
+def outside(asked: OfProgram, entry: str) -> Outside:
+    """The entry point with the types of what it takes and gives."""
+    work = compilation(for_entry(asked, entry))
+    return outside_of(work.result("mono").prog, entry_function(work, entry))
+
+
+def inputs(asked: OfProgram, entry: str, data: bytes | str) -> list[values.Value]:
+    """The components of an entry point's inputs; numbers without a type take the parameter's."""
+    return arguments(outside(asked, entry), data)
+
+
+def random_inputs(
+    asked: OfProgram,
+    entry: str,
+    sizes: Mapping[str, int],
+    seed: int,
+    most: int | None = None,
+    distribution: str = "uniform",
+) -> random_values.RandomInputs:
+    """Random inputs of an entry point, as `random_values.inputs`; no other names are taken."""
+    found = outside(asked, entry)
+    random_values.check_names(found.fun, sizes)
+    made = random_values.inputs(found.fun, sizes, seed, most, distribution)
+    return replace(made, values=possible(found.params, made.values))
 
 
 @answers(runs.GENERATE)
 def generate(asked: runs.GenerateRequest) -> runs.GenerateAnswer:
     """Random inputs as text. Raises UsageError for one of more than `longest` characters."""
-    fun = entry_function(compilation(for_entry(asked, asked.entry)), asked.entry)
-    sizes, longest = asked.sizes or {}, asked.longest
-    random_values.check_names(fun, sizes)
-    most = None if longest is None else longest // LEAST_CHARACTERS_PER_ELEMENT
-    made = random_values.inputs(fun, sizes, asked.seed, most)
-    text = "\n".join(values.show(v) for v in made.values)
+    longest = asked.longest
+    most = None if longest is None else longest // values.LEAST_CHARACTERS
+    made = random_inputs(
+        asked, asked.entry, asked.sizes or {}, asked.seed, most, asked.distribution
+    )
+    text = "\n".join(show_values(outside(asked, asked.entry).params, made.values))
     if longest is not None and len(text) > longest:
         raise UsageError(
             f"The inputs would have {len(text)} characters; at most {longest} are given as text.",
             hint=random_values.FEWER,
         )
     return {"ok": True, "input": text, "sizes": made.sizes}
-
-
-def _with_memory(
-    asked: storage.MemoryRequest | storage.LifetimesRequest | storage.InterferenceRequest,
-) -> tuple[Prog, Called]:
-    """The program at the stage that is asked about, and what its names are called.
-
-    Raises UsageError for one without memory.
-    """
-    if asked.stage not in MEMORY_STAGES:
-        known = ", ".join(MEMORY_STAGES)
-        raise UsageError(f"The stage `{asked.stage}` has no memory.", hint=f"These have: {known}.")
-    work = compilation(asked)
-    return work.result(asked.stage).prog, work.names().called
-
-
-@answers(storage.MEMORY)
-def memory(asked: storage.MemoryRequest) -> Json:
-    """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
-    (prog, called), symbols = _with_memory(asked), asked.values or {}
-    answer: Json = {"functions": layout.describe(prog, called)}
-    if asked.array:
-        answer |= layout.cells(prog, asked.array, symbols)
-    if asked.kernel:
-        answer |= layout.threads(prog, asked.kernel, symbols)
-    return {"ok": True, **answer}
-
-
-@answers(storage.LIFETIMES)
-def lifetimes(asked: storage.LifetimesRequest) -> Json:
-    """Which blocks and arrays are needed where, in bytes if values are given."""
-    prog, called = _with_memory(asked)
-    return {"ok": True, **lifetimes_of(prog, asked.values, called)}
-
-
-@answers(storage.INTERFERENCE)
-def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
-    """Which blocks are needed at the same time, and which can share memory."""
-    return {"ok": True, "functions": interference_of(*_with_memory(asked))}
-
-
-@answers(proofs.ATTEMPTS)
-def attempts(asked: proofs.AttemptsRequest) -> Json:
-    """Every attempt to build an array in its place, with what had to be proved for it."""
-    work = compilation(asked)
-    found = work.record("shortcircuit").told()
-    advise(asked.source, work.options, found)
-    return {"ok": True, "attempts": found}
-
-
-@answers(proofs.BOUNDS)
-def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
-    """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
-    work = compilation(asked)
-    typed: TypedProg = work.result("typed").prog
-    last = work.result("merged").prog
-    return {"ok": True, "accesses": accesses_of(typed, last, work.fates(), _words(work))}
-
-
-@answers(proofs.CERTIFICATE)
-def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
-    """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
-    work = compilation(asked)
-    pairs, shown = work.record("shortcircuit").theorems()
-    work.result("merged")
-    proved = [*work.proved(), ("shortcircuit", shown)]
-    checks = dropped_checks(work.fates(), proved, _words(work))
-    return {"ok": True, "certificate": document([*pairs, *checks])}
-
-
-def _words(work: Compilation) -> Words:
-    """What the author calls the numbers that proofs are about, which any stage may have made."""
-    stages = (stage.id for stage in STAGES if stage.kind == "ir")
-    return Words(work.names().said, (work.result(stage).prog for stage in stages))
-
-
-@answers(storage.TUNING)
-def tuning_tree(asked: storage.TuningRequest) -> Json:
-    """The code versions of the program, under their thresholds."""
-    prog = compilation(asked).result("flat").prog
-    return {"ok": True, "trees": tuning.forest(prog)}
-
-
-@answers(runs.VALIDITY)
-def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
-    """Do all stages agree on this input? One verdict per stage that can be run."""
-    work = compilation(asked)
-    entry = entry_named(work, asked.entry)
-    args = _values(asked, entry_function(work, entry))
-    expected = interp.run(work.result("soa").prog, entry, args)
-    verdicts: dict[str, runs.Verdict] = {}
-    for stage in STAGES:
-        if stage.id == "soa" or stage.kind not in ("ir", "imp"):
-            continue
-        prog = work.result(stage.id).prog
-        if stage.id in MEMORY_STAGES:
-            verdicts[stage.id] = validity.verdict(prog, entry, args, expected)
-        else:
-            interpreter = interp.run if stage.kind == "ir" else imp_interp.run
-            found = interpreter(prog, entry, args)
-            verdicts[stage.id] = validity.compare(found, expected)
-    return {"ok": True, "stages": verdicts}
-
-
-@answers(proofs.PROVE)
-def prove(asked: proofs.ProveRequest) -> Json:
-    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
-    start = time.perf_counter()
-
-    def work() -> Json:
-        reader = Reader()
-        a, b = reader.lmad(asked.a), reader.lmad(asked.b)
-        verdict = disjoint(a, b, facts_of(reader, asked.assumptions))
-        found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
-        more = {"certificate": document(found)} if asked.certificate else {}
-        read = {"a": plain_cells(a, reader.factor), "b": plain_cells(b, reader.factor)}
-        return verdict_json(verdict, reader.factor) | read | more
-
-    answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
-    return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
-
-
-@answers(proofs.CELLS)
-def cells(asked: proofs.CellsRequest) -> Json:
-    """The cells of LMADs for values of their names, in the same notation."""
-
-    def work() -> Json:
-        return cell_sets.cells(asked.assumptions, asked.lmads, asked.values or {})
-
-    return {"ok": True, **within(LONGEST_PROOF, work, "The picture", _TOO_HARD)}
-
-
-_TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from compiler import codes
 from compiler.base.errors import CompileError, SyntaxError_, UsageError
 from compiler.base.spans import span_at
 from compiler.frontend.files import ENDING, MANIFEST, gather
@@ -33,7 +34,11 @@ def read_program(path: str | Path) -> ProgramFiles:
 
     Errors: it cannot be read, or it or what it imports is no UTF-8 text.
     """
-    source, main = read_source(path), os.path.normpath(path)
+    return with_imports(read_source(path), os.path.normpath(path))
+
+
+def with_imports(source: str, main: str) -> ProgramFiles:
+    """A program of that text and path, with what it imports. Errors: as `read_program`."""
     beside: dict[str, str] = {}
 
     def read(name: str) -> str | None:
@@ -67,7 +72,6 @@ def _imported(name: str) -> str:
     try:
         return read_source(name)
     except SyntaxError_ as error:
-        error.text = Path(name).read_text("utf-8", errors="replace")
         error.span = error.span._replace(file=name)
         raise
 
@@ -92,8 +96,11 @@ def decode_source(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        raise SyntaxError_(
+        wrong = SyntaxError_(
+            codes.syntax.NOT_TEXT,
             f"The byte 0x{data[error.start]:02x} is not UTF-8 text.",
             span_at(before + "?", len(before)),
             "Save the file as UTF-8.",
-        ) from None
+        )
+        wrong.text = data.decode("utf-8", errors="replace")
+        raise wrong from None

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from compiler.algebra.gate import forget
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
 from compiler.base.names import Mark, NameSource
 from compiler.base.remarks import Fate, Remark
 from compiler.base.rules import Pass
+from compiler.base.spans import EXPRESSION
 from compiler.base.target import AskedTarget
 from compiler.base.text import Text
 from compiler.codegen.imp.printer import show as show_imp
@@ -31,9 +33,11 @@ from compiler.codegen.kernels.lower import KERNELS
 from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.codegen.kernels.verify import verify as verify_kernels
 from compiler.codegen.to_imp import to_imp
-from compiler.frontend import show_ast, show_typed
+from compiler.frontend import decs, flatpack, show_ast, show_typed
 from compiler.frontend.check import check
-from compiler.frontend.parser import parse
+from compiler.frontend.files import FLATPACK
+from compiler.frontend.flatpack.laws import PASS as LAWS
+from compiler.frontend.parser import parse, parse_expression
 from compiler.ir import forms, printer
 from compiler.ir.counts import counts
 from compiler.ir.forms import Form
@@ -44,7 +48,9 @@ from compiler.optimise.fuse import FUSE
 from compiler.optimise.inline import INLINE
 from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
+from compiler.parallel.recursion import RECURSION
 from compiler.storage.allocate import ALLOCATE
+from compiler.storage.coalesce import COALESCE
 from compiler.storage.expand import EXPAND
 from compiler.storage.merge import MERGE
 from compiler.storage.short_circuit import SHORT_CIRCUIT
@@ -81,7 +87,36 @@ class Stage:
 
 
 def _parse(source: str, ctx: Ctx) -> Any:
-    return parse(source)
+    if ctx.options.main.endswith(FLATPACK):
+        return flatpack.read(source)
+    return _with_expression(parse(source), ctx)
+
+
+def _translate(program: Any, ctx: Ctx) -> Any:
+    if isinstance(program, decs.Program):
+        return program
+    return _with_expression(flatpack.to_futhark(program), ctx)
+
+
+def _with_expression(program: decs.Program, ctx: Ctx) -> decs.Program:
+    """The program with the expression that is asked for, as a definition behind the others."""
+    text = ctx.options.expression
+    if not text:
+        return program
+    exp, name = parse_expression(text, EXPRESSION), ctx.options.entry
+    it = decs.ValDec(
+        exp.span,
+        "entry" if name else "def",
+        name or EXPRESSION,
+        exp.span,
+        (),
+        (),
+        None,
+        exp,
+        "",
+        (),
+    )
+    return decs.Program((*program.decs, it))
 
 
 def _itself(text: Text) -> Text:
@@ -116,7 +151,11 @@ STAGES: tuple[Stage, ...] = (
         "The program as it was written, as a tree.",
         "syntax",
         show_ast.show,
-        (Pass("parse", "Reads the text.", _parse),),
+        (
+            Pass("parse", "Reads the text.", _parse),
+            LAWS,
+            Pass("translate", "Writes a FlatPack program as a Futhark program.", _translate),
+        ),
     ),
     Stage(
         "typed",
@@ -150,7 +189,7 @@ STAGES: tuple[Stage, ...] = (
         "does not change.",
         "ir",
         printer.show,
-        (INLINE, SIMPLIFY),
+        (RECURSION, INLINE, SIMPLIFY),
         forms.NESTED,
     ),
     Stage(
@@ -199,7 +238,7 @@ STAGES: tuple[Stage, ...] = (
         "makes what only it knows the size of.",
         "ir",
         printer.show,
-        (EXPAND,),
+        (EXPAND, COALESCE),
         forms.EXPANDED,
         CHOSEN,
     ),
@@ -296,7 +335,7 @@ def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
 
 @dataclass(slots=True)
 class StageResult:
-    """A stage's program, and its text, made when first asked for; `ms` is making, not showing."""
+    """A stage's program; `ms` is making, not showing."""
 
     stage: Stage
     prog: Any
@@ -306,14 +345,11 @@ class StageResult:
     names: Mark
     spent: int
     """How far names and fuel were used up behind it."""
-    _text: Text | None = None
 
     @property
     def text(self) -> Text:
-        """The text form, line by line."""
-        if self._text is None:
-            self._text = self.stage.show(self.prog)
-        return self._text
+        """The text form, line by line: made each time, since it is longer than the program."""
+        return self.stage.show(self.prog)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -390,6 +426,7 @@ class Compilation:
             start = time.perf_counter()
             prog = run(stage, before, ctx)
             ms = (time.perf_counter() - start) * 1000
+            forget(ctx.proved.get(stage.id, ()))
             if self.options.verify:
                 verify(prog, stage.id, target)
             names, spent = ctx.names.mark(), ctx.fuel.spent

@@ -18,7 +18,7 @@ from compiler.runtime import device_process, runner
 from compiler.runtime.runs import RunResult
 
 Run = Callable[..., RunResult]
-"""`run(text, entry, values, seconds)`: the results of an entry point of a text of ours."""
+"""`run(text, entry, values, seconds, runs=1)`: the results of an entry point of a text of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ BACK_ENDS: tuple[BackEnd, ...] = (
         c.TARGET,
         c.PASSES,
         "C, all cores",
-        runner.run_c,
+        runner.run_often,
         runner.why_not,
         stand_in=_NO_COMPILER,
         sanitized=_SANITIZED,

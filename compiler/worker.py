@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import IO, Any, NoReturn
 
-from compiler import api
+from compiler import api as api  # nearly all requests need it: imported before one waits
+from compiler import codes
 from compiler.answers import failure
 from compiler.base.errors import (
     CompileError,
@@ -31,6 +32,7 @@ from compiler.base.spans import span_at
 from compiler.disk import read_program
 from compiler.frontend.files import check_paths
 from compiler.protocol import programs
+from compiler.protocol.answering import Tell, answering, answers
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
@@ -40,8 +42,9 @@ from compiler.sandbox import kernel
 STACK_BYTES = 1 << 29
 """Address space, of which only what is used counts: programs nest as deeply as they like."""
 RECURSION_LIMIT = 200_000
-GARBAGE_THRESHOLD = 200_000
-"""Programs are trees without cycles: looking for garbage often costs a third of the time."""
+GARBAGE_THRESHOLD = 100_000
+"""Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
+it keeps the memory of many programs."""
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
@@ -60,7 +63,8 @@ def with_deep_stack(work: Callable[[], None]) -> None:
     thread = threading.Thread(target=guarded)
     before = threading.stack_size(STACK_BYTES)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        thread.join(0.5)  # a signal may be given to the other thread, and is seen in this one
     sys.setrecursionlimit(limit)
     if failed:
         raise failed[0]
@@ -158,7 +162,7 @@ def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json
         if isinstance(asked, OfProgram) and request.get("path") is None:
             check_paths(asked.files, asked.main)
         files = getattr(asked, "files", files)
-        found: Json = api.ANSWERS[operation.id](asked, *((partial,) if operation.partial else ()))
+        found: Json = answering(operation)(asked, *((partial,) if operation.partial else ()))
         return found
     except Exception as problem:
         return dict(failure(as_error(problem), source, files))
@@ -178,7 +182,7 @@ def as_error(problem: Exception) -> CompileError:
         case CompileError():
             return problem
         case RecursionError():
-            return Limitation("This nests too deeply.")
+            return Limitation(codes.limits.DEPTH, "This nests too deeply.")
         case MemoryError():
             return RuntimeError_("There is not enough memory for this.")
     return CompilerBug(
@@ -218,12 +222,14 @@ def _source(given: Json) -> str:
         source.encode()
     except UnicodeEncodeError as error:
         span = span_at(source, error.start)
-        raise SyntaxError_("Half of a surrogate pair is no character.", span) from None
+        raise SyntaxError_(
+            codes.syntax.NOT_TEXT, "Half of a surrogate pair is no character.", span
+        ) from None
     return source
 
 
-@api.answers(programs.BATCH)
-def _batch(asked: programs.BatchRequest, tell: api.Tell | None) -> programs.BatchAnswer:
+@answers(programs.BATCH)
+def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAnswer:
     """Each request is answered as it would be alone; streamed, as soon as that is done."""
     stream = tell if asked.stream else None
     answers: list[Json] = []

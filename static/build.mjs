@@ -1,20 +1,22 @@
-// Bundles the page into static/dist: main.js, boot.js, page.css and the fonts they use.
+// Bundles the page into static/dist, or into the folder named: main.js, boot.js, page.css and the
+// fonts they use. A server that runs meanwhile finds the old files or the new ones.
 import { build } from "esbuild";
-import { rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { renameSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const dist = join(here, "dist");
+const named = process.argv.slice(2).find((word) => !word.startsWith("--"));
+const dist = named ? resolve(named) : join(here, "dist");
+const fresh = `${dist}.${process.pid}`;
 
-rmSync(dist, { recursive: true, force: true });
 await build({
   entryPoints: {
     main: join(here, "src/main.ts"),
     boot: join(here, "src/boot.ts"),
     page: join(here, "css/page.css"),
   },
-  outdir: dist,
+  outdir: fresh,
   bundle: true,
   minify: true,
   sourcemap: process.argv.includes("--sourcemap"),
@@ -25,3 +27,5 @@ await build({
   legalComments: "linked",
   logLevel: "warning",
 });
+rmSync(dist, { recursive: true, force: true });
+renameSync(fresh, dist);

@@ -24,8 +24,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from compiler import __main__ as command_line
-from compiler import worker
+from compiler import commands, worker
+from compiler.__main__ import main
 from compiler.base.spans import lines
 from testing.generators import inputs as generate
 
@@ -162,13 +162,13 @@ def _command(program: str, data: bytes, folder: Path) -> str:
         "0.2",
     ]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
-        status = command_line.main(arguments)
+        status = main(arguments)
     message = complained.getvalue()
-    if status == command_line.INTERNAL or "Traceback" in message:
+    if status == commands.INTERNAL or "Traceback" in message:
         raise Wrong(message[:500])
-    if status != command_line.OK and not message.strip():
+    if status != commands.OK and not message.strip():
         raise Wrong("an error without a message")
-    return "ok" if status == command_line.OK else "refused"
+    return "ok" if status == commands.OK else "refused"
 
 
 def _run(rng: random.Random, case: Callable[[random.Random], tuple[str, str | bytes]]) -> str:

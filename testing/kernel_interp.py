@@ -12,7 +12,7 @@ A failed check ends the run with the launch; a device would go on until the host
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal, NoReturn
@@ -113,60 +113,15 @@ class Cells:
         self.values[at] = value
 
 
-class _Pool:
-    """Shared memory whose bytes hold now this, now that."""
-
-    def __init__(self) -> None:
-        self.traces = _Traces()
-        self.held: dict[int, tuple[int, Any]] = {}
-        """By byte, where what it is part of begins, and what that is."""
-
-
-class _Slots:
-    """One cell for each thread in the pool."""
-
-    def __init__(self, device: WatchedDevice, prim: Prim, offset: int) -> None:
-        self.device, self.size = device, k.slot_bytes(prim)
-        self.start = offset * device.threads
-
-    def touch(self, at: int, writes: bool) -> range:
-        """Watch an access; the bytes that it is to."""
-        device = self.device
-        if not 0 <= at < device.threads:
-            device.fault(f"touches slot {at} of {device.threads}")
-        first = self.start + at * self.size
-        found = range(first, first + self.size)
-        for byte in found:
-            if device.pool.traces.add(byte, device.access(), writes):
-                device.fault(f"races with another thread for slot {at}")
-        return found
-
-    def read(self, at: int) -> Any:
-        """A thread's value."""
-        found = self.touch(at, False)
-        held = {self.device.pool.held.get(byte, (-1, None)) for byte in found}
-        start, value = held.pop()
-        if held or start != found.start:
-            self.device.fault(f"reads slot {at}, which nothing has written")
-        return value
-
-    def write(self, at: int, value: Any) -> None:
-        """A thread's next value."""
-        found = self.touch(at, True)
-        for byte in found:
-            self.device.pool.held[byte] = (found.start, value)
-
-
 class WatchedDevice:
     """What the host's text calls, and what threads run on: `threads` in a block."""
 
     def __init__(self, threads: int, order: Order, sites: Sites) -> None:
         self.threads, self.order, self.sites = threads, order, sites
-        self.kernels: dict[str, tuple[k.Kernel, Callable[..., Iterator[int]]]] = {}
+        self.kernels: dict[str, tuple[k.Kernel, Callable[..., Generator[Any, Any, None]]]] = {}
         self.launches = self.barriers = self.block = self.thread = 0
         self.together: object = None
         self.running = ""
-        self.pool = _Pool()
         self.shared: dict[Name, Cells] = {}
         self.random = random.Random(threads)
 
@@ -186,7 +141,7 @@ class WatchedDevice:
         """A block of zeros."""
         return Cells(self, [0] * count)
 
-    def ranges(self, segments: int, size: int) -> tuple[int, int]:
+    def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes.
 
         More than one tile of both, for long segments.
@@ -235,21 +190,46 @@ class WatchedDevice:
     def run_block(self, block: int, arguments: list[Any]) -> None:
         """All threads of a block, each up to the next barrier before any goes on."""
         self.block, self.barriers = block, 0
-        self.pool, self.shared = _Pool(), {}
+        self.shared = {}
         _, function = self.kernels[self.running]
         size = self.threads
         alive = {t: function(t, block, size, block * size + t, *arguments) for t in range(size)}
         while alive:
             waits: dict[int, int] = {}
-            for thread in self.ordered(list(alive)):
-                self.thread = thread
-                barrier = next(alive[thread], None)
-                if barrier is not None:
-                    waits[thread] = barrier
+            given: dict[int, Any] = dict.fromkeys(alive)
+            while given:
+                asked: dict[int, tuple[int, Any, int]] = {}
+                for thread in self.ordered(list(given)):
+                    self.thread = thread
+                    match self.resume(alive[thread], given[thread]):
+                        case int(barrier):
+                            waits[thread] = barrier
+                        case (_, _, _) as shuffle:
+                            asked[thread] = shuffle
+                given = self.shuffled(asked)
             if len(set(waits.values())) > 1 or len(waits) not in (0, len(alive)):
                 self.fault("is at another barrier than other threads of its block, or at none")
             alive = {thread: alive[thread] for thread in waits}
             self.barriers += 1
+
+    def resume(self, thread: Generator[Any, Any, None], given: Any) -> Any:
+        """Go on up to a barrier or shuffle; None at the end."""
+        try:
+            return thread.send(given)
+        except StopIteration:
+            return None
+
+    def shuffled(self, asked: dict[int, tuple[int, Any, int]]) -> dict[int, Any]:
+        """What threads are given that have come to a shuffle, with all of their warp."""
+        given = {}
+        for thread, (place, value, lane) in asked.items():
+            first = thread - thread % k.WARP
+            warp = range(first, min(first + k.WARP, self.threads))
+            if any(asked.get(other, (0,))[0] != place for other in warp):
+                self.fault("is at a shuffle to which not all threads of its warp have come")
+            other = first + lane % k.WARP
+            given[thread] = asked[other][1] if other in warp else value
+        return given
 
     def ordered(self, threads: list[int]) -> list[int]:
         """The threads in the order in which they run."""
@@ -270,10 +250,6 @@ class WatchedDevice:
         if name not in self.shared:
             self.shared[name] = self.part(count, "i64")
         return self.shared[name]
-
-    def slots(self, prim: Prim, offset: int) -> _Slots:
-        """Slots of the pool."""
-        return _Slots(self, prim, offset)
 
 
 class _ThreadText(PythonText):
@@ -324,11 +300,12 @@ class _ThreadText(PythonText):
     def exit(self, s: k.Exit) -> None:
         self.line(f"if {show(s.cond)}: return")
 
-    def slots(self, s: k.Slots) -> None:
-        self.line(f'{py_name(s.name)} = device.slots("{s.prim}", {s.offset})')
-
     def barrier(self, s: k.Barrier) -> None:
         self.line(f"yield {next(self.barriers)}")
+
+    def shuffle(self, s: k.Shuffle) -> None:
+        given = f"{next(self.barriers)}, {show(s.value)}, {show(s.lane)}"
+        self.line(f"{py_name(s.name)} = yield {given}")
 
     def atomic(self, s: k.Atomic) -> None:
         old = Var(f"{k.OWN}old", s.prim)
@@ -362,8 +339,8 @@ _ThreadText.prints = {
     k.Stride: _ThreadText.stride,
     k.Scope: _ThreadText.scope,
     k.Exit: _ThreadText.exit,
-    k.Slots: _ThreadText.slots,
     k.Barrier: _ThreadText.barrier,
+    k.Shuffle: _ThreadText.shuffle,
     k.Atomic: _ThreadText.atomic,
     k.Exchange: _ThreadText.exchange,
     k.Locked: _ThreadText.locked,
@@ -374,7 +351,7 @@ def run(
     prog: ImpProg,
     entry: str,
     args: Sequence[Value],
-    threads: int = 8,
+    threads: int = 32,
     order: Order = "ascending",
 ) -> list[Any]:
     """The results of an entry point of a program with kernels, as NumPy arrays and scalars.

@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+# The same cases in each run: `bench.fuzz` looks for new ones. No limit of time, which a busy
+# machine misses; no tracing of a failure's lines, which does not end in a process that has had a
+# browser (greenlets, CPython 3.11).
+settings.register_profile(
+    "tests",
+    derandomize=True,
+    deadline=None,
+    phases=[phase for phase in Phase if phase is not Phase.explain],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -53,10 +53,10 @@ from compiler.storage.expand import expand
 from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
 from compiler.targets import target_named
+from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
 from testing import blocks
 from testing.attempts import THRESHOLDS
-from testing.results import same
 from tests.storage import programs
 from tests.storage.helpers import arguments
 
@@ -127,8 +127,8 @@ def example(path: Path, target: str = "c") -> Subject:
     meaning: Prog = Compilation(source).result("soa").prog
     small: list[Case] = []
     large: list[Case] = []
-    for case in blocks.read(path).cases:
-        args = case.arguments(entry(meaning, case.entry))
+    for case in blocks.read(path):
+        args = blocks.arguments(case, entry(meaning, case.entry))
         little = sum(np.asarray(a).size for a in args) <= SMALL
         (small if little and case.output is not None else large).append((case.entry, args))
     for name in dict.fromkeys(name for name, _ in small):

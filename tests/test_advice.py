@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.proofs import attempt_view
-from compiler import api
+from compiler import explanations
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
@@ -49,7 +49,7 @@ entry main [n] (xs: *[n]i32): *[n]i32 =
 
 def attempts(source: str) -> list[dict[str, Any]]:
     """The updates of the program."""
-    found: list[dict[str, Any]] = api.attempts(AttemptsRequest(source))["attempts"]
+    found: list[dict[str, Any]] = explanations.attempts(AttemptsRequest(source))["attempts"]
     return [one for one in found if one["rule"] == "shortcircuit/update"]
 
 
@@ -120,11 +120,11 @@ entry main [n] (ys: *[n]i32) (zs: [2]i32) (j: i64): (*[n]i32, i32) =
   put ys zs j
 """
     files = {"lib/put.fut": put}
-    found = api.attempts(AttemptsRequest(source, files=files))["attempts"]
+    found = explanations.attempts(AttemptsRequest(source, files=files))["attempts"]
     (refused,) = [one for one in found if one["rule"] == "shortcircuit/update"]
     assert refused["src"][0] == [35, 7, 35, 26, "lib/put.fut"]
     change = refused["way_out"]
     assert change is not None
-    again = api.attempts(AttemptsRequest(pasted(source, change), files=files))["attempts"]
+    again = explanations.attempts(AttemptsRequest(pasted(source, change), files=files))["attempts"]
     (made,) = [one for one in again if one["rule"] == "shortcircuit/update"]
     assert made["done"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.algebra import checker
 from compiler.protocol.proofs import CertificateRequest
 
@@ -204,7 +204,7 @@ def accepted(claim: Json) -> bool:
 
 def claims_of(path: Path, rng: random.Random) -> list[str]:
     """Some claims of an example, as text."""
-    answer = api.certificate(CertificateRequest(path.read_text("utf-8")))
+    answer = explanations.certificate(CertificateRequest(path.read_text("utf-8")))
     found = [json.dumps(claim) for claim in answer["certificate"]["claims"]]
     assert found or path.stem in NOTHING_TO_PROVE
     small = [text for text in found if len(text) <= LARGEST]

@@ -170,8 +170,8 @@ entry main (xs: []i64) (n: i64) (m: i64): [][]i64 =
     ),
     "update of a row": (
         r"""
-entry main (xss: *[][]i64) (i: i64) (n: i64): [][]i64 =
-  xss with [i] = map (\j -> j / n) (iota (length xss[0]))
+entry main [m] (xss: *[][m]i64) (i: i64) (n: i64): [][]i64 =
+  xss with [i] = map (\j -> j / n) (iota m)
 """,
         (
             "[[1i64,2]] 0i64 0i64",
@@ -196,8 +196,8 @@ entry main (n: i64) (d: i64): i64 = i64.sum (f n d)
     ),
     "division in nested maps": (
         r"""
-entry main (xss: [][]i64) (ds: []i64): [][]i64 =
-  map2 (\xs d -> map (\x -> x / d) xs) xss (ds :> [length xss]i64)
+entry main [n] (xss: [n][]i64) (ds: []i64): [][]i64 =
+  map2 (\xs d -> map (\x -> x / d) xs) xss (ds :> [n]i64)
 """,
         ("[[1i64,2],[3,4]] [1i64,0]",),
     ),
@@ -284,7 +284,7 @@ def failures(source: str, inputs: Sequence[str]) -> list[tuple[list[values.Value
     main = entry.find(meaning, "main")
     found = []
     for text in inputs:
-        args = values.parse(text, entry.prims(main))
+        args = values.parse(text, [p.type.prim for p in entry.external(main)])
         with pytest.raises(RuntimeError_) as wrong:
             interp.run(meaning, "main", args)
         found.append((args, wrong.value.message))

@@ -11,6 +11,7 @@ import pytest
 
 from compiler import switches
 from compiler.__main__ import main
+from compiler.codes import CODES
 from compiler.worker import answer
 
 PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
@@ -60,7 +61,7 @@ def test_wrong_input_is_status_1(
     [
         (["--entry", "other"], "main"),
         (["--stage", "other"], "fused, flat, funmem"),
-        (["--disable", "other"], "The passes are soa, simplify, fuse"),
+        (["--disable", "other"], "The passes are laws, soa, simplify, fuse"),
         (["--disable", "fus"], "Did you mean `fuse`?"),
         (["--disable", "fuse/map-mpa"], "Did you mean `fuse/map-map`"),
         (["--disable", "map-scan"], "Did you mean `fuse/map-scan`?"),
@@ -81,7 +82,7 @@ def test_wrong_usage_is_status_2_and_lists_what_there_is(
 
 def test_wrong_programs_are_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text, says in (
-        ("entry main = recude", ":1:14: Unknown name `recude`."),
+        ("entry main = recude", ":1:14: error[N001]: Unknown name `recude`."),
         ("def f = 1", "no entry point"),
     ):
         path = tmp_path / "wrong.fut"
@@ -99,13 +100,46 @@ def test_json_is_the_workers_answer(program: str, capsys: pytest.CaptureFixture[
     assert answer["warnings"] == []
 
 
+def test_explain_tells_of_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "z001"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Z001: Two sizes that are not known to be equal\n\nThe size of an array")
+    assert "Wrong:\n\n    def dot [n] [m]" in told
+    assert "Mended:\n\n    def dot [n] (xs" in told
+    assert main(["explain"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(CODES)
+    assert main(["explain", "F001", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["files"][0][0] == "sums.fut"
+    assert main(["explain", "Z01"]) == 2
+    told = capsys.readouterr().err
+    assert "There is no error or warning `Z01`." in told
+    assert "`Z001`" in told
+
+
+def test_the_other_place_is_shown_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "twice.fut"
+    path.write_text("def f (xs: *[]i32) =\n  let ys = xs with [0] = 5\n  in (ys, xs[0])\n")
+    assert main(["check", str(path)]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith(f"{path}:3:11: error[U001]: ")
+    assert told[1:3] == ["3 |   in (ys, xs[0])", "  |           ^^"]
+    assert told[3:6] == [
+        f"{path}:2:12: `xs` is consumed here.",
+        "2 |   let ys = xs with [0] = 5",
+        "  |            ^^",
+    ]
+
+
 def test_warnings_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "warned.fut"
     path.write_text("entry main (x: i32) (y: i32) = x")
     assert main(["check", str(path)]) == 0
     found = capsys.readouterr()
     assert found.out.startswith("entry main")
-    assert f"{path}:1:22: warning: `y` is not used.\n1 | entry" in found.err
+    assert f"{path}:1:22: warning[W001]: `y` is not used.\n1 | entry" in found.err
     assert main(["check", str(path), "--json"]) == 0
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert warning["kind"] == "warning"

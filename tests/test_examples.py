@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import api, pipeline
+from compiler import api, explanations, pipeline
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
@@ -22,9 +22,8 @@ from compiler.ir.printer import show_text
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.runs import ValidityRequest
 from compiler.runtime import runner, sanitize
-from testing import nvrtc
-from testing.blocks import Case, read
-from testing.results import same
+from compiler.testing.compare import same
+from testing import blocks, nvrtc
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 IR_STAGES = [s.id for s in pipeline.STAGES if s.kind == "ir"]
@@ -44,7 +43,7 @@ def compiled(path: Path, target: str) -> pipeline.Compilation:
 CASES = [
     pytest.param(path, case, id=f"{path.stem}-{i}")
     for path in EXAMPLES
-    for i, case in enumerate(read(path).cases)
+    for i, case in enumerate(blocks.read(path))
 ]
 
 
@@ -59,10 +58,10 @@ def test_every_stage_verifies_and_reads_back(path: Path, target: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)
-def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> None:
+def test_stages_and_back_ends_give_the_same_results(path: Path, case: blocks.Trial) -> None:
     source = path.read_text("utf-8")
     fun = api.entry_function(api.compilation(OfProgram(source)), case.entry)
-    args, expected = case.arguments(fun), case.expected(fun)
+    args, expected = blocks.arguments(case, fun), blocks.expected(case, fun)
 
     def run(backend: str, stage: str) -> list[Any]:
         found: list[Any] = api.run_values(OfProgram(source), case.entry, args, backend, stage, 60)[
@@ -83,9 +82,11 @@ def test_stages_and_back_ends_give_the_same_results(path: Path, case: Case) -> N
     not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
 )
 @pytest.mark.parametrize(("path", "case"), CASES)
-def test_sanitisers_have_nothing_to_report(path: Path, case: Case) -> None:
+def test_sanitisers_have_nothing_to_report(path: Path, case: blocks.Trial) -> None:
     source = path.read_text("utf-8")
-    args = case.arguments(api.entry_function(api.compilation(OfProgram(source)), case.entry))
+    args = blocks.arguments(
+        case, api.entry_function(api.compilation(OfProgram(source)), case.entry)
+    )
     reference = api.run_values(OfProgram(source), case.entry, args, "ref", "soa", 60)["values"]
     sanitized = OfProgram(source, {"sanitize": True})
     assert same(
@@ -95,10 +96,10 @@ def test_sanitisers_have_nothing_to_report(path: Path, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("path", "case"), [p for p in CASES if p.values[1].output is not None])
-def test_memory_is_valid(path: Path, case: Case) -> None:
+def test_memory_is_valid(path: Path, case: blocks.Trial) -> None:
     source = path.read_text("utf-8")
-    assert isinstance(case.input, str)
-    answer = api.check_validity(ValidityRequest(source, entry=case.entry, input=case.input))
+    given = "" if case.input is None else case.input.text
+    answer = explanations.check_validity(ValidityRequest(source, entry=case.entry, input=given))
     verdicts = answer["stages"]
     assert set(verdicts) >= {"flat", "funmem", "expanded", "merged", "imp"}
     for stage, verdict in verdicts.items():

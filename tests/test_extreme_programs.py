@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler.pipeline import StageResult
 from compiler.runtime import runner, sanitize
 from testing import campaign
 from testing.generators.extremes import program
@@ -36,7 +37,8 @@ def test_a_crash_and_a_report_are_those_of_their_program(monkeypatch: pytest.Mon
     assert len(heads) == 1
     wrong = text[heads[0] + 1]
     broken = type(wrong)("    char *p = malloc(3); p[in[0] * 0 + 3] = 1; free(p);" + wrong.text)
-    work.result("c")._text = (*text[: heads[0] + 1], broken, *text[heads[0] + 2 :])
+    changed = (*text[: heads[0] + 1], broken, *text[heads[0] + 2 :])
+    monkeypatch.setattr(StageResult, "text", changed)
     campaign.check(work, made[0], manner)
     with pytest.raises(campaign.Difference) as caught:
         campaign.check(work, made[1], manner)

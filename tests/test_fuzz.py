@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from compiler import api, worker
+from compiler import codes, worker
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
+from compiler.protocol.answering import ANSWERS
 from testing import fuzz
 from testing.generators import inputs as generate
 
@@ -57,7 +58,7 @@ def test_an_internal_error_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise KeyError("n")
 
-    monkeypatch.setitem(api.ANSWERS, "check", broken)
+    monkeypatch.setitem(ANSWERS, "check", broken)
     report = fuzz.Report()
     fuzz.try_case("check", 0, report)
     assert report.found == [(0, "KeyError: 'n'")]
@@ -72,9 +73,9 @@ def test_a_span_outside_of_the_text_is_reported(
     monkeypatch: pytest.MonkeyPatch, span: tuple[int, int, int, int]
 ) -> None:
     def misplaced(*_: Any) -> Any:
-        raise SyntaxError_("Here.", Span(*span))
+        raise SyntaxError_(codes.syntax.UNEXPECTED, "Here.", Span(*span))
 
-    monkeypatch.setitem(api.ANSWERS, "check", misplaced)
+    monkeypatch.setitem(ANSWERS, "check", misplaced)
     answer = worker.answer({"op": "check", "source": "ab\ncd"})
     with pytest.raises(fuzz.Wrong, match="span"):
         fuzz.check_answer(answer, "ab\ncd")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.algebra import checker, encode
 from compiler.algebra.certificate import Numbers, Sum
 from compiler.algebra.disjoint import _Search
@@ -100,7 +100,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_certificate_is_in_the_file(kind: str) -> None:
     source, about = KINDS[kind]
-    certificate = api.certificate(CertificateRequest(source))["certificate"]
+    certificate = explanations.certificate(CertificateRequest(source))["certificate"]
     assert any(re.search(about, claim["about"]) for claim in certificate["claims"]), kind
     assert len(list(checker.verify(certificate))) == len(certificate["claims"])
 
@@ -224,7 +224,7 @@ def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_changed_rule_is_refused(name: str) -> None:
     """Of each line that is no sum, in each claim of an example; one other rule, by chance."""
     rng = random.Random(name)
-    certificate = api.certificate(CertificateRequest(example(name)))["certificate"]
+    certificate = explanations.certificate(CertificateRequest(example(name)))["certificate"]
     changed = 0
     for claim in certificate["claims"]:
         for line in claim["lines"]:

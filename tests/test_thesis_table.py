@@ -1,4 +1,4 @@
-"""Every file that `docs/thesis.md` names exists, and so does every name that it says is in one."""
+"""Every file that the tables of papers name exists, and every name that they say is in one."""
 
 import ast
 import re
@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LINES = (ROOT / "docs" / "thesis.md").read_text("utf-8").splitlines()
+LINES = [
+    line
+    for name in ("thesis.md", "seeds.md")
+    for line in (ROOT / "docs" / name).read_text("utf-8").splitlines()
+]
 FOLDERS = (ROOT, ROOT / "compiler", ROOT / "docs")
 SHORT_CIRCUIT = ROOT / "compiler" / "storage" / "short_circuit"
 """Where the files of chapter 6 are that are named without a folder."""

@@ -1,5 +1,5 @@
 -- Anti-diagonal of a matrix, updated in place
--- The matrix lies in one dimension; the new values go to every ninth cell, where the old ones are.
+-- The matrix lies in one dimension; the new values go to every (n - 1)th cell, where the old ones are.
 -- group: Memory
 -- order: 83
 -- look: funmem/memory(new) {map (\i -> cells[(n - 1) * (i + 1)] + 1) (iota n)}: the new values are computed in memory of their own, and copied

@@ -30,7 +30,7 @@ entry read_later [n] [m] (xss: *[n][m]i32): (*[n][m]i32, i32) =
   let old = i32.sum xss[0]
   in (xss with [0] = row, old)
 
--- The sums are three, and only two of them are used: there is no room for all.
+-- There are n sums, and only two of them are used: there is no room for all.
 entry does_not_fit [n] (xs: [n]i32) (ys: *[n]i32): *[n]i32 =
   let sums = scan (+) 0 xs
   in ys with [0:2] = sums[1:3]

@@ -15,6 +15,8 @@
     export.py       what a proof comes down to, as SMT-LIB and Lean
     notation.py     problems as JSON: text is read
     plain.py        polynomials and LMADs as the data of answers
+    layouts.py      one LMAD after another as an LMAD, and complements
+    index_functions.py  chains of steps, compositions of LMADs, single ones: three generations
     show.py         verdicts and proofs as such data, and as text
     cells.py        sets of cells for pictures
 

@@ -9,12 +9,13 @@ cycles, whose parts are shared. `gate.py` asks the checker whether a line follow
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from compiler.algebra.certificate import Sum
 from compiler.algebra.checker import Key, Polynomial
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 
@@ -89,11 +90,14 @@ class Deduction:
     about: tuple[Any, ...]
 
 
+UNSAID: Polynomial = {}
+
+
 class Lemma:
     """`claim >= 0`, because of something, resting on earlier lines; holds at `depth` and deeper.
 
     `said` and `key` are the claim as the checker has it; it is accepted if there is a `key`, which
-    only the gate sets.
+    only the gate sets, and drops when the pass has ended that asked for it.
     """
 
     __slots__ = ("because", "claim", "depth", "key", "premises", "said")
@@ -109,7 +113,7 @@ class Lemma:
         self.because = because
         self.premises = premises
         self.depth = depth
-        self.said: Polynomial = {}
+        self.said = UNSAID
         self.key: Key | None = None
 
 

@@ -11,7 +11,7 @@ from itertools import islice, product
 from typing import Any
 
 from compiler.algebra.facts import Facts, Point
-from compiler.algebra.lmad import Lmad
+from compiler.algebra.lmad import Lmad, unrank
 from compiler.algebra.notation import Reader, checked, facts_of
 from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
@@ -150,12 +150,4 @@ def _indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
         return iter(())
     if all(size <= LIMIT for size in shape):
         return product(*map(range, shape))
-    return (_unravel(flat, shape) for flat in range(LIMIT))
-
-
-def _unravel(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
-    at: list[int] = []
-    for size in reversed(shape):
-        flat, here = divmod(flat, size)
-        at.append(here)
-    return tuple(reversed(at))
+    return (unrank(shape, flat, divmod) for flat in range(LIMIT))

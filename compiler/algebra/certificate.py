@@ -5,9 +5,8 @@ All polynomials are over the facts' free names: equalities have been substituted
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ SPLITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Disjoint:
-    """No cell is shared; `proof` has been accepted by the checker."""
+    """No cell is shared; `proof` has been accepted by the checker. The facts have no points."""
 
     problem: Problem
     facts: Facts
@@ -117,7 +117,8 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
     if proof is not None:
         why = encode.refusal(first, second, facts, proof)
         if not why:
-            return Disjoint(problem, known, proof, first, second, facts)
+            bare, assumed = (replace(some, points=()) for some in (known, facts))
+            return Disjoint(problem, bare, proof, first, second, assumed)
         return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
     for points, nodes in ((known.points[GLANCE:], QUICK), (known.points, constant.NODES)):
         found = _overlap(first, second, known, points, nodes)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import field
 
 from compiler.algebra.argument import Lemma, Source
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 
 POINTS = 16
 TRIES = 60
+_REMEMBERED = 256
 _LARGEST = 1 << 256
 """Of a value: a chain of powers leaves all numbers behind that can be worked with."""
 _STEPS = (0, 0, 0, 1, 1, 2, 3, 5, 9)
@@ -132,23 +133,30 @@ def solve(
     return solved
 
 
-def _points(bounds: Iterable[Poly], names: Sequence[Name]) -> tuple[Point, ...]:
+_remembered: dict[str, tuple[tuple[int, ...], ...]] = {}
+"""Values for the names of questions, which are alike if they differ in these only."""
+
+
+def _points(bounds: Sequence[Poly], names: Sequence[Name]) -> tuple[Point, ...]:
     """Points for sorted names; the same for questions that differ in their names only."""
-    short = {name: f"{k:06}" for k, name in enumerate(names)}
-    found = _sampled(tuple([_renamed(bound, short) for bound in bounds]), tuple(short.values()))
-    return tuple([{name: point[short[name]] for name in names} for point in found])
+    number = {name: k for k, name in enumerate(names)}
+    terms = [
+        [([(number[n], p) for n, p in mono], coeff) for mono, coeff in bound.terms.items()]
+        for bound in bounds
+    ]
+    question = f"{len(names)} {terms}"
+    found = _remembered.get(question)
+    if found is None:
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        found = _remembered[question] = tuple(_sampled(bounds, names))
+    return tuple([dict(zip(names, values, strict=True)) for values in found])
 
 
-def _renamed(poly: Poly, names: Mapping[Name, Name]) -> Poly:
-    """With other names, in the same order."""
-    terms = poly.terms.items()
-    return Poly({tuple([(names[n], p) for n, p in mono]): coeff for mono, coeff in terms})
-
-
-@lru_cache(maxsize=256)
-def _sampled(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, ...]:
+def _sampled(bounds: Sequence[Poly], names: Sequence[Name]) -> list[tuple[int, ...]]:
+    """At most POINTS tuples of values for the names, which meet all bounds."""
     rng = random.Random(7)
-    found: dict[tuple[int, ...], Point] = {}
+    found: dict[tuple[int, ...], None] = {}
     within: dict[Name, list[Poly]] = {name: [] for name in names}
     for bound in bounds:
         for name in bound.names():
@@ -162,15 +170,15 @@ def _sampled(bounds: tuple[Poly, ...], names: tuple[Name, ...]) -> tuple[Point, 
             rng.shuffle(order)
         point = _point(order, edges, rng)
         if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
-            found[tuple(point[n] for n in names)] = point
+            found[tuple([point[n] for n in names])] = None
         if attempt >= TRIES and not found:
             break
     rising = [] if found else _rising(names, edges)
     for _ in range(TRIES if rising else 0):
         point = _point(rising, edges, rng)
         if point is not None and all(b.evaluate(point) >= 0 for b in bounds):
-            found[tuple(point[n] for n in names)] = point
-    return tuple(found.values())[:POINTS]
+            found[tuple([point[n] for n in names])] = None
+    return list(found)[:POINTS]
 
 
 def _rising(names: Iterable[Name], edges: Mapping[Name, list[_Edge]]) -> list[Name]:

@@ -10,27 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from compiler.algebra.argument import Argument, Lemma, Source
+from compiler.algebra import checker
+from compiler.algebra.argument import UNSAID, Argument, Lemma, Source, all_lines
 from compiler.algebra.certificate import Sum
-from compiler.algebra.checker import (
-    DEGREE,
-    NATURAL,
-    NOTHING,
-    ZERO,
-    Given,
-    Inequalities,
-    Inference,
-    Key,
-    Polynomial,
-    Refused,
-)
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import int_range
 
-_LARGEST: Polynomial = {(): LARGEST_SIZE}
-_ONE: Polynomial = {(): 1}
+_LARGEST: checker.Polynomial = {(): LARGEST_SIZE}
+_ONE: checker.Polynomial = {(): 1}
 
 
 def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
@@ -41,11 +30,17 @@ def accepts(argument: Argument, claims: Sequence[Poly]) -> bool:
 
 def follow(lines: Iterable[Lemma]) -> bool:
     """Whether every one of the lines follows, and all that they rest on."""
-    work = Inequalities()
+    work = checker.Inequalities()
     return all(line.key is not None or _follow(line, work) for line in lines)
 
 
-def _follow(root: Lemma, work: Inequalities) -> bool:
+def forget(arguments: Iterable[Argument]) -> None:
+    """Drop the lines as the checker has them; if more is to rest on one, it is asked again."""
+    for line in all_lines(line for argument in arguments for line in argument.lines):
+        line.said, line.key = UNSAID, None
+
+
+def _follow(root: Lemma, work: checker.Inequalities) -> bool:
     """The same for one line; a line that rests on itself is never accepted."""
     stack, waiting = [root], set[int]()
     while stack:
@@ -60,7 +55,7 @@ def _follow(root: Lemma, work: Inequalities) -> bool:
                 continue
             try:
                 line.key = _accepted(line, work)
-            except Refused:
+            except checker.Refused:
                 return False
         stack.pop()
     return True
@@ -71,14 +66,14 @@ def _is_plain(claim: Poly) -> bool:
     return value is not None and value >= 0
 
 
-def _accepted(line: Lemma, work: Inequalities) -> Key:
+def _accepted(line: Lemma, work: checker.Inequalities) -> checker.Key:
     """The claim of a line that follows from its premises, which are accepted. Raises Refused."""
     claim = line.said = plain(line.claim)
     because = line.because
     known = frozenset([premise.key for premise in line.premises if premise.key is not None])
     if type(because) is Sum:
         if because.claim is not line.claim and because.claim != line.claim:
-            raise Refused("The sum is of something else.")
+            raise checker.Refused("The sum is of something else.")
         said = {id(premise.claim): premise.said for premise in line.premises}
         terms = [
             (
@@ -95,22 +90,22 @@ def _accepted(line: Lemma, work: Inequalities) -> Key:
 
 def _positive(number: object) -> int:
     if type(number) is not int or number <= 0:
-        raise Refused("A positive number is needed.")
+        raise checker.Refused("A positive number is needed.")
     return number
 
 
-def plain(poly: Poly) -> Polynomial:
+def plain(poly: Poly) -> checker.Polynomial:
     """A polynomial as the checker has it. Raises Refused if it is not of plain numbers."""
-    found: Polynomial = {}
+    found: checker.Polynomial = {}
     for monomial, coefficient in poly.terms.items():
         if type(coefficient) is not int:
-            raise Refused("A coefficient is no plain number.")
+            raise checker.Refused("A coefficient is no plain number.")
         if len(monomial) == 1 and monomial[0][1] == 1:
             found[(monomial[0][0],)] = coefficient
         else:
             found[tuple([name for name, power in monomial for _ in range(power)])] = coefficient
-            if sum([power for _, power in monomial]) > DEGREE:
-                raise Refused("A monomial has too many factors.")
+            if sum([power for _, power in monomial]) > checker.DEGREE:
+                raise checker.Refused("A monomial has too many factors.")
     return found
 
 
@@ -133,47 +128,49 @@ def is_stated(line: Lemma) -> bool:
     return False
 
 
-def step(line: Lemma, claim: Polynomial) -> Inference:
+def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
     """A line that is no sum, and claims that, as the checker has it."""
     because = line.because
     if isinstance(because, Source):
-        return Inference("given", claim, _said(because, line.claim), ())
+        return checker.Inference("given", claim, _said(because, line.claim), ())
     assert not isinstance(because, Sum)
     match because.step, because.about:
         case "round", about:
-            return Inference("round", claim, NOTHING, _whole(about))
+            return checker.Inference("round", claim, checker.NOTHING, _whole(about))
         case ("unwrap" | "cut") as rule, (name, whole, prim, *ends):
             if name[:1] != "?":
-                raise Refused("Only what stands for a value that wraps is one.")
-            given = Given("wrap", prim, name, _named(name), plain(whole), ZERO, ())
-            return Inference(rule, claim, given, _whole(ends))
+                raise checker.Refused("Only what stands for a value that wraps is one.")
+            given = checker.Given("wrap", prim, name, _named(name), plain(whole), checker.ZERO, ())
+            return checker.Inference(rule, claim, given, _whole(ends))
         case rule, (source, *numbers):
-            return Inference(rule, claim, _said(source, line.claim), _whole(numbers))
-    raise Refused("There is no such step.")
+            return checker.Inference(rule, claim, _said(source, line.claim), _whole(numbers))
+    raise checker.Refused("There is no such step.")
 
 
-def _named(name: Name) -> Polynomial:
+def _named(name: Name) -> checker.Polynomial:
     return {(name,): 1}
 
 
 def _whole(numbers: Iterable[Any]) -> tuple[int, ...]:
     found = tuple(numbers)
     if any(type(number) is not int for number in found):
-        raise Refused("A whole number is needed.")
+        raise checker.Refused("A whole number is needed.")
     return found
 
 
-def _said(source: Source, claim: Poly) -> Given:
+def _said(source: Source, claim: Poly) -> checker.Given:
     """What the program says, of which there may be two halves: the one that the claim is about."""
-    reads = tuple([(plain(poly), prim or NATURAL) for poly, prim, _ in source.fits])
+    reads = tuple([(plain(poly), prim or checker.NATURAL) for poly, prim, _ in source.fits])
     about = source.about
     match source.kind:
         case "choice" | "atom" as kind:
             name, op, one, other, *is_now = about
             itself = plain(is_now[0]) if is_now else _named(name)
-            return Given(kind, op, name, itself, plain(one), plain(other), reads)
+            return checker.Given(kind, op, name, itself, plain(one), plain(other), reads)
         case "product":
-            return Given("product", "*", "", ZERO, plain(about[0]), plain(about[1]), reads)
+            return checker.Given(
+                "product", "*", "", checker.ZERO, plain(about[0]), plain(about[1]), reads
+            )
         case "condition":
             op, one, other = about
             left, right = plain(one), plain(other)
@@ -181,14 +178,14 @@ def _said(source: Source, claim: Poly) -> Given:
             op, left, right = ">=", plain(about[0]), _ONE
         case "size":
             lower = claim == about[0]
-            op, left, right = "<=", ZERO if lower else plain(about[0]), _LARGEST
+            op, left, right = "<=", checker.ZERO if lower else plain(about[0]), _LARGEST
             right = plain(about[0]) if lower else _LARGEST
         case "index":
             name, extent = about
             itself = _named(name)
             op, left, right = "<", itself, plain(extent)
             if claim.as_name == name:
-                op, left, right = "<=", ZERO, itself
+                op, left, right = "<=", checker.ZERO, itself
         case "between":
             name, first, last = about
             itself = _named(name)
@@ -197,5 +194,5 @@ def _said(source: Source, claim: Poly) -> Given:
             else:
                 op, left, right = "<=", itself, plain(last)
         case _:
-            raise Refused("What is known says nothing of this kind.")
-    return Given("compare", op, "", ZERO, left, right, reads)
+            raise checker.Refused("What is known says nothing of this kind.")
+    return checker.Given("compare", op, "", checker.ZERO, left, right, reads)

@@ -28,7 +28,7 @@ _MARK = "\0"
 class Prover:
     """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
 
-    __slots__ = ("_failed", "_left", "_orders", "_work", "facts", "missing")
+    __slots__ = ("_at_points", "_failed", "_left", "_orders", "_vain", "_work", "facts", "missing")
 
     def __init__(self, facts: Facts, parent: Prover | None = None) -> None:
         """With a `parent`, both draw on the same amount of work."""
@@ -37,6 +37,8 @@ class Prover:
         self.missing: Poly | None = None
         self._failed: set[Poly] = set()
         self._left = 0
+        self._vain: dict[tuple[Poly, int], tuple[int, int]] = {}
+        self._at_points: dict[Poly, list[int]] = {}
         self._orders: tuple[dict[Name, list[Poly]], dict[Name, int]] | None = None
 
     @property
@@ -72,9 +74,17 @@ class Prover:
         self._work[0] -= 1
         if self._work[0] < 0 or len(p.terms) > LARGEST or self.facts.refutes(p):
             return None
+        work, left = self._vain.get((p, depth), (WORK, 0))
+        if work <= self._work[0] and left < self._left:
+            self._work[0] -= work
+            self._left -= left
+            return None
+        work, left = self._work[0], self._left
         found = self._read_off(p) or self._shift(p)
         if found is None and depth > 0:
             found = self._eliminate(p, depth) or self._products(p, depth)
+        if found is None and self._work[0] >= 0 and self._left > 0:
+            self._vain[p, depth] = work - self._work[0], left - self._left
         return found
 
     def _read_off(self, p: Poly) -> tuple[int, Terms] | None:
@@ -152,6 +162,8 @@ class Prover:
     ) -> tuple[int, Terms] | None:
         """`p` from its value where `fact` is 0, and how it grows from there."""
         if abs(slope) == 1:
+            if self._fails_at_bound(p, name, fact, slope):
+                return None
             edge = (Poly.var(name) * slope - fact) * slope
             growth = _quotient(p, name, edge) * slope
             at_edge, scale = p.subst({name: edge}), 1
@@ -171,6 +183,30 @@ class Prover:
         if second is None:
             return None
         return _combine(first, second, fact, scale)
+
+    def _fails_at_bound(self, p: Poly, name: Name, fact: Poly, slope: int) -> bool:
+        """Whether one of the first points refutes what is left of `p`, before that is worked out.
+
+        Where `fact` is 0 the name is `slope * fact` less; what `p` loses on the way there is
+        `fact` times what it grows by.
+        """
+        try:
+            for point, value, gap in zip(
+                self.facts.points, self._values(p), self._values(fact), strict=True
+            ):
+                at_edge = p.evaluate({**point, name: point[name] - slope * gap}) if gap else value
+                if at_edge < 0 or (gap and value < at_edge):
+                    return True
+        except KeyError:
+            pass
+        return False
+
+    def _values(self, p: Poly) -> list[int]:
+        """What `p` is at the points. Raises KeyError."""
+        found = self._at_points.get(p)
+        if found is None:
+            found = self._at_points[p] = [p.evaluate(point) for point in self.facts.points]
+        return found
 
     def _products(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
         """Subtract a product of two facts that takes away a monomial of the highest degree."""

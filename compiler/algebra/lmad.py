@@ -8,11 +8,11 @@ The same class works over polynomials in the compiler and over plain ints in tes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any, Generic, TypeVar
 
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 
 Num = TypeVar("Num", int, Poly)
@@ -51,13 +51,16 @@ class Lmad(Generic[Num]):
 
     @staticmethod
     def row_major(shape: Sequence[Num], offset: Num | None = None) -> Lmad[Num]:
-        """Dense, the last dimension's elements next to each other; `shape` is not empty."""
-        stride = _number(1, shape[0])
+        """Dense, the last dimension's elements next to each other.
+
+        `shape` may be empty where an offset is given.
+        """
+        stride = number(1, shape[0] if offset is None else offset)
         dims: list[Dim[Num]] = []
         for size in reversed(shape):
             dims.append(Dim(size, stride))
             stride = stride * size
-        return Lmad(_number(0, shape[0]) if offset is None else offset, tuple(reversed(dims)))
+        return Lmad(number(0, shape[0]) if offset is None else offset, tuple(reversed(dims)))
 
     @property
     def rank(self) -> int:
@@ -77,7 +80,7 @@ class Lmad(Generic[Num]):
     @property
     def size(self) -> Num:
         """The number of points."""
-        total = _number(1, self.offset)
+        total = number(1, self.offset)
         for dim in self.dims:
             total = total * dim.size
         return total
@@ -233,9 +236,24 @@ def _spliced(
     return tuple(result)
 
 
-def _number(value: int, like: Num) -> Num:
+def number(value: int, like: Num) -> Num:
     """`value` as a number of the kind of `like`."""
     return value if isinstance(like, int) else Poly.const(value)
+
+
+def unrank(
+    shape: Sequence[Num], flat: Num, divide: Callable[[Num, Num], tuple[Num, Num]]
+) -> tuple[Num, ...]:
+    """The index of element `flat` in row-major order (thesis, procedure 3.2).
+
+    `divide` gives quotient and remainder. The first index takes what is left, in range or not.
+    """
+    point: list[Num] = []
+    for size in reversed(shape[1:]):
+        flat, at = divide(flat, size)
+        point.append(at)
+    point.append(flat)
+    return tuple(reversed(point)) if shape else ()
 
 
 def _equal_run(old: Sequence[Num], new: Sequence[Num]) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from compiler.base.names import Name
 Monomial = tuple[tuple[Name, int], ...]
 ONE: Monomial = ()
 
-_CACHED_VARS = 8192
+_CACHED_VARS = 2048
 _VARS: dict[Name, Poly] = {}
 
 
@@ -99,6 +99,18 @@ class Poly:
         return Poly(terms)
 
     __radd__ = __add__
+
+    def plus(self, others: Iterable[Poly]) -> Poly:
+        """The sum of this one and all others."""
+        terms = dict(self.terms)
+        for other in others:
+            for mono, coeff in other.terms.items():
+                total = terms.get(mono, 0) + coeff
+                if total:
+                    terms[mono] = total
+                else:
+                    del terms[mono]
+        return Poly(terms)
 
     def __neg__(self) -> Poly:
         return Poly({mono: -coeff for mono, coeff in self.terms.items()}) if self.terms else self
@@ -242,15 +254,24 @@ class Poly:
         """Replace variables by polynomials, all at once."""
         if not any(name in mapping for name in self.names()):
             return self
-        result = _SMALL[0]
+        terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms.items():
-            term = Poly.const(coeff)
-            for name, power in mono:
-                factor = mapping.get(name)
-                factor = Poly.var(name) if factor is None else factor
-                term = term * (factor if power == 1 else factor**power)
-            result = result + term
-        return result
+            factor: Poly | None = None
+            rest = mono
+            for part in mono:
+                value = mapping.get(part[0])
+                if value is not None:
+                    value = value if part[1] == 1 else value ** part[1]
+                    factor = value if factor is None else factor * value
+                    rest = tuple([other for other in rest if other is not part])
+            for other, times in factor.terms.items() if factor is not None else _ALONE:
+                product = _times(rest, other)
+                total = terms.get(product, 0) + coeff * times
+                if total:
+                    terms[product] = total
+                else:
+                    del terms[product]
+        return Poly(terms)
 
     def evaluate(self, env: Mapping[Name, int]) -> int:
         """The value under `env`, which must bind every name."""
@@ -264,6 +285,7 @@ class Poly:
 
 PolyLike = Poly | int | Name
 
+_ALONE = ((ONE, 1),)
 _SMALL: tuple[Poly, ...] = tuple(Poly({ONE: value} if value else {}) for value in range(257))
 
 

@@ -10,22 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from compiler.algebra.certificate import (
-    Absurd,
-    Case,
-    DisjointRanges,
-    Flip,
-    Join,
-    Normalise,
-    Numbers,
-    Pivot,
-    Proof,
-    Relax,
-    Signs,
-    Split,
-    Sum,
-    Summand,
-)
+from compiler.algebra import certificate as cert
 from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, divided, extremes
 from compiler.algebra.plain import FactorOf, itself, plain
 from compiler.algebra.poly import Poly
@@ -113,25 +98,25 @@ class _Steps:
     def __init__(self, factor: FactorOf) -> None:
         self._plain = partial(plain, factor=factor)
 
-    def of(self, proof: Proof, problem: Problem) -> Json:
+    def of(self, proof: cert.Proof, problem: Problem) -> Json:
         """One step with the problem that it is about, and the steps below it."""
         says: Sentence
         match proof:
-            case Absurd(because):
+            case cert.Absurd(because):
                 return self._step(
                     "absurd", problem, ["The assumptions contradict each other."], [because]
                 )
-            case DisjointRanges(side, signs, because):
+            case cert.DisjointRanges(side, signs, because):
                 return self._step(
                     "apart", problem, self._outside(side, signs, problem), [because, *_sums(signs)]
                 )
-            case Normalise(rest):
+            case cert.Normalise(rest):
                 after = normalised(problem)
                 if after == problem:
                     return self.of(rest, problem)
                 says = ["Dimensions of equal stride are added, fixed ones go into the offset."]
                 return self._step("tidy", problem, says, [], [self.of(rest, after)])
-            case Flip(k, rest):
+            case cert.Flip(k, rest):
                 dims = list(problem.dims)
                 dims[k] = flipped(dims[k])
                 after = Problem(problem.offset, tuple(dims))
@@ -139,31 +124,33 @@ class _Steps:
                 return self._step(
                     "flip", problem, [*says, " is turned round."], [], [self.of(rest, after)]
                 )
-            case Join(outer, inner, factor, positive, covers, rest):
+            case cert.Join(outer, inner, factor, positive, covers, rest):
                 far, near = problem.dims[outer].stride, problem.dims[inner].stride
                 says = self._says("The strides ", far, " and ", near)
                 says.append(" make one dimension without gaps.")
                 parts = [self.of(rest, joined(problem, outer, inner, factor))]
                 return self._step("join", problem, says, [positive, covers], parts)
-            case Numbers():
+            case cert.Numbers():
                 return self._step("numbers", problem, ["None of these sums of numbers is 0."], [])
-            case Pivot():
+            case cert.Pivot():
                 return self._pivot(proof, problem)
-            case Split(term, yes, no):
+            case cert.Split(term, yes, no):
                 says = self._says("Either ", term, " >= 0 or ", term, " <= -1.")
                 parts = [self.of(part, problem) for part in (yes, no)]
                 return self._step("split", problem, says, [], parts)
-            case Relax(k, first, second, rest):
+            case cert.Relax(k, first, second, rest):
                 dim = problem.dims[k]
                 dims = list(problem.dims)
-                dims[k : k + 1] = [Summand(stride, dim.low, dim.high) for stride in (first, second)]
+                dims[k : k + 1] = [
+                    cert.Summand(stride, dim.low, dim.high) for stride in (first, second)
+                ]
                 says = self._says("Stride ", dim.stride, " is counted as ", first, " and ", second)
                 after = Problem(problem.offset, tuple(dims))
                 says.append(" independently.")
                 return self._step("relax", problem, says, [], [self.of(rest, after)])
         raise AssertionError(proof)
 
-    def _outside(self, side: int, signs: Signs, problem: Problem) -> Sentence:
+    def _outside(self, side: int, signs: cert.Signs, problem: Problem) -> Sentence:
         low, high = extremes(problem.dims, signs)
         if side == 1:
             smallest = self._says("The smallest value of the sum is ", problem.offset + low)
@@ -171,7 +158,7 @@ class _Steps:
         largest = self._says("The largest value of the sum is ", problem.offset + high)
         return [*largest, ", which is negative."]
 
-    def _pivot(self, proof: Pivot, problem: Problem) -> Json:
+    def _pivot(self, proof: cert.Pivot, problem: Problem) -> Json:
         inside = tuple(divided(problem.dims[k], proof.divisor) for k in proof.members)
         outside = tuple(d for k, d in enumerate(problem.dims) if k not in proof.members)
         ends = f"{proof.first}." if proof.first == proof.last else f"{proof.first} to {proof.last}."
@@ -184,7 +171,11 @@ class _Steps:
         return self._step("pivot", problem, says, needs, parts)
 
     def _case(
-        self, case: Case, proof: Pivot, inside: tuple[Summand, ...], outside: tuple[Summand, ...]
+        self,
+        case: cert.Case,
+        proof: cert.Pivot,
+        inside: tuple[cert.Summand, ...],
+        outside: tuple[cert.Summand, ...],
     ) -> Json:
         if case.members:
             after = Problem(proof.quotient - case.value, inside)
@@ -202,7 +193,7 @@ class _Steps:
         rule: str,
         problem: Problem,
         says: Sentence,
-        needs: Sequence[Sum],
+        needs: Sequence[cert.Sum],
         parts: Sequence[Json] = (),
     ) -> Json:
         seen = {need.claim: need for need in needs if need.claim.constant is None}
@@ -215,7 +206,7 @@ class _Steps:
             "parts": list(parts),
         }
 
-    def _need(self, need: Sum) -> Json:
+    def _need(self, need: cert.Sum) -> Json:
         products = [
             {"coefficient": c, "factors": [self._plain(f) for f in factors]}
             for c, factors in need.terms
@@ -223,5 +214,5 @@ class _Steps:
         return {"claim": self._plain(need.claim), "scale": need.scale, "sum": products}
 
 
-def _sums(signs: Signs) -> list[Sum]:
+def _sums(signs: cert.Signs) -> list[cert.Sum]:
     return [shown for _, shown in signs.signs]

@@ -24,7 +24,7 @@ class Fails(Enum):
     OUTSIDE = "a position may be outside of the array"
     SIZE = "a size may be negative, or too large"
     COUNT = "the two shapes may differ in their number of elements"
-    STOPS = "it is a check, or may hold one"
+    STOPS = "it is a check, or may hold one; or its effect is all that it is for"
 
 
 WHEN: dict[type, Fails] = {
@@ -32,7 +32,7 @@ WHEN: dict[type, Fails] = {
     **dict.fromkeys((ir.Index, ir.Slice, ir.Update), Fails.OUTSIDE),
     **dict.fromkeys((ir.Iota, ir.Replicate, ir.Scratch, ir.Alloc), Fails.SIZE),
     ir.Reshape: Fails.COUNT,
-    **dict.fromkeys((ir.Assert, ir.Call), Fails.STOPS),
+    **dict.fromkeys((ir.Assert, ir.Call, ir.Push), Fails.STOPS),
     # Their sizes are those of arrays that exist; they ignore places outside.
     **dict.fromkeys((ir.Rearrange, ir.Copy, ir.Concat, ir.ArrayLit), Fails.NEVER),
     **dict.fromkeys((ir.If, ir.Loop, ir.Threshold), Fails.NEVER),
@@ -85,13 +85,21 @@ def may_fail(exp: ir.Exp, facts: LocalFacts | None = None) -> bool:
 
 
 def must_stay(exp: ir.Exp) -> bool:
-    """Whether an expression must stay although nothing needs its results: it may hold a check."""
+    """Whether an expression must stay although nothing needs its results: it may hold a check.
+
+    What is pushed to an accumulator is needed as long as the stream around is.
+    """
+    return _must_stay(exp, isinstance(exp, ir.Stream | ir.SegOp))
+
+
+def _must_stay(exp: ir.Exp, streams: bool) -> bool:
     kind = type(exp)
-    if WHEN[kind] is Fails.STOPS:
+    if WHEN[kind] is Fails.STOPS and not (streams and kind is ir.Push):
         return True
     if kind not in walk.NESTED:
         return False
-    return any(must_stay(s.exp) for part in walk.children(exp) for s in walk.stms_of(part))
+    streams = streams or kind is ir.Stream
+    return any(_must_stay(s.exp, streams) for p in walk.children(exp) for s in walk.stms_of(p))
 
 
 def results_cannot_fail(values: Iterable[ir.KernelResult]) -> bool:

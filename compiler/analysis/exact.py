@@ -54,6 +54,8 @@ class Exact:
     def __init__(self, fun: ir.Function) -> None:
         self.defined: dict[Name, Poly] = {}
         """i64 names whose definition is a polynomial, which may wrap; unfolded."""
+        self._sums: dict[Name, Poly] = {}
+        """i64 names whose definition is a sum or product with parts that are no polynomials."""
         self.sizes: dict[Poly, Reading] = {}
         """Sizes and parts of index functions."""
         self.places: dict[ir.SE, Reading] = {}
@@ -77,11 +79,19 @@ class Exact:
                 (self._facts.given if fun.entry else self._facts.array)(kind.shape)
                 self._type(kind)
         self._stms(fun.body.stms)
-
-    @property
-    def shown(self) -> list[Argument]:
+        self.shown = self._facts.shown
         """The arguments by which something may be read as polynomials."""
-        return self._facts.shown
+        del self._facts, self._parts  # as large as a program, and in a cycle
+
+    def unfolds(self, name: Name) -> bool:
+        """Whether a name is what its definition says, not only modulo 2**64, wherever it is used.
+
+        It tells how index functions may be read that are put together only later.
+        """
+        if name not in self.defined and name not in self._sums:
+            return True
+        found = {self.places.get(ir.Var(name, "i64")), self.sizes.get(Poly.var(name))} - {None}
+        return found == {"unfolded"}
 
     # --- the walk ----------------------------------------------------------------------------
 
@@ -176,6 +186,8 @@ class Exact:
     def _define(self, name: Name, se: ir.SE) -> None:
         if poly_of(se) is None:
             self._facts.defined(name, se, self._facts.depth)
+            if isinstance(se, ir.Bin | ir.Un) and se.op in ("+", "-", "*", "neg"):
+                self._sums[name] = self._facts.ring(se)
             return
         ring = self._facts.ring(se)
         if len(ring.terms) <= _MOST_TERMS:
@@ -189,6 +201,9 @@ class Exact:
         match se:
             case ir.Lit():
                 pass
+            case ir.Var(name, "i64") if name in self._sums:
+                known = table.get(se, "unfolded")
+                table[se] = self._reading(self._sums[name], Poly.var(name), known)
             case ir.Var(name, "i64") if name not in self.defined:
                 pass
             case ir.Var(_, "i64") | ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
@@ -211,8 +226,6 @@ class Exact:
             match part:
                 case ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
                     self._below(part, table)
-                case ir.Var():
-                    pass
                 case _:
                     self._look(part, table)
 
@@ -231,6 +244,9 @@ class Exact:
         self._filled = ()
 
     def _poly(self, poly: Poly) -> Poly:
+        if poly.as_name is None:
+            for name in poly.names() & self.defined.keys():
+                self._poly(Poly.var(name))
         known = self.sizes.get(poly, "unfolded")
         if known != "opaque" and self._proved.get(poly) not in self._open:
             self.sizes[poly] = self._reading(poly.subst(self.defined), poly, known)

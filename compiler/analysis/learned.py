@@ -391,10 +391,14 @@ class Learned(Ranges):
             case Var(name, "i64"):
                 found = self._equal.get(name)
                 return Poly.var(name) if found is None else found.subst(self._equal)
-            case Bin("+", "i64", lhs, rhs):
-                return self.ring(lhs, limit) + self.ring(rhs, limit)
-            case Bin("-", "i64", lhs, rhs):
-                return self.ring(lhs, limit) - self.ring(rhs, limit)
+            case Bin("+" | "-", "i64"):
+                terms: list[tuple[str, SE]] = []
+                while type(se) is Bin and se.op in ("+", "-") and se.at == "i64":
+                    terms.append((se.op, se.rhs))
+                    se = se.lhs
+                first = self.ring(se, limit)
+                rest = ((op, self.ring(term, limit)) for op, term in reversed(terms))
+                return first.plus(p if op == "+" else -p for op, p in rest)
             case Bin("*", "i64", lhs, rhs):
                 return self.ring(lhs, limit) * self.ring(rhs, limit)
             case Un("neg", "i64", arg):

@@ -8,11 +8,11 @@ what was learned in them when they end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from compiler.algebra.argument import Source
 from compiler.algebra.poly import Monomial, Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.nodes import SE

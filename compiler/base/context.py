@@ -9,7 +9,7 @@ from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
 from compiler.base.rules import Pass, Rule
-from compiler.base.spans import Prov, Span
+from compiler.base.spans import Prov, Span, merge_prov
 from compiler.base.target import Target
 
 T = TypeVar("T")
@@ -21,6 +21,8 @@ class Options:
 
     entry: str = ""
     """Compile only this entry point; empty: all of them."""
+    expression: str = ""
+    """A text that is read as one more definition: the entry point `entry`, or none."""
     target: str = "c"
     """The id of the target that panes between `flat` and `imp` show."""
     disabled: frozenset[str] = frozenset()
@@ -41,6 +43,9 @@ class Options:
     """The path of the program itself."""
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
+
+    traced: bool = False
+    """Keep the calls of `trace` and `break`, for a run that shows their values."""
 
     def is_off(self, what: Rule | Pass) -> bool:
         """Whether a pass is switched off, or a rule or its pass."""
@@ -105,23 +110,34 @@ class Ctx:
         numbers: tuple[tuple[str, str], ...] = (),
         attempt: int | None = None,
         refusal: str = "",
+        fused: tuple[Prov, ...] = (),
     ) -> None:
         """Record what a rule has done, or has not, where nothing is left to decide."""
-        stage = self.stage
-        self.remark(Remark(kind, rule.id, at, because, hint, numbers, stage, attempt, refusal))
+        told = Remark(
+            kind, rule.id, at, because, hint, numbers, self.stage, attempt, refusal, fused
+        )
+        self.remark(told)
 
     def commit(
-        self, rule: Rule, at: Prov, outcome: Outcome[T], attempt: int | None = None
+        self,
+        rule: Rule,
+        at: Prov,
+        outcome: Outcome[T],
+        attempt: int | None = None,
+        fused: Prov = (),
     ) -> T | None:
         """What a rewrite engine does with a rule's outcome.
 
-        Records the remark, spends fuel, and answers the new thing if it is to be used.
+        Records the remark, spends fuel, and answers the new thing if it is to be used. `fused` are
+        the places of what is fused with what is at `at`.
         """
         match outcome:
             case Applied(new, because, numbers):
                 if self.options.is_off(rule) or not self.fuel.spend():
                     return None
-                self.tell("applied", rule, at, because, "", numbers, attempt)
+                parts = (at, fused) if fused else ()
+                at = merge_prov(at, fused) if fused else at
+                self.tell("applied", rule, at, because, "", numbers, attempt, fused=parts)
                 return new
             case Missed(because, hint, numbers, refusal):
                 self.tell("missed", rule, at, because, hint, numbers, attempt, refusal)

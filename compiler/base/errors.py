@@ -9,24 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
-from compiler.base.spans import NOWHERE, Prov, Span, caret, line_of
+from compiler.base.code import Code
+from compiler.base.spans import NOWHERE, Prov, Span, called_from, caret, line_of
 
 ErrorKind = Literal["syntax", "type", "usage", "runtime", "limitation", "timeout", "internal"]
+
+
+class Related(NamedTuple):
+    """Another place that has to do with an error, and what is there, in a sentence."""
+
+    span: Span
+    says: str
 
 
 class CompileError(Exception):
     """Base of all three; `message` is a sentence, `hint` a way out, `span` where or NOWHERE."""
 
     kind: ErrorKind = "internal"
+    code: Code | None = None
 
-    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "", code: str = "") -> None:
+    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.span = span
         self.hint = hint
-        self.code = code
+        self.related: tuple[Related, ...] = ()
+        """The places that disagree with `span`."""
         self.others: tuple[CompileError, ...] = ()
         """Further errors found in the same run, this one first in the text."""
         self.text = ""
@@ -35,19 +45,33 @@ class CompileError(Exception):
         """Of what failed in a run: the places that it came from, the first of which is `span`."""
         self.calls: Prov = ()
         """Of what failed in a run: the calls that led there, the innermost first."""
+        self.traces: Any = None
+        """Of what failed in a run: the values that were traced before."""
 
-    def render(self, source: str = "", files: Mapping[str, str] = MappingProxyType({})) -> str:
-        """The message with its position, the line with carets, the calls, and the hint."""
-        head = f"{self.span.position}: {self.message}" if self.span.line else self.message
-        text = self.text or (files.get(self.span.file, "") if self.span.file else source)
+    def render(
+        self, source: str = "", files: Mapping[str, str] = MappingProxyType({}), main: str = ""
+    ) -> str:
+        """The message with code and position, the lines with carets, the calls, and the hint.
+
+        `main` is what the program's own file is called.
+        """
         called = ", ".join(line_of((span,)) for span in self.calls)
+        texts = {**files, "": source, **({self.span.file: self.text} if self.text else {})}
+        coded = f"error[{self.code.id}]: {self.message}" if self.code else self.message
         parts = [
-            head,
-            caret(text, self.span),
+            drawn(coded, self.span, texts, main),
+            *(drawn(says, span, texts, main) for span, says in self.related),
             called and f"Calls that led there, from the inside: {called}.",
             self.hint,
         ]
         return "\n".join(part for part in parts if part)
+
+
+def drawn(says: str, span: Span, texts: Mapping[str, str], main: str = "") -> str:
+    """A sentence with its position, and the line with carets; `texts` are the files by path."""
+    place = f"{span.position}: " if span.line else ""
+    head = f"{main}:{place or ' '}{says}" if main and not span.file else f"{place}{says}"
+    return "\n".join(filter(None, (head, caret(texts.get(span.file, ""), span))))
 
 
 class UserError(CompileError):
@@ -56,13 +80,31 @@ class UserError(CompileError):
     kind: ErrorKind = "type"
 
 
-class SyntaxError_(UserError):
+class CodedError(CompileError):
+    """One that has a code, which `compiler/codes/` declares."""
+
+    code: Code
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        span: Span = NOWHERE,
+        hint: str = "",
+        related: tuple[Related, ...] = (),
+    ) -> None:
+        super().__init__(message, span, hint)
+        self.code = code
+        self.related = related
+
+
+class SyntaxError_(CodedError, UserError):
     """The text is not a program. `others` holds the errors after the first."""
 
     kind: ErrorKind = "syntax"
 
 
-class TypeError_(UserError):
+class TypeError_(CodedError, UserError):
     """Names, types, sizes or uniqueness are wrong."""
 
     kind: ErrorKind = "type"
@@ -72,6 +114,8 @@ class RuntimeError_(UserError):
     """A run failed: index out of bounds, assertion, division by zero, bad input."""
 
     kind: ErrorKind = "runtime"
+    cause: str = ""
+    """"race" where two threads met in a cell, "memory" where a run may not use so much."""
     site: int | None = None
     """The number of the check that failed, in a program that knows its checks by number."""
 
@@ -92,10 +136,17 @@ class InputError(UsageError):
     """Input values that are malformed, or that do not fit the entry point."""
 
 
-class Limitation(CompileError):
+class Limitation(CodedError):
     """A correct program that needs something that is not built yet."""
 
     kind: ErrorKind = "limitation"
+
+    @classmethod
+    def at(cls, code: Code, message: str, prov: Prov, hint: str = "") -> Limitation:
+        """About a statement: where it is from, and from where an imported file is called there."""
+        span = next((span for span in prov if span.is_own), prov[0] if prov else NOWHERE)
+        related = [Related(caller, "It is called from here.") for caller in called_from(prov)[:1]]
+        return cls(code, message, span, hint, tuple(related))
 
 
 class CompilerBug(CompileError):
@@ -103,8 +154,8 @@ class CompilerBug(CompileError):
 
     kind: ErrorKind = "internal"
 
-    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "", code: str = "") -> None:
-        super().__init__(without_folders(message), span, hint, code)
+    def __init__(self, message: str, span: Span = NOWHERE, hint: str = "") -> None:
+        super().__init__(without_folders(message), span, hint)
 
 
 _PATH = re.compile(r"(?<![\w./])/(?:[^\s/:'\"`()<>]+/)+(?=[^\s/])")

@@ -49,15 +49,29 @@ class NameSource:
         """Where the source is now."""
         return self._next, 0 if self._authors is None else len(self._authors)
 
-    def fork(self, start: int | None = None) -> NameSource:
-        """Another source that goes on from here: for two programs that have a common beginning."""
-        return NameSource(self._next if start is None else start, self._authors)
+    def fork(self, start: int) -> NameSource:
+        """Another source that knows the same names and goes on from that number."""
+        return NameSource(start, self._authors)
 
     def fork_at(self, mark: Mark) -> NameSource:
         """Another source that goes on from where this one was."""
         start, count = mark
         authors = None if self._authors is None else dict(islice(self._authors.items(), count))
         return NameSource(start, authors)
+
+    def round_up(self, step: int) -> None:
+        """Go on from the next multiple of `step`."""
+        self._next = -(-self._next // step) * step
+
+    def since(self, mark: Mark) -> dict[Name, str]:
+        """The authors' names, with their spelling, that came after the source was there."""
+        return dict(islice((self._authors or {}).items(), mark[1], None))
+
+    def go_on(self, mark: Mark, authors: Mapping[Name, str]) -> None:
+        """Be where a source like this one was after it had handed out these names of authors."""
+        self._next = mark[0]
+        if self._authors is not None:
+            self._authors.update(authors)
 
     def fresh(self, base: str) -> Name:
         """A new name that reads like `base` (whose own tag, if any, is dropped)."""

@@ -6,9 +6,9 @@ named precondition failed) or `Applied(new, because)`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from compiler.base.frozen import dataclass
 from compiler.base.spans import Prov
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ class Remark:
     """The number of the attempt that it tells of, which its pass keeps as a record."""
     refusal: str = ""
     """The kind of refusal that it tells of, by its id; empty where kinds are not told apart."""
+    fused: tuple[Prov, ...] = ()
+    """Of a fusion: the places of the reader, then those of what was fused with it; `at` has all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ for the prelude and imported files.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -24,6 +25,11 @@ class Span(NamedTuple):
         """The smallest span from the start of this one to the end of `other`."""
         return Span(self.line, self.col, other.end_line, other.end_col, self.file)
 
+    def holds(self, other: Span) -> bool:
+        """Whether all of `other` is in it."""
+        same = self.file == other.file
+        return same and self[:2] <= other[:2] and other[2:4] <= self[2:4]
+
     @property
     def in_prelude(self) -> bool:
         """Whether it is in a file of the prelude, not in one of the user's."""
@@ -37,7 +43,7 @@ class Span(NamedTuple):
     @property
     def position(self) -> str:
         """`file:line:col`, as error messages begin."""
-        file = "input" if self.file == INPUT else self.file
+        file = self.file[1:-1] if self.file in (INPUT, EXPRESSION) else self.file
         prefix = f"{file}:" if file else ""
         return f"{prefix}{self.line}:{self.col}"
 
@@ -45,6 +51,8 @@ class Span(NamedTuple):
 NOWHERE = Span(0, 0, 0, 0)
 INPUT = "<input>"
 """The file of places in input values, which is none of the program's."""
+EXPRESSION = "<expression>"
+"""The file of places in an expression that is evaluated over a program's definitions."""
 PRELUDE = "<prelude>/"
 """How the names of the prelude's files begin, and of no other's."""
 
@@ -101,7 +109,15 @@ _BLANKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 
 
 def user_spans(prov: Iterable[Span]) -> list[list[int | str]]:
-    """Spans in the user's own files, in the protocol's shape."""
+    """Spans in the user's own files, in the protocol's shape: not to be written.
+
+    A kernel that hundreds of others were fused into has hundreds; so has all that is said of it.
+    """
+    return _user_spans(tuple(prov))
+
+
+@lru_cache(maxsize=64)
+def _user_spans(prov: Prov) -> list[list[int | str]]:
     return [plain(span) for span in prov if span.is_own]
 
 
@@ -115,7 +131,14 @@ def line_of(prov: Iterable[Span]) -> str:
     found = next((span for span in prov if span.is_own), None)
     if found is None:
         return ""
-    return f"line {found.line} of `{found.file}`" if found.file else f"line {found.line}"
+    where = "the expression" if found.file == EXPRESSION else f"`{found.file}`"
+    return f"line {found.line} of {where}" if found.file else f"line {found.line}"
+
+
+def called_from(prov: Iterable[Span]) -> list[Span]:
+    """Of what is from an imported file: the places in other files that led there."""
+    own = [span for span in prov if span.is_own]
+    return [span for span in own[1:] if span.file != own[0].file]
 
 
 def plain(span: Span) -> list[int | str]:

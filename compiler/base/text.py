@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 
+from compiler.base.frozen import dataclass
 from compiler.base.spans import Prov
 
 
@@ -20,6 +21,12 @@ class Line:
 
 
 Text = tuple[Line, ...]
+
+
+@lru_cache(maxsize=64)
+def lines(text: str) -> Text:
+    """The lines of a text that many programs have in theirs, which share them."""
+    return tuple(map(Line, text.split("\n")))
 
 
 def plain(text: Text) -> str:

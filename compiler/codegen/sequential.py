@@ -6,7 +6,9 @@ interpreter, which takes it as the definition (thesis, figure 4.13, rule E-IMP-K
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import is_
 
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
@@ -59,7 +61,7 @@ def begin(op: imp.Combine, prov: Prov) -> imp.Stms:
 
 def accumulate(fold: imp.Fold, prov: Prov) -> imp.Stms:
     """Combine the accumulators with a point's inputs."""
-    return combine(fold.op, fold.inputs, prov)
+    return combine(fold.op, fold.inputs, fold.prov or prov)
 
 
 def combine(op: imp.Combine, inputs: Sequence[SE], prov: Prov) -> imp.Stms:
@@ -68,7 +70,7 @@ def combine(op: imp.Combine, inputs: Sequence[SE], prov: Prov) -> imp.Stms:
         imp.Define(name, prim, value, prov)
         for name, prim, value in zip(op.rhs, op.prims, inputs, strict=True)
     )
-    return rhs + op.body + assign_all(op.lhs, op.prims, op.results, prov)
+    return rhs + op.body + assign_all(op.lhs, op.prims, op.results, op.prov or prov)
 
 
 def finish(fold: imp.Fold, prov: Prov) -> imp.Stms:
@@ -91,12 +93,31 @@ def update_bins(hist: imp.Histogram, prov: Prov) -> imp.Stms:
     ):
         at = cell(lmad, hist.bins)
         loads.append(imp.Load(name, prim, block, at, prov))
-        stores.append(imp.Store(block, prim, at, result, prov))
+        stores.append(imp.Store(block, prim, at, result, op.prov or prov))
     rhs: imp.Stms = tuple(
-        imp.Define(name, prim, value, prov)
+        imp.Define(name, prim, value, hist.prov or prov)
         for name, prim, value in zip(op.rhs, op.prims, hist.values, strict=True)
     )
     return (imp.If(inside(hist.bins, hist.shape), (*loads, *rhs, *op.body, *stores), (), prov),)
+
+
+def with_updates(stms: imp.Stms, update: Callable[[imp.Histogram, Prov], imp.Stms]) -> imp.Stms:
+    """Statements of a point with something else in the place of each push; the same if none."""
+    out: list[imp.Stm] = []
+    for stm in stms:
+        match stm:
+            case imp.Push(hist, prov):
+                out.extend(update(hist, prov))
+            case imp.If(_, then, orelse):
+                arms = with_updates(then, update), with_updates(orelse, update)
+                same = arms[0] is then and arms[1] is orelse
+                out.append(stm if same else replace(stm, then=arms[0], orelse=arms[1]))
+            case imp.For() | imp.While():
+                body = with_updates(stm.body, update)
+                out.append(stm if body is stm.body else replace(stm, body=body))
+            case _:
+                out.append(stm)
+    return stms if all(map(is_, out, stms)) and len(out) == len(stms) else tuple(out)
 
 
 def assign_all(

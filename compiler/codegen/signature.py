@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_, UsageError
-from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import External, Formal, ImpFun
 from compiler.ir.nodes import Array, Mem
 from compiler.ir.sizes import signed
@@ -36,8 +35,10 @@ def signature(fun: ImpFun) -> Plain:
 
 
 def symbol(name: str) -> str:
-    """The C function of an entry point."""
-    return f"entry_{c_name(f'{name}_0')[:-2]}"
+    """The C function of an entry point: another one for each name, also for `f'` and `fp`."""
+    if name.isascii() and name.isidentifier():
+        return f"entry_{name}"
+    return "entry" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)
 
 
 def _slot(formal: Formal) -> Plain:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -297,7 +298,8 @@ class _Maker:
             inner = self.stms(body.stms, where)
             values = [v for v, keep in zip(body.results, kept, strict=True) if keep]
             ends = tuple(
-                imp.Assign(p.name, v, stm.prov) for p, v in zip(params, values, strict=True)
+                imp.Assign(p.name, v, body.prov or stm.prov)
+                for p, v in zip(params, values, strict=True)
             )
             arms.append(inner + ends)
         out.append(imp.If(exp.cond, arms[0], arms[1], stm.prov))
@@ -315,7 +317,9 @@ class _Maker:
             for p, v in zip(params, init, strict=True)
         ]
         values = [v for v, keep in zip(exp.body.results, kept, strict=True) if keep]
-        body = self.stms(exp.body.stms, where) + self.next_iteration(params, values, stm.prov)
+        body = self.stms(exp.body.stms, where) + self.next_iteration(
+            params, values, exp.body.prov or stm.prov
+        )
         match exp.form:
             case ir.ForLoop(index, prim, bound):
                 out.append(imp.For(index, prim, bound, body, stm.prov))
@@ -376,9 +380,9 @@ class _Maker:
                 scan = isinstance(exp, ir.SegScan)
                 work = imp.ScanWork(folds) if scan else imp.ReduceWork(folds)
             case ir.SegHist():
-                work = imp.HistWork(self.hists(stm, exp.ops, results, pat, point[:-1]))
+                work = imp.HistWork(self.hists(stm, exp, results, pat, point[:-1]))
         for param, result in zip(pat, results, strict=True):
-            body += self.result(param, result, point, stm.prov)
+            body += self.result(param, result, point, exp.body.prov or stm.prov)
         base = _BASES[type(exp)]
         name = self.ctx.fresh(base)
         made = imp.Kernel(name, exp.level, dims, body, work, per_block, stm.prov)
@@ -395,19 +399,36 @@ class _Maker:
         shape = [poly_exp(size) for size in param.type.shape]
         out: list[Stm] = []
         for indices, value in result.writes:
-            stores: Stms
             if self.is_in_place(mem, indices, value):
                 continue
             at = self.named(indices, out, prov)
-            if isinstance(value, str):
-                dims = row_dims(at, row_type(param.type, len(at)))
-                lmad, early = self.named_slice(mem.lmad, dims, prov)
-                stores = early + self.put(param.type.prim, MemBind(mem.block, lmad), value, prov)
-            else:
-                at_cell = cell(mem.lmad, at)
-                stores = (imp.Store(mem.block, param.type.prim, at_cell, value, prov),)
+            stores = self.put_at(param.type, at, value, prov)
             out.append(imp.If(inside(at, shape[: len(at)]), stores, (), prov))
         return tuple(out)
+
+    def push(self, stm: ir.Stm, exp: ir.Push, where: Where) -> Stms:
+        """Stores, or what combines, if the place is inside."""
+        out: list[Stm] = []
+        at = self.named(exp.at, out, stm.prov)
+        kinds = [self.arrays[name] for name in exp.dests]
+        sizes = tuple(poly_exp(size) for size in kinds[0].shape[: len(at)])
+        if exp.op:
+            combine = self.combine(ir.Operator(exp.op[0], ()), stm.prov)
+            values = tuple(_scalar(value, stm.prov) for value in exp.values)
+            dests = tuple((mem.block, mem.lmad) for mem in map(bind_of, kinds))
+            hist = imp.Histogram(combine, sizes, at, values, dests)
+            return (*out, imp.Push(hist, stm.prov))
+        pairs = zip(kinds, exp.values, strict=True)
+        stores = [s for kind, value in pairs for s in self.put_at(kind, at, value, stm.prov)]
+        return (*out, imp.If(inside(at, sizes), tuple(stores), (), stm.prov))
+
+    def put_at(self, kind: Array, at: tuple[SE, ...], value: ir.Operand, prov: Prov) -> Stms:
+        """An element or row at indices of the first dimensions of an array."""
+        mem = bind_of(kind)
+        if isinstance(value, str):
+            lmad, early = self.named_slice(mem.lmad, row_dims(at, row_type(kind, len(at))), prov)
+            return early + self.put(kind.prim, MemBind(mem.block, lmad), value, prov)
+        return (imp.Store(mem.block, kind.prim, cell(mem.lmad, at), value, prov),)
 
     def is_in_place(self, mem: MemBind, indices: Sequence[SE], value: ir.Operand) -> bool:
         """Whether an array was built in its row, at indices of the first dimensions."""
@@ -452,21 +473,21 @@ class _Maker:
                 else:
                     declared.append(imp.Declare(param.name, flat_type(param), None, stm.prov))
                     into.append(param.name)
-            folds.append(imp.Fold(combine, inputs, tuple(into)))
+            folds.append(imp.Fold(combine, inputs, tuple(into), exp.body.prov))
             del results[:count], pat[:count]
         return tuple(folds), tuple(declared)
 
     def hists(
         self,
         stm: ir.Stm,
-        ops: Sequence[ir.HistOp],
+        exp: ir.SegHist,
         results: list[ir.KernelResult],
         pat: list[ir.Param],
         outer: Sequence[Poly],
     ) -> tuple[imp.Histogram, ...]:
         """The histograms. Removes their share of `results` and `pat`."""
         found = []
-        for op in ops:
+        for op in exp.ops:
             combine = self.combine(op.op, stm.prov)
             bins = tuple(_scalar(r, stm.prov) for r in results[: op.rank])
             values = tuple(_scalar(r, stm.prov) for r in results[op.rank :][: len(op.dests)])
@@ -476,7 +497,7 @@ class _Maker:
                 mem = bind_of(param.type).row(*outer)
                 dests.append((mem.block, mem.lmad))
             sizes = tuple(poly_exp(size) for size in shape)
-            found.append(imp.Histogram(combine, sizes, bins, values, tuple(dests)))
+            found.append(imp.Histogram(combine, sizes, bins, values, tuple(dests), exp.body.prov))
             del results[: op.rank + len(op.dests)], pat[: len(op.dests)]
         return tuple(found)
 
@@ -485,10 +506,11 @@ class _Maker:
         prims: list[Prim] = []
         for kind in op.fn.returns:
             if not isinstance(kind, Scalar):
-                raise Limitation(
+                raise Limitation.at(
+                    codes.limits.ARRAY_OPERATOR,
                     "a reduction, scan or histogram whose operator works on whole arrays is not"
                     " supported by the back ends yet",
-                    span_of(prov),
+                    prov,
                     "Work on the rows' elements: `map (reduce op ne) (transpose xss)`.",
                 )
             prims.append(kind.prim)
@@ -503,11 +525,12 @@ class _Maker:
             tuple(_scalar(r, prov) for r in op.fn.body.results),
             tuple(_scalar(r, prov) for r in op.neutral),
             op.commutative,
+            op.fn.body.prov,
         )
 
     def no_call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
         """Calls are inlined before."""
-        raise Limitation(f"the call of `{exp.fun}` was not inlined", span_of(stm.prov))
+        raise Limitation.at(codes.limits.CALL, f"the call of `{exp.fun}` was not inlined", stm.prov)
 
 
 def span_of(prov: Prov) -> Span:
@@ -546,8 +569,10 @@ def _is_one(se: SE) -> bool:
 
 def _scalar(operand: ir.KernelResult, prov: Prov) -> SE:
     if isinstance(operand, (str, ir.Write)):
-        raise Limitation(
-            "an operator on whole arrays is not supported by the back ends yet", span_of(prov)
+        raise Limitation.at(
+            codes.limits.ARRAY_OPERATOR,
+            "an operator on whole arrays is not supported by the back ends yet",
+            prov,
         )
     return operand
 
@@ -578,5 +603,6 @@ _MAKERS: dict[type, Callable[[_Maker, ir.Stm, Any, Where], Stms]] = {
     ir.If: _Maker.branch,
     ir.Loop: _Maker.loop,
     ir.Call: _Maker.no_call,
+    ir.Push: _Maker.push,
     **dict.fromkeys((ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist), _Maker.kernel),
 }

@@ -13,15 +13,18 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from compiler import codes
 from compiler.algebra.argument import Argument, Deduction, Source, all_lines
 from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.remarks import Fate
-from compiler.base.spans import Span, by_file, plain
+from compiler.base.spans import Prov, Span, by_file, plain
 from compiler.frontend import typed as ty
+from compiler.frontend.check.finish.attributes import attributes
 from compiler.frontend.shown import shown
 from compiler.frontend.types import Type
+from compiler.frontend.warning import Warning_
 from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
@@ -29,12 +32,15 @@ from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.protocol.kinds import Json
 from compiler.protocol.proofs import Access, AccessKind, AccessState, Claim
 
+_CHECKED = "Safety check required: whether this lies inside is found out when the program runs."
+_LEARN = "`stridescope bounds` and the page's details say what is not proved."
+
 
 @dataclass(frozen=True, slots=True)
 class _Left:
     """A check that is left, and how many loops and parallel operations it stands in."""
 
-    span: Span
+    prov: Prov
     cond: SE
     around: int
 
@@ -43,7 +49,7 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate], words: Words)
     """One record for each access, in order of the text."""
     left: dict[Span, list[_Left]] = {}
     for check in _left(last):
-        left.setdefault(check.span, []).append(check)
+        left.setdefault(check.prov[0], []).append(check)
     said: dict[Span, list[Fate]] = {}
     for fate in fates:
         if fate.at:
@@ -52,6 +58,18 @@ def report(typed: ty.TypedProg, last: Prog, fates: Sequence[Fate], words: Words)
         _record(access, said.get(access.span, ()), left.get(access.span, ()), words)
         for access in _accesses(typed)
     ]
+
+
+def warned(typed: ty.TypedProg, last: Prog) -> list[Warning_]:
+    """Accesses that are checked, within `#[warn(safety_checks)]` or what is called from there."""
+    words = attributes(typed.defs).items()
+    asked = [span for span, said in words if {"warn", "safety_checks"} <= said]
+    found = {
+        check.prov[0]: Warning_(codes.warnings.CHECKED, _CHECKED, check.prov[0], _LEARN)
+        for check in _left(last)
+        if any(around.holds(span) for around in asked for span in check.prov)
+    }
+    return [found[span] for span in sorted(found, key=by_file)]
 
 
 def theorems(
@@ -109,7 +127,7 @@ def _left_in(stms: Iterable[Stm], around: int) -> Iterator[_Left]:
         if isinstance(exp, Assert) and stm.prov and exp.message[:1]:
             first = exp.message[0]
             if isinstance(first, str) and first.startswith(OUT_OF_BOUNDS):
-                yield _Left(stm.prov[0], exp.cond, around)
+                yield _Left(stm.prov, exp.cond, around)
         for child in children(exp):
             inner = isinstance(exp, Loop) or isinstance(child, KernelBody | Lambda)
             yield from _left_in(stms_of(child), around + inner)

@@ -24,7 +24,7 @@ def calls(prog: t.TypedProg, prov: Prov) -> Prov:
     found: list[Span] = []
     here: Span | None = prov[0] if prov else None
     while here is not None:
-        around = {one.name for one in functions if _holds(one.span, here)}
+        around = {one.name for one in functions if one.span.holds(here)}
         here = next((one for one in left if mentioned[one] & around), None)
         if here is not None:
             left.remove(here)
@@ -59,15 +59,11 @@ def _inside(e: t.Exp) -> Iterator[t.Exp]:
         todo.extend(parts(one))
 
 
-def _holds(outer: Span, inner: Span) -> bool:
-    return outer.file == inner.file and outer[:2] <= inner[:2] and inner[2:4] <= outer[2:4]
-
-
 def _mentioned(prog: t.TypedProg, span: Span) -> set[Name]:
     """What expressions of that place mention."""
     found: set[Name] = set()
     for d in prog.defs:
-        if _holds(d.span.to(d.body.span), span):
+        if d.span.to(d.body.span).holds(span):
             for e in _inside(d.body):
                 if e.span == span:
                     found |= free_variables(e)

@@ -230,7 +230,11 @@ class _Walk:
 
     def _answer(self) -> Json:
         sizes = self._sizes()
-        blocks = [self._block(block, sizes[block.name]) for block in self.blocks.values()]
+        held: dict[Name, list[_Array]] = {name: [] for name in self.blocks}
+        for array in self.arrays.values():
+            for root in array.roots:
+                held[root].append(array)
+        blocks = [self._block(b, sizes[b.name], held[b.name]) for b in self.blocks.values()]
         arrays = [_array(array, self.called) for array in self.arrays.values()]
         return {
             "name": self.fun.name,
@@ -264,8 +268,7 @@ class _Walk:
         most = max(live)
         return {"live": live, "peak": {"bytes": most, "point": live.index(most)}}
 
-    def _block(self, block: _Block, size: Poly) -> Json:
-        held = [a for a in self.arrays.values() if block.name in a.roots]
+    def _block(self, block: _Block, size: Poly, held: list[_Array]) -> Json:
         return {
             "name": block.name,
             "prim": block.prim,

@@ -183,6 +183,8 @@ class _Walk:
             mem = self.mems.get(param.name)
             if mem is None or not isinstance(param.type, ir.Array):
                 continue
+            if isinstance(result, ir.Write) and not result.writes:
+                continue  # An accumulator: what is pushed to it is seen there.
             if isinstance(result, ir.Write) or isinstance(exp, ir.SegHist):
                 yield Touch(param.name, True, None)
                 continue
@@ -234,6 +236,8 @@ class _Walk:
                 yield from self.loop(exp, over)
             case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 yield from self.kernel(stm, exp, (*over, *exp.space.dims))
+            case ir.Push():
+                yield from self.sometimes(self.pushed(exp, over))
             case ir.Scratch() | ir.Alloc():
                 pass
             case _:
@@ -247,6 +251,17 @@ class _Walk:
             yield from self.stms(exp.body.stms, (*over, (form.index, bound)))
         else:
             yield from self.sometimes(self.stms(exp.body.stms, over))
+
+    def pushed(self, exp: ir.Push, over: Counters) -> Iterator[Touch]:
+        """A place of an accumulator, if it lies inside; combining reads it first."""
+        at = [self.index(index) for index in exp.at]
+        for dest, value in zip(exp.dests, exp.values, strict=True):
+            part = self.mems[dest].lmad.fix(*at)
+            if exp.op:
+                yield Touch(dest, False, part, over)
+            yield from self.stored(value, dest, part, over)
+        for fn in exp.op:
+            yield from self.stms(fn.body.stms, over)
 
     def index(self, se: ir.SE) -> Poly:
         """An index as a polynomial, if need be of a name that stands for it."""

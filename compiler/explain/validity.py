@@ -82,7 +82,7 @@ def against(
     except TimeoutError_:
         raise
     except RuntimeError_ as error:
-        return Validity("race" if error.code == "race" else "invalid", error.message)
+        return Validity("race" if error.cause == "race" else "invalid", error.message)
     same = compare(found, expected)
     return Validity(
         "valid" if same["valid"] else "invalid",

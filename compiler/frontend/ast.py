@@ -8,9 +8,9 @@ Names are qualified: `("f32", "sqrt")` is `f32.sqrt`, `("x",)` is `x`; operators
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.base.frozen import dataclass
 from compiler.base.spans import Span
 
 QualName = tuple[str, ...]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from lark import Token, Transformer
 
+from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
@@ -503,7 +504,11 @@ class TreeBuilder(Transformer[Token, decs.Program]):
 
     def e_open_in(self, kids: Kids) -> ast.OpenIn:
         if not isinstance(kids[0], ast.Var):
-            raise SyntaxError_("Only a module's name can stand before `.(`.", _span_of(kids[0]))
+            raise SyntaxError_(
+                codes.syntax.UNEXPECTED,
+                "Only a module's name can stand before `.(`.",
+                _span_of(kids[0]),
+            )
         return ast.OpenIn(_span(kids), kids[0].name, kids[2])
 
     def e_hole(self, kids: Kids) -> ast.Hole:
@@ -580,11 +585,14 @@ def _bindable(operator: Part) -> str:
     name: ast.QualName = operator.data
     if len(name) > 1:
         raise SyntaxError_(
+            codes.syntax.OPERATOR,
             f"`{'.'.join(name)}` is in another module: only a name of its own can be bound here.",
             operator.span,
         )
     if name[0] == "!":
-        raise SyntaxError_("The operator `!` cannot be redefined.", operator.span)
+        raise SyntaxError_(
+            codes.syntax.OPERATOR, "The operator `!` cannot be redefined.", operator.span
+        )
     return name[0]
 
 
@@ -632,6 +640,7 @@ def _integer(token: Token) -> ast.IntLit:
     digits = (digits if base == 10 else digits[2:]).replace("_", "").lstrip("0") or "0"
     if len(digits) > MOST_DIGITS:
         raise SyntaxError_(
+            codes.syntax.NUMBER,
             f"This number has {len(digits)} digits: no type holds it.",
             _span_of(token),
             "The largest numbers are those of `f64`, with 309 digits.",
@@ -642,7 +651,9 @@ def _integer(token: Token) -> ast.IntLit:
 def _unescape(token: Token) -> str:
     value = _string(token)
     if len(value) != 1:
-        raise SyntaxError_("A character literal holds one character.", _span_of(token))
+        raise SyntaxError_(
+            codes.syntax.LITERAL, "A character literal holds one character.", _span_of(token)
+        )
     return value
 
 
@@ -650,7 +661,7 @@ def _string(token: Token) -> str:
     try:
         return unescaped(str(token)[1:-1])
     except ValueError as error:
-        raise SyntaxError_(str(error), _span_of(token)) from None
+        raise SyntaxError_(codes.syntax.LITERAL, str(error), _span_of(token)) from None
 
 
 def _updated(span: Span, source: ast.Exp, steps: list[Any], value: ast.Exp) -> ast.Exp:

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.base.frozen import dataclass
 from compiler.base.spans import Span
 from compiler.frontend.ast import Attr, Exp, Node, Pat, QualName, TypeExp, TypeParam
 

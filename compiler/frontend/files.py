@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from compiler import codes
 from compiler.base.errors import SyntaxError_, TypeError_, UsageError
 from compiler.base.spans import PRELUDE
 from compiler.frontend import decs
 from compiler.frontend.parser import parse
 
 ENDING = ".fut"
+FLATPACK = ".fp"
+"""How the path of a main program in FlatPack ends."""
 MANIFEST = "futhark.pkg"
 """The name of a file that says which packages a program requires; it may lie among the others."""
 MOST = 1000
@@ -27,6 +31,16 @@ LONGEST = 200
 """Characters of a path."""
 
 Import = decs.ImportDec | decs.MImport
+
+_PACKAGE = re.compile(r"((?:.*/)?)lib/([\w-]+(?:\.[\w-]+)+/[\w.-]+/[\w.-]+)/")
+
+
+def package_of(path: str) -> re.Match[str] | None:
+    """The folder (with its `/`) and the name of the package that a file is of; None of any other.
+
+    A package's files lie below `lib/HOST/USER/NAME`, where `futhark pkg sync` puts them.
+    """
+    return _PACKAGE.match(path)
 
 
 KEPT_CHARACTERS = 400_000
@@ -81,7 +95,7 @@ def check_paths(files: Mapping[str, str], main: str) -> None:
     seen: dict[str, str] = {}
     for path in (*files, *((main,) if main else ())):
         named = path if len(path) <= LONGEST else f"{path[:LONGEST]}…"
-        if not _is_path(path):
+        if not _is_path(path, (ENDING, FLATPACK) if path == main else (ENDING,)):
             raise UsageError(
                 f"`{named}` is no path of a file of the program.",
                 hint=f"Paths are such as `lib/sums{ENDING}`, of at most {LONGEST} characters.",
@@ -96,11 +110,15 @@ def check_paths(files: Mapping[str, str], main: str) -> None:
         raise UsageError(f"`{main}` is given twice: as the program, and among its files.")
 
 
-def _is_path(path: str) -> bool:
+def _is_path(path: str, endings: tuple[str, ...]) -> bool:
     plain = path.isprintable() and "\\" not in path and len(path) <= LONGEST
     inside = not path.startswith(("/", "../", PRELUDE)) and posixpath.normpath(path) == path
     name = posixpath.basename(path)
-    return plain and inside and (name == MANIFEST or (name.endswith(ENDING) and name != ENDING))
+    return (
+        plain
+        and inside
+        and (name == MANIFEST or any(name.removesuffix(e) for e in endings if name.endswith(e)))
+    )
 
 
 def path_of(one: Import, main: str) -> str:
@@ -118,6 +136,7 @@ def path_of(one: Import, main: str) -> str:
     ):
         shown = named if len(named) <= LONGEST else f"{named[:LONGEST]}…"
         raise TypeError_(
+            codes.files.PATH,
             f"`import {json.dumps(shown, ensure_ascii=False)}` is no path of a file from the "
             "folder of this one.",
             one.span,
@@ -139,7 +158,7 @@ def in_order(program: decs.Program, files: Mapping[str, str], main: str) -> list
         for one in imports(tree.decs):
             path = path_of(one, main)
             if path in around or path not in files:
-                raise TypeError_("It cannot be checked.")
+                raise TypeError_(codes.files.TOO_MANY, "It cannot be checked.")
             if path not in found:
                 around.add(path)
                 go(parsed(files[path], path))
@@ -171,7 +190,9 @@ def gather(text: str, main: str, read: Callable[[str], str | None]) -> dict[str,
             inside = None if path in found or path == main else read(path)
             if inside is not None:
                 if len(found) == MOST:
-                    raise TypeError_(f"A program has at most {MOST} files.", span)
+                    raise TypeError_(
+                        codes.files.TOO_MANY, f"A program has at most {MOST} files.", span
+                    )
                 found[path] = inside
                 pending.append((path, inside))
     return found

@@ -13,7 +13,7 @@ INTRINSICS: dict[str, str] = {
     "reduce": "'a [n]: (op: a -> a -> a) -> (ne: a) -> (xs: [n]a) -> a",
     "reduce_comm": "'a [n]: (op: a -> a -> a) -> (ne: a) -> (xs: [n]a) -> a",
     "scan": "'a [n]: (op: a -> a -> a) -> (ne: a) -> (xs: [n]a) -> *[n]a",
-    "zip": "'a 'b [n]: (xs: [n]a) -> (ys: [n]b) -> [n](a, b)",
+    "zip": "'a 'b [n]: (xs: [n]a) -> (ys: [n]b) -> *[n](a, b)",
     "unzip": "'a 'b [n]: (xs: [n](a, b)) -> ([n]a, [n]b)",
     "scatter_1d": "'a [k] [n]: (dest: *[k]a) -> (is: [n]i64) -> (vs: [n]a) -> *[k]a",
     "scatter_2d": (
@@ -35,6 +35,14 @@ INTRINSICS: dict[str, str] = {
         "'a [k] [l] [m] [n]: (dest: *[k][l][m]a) -> (op: a -> a -> a) -> (ne: a)"
         " -> (is: [n](i64, i64, i64)) -> (vs: [n]a) -> *[k][l][m]a"
     ),
+    "scatter_stream": (
+        "'a 'b [k] [n]: (dest: *[k]a) -> (f: *acc ([k]a) -> b -> acc ([k]a)) -> (bs: [n]b) -> *[k]a"
+    ),
+    "hist_stream": (
+        "'a 'b [k] [n]: (dest: *[k]a) -> (op: a -> a -> a) -> (ne: a)"
+        " -> (f: *acc ([k]a) -> b -> acc ([k]a)) -> (bs: [n]b) -> *[k]a"
+    ),
+    "acc_write": "'t [n]: (acc: *acc ([n]t)) -> (i: i64) -> (v: t) -> *acc ([n]t)",
     "iota": "(n: i64) -> *[n]i64",
     "replicate": "'a: (n: i64) -> (x: a) -> *[n]a",
     "concat": "'a [n] [m]: (xs: [n]a) -> (ys: [m]a) -> *[n + m]a",
@@ -43,6 +51,10 @@ INTRINSICS: dict[str, str] = {
     "unflatten": "'a [n] [m]: (xs: [n * m]a) -> [n][m]a",
     "copy": "'a: (x: a) -> *a",
     "opaque": "'a: (x: a) -> a",
+    "jvp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: a) -> (b, b)",
+    "vjp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: b) -> (b, a)",
+    "jmp2": "'a 'b [n]: (f: a -> b) -> (x: a) -> (seeds: [n]a) -> (b, [n]b)",
+    "mjp2": "'a 'b [n]: (f: a -> b) -> (x: a) -> (seeds: [n]b) -> (b, [n]a)",
     "flat_index_2d": (
         "'a [n]: (xs: [n]a) -> (offset: i64) -> (n1: i64) -> (s1: i64) -> (n2: i64) -> (s2: i64)"
         " -> ?[k][l].[k][l]a"
@@ -69,5 +81,11 @@ INTRINSICS: dict[str, str] = {
     ),
 }
 
-PUBLIC = tuple(name for name in INTRINSICS if name.startswith("flat_"))
-"""What programs can use: slices and updates by LMADs (thesis, section 3.3)."""
+DERIVATIVES = ("jvp2", "vjp2", "jmp2", "mjp2")
+"""What has types, but no meaning yet."""
+
+ACCUMULATING = ("scatter_stream", "hist_stream", "acc_write")
+"""Those of accumulators, values of the type `acc`."""
+
+PUBLIC = (*(name for name in INTRINSICS if name.startswith("flat_")), *ACCUMULATING)
+"""What programs can use: slices and updates by LMADs (thesis, section 3.3), and accumulators."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from lark import Token
 
+from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend.slips import CHARACTERS
@@ -86,6 +87,7 @@ class Lexed:
     """Tokens, documentation comments by the index of the token after them, and bad characters."""
 
     tokens: list[Token] = field(default_factory=list)
+    comments: list[Token] = field(default_factory=list)
     docs: dict[int, str] = field(default_factory=dict)
     errors: list[SyntaxError_] = field(default_factory=list)
     _refused: set[str] = field(default_factory=set)
@@ -124,6 +126,7 @@ def tokenise(source: str, file: str = "") -> Lexed:
             adjacent = False
             continue
         if kind == "comment":
+            out.comments.append(Token("COMMENT", text, start, line))
             if text.startswith("-- |") or doc:
                 doc.append(text[2:].removeprefix(" |").strip())
             adjacent = False
@@ -137,11 +140,9 @@ def tokenise(source: str, file: str = "") -> Lexed:
             quantifier = True
         elif type_ == "DOT":
             quantifier = False
-        column = start - line_start + 1
         if doc:
-            out.docs[len(tokens)] = "\n".join(doc)
-            doc = []
-        first = line
+            out.docs[len(tokens)], doc = "\n".join(doc), []
+        first, column = line, start - line_start + 1
         if newlines := text.count("\n"):  # an attribute over several lines
             line += newlines
             line_start = start + text.rindex("\n") + 1
@@ -185,12 +186,27 @@ def _classify(
 def _bad_character(source: str, pos: int, span: Span) -> SyntaxError_:
     char = source[pos]
     if char == '"':
-        return SyntaxError_("This string has no closing quote.", span, 'Put a `"` at its end.')
+        return SyntaxError_(
+            codes.syntax.UNCLOSED,
+            "This string has no closing quote.",
+            span,
+            'Put a `"` at its end.',
+        )
     if source.startswith("#[", pos):
-        return SyntaxError_("This attribute has no closing bracket.", span, "Put a `]` at its end.")
+        return SyntaxError_(
+            codes.syntax.UNCLOSED,
+            "This attribute has no closing bracket.",
+            span,
+            "Put a `]` at its end.",
+        )
     if char == "'":
-        return SyntaxError_("This character literal has no closing quote.", span)
+        return SyntaxError_(
+            codes.syntax.UNCLOSED, "This character literal has no closing quote.", span
+        )
     name = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
     return SyntaxError_(
-        f"Futhark has no use for {name} here.", span, CHARACTERS.get(char, "Remove it.")
+        codes.syntax.CHARACTER,
+        f"Futhark has no use for {name} here.",
+        span,
+        CHARACTERS.get(char, "Remove it."),
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from compiler.base.spans import Span
 from compiler.frontend import ast
 
@@ -14,7 +17,8 @@ _LEVELS: tuple[tuple[str, int], ...] = (
 _BACKTICK = 0
 _RIGHT = 2
 
-Operator = tuple[ast.QualName, Span]
+At = TypeVar("At")
+Operand = TypeVar("Operand")
 
 
 def precedence(name: str) -> int:
@@ -22,27 +26,43 @@ def precedence(name: str) -> int:
     return next((level for prefix, level in _LEVELS if name.startswith(prefix)), _BACKTICK)
 
 
-def tree_of(first: ast.Exp, rest: list[tuple[Operator, ast.Exp]]) -> ast.Exp:
+def is_right(name: str) -> bool:
+    """Whether of several the last is applied first."""
+    return precedence(name) == _RIGHT
+
+
+def tree_of(first: ast.Exp, rest: list[tuple[tuple[ast.QualName, Span], ast.Exp]]) -> ast.Exp:
     """`first op operand op operand ..` as nested `BinOp`s."""
-    operands: list[ast.Exp] = [first]
-    operators: list[Operator] = []
+    return folded(first, rest, _binary)
+
+
+def _binary(name: ast.QualName, span: Span, lhs: ast.Exp, rhs: ast.Exp) -> ast.BinOp:
+    return ast.BinOp(lhs.span.to(rhs.span), name, span, lhs, rhs)
+
+
+def folded(
+    first: Operand,
+    rest: list[tuple[tuple[ast.QualName, At], Operand]],
+    combine: Callable[[ast.QualName, At, Operand, Operand], Operand],
+) -> Operand:
+    """Operands between operators, two by two as these bind; what belongs to one is handed on."""
+    operands: list[Operand] = [first]
+    operators: list[tuple[ast.QualName, At]] = []
+
+    def apply() -> None:
+        rhs, lhs = operands.pop(), operands.pop()
+        operands.append(combine(*operators.pop(), lhs, rhs))
+
     for operator, operand in rest:
-        level = precedence(operator[0][-1])
+        name = operator[0][-1]
+        level = precedence(name)
         while operators:
             above = precedence(operators[-1][0][-1])
-            if above > level or (above == level and level != _RIGHT):
-                _combine(operands, operators)
-            else:
+            if above < level or (above == level and is_right(name)):
                 break
+            apply()
         operators.append(operator)
         operands.append(operand)
     while operators:
-        _combine(operands, operators)
+        apply()
     return operands[0]
-
-
-def _combine(operands: list[ast.Exp], operators: list[Operator]) -> None:
-    name, span = operators.pop()
-    rhs = operands.pop()
-    lhs = operands.pop()
-    operands.append(ast.BinOp(lhs.span.to(rhs.span), name, span, lhs, rhs))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import math
 import sys
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -16,13 +17,15 @@ from importlib import resources
 from typing import Any
 
 import lark
-from lark import Lark, Token
+from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken, VisitError
 
+from compiler import codes
 from compiler.base import cache
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span, span_at
 from compiler.frontend import decs
+from compiler.frontend.ast import Exp
 from compiler.frontend.builder import TreeBuilder
 from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
 from compiler.frontend.slips import Slip, way_out
@@ -72,7 +75,7 @@ def _grammar() -> Lark:
     name = f"grammar-{key}.pickle"
     if kept := cache.load(name):
         try:
-            return Lark.load(io.BytesIO(kept))
+            return _shared(Lark.load(io.BytesIO(kept)))
         except Exception:  # a damaged file: the tables are made anew
             pass
     made = Lark(
@@ -90,12 +93,57 @@ def _grammar() -> Lark:
     return made
 
 
-def parse(source: str, file: str = "") -> decs.Program:
-    """The program's syntax tree.
+def _shared(made: Lark) -> Lark:
+    """A parser that was loaded, in whose tables what is equal is one: a megabyte less."""
+    one: dict[object, object] = {}
+    table: Any = made.parser.parser
+    for row in table._parse_table.states.values():
+        for token, action in row.items():
+            row[token] = one.setdefault(action, action)
+    return made
+
+
+@functools.cache
+def _concrete() -> Lark:
+    """The same tables, for trees of tokens."""
+    kept = io.BytesIO()
+    _grammar().save(kept, ["transformer"])
+    kept.seek(0)
+    return _shared(Lark.load(kept))
+
+
+def concrete(lexed: Lexed) -> Tree[Token]:
+    """What the grammar matches, token by token, in a text without errors."""
+    tokens: Any = lexed.tokens
+    return _concrete().parse(tokens)
+
+
+def parse_expression(source: str, file: str) -> Exp:
+    """The syntax tree of an expression. Raises as `parse` does."""
+    first, *more = parse(source, file, _HEAD).decs
+    if more:
+        raise SyntaxError_(
+            codes.syntax.UNEXPECTED,
+            "Expected the end of the expression, but found a declaration.",
+            more[0].span,
+            "Declarations stand in the program.",
+        )
+    assert isinstance(first, decs.ValDec)
+    return first.body
+
+
+_HEAD = tuple(Token(*one, -1, 1, 1, 1, 1, 0) for one in (("DEF", "def"), ("ID", "it"), ("EQ", "=")))
+"""What makes a program of an expression behind it."""
+
+
+def parse(source: str, file: str = "", head: tuple[Token, ...] = ()) -> decs.Program:
+    """The program's syntax tree; `head` are tokens that stand before it.
 
     Raises `SyntaxError_` for the first error in the text; its `others` are the errors after it.
     """
     lexed = tokenise(source, file)
+    if head:
+        lexed.tokens[:0], lexed.docs = head, {}
     errors = list(lexed.errors)
     tokens, at = lexed.tokens, 0
     program = decs.Program(())
@@ -112,7 +160,8 @@ def parse(source: str, file: str = "") -> decs.Program:
             break
         except UnexpectedToken as error:
             bad = error.token
-            errors.append(_explain(error, tokens, source, file))
+            if not _follows(lexed.errors, tokens, bad):
+                errors.append(_explain(error, tokens, source, file))
             at = _next_declaration(tokens, at, bad)
             if at >= len(tokens):
                 break
@@ -131,6 +180,14 @@ def _parse_from(lexed: Lexed, start: int, file: str) -> decs.Program:
         result: object = _grammar().parse(tokens)
     assert isinstance(result, decs.Program)
     return result
+
+
+def _follows(skipped: list[SyntaxError_], tokens: list[Token], bad: Token) -> bool:
+    """Whether a character before `bad`, in the same declaration, was skipped: it is told of."""
+    end = (bad.line or 0, bad.column or 0) if bad.type != "$END" else (math.inf, 0)
+    heads = [t.line or 0 for t in tokens if t.column == 1 and t.type in _DECLARATION]
+    first = max((line for line in heads if (line, 1) < end), default=0)
+    return any(first <= error.span.line and error.span[:2] < end for error in skipped)
 
 
 def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
@@ -160,7 +217,9 @@ def _explain(error: UnexpectedToken, tokens: list[Token], source: str, file: str
     )
     at = len(source) if token.type == "$END" else token.start_pos or 0
     before = tokens[: bisect_left(tokens, at, key=lambda t: t.start_pos or 0)]
-    return SyntaxError_(message, span, way_out(Slip(token, frozenset(accepts), before)))
+    return SyntaxError_(
+        codes.syntax.UNEXPECTED, message, span, way_out(Slip(token, frozenset(accepts), before))
+    )
 
 
 def _shown(token: Token) -> str:

@@ -6,6 +6,8 @@ names.
 
 from __future__ import annotations
 
+import re
+
 from compiler.base.names import base_of
 from compiler.frontend.types import (
     Array,
@@ -77,6 +79,8 @@ def _arrow(t: Arrow, full: bool) -> str:
     return f"{param} -> {f'?{exists}.' if exists else ''}{result}"
 
 
+_NAME = re.compile(r"[^\W\d][\w']*")
+_OF_TYPE = re.compile(r" @\w+")
 _LEVEL = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 
 
@@ -89,13 +93,15 @@ def show_size(s: Size, full: bool = False, level: int = 0) -> str:
             return name if full else base_of(name)
         case SizeOp(op, lhs, rhs):
             own = _LEVEL.get(op, 3)
-            text = f"{show_size(lhs, full, own)} {op} {show_size(rhs, full, own + 1)}"
+            left, right = show_size(lhs, full, own) or "_", show_size(rhs, full, own + 1) or "_"
+            text = f"{left} {op} {right}"
             return f"({text})" if own < level else text
         case SizeExp(key):
-            return key if full else _drop_tags(key)
+            text = key if full else _drop_tags(key)
+            whole = not full and not level and text[0] == "(" and text[-1] == ")"
+            return text[1:-1] if whole else text
     return ""
 
 
 def _drop_tags(key: str) -> str:
-    words = key.replace("(", "( ").replace(")", " )").split(" ")
-    return " ".join(base_of(word) for word in words).replace("( ", "(").replace(" )", ")")
+    return _NAME.sub(lambda name: base_of(name[0]), _OF_TYPE.sub("", key))

@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.base.text import Line, Text
 from compiler.frontend import typed as t
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.shown import shown
-from compiler.frontend.types import Type
 
 WIDTH = 96
 
@@ -64,7 +63,7 @@ class _Printer:
         self.node += 1
         for attr in d.attrs:
             self.emit(f"#[{attr}]", (d.span,))
-        self.emit(f"{_head('entry' if d.is_entry else 'def', d)} =", (d.span,))
+        self.emit(f"{head('entry' if d.is_entry else 'def', d)} =", (d.span,))
         self.block(d.body, 2)
 
     # --- expressions over several lines --------------------------------------------------------
@@ -98,7 +97,7 @@ class _Printer:
         while isinstance(body, (t.Let, t.LetFun)):
             if isinstance(body, t.LetFun):
                 self.node += 1
-                self.emit(f"{pad}{_head('let', body.fun)} =", (body.fun.span,))
+                self.emit(f"{pad}{head('let', body.fun)} =", (body.fun.span,))
                 self.block(body.fun.body, indent + 2)
             else:
                 self._binding(body, indent)
@@ -107,7 +106,7 @@ class _Printer:
 
     def _binding(self, e: t.Let, indent: int) -> None:
         sizes = "".join(f"[{n}] " for n in e.sizes)
-        head = f"let {sizes}{_pattern(e.pat)} ="
+        head = f"let {sizes}{pattern(e.pat)} ="
         text = self.fits(e.rhs, WIDTH - indent - len(head) - 1)
         self.node += 1
         at = (e.rhs.span,)
@@ -126,12 +125,12 @@ class _Printer:
     def _loop(self, e: t.Exp, indent: int, before: str, after: str) -> None:
         assert isinstance(e, t.Loop)
         sizes = "".join(f"[{n}] " for n in e.sizes)
-        self.block(e.init, indent, f"{before}loop {sizes}{_pattern(e.pat)} = ", "")
+        self.block(e.init, indent, f"{before}loop {sizes}{pattern(e.pat)} = ", "")
         match e.form:
             case t.For(name=name, prim=prim, bound=bound):
                 self.block(bound, indent, f"for {name}: {prim} < ", " do")
             case t.ForIn(pat=pat, array=array):
-                self.block(array, indent, f"for {_pattern(pat)} in ", " do")
+                self.block(array, indent, f"for {pattern(pat)} in ", " do")
             case t.While(cond=cond):
                 self.block(cond, indent, "while ", " do")
         self.block(e.body, indent + 2, "", f"{_ext(e.ext)}{after}")
@@ -142,11 +141,11 @@ class _Printer:
         for case in e.cases:
             last = case is e.cases[-1]
             end = f"{_ext(e.ext)}{after}" if last else ""
-            self.block(case.body, indent + 2, f"case {_pattern(case.pat)} -> ", end)
+            self.block(case.body, indent + 2, f"case {pattern(case.pat)} -> ", end)
 
     def _lambda(self, e: t.Exp, indent: int, before: str, after: str) -> None:
         assert isinstance(e, t.Lambda)
-        params = " ".join(f"({_pattern(p)})" for p in e.params)
+        params = " ".join(f"({pattern(p)})" for p in e.params)
         self.node += 1
         self.emit(f"{' ' * indent}{before}(\\{params} ->", (e.span,))
         self.block(e.body, indent + 2, "", f"){after}")
@@ -298,6 +297,8 @@ class _Flat:
                 return self.spend(repr(value.decode("utf-8", "replace")))
             case t.Var():
                 return self.spend(self._var(e))
+            case t.Hole():
+                return self.spend("???")
             case t.PrimOp(op=op, args=(lhs, rhs)):
                 if op.isalpha():
                     return f"{self.spend(op)} {self.atom(lhs)} {self.atom(rhs)}"
@@ -314,7 +315,7 @@ class _Flat:
             case t.Apply(fn=fn, args=args, ext=ext):
                 return f"{self.atom(fn)} {self.atoms(args)}{self.spend(_ext(ext))}"
             case t.Lambda(params=params, body=body):
-                head = " ".join(f"({_pattern(p)})" for p in params)
+                head = " ".join(f"({pattern(p)})" for p in params)
                 return self.spend(f"(\\{head} -> ") + self.exp(body) + ")"
             case t.If(cond=cond, then=then, orelse=t.Const(value=False)):
                 return self._logic("&&", cond, then)
@@ -410,7 +411,7 @@ def _logic_needs(e: t.Exp) -> bool:
     return isinstance(e, (t.If, t.Let, t.LetFun, t.Loop, t.Match, t.Lambda, t.Attr, t.Coerce))
 
 
-_ATOMS = (t.Const, t.StringConst, t.Var, t.RecordExp, t.ArrayLit, t.Project, t.Index)
+_ATOMS = (t.Const, t.StringConst, t.Hole, t.Var, t.RecordExp, t.ArrayLit, t.Project, t.Index)
 _UNARY = {"neg": "-", "not": "!", "abs": "abs ", "sgn": "sgn "}
 
 
@@ -429,19 +430,20 @@ def _ext(ext: tuple[Name, ...]) -> str:
 # --- patterns and heads ------------------------------------------------------------------------
 
 
-def _pattern(pat: t.Pat) -> str:
-    """A pattern with the type of every name."""
+def pattern(pat: t.Pat, full: bool = True) -> str:
+    """A pattern with the type of every name; `full`: with unique names."""
+    called: Callable[[Name], str] = str if full else base_of
     match pat:
         case t.PVar(type=type_, name=name, consumes=consumes):
-            return f"{name}: {_star(consumes)}{show_type(type_, True)}"
+            return f"{called(name)}: {_star(consumes)}{show_type(type_, full)}"
         case t.PRecord(fields=fields) if is_tuple(fields):
-            return f"({', '.join(_pattern(p) for _, p in fields)})"
+            return f"({', '.join(pattern(p, full) for _, p in fields)})"
         case t.PRecord(fields=fields):
-            return f"{{{', '.join(f'{f} = {_pattern(p)}' for f, p in fields)}}}"
+            return f"{{{', '.join(f'{f} = {pattern(p, full)}' for f, p in fields)}}}"
         case t.PLit(value=value, type=type_):
             return _literal(value, show_type(type_))
         case t.PConstr(name=name, args=args):
-            return " ".join([f"#{name}", *(f"({_pattern(p)})" for p in args)])
+            return " ".join([f"#{name}", *(f"({pattern(p, full)})" for p in args)])
     return "_"
 
 
@@ -449,16 +451,14 @@ def _star(unique: bool) -> str:
     return "*" if unique else ""
 
 
-def _head(keyword: str, d: t.Def) -> str:
-    """The head of a definition, with its parameters and result."""
-    sizes = "".join(f" [{n}]" for n in d.size_params)
-    types = "".join(f" '{n}" for n in d.type_params)
-    params = "".join(f" ({_pattern(p)})" for p in d.params)
-    exists = f"?{''.join(f'[{n}]' for n in d.ext)}." if d.ext else ""
-    result = _result(d.ret, d.unique)
-    name = d.name if d.name[0].isalpha() else f"({d.source_name})"
+def head(keyword: str, d: t.Def, full: bool = True) -> str:
+    """The head of a definition, with its parameters and result; `full`: with unique names."""
+    called: Callable[[Name], str] = str if full else base_of
+    sizes = "".join(f" [{called(n)}]" for n in d.size_params)
+    types = "".join(f" '{called(n)}" for n in d.type_params)
+    params = "".join(f" ({pattern(p, full)})" for p in d.params)
+    exists = f"?{''.join(f'[{called(n)}]' for n in d.ext)}." if d.ext else ""
+    result = _star(d.unique) + show_type(d.ret, full)
+    own = d.name if full else d.source_name
+    name = own if own[0].isalpha() or own[0] == "_" else f"({d.source_name})"
     return f"{keyword} {name}{sizes}{types}{params}: {exists}{result}"
-
-
-def _result(type_: Type, unique: bool) -> str:
-    return _star(unique) + show_type(type_, True)

@@ -31,13 +31,15 @@ definitions are spelt out (`op_plus_plus_0123` for `++`), `'` in a name becomes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import Literal
 
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Span
 from compiler.frontend.types import Size, Type
+from compiler.frontend.warning import Warning_
 
 # --- patterns --------------------------------------------------------------------------------
 
@@ -351,6 +353,13 @@ class Assert(Exp):
 
 
 @dataclass(frozen=True, slots=True)
+class Hole(Exp):
+    """`???`: a value still to be written; who needs it fails. `text` is its type as written."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Constr(Exp):
     """`#name a b`."""
 
@@ -364,6 +373,12 @@ class Attr(Exp):
 
     attr: str
     exp: Exp
+
+    @property
+    def parameter(self) -> str:
+        """The tuning parameter whose value may take the place of the expression's, or nothing."""
+        found = re.fullmatch(r"param\s*\(\s*([\w']+)\s*\)", self.attr)
+        return found[1] if found else ""
 
 
 # --- definitions -----------------------------------------------------------------------------
@@ -392,6 +407,8 @@ class Def:
     attrs: tuple[str, ...] = ()
     fresh_fields: tuple[str, ...] = ()
     """Where only some fields of a record result are unique: their names."""
+    recursive: bool = False
+    """Whether it calls itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,3 +428,5 @@ class TypedProg:
 
     defs: tuple[Def, ...]
     entries: tuple[EntryPoint, ...]
+    warned: frozenset[Warning_] = frozenset()
+    """What the checker has found that its author probably did not mean."""

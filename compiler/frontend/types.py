@@ -6,8 +6,7 @@ arrays are one `Array` with several sizes, outermost first; `elem` is never an `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 
@@ -44,6 +43,19 @@ class SizeOp(Size):
     op: str
     lhs: Size
     rhs: Size
+
+
+class AnySize(Size):
+    """A size that nothing but the value tells, and that may differ from value to value.
+
+    In an abbreviation it is a written `[]`, replaced wherever the abbreviation is used; in a typed
+    program it occurs in instances of `'~t` and `'^t`, and in what is of such a type.
+    """
+
+    __slots__ = ()
+
+
+ANY_SIZE = AnySize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,15 @@ class Opaque(Type):
 
 
 UNIT = Record(())
+
+ACC = "acc_00"
+"""The name of the abstract type of accumulators."""
+
+
+def acc_of(array: Type) -> Opaque:
+    """`acc array`: it holds an array and, as far as anybody can tell, a function."""
+    meaning = Sum((("acc", (array, Arrow(array, UNIT))),))
+    return Opaque(ACC, "acc", (array,), (), meaning)
 
 
 def tuple_type(elems: tuple[Type, ...]) -> Type:

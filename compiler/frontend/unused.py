@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from compiler import codes
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
 from compiler.frontend.check.scope.scope import did_you_mean
@@ -86,7 +87,7 @@ def _not_used(binding: _Binding) -> Warning_:
     """Operators cannot be given a name that begins with an underscore."""
     name = binding.name
     hint = f"If that is on purpose, call it `_{name}` or `_`." if name[0].isalpha() else ""
-    return Warning_(f"`{name}` is not used.", binding.span, hint)
+    return Warning_(codes.warnings.UNUSED, f"`{name}` is not used.", binding.span, hint)
 
 
 _NO_SPAN = Span(0, 0, 0, 0)
@@ -215,7 +216,9 @@ def _attribute(walk: _Walk, e: ast.Attr) -> None:
     for word in e.text.replace("(", " ").replace(")", " ").replace(",", " ").split():
         if word not in ATTRIBUTES:
             message = f"Nothing knows the attribute `{word}`; it has no effect."
-            walk.found.append(Warning_(message, e.span, did_you_mean(word, ATTRIBUTES)))
+            walk.found.append(
+                Warning_(codes.warnings.ATTRIBUTE, message, e.span, did_you_mean(word, ATTRIBUTES))
+            )
         if word in ("trace", "warn", "param"):
             return
 

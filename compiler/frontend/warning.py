@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.base.spans import Span, caret
+from compiler.base.code import Code
+from compiler.base.errors import drawn
+from compiler.base.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Warning_:
     """A sentence, its position, and a way out or ""."""
 
+    code: Code
     message: str
     span: Span
     hint: str = ""
 
     def render(self, source: str, files: Mapping[str, str]) -> str:
-        """The message with its position, the line with carets, and the hint."""
-        text = files.get(self.span.file, "") if self.span.file else source
-        head = f"{self.span.position}: warning: {self.message}"
-        return "\n".join(p for p in (head, caret(text, self.span), self.hint) if p)
+        """The message with code and position, the line with carets, and the hint."""
+        texts = {**files, "": source}
+        told = drawn(f"warning[{self.code.id}]: {self.message}", self.span, texts)
+        return "\n".join(filter(None, (told, self.hint)))

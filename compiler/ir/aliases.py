@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
-from compiler.ir.walk import free
+from compiler.ir.walk import Node, Rewrite, free, rewrite
 
 Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
@@ -68,11 +68,15 @@ def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
             return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
         case ir.Hist():
             return replace(exp, ops=_only_operators(exp), arrays=_kept_arrays(exp.fn, exp.arrays))
+        case ir.Stream():
+            exp = without_accumulators(exp)
+            return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
         case ir.Map() | ir.Reduce() | ir.Scan():
             return replace(exp, arrays=_kept_arrays(exp.fn, exp.arrays))
         case ir.SegHist():
             return replace(exp, ops=_only_operators(exp))
         case ir.SegMap() | ir.SegRed() | ir.SegScan():
+            exp = without_accumulators(exp)
             results = (
                 replace(r, dest=_NOBODY) if isinstance(r, ir.Write) else r for r in exp.body.results
             )
@@ -82,6 +86,16 @@ def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
         case ir.Call(fun, args) if funs is not None and fun in funs:
             return replace(exp, args=_shared_operands(funs[fun].params, args))
     return exp
+
+
+def without_accumulators(node: Node) -> Node:
+    """A node whose statements push to nothing: what it uses other than as an accumulator."""
+
+    def quiet(exp: ir.Exp) -> ir.Exp:
+        return replace(exp, dests=()) if isinstance(exp, ir.Push) else rewrite(exp, parts)
+
+    parts = Rewrite(exp=quiet)
+    return rewrite(node, parts)
 
 
 def _kept_arrays(fn: ir.Lambda, arrays: tuple[Name, ...]) -> tuple[Name, ...]:
@@ -117,7 +131,7 @@ def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     roots: dict[Name, Sources] = {}
     gone: set[Name] = set()
     for stm in stms:
-        if isinstance(stm.exp, (*ir.SE_NODES, ir.Assert)):
+        if isinstance(stm.exp, (*ir.SE_NODES, ir.Assert, ir.Push)):
             continue
         taken, views = _effects(stm.exp, None)
         gone.update(root for name in taken for root in roots.get(name, (name,)))
@@ -136,6 +150,8 @@ def overwritten(exp: ir.Exp) -> tuple[Name, ...]:
             return tuple(d.array for d in dests)
         case ir.Hist(_, ops, _, _) | ir.SegHist(_, _, ops, _):
             return tuple(d for op in ops for d in op.dests)
+        case ir.Stream(_, dests, _, _):
+            return dests
         case ir.SegMap() | ir.SegRed() | ir.SegScan():
             return tuple(r.dest for r in exp.body.results if isinstance(r, ir.Write))
     return ()
@@ -151,7 +167,7 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
             return (), (frozenset((array,)),)
         case ir.Update(array, _, _):
             return (array,), ()
-        case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist():
+        case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist() | ir.Stream():
             return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, funs), ()
         case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
             return overwritten(exp) + of_body(exp.body.stms, (), funs)[0], ()

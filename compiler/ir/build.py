@@ -10,6 +10,7 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import prim_of, se_of
 from compiler.ir.types import row_type, shape_of
+from compiler.ir.walk import subst
 
 Fresh = Callable[[str], Name]
 """Makes a new name: `Ctx.fresh`."""
@@ -131,6 +132,18 @@ class Builder:
         """An array with another element or row at its outer indices; consumes it."""
         dims = row_dims(at, row_type(array.type, len(at)))
         return self.bind(array.name, array.type, ir.Update(array.name, dims, value))
+
+    def applied(self, fn: ir.Lambda, given: Sequence[ir.Operand]) -> ir.Body:
+        """Append the body of a function, which occurs nowhere else any more; that body."""
+        names: dict[Name, ir.Operand] = {}
+        for param, value in zip(fn.params, given, strict=True):
+            if isinstance(value, str | ir.Var | ir.Lit):
+                names[param.name] = value
+            else:
+                self.add((param,), value)
+        body = subst(fn.body, names)
+        self.stms += body.stms
+        return body
 
     def update_inside(
         self,

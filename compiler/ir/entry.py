@@ -10,7 +10,7 @@ from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, InputError, UsageError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
 from compiler.ir.values import Value, type_text
 
@@ -29,40 +29,13 @@ def external(fun: Function) -> list[Param]:
     return [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
 
 
-def returned(fun: Function) -> list[Param]:
-    """The results that a caller from outside sees: sizes of later arrays are not among them."""
-    sizes = {
-        name
-        for p in fun.results
-        if isinstance(p.type, Array)
-        for dim in p.type.shape
-        for name in dim.names()
-    }
-    return [p for p in fun.results if isinstance(p.type, Scalar | Array) and p.name not in sizes]
-
-
-def prims(fun: Function) -> list[Prim]:
-    """The element types of the external parameters, for `values.parse`."""
-    return [p.type.prim for p in external(fun)]
-
-
 def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
     """The value of each parameter that is not a block, implicit sizes included.
 
     Raises InputError for a wrong number, type, rank or shape.
     """
-    params = external(fun)
-    if len(args) != len(params):
-        listed = ", ".join(f"{base_of(p.name)}: {_wanted(p)}" for p in params)
-        raise InputError(
-            f"`{fun.name}` takes {_number(len(params), 'value')} and was given {len(args)}.",
-            hint=f"The parameters are {listed}." if params else "",
-        )
-    env: dict[Name, Value] = {}
-    for param, arg in zip(params, args, strict=True):
-        _check_type(param, arg)
-        env[param.name] = arg
-    sizes = _sizes(fun, params, env)
+    env = check_types(fun, args)
+    sizes = _sizes(fun, external(fun), env)
     for param in fun.params[: fun.implicit]:
         if param.name not in sizes:
             raise InputError(
@@ -70,6 +43,44 @@ def bind(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
             )
         env[param.name] = np.int64(sizes[param.name])
     return env
+
+
+def check_types(fun: Function, args: Sequence[Value]) -> dict[Name, Value]:
+    """The values of external parameters. Raises InputError for a wrong number, type or rank."""
+    params = external(fun)
+    if len(args) != len(params):
+        listed = ", ".join(f"{base_of(p.name)}: {_wanted(p)}" for p in params)
+        raise InputError(
+            f"`{fun.name}` takes {_number(len(params), 'value')} and was given {len(args)}.",
+            hint=f"The parameters are {listed}." if params else "",
+        )
+    for param, arg in zip(params, args, strict=True):
+        _check_type(param, arg)
+    return {param.name: arg for param, arg in zip(params, args, strict=True)}
+
+
+def completed(fun: Function, found: Sequence[Value | None]) -> list[Value]:
+    """Arguments with zeros where there is None, in the sizes that the others tell, or in none.
+
+    Raises InputError as `bind` does.
+    """
+    params = external(fun)
+    there = {p: one for p, one in zip(params, found, strict=False) if one is not None}
+    if len(found) == len(params) > len(there):
+        for param, one in there.items():
+            _check_type(param, one)
+        sizes = _sizes(fun, list(there), {p.name: one for p, one in there.items()})
+        there |= {p: _zeros(p, sizes) for p in params if p not in there}
+        return [there[p] for p in params]
+    return [one for one in found if one is not None]
+
+
+def _zeros(param: Param, known: dict[Name, int]) -> Value:
+    """The value of a parameter that nothing reads; a size that is not known is 0."""
+    shape = param.type.shape if isinstance(param.type, Array) else ()
+    sizes = {name: known.get(name, 0) for size in shape for name in size.names()}
+    prim = param.type.prim if isinstance(param.type, Scalar | Array) else "bool"
+    return np.zeros([max(0, size.evaluate(sizes)) for size in shape], DTYPE[prim])[()]
 
 
 def visible_results(fun: Function) -> list[int]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import get_args
 
 from compiler.ir import nodes
-from compiler.ir.nodes import SE_NODES, Alloc, Assert, Call, If, Loop, Threshold
+from compiler.ir.nodes import SE_NODES, Alloc, Assert, Call, If, Loop, Push, Threshold
 
-_BASE = frozenset((*SE_NODES, *get_args(nodes.ArrayOp), If, Loop, Assert))
+_BASE = frozenset((*SE_NODES, *get_args(nodes.ArrayOp), If, Loop, Assert, Push))
 _NESTED = _BASE | frozenset(get_args(nodes.Soac))
 _FLAT = _BASE | frozenset((*get_args(nodes.SegOp), Threshold))
 

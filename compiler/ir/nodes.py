@@ -19,11 +19,12 @@ bound to their left in the same list (thesis, listing 4.1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import field
 from typing import Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
@@ -347,10 +348,11 @@ class Stm:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Statements, then results."""
+    """Statements, then results; `prov` is where these came from, or () for what is around them."""
 
     stms: tuple[Stm, ...]
     results: tuple[Operand, ...]
+    prov: Prov = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +416,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a top-level function (before inlining)."""
+    """A call of a top-level function, itself included (before inlining)."""
 
     fun: str
     args: tuple[Operand, ...]
@@ -433,6 +435,25 @@ class Threshold:
 
 
 Control = If | Loop | Call | Assert | Threshold
+
+# --- accumulators ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Put `values` at a place of an accumulator, unless it lies outside; binds nothing.
+
+    The accumulator is `dests`, arrays of one shape whose first dimensions `at` indexes. It belongs
+    to the `Stream` around, or to the kernel that has a `Write` of it without writes. The values
+    take the place of what is there (of two, one stays); or `op`, which holds at most one function
+    of both, combines them with it. Stands in branches and loops of the stream, not in operators.
+    """
+
+    dests: tuple[Name, ...]
+    at: tuple[SE, ...]
+    values: tuple[Operand, ...]
+    op: tuple[Lambda, ...] = ()
+
 
 # --- parallel operators, before flattening ---------------------------------------------------
 
@@ -526,7 +547,21 @@ class Hist:
     arrays: tuple[Name, ...]
 
 
-Soac = Map | Reduce | Scan | Scatter | Hist
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Run `fn` on the rows of `arrays`; what it does is to `Push`, at any number of places.
+
+    Consumes the `dests`, which are one accumulator or several, and which nothing else uses inside.
+    `fn` returns nothing; results are the destinations as they are in the end.
+    """
+
+    width: Poly
+    dests: tuple[Name, ...]
+    fn: Lambda
+    arrays: tuple[Name, ...]
+
+
+Soac = Map | Reduce | Scan | Scatter | Hist | Stream
 
 # --- parallel operators, after flattening ----------------------------------------------------
 
@@ -547,6 +582,7 @@ class Write:
     """A result of a kernel body that goes to computed indices of `dest` (consumed).
 
     Each of `writes` is indices of the first dimensions, and a value; indices outside are ignored.
+    Without writes, `dest` is an accumulator to which statements of the body `Push`.
     """
 
     dest: Name
@@ -563,6 +599,7 @@ class KernelBody:
     stms: tuple[Stm, ...]
     results: tuple[KernelResult, ...]
     returns: tuple[Type, ...]
+    prov: Prov = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -630,7 +667,7 @@ class Alloc:
 
 # --- programs --------------------------------------------------------------------------------
 
-Exp = SE | ArrayOp | Control | Soac | SegOp | Alloc
+Exp = SE | ArrayOp | Control | Push | Soac | SegOp | Alloc
 
 
 @dataclass(frozen=True, slots=True)
@@ -655,6 +692,6 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Prog:
-    """Functions in order of dependence: a call goes to an earlier one."""
+    """Functions in order of dependence: a call goes to an earlier one, or the function itself."""
 
     funs: tuple[Function, ...]

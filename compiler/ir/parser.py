@@ -54,7 +54,7 @@ class Parser(ScalarParser):
         if t.text == "(" and t.kind == "op":
             return ()
         while not t.take("in"):
-            if t.text == "assert":
+            if t.text in ("assert", "push"):
                 stms.append(ir.Stm((), self.exp()))
             else:
                 t.expect("let")
@@ -351,6 +351,19 @@ class Parser(ScalarParser):
         ops = self._hist_ops()
         return ir.Hist(width, ops, self._mapped(), arrays)
 
+    def _stream(self) -> ir.Exp:
+        width, arrays = self._over()
+        self.tokens.expect("into")
+        dests = self._names()
+        return ir.Stream(width, dests, self._lambda(), arrays)
+
+    def _push(self) -> ir.Exp:
+        dests = self._names()
+        at = tuple(dim.at for dim in self._dims() if isinstance(dim, ir.DimFix))
+        self.tokens.expect("=")
+        values = self.operands()
+        return ir.Push(dests, at, values, (self._lambda(),) if self.tokens.take("op") else ())
+
     def _space(self) -> tuple[ir.Level, ir.SegSpace]:
         t = self.tokens
         t.expect("@")
@@ -445,6 +458,8 @@ _FORMS: dict[str, Callable[[Parser], ir.Exp]] = {
     "scan": Parser._scan,
     "scatter": Parser._scatter,
     "hist": Parser._hist,
+    "stream": Parser._stream,
+    "push": Parser._push,
     "segmap": Parser._segmap,
     "segred": Parser._segred,
     "segscan": Parser._segscan,

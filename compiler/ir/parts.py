@@ -30,9 +30,9 @@ NODES: dict[str, type] = {
 }
 BODIES = {"Body": "body", "Lambda": "fn", "KernelBody": "kernel"}
 """Classes that `Rewrite` has a function for, by its name."""
-_LEAVES = {"SE": "se", "Name": "name", "Poly": "poly", "Num": "poly"}
+_LEAVES = {"SE": "se", "Name": "name", "Poly": "poly", "Num": "poly", "Prov": "prov"}
 """Annotations of leaves, and what `Rewrite` calls the function for them."""
-_PLAIN = frozenset(("Prim", "Space", "Level", "Prov", "str", "int", "bool", "int|float|bool"))
+_PLAIN = frozenset(("Prim", "Space", "Level", "str", "int", "bool", "int|float|bool"))
 _BINDERS = frozenset((("Param", "name"), ("ForLoop", "index")))
 _ANY = frozenset(("Exp", "Type", "Operand", "DimIndex", "KernelResult"))
 
@@ -115,6 +115,8 @@ def _visit(part: _Part, x: str, depth: int, own: bool) -> list[str]:
             return [f"use({x})"]
         case _Leaf("bind"):
             return [f"bind({x})"]
+        case _Leaf("prov"):
+            return []
         case _Leaf("poly"):
             return [f"for {item} in {x}.terms:", f"    for name, _ in {item}:", "        use(name)"]
         case _Each(inner):
@@ -153,6 +155,8 @@ def _bodies(cls: type) -> list[str]:
                 lines.append(f"keep(x.{name})")
             case _Node(inner) if inner and _bodies(NODES[inner]) and inner not in BODIES:
                 lines.append(f"bodies_{inner}(x.{name}, keep)")
+            case _Each(_Node(inner)) if inner in BODIES:
+                lines += [f"for item in x.{name}:", "    keep(item)"]
             case _Each(_Node(inner)) if inner and inner != "Stm" and _bodies(NODES[inner]):
                 lines += [f"for item in x.{name}:", f"    bodies_{inner}(item, keep)"]
     return lines
@@ -196,6 +200,8 @@ class _Rewriters:
     def value(self, part: _Part, x: str) -> str:
         """An expression for what becomes of a part `x`."""
         match part:
+            case _Leaf("prov"):
+                return f"({x} if r.prov is None or not {x} else r.prov({x}))"
             case _Leaf(hook):
                 return f"({x} if r.{hook} is None else r.{hook}({x}))"
             case _Each(_Leaf(hook)):
@@ -256,7 +262,9 @@ def rewrite_NoneType(x, r):
 def rewrite_Stm(x, r):
     pat = each(x.pat, rewrite_Param, r)
     exp = REWRITE[type(x.exp)](x.exp, r) if r.exp is None else r.exp(x.exp)
-    return x if pat is x.pat and exp is x.exp else Stm(pat, exp, x.prov)
+    prov = x.prov if r.prov is None else r.prov(x.prov)
+    same = pat is x.pat and exp is x.exp and prov is x.prov
+    return x if same else Stm(pat, exp, prov)
 
 def rewrite_Assert(x, r):
     if r.se is None:

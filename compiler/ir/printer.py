@@ -36,12 +36,21 @@ WIDTH = 96
 
 def show(prog: ir.Prog) -> Text:
     """The program as lines, each with its provenance and the number of its statement."""
+    return tuple(_printed(prog).lines)
+
+
+def numbered(prog: ir.Prog) -> list[ir.Stm]:
+    """The statements by the numbers that the lines of `show` have."""
+    return _printed(prog).stms
+
+
+def _printed(prog: ir.Prog) -> _Out:
     out = _Out()
     for k, fun in enumerate(prog.funs):
         if k:
             out.line(0, "")
         _function(out, fun)
-    return tuple(out.lines)
+    return out
 
 
 def show_text(prog: ir.Prog) -> str:
@@ -69,11 +78,11 @@ def show_exp(exp: ir.Exp) -> str:
 class _Out:
     """The lines so far, and the statement that the next ones belong to."""
 
-    __slots__ = ("count", "lines", "node", "src")
+    __slots__ = ("lines", "node", "src", "stms")
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
-        self.count = 0
+        self.stms: list[ir.Stm] = []
         self.node = -1
         self.src: Prov = ()
 
@@ -119,16 +128,27 @@ def _body(out: _Out, indent: int, body: ir.Body) -> None:
     for stm in body.stms:
         _stm(out, indent, stm)
     out.src, out.node = src, node
-    out.line(indent, f"in {show_operands(body.results)}")
+    _results(out, indent, f"in {show_operands(body.results)}", body)
+
+
+def _results(out: _Out, indent: int, text: str, body: ir.Body | ir.KernelBody) -> None:
+    """The line with a body's results, which says where they came from."""
+    src = out.src
+    out.src = body.prov or src
+    out.line(indent, text)
+    out.src = src
 
 
 def _stm(out: _Out, indent: int, stm: ir.Stm) -> None:
-    out.src, out.node = stm.prov, out.count
-    out.count += 1
+    out.src, out.node = stm.prov, len(out.stms)
+    out.stms.append(stm)
     exp = stm.exp
     flat = flat_exp(exp)
     if type(exp) is ir.Assert and not stm.pat and flat is not None:
         out.line(indent, flat)
+        return
+    if type(exp) is ir.Push:
+        _push(out, indent, exp)
         return
     if flat is None:
         out.params(indent, "let ", stm.pat, " =")
@@ -224,7 +244,7 @@ def _branch(out: _Out, indent: int, word: str, body: ir.Body) -> None:
         out.line(indent, word)
         _body(out, indent + 2, body)
     else:
-        out.line(indent, f"{word} {show_operands(body.results)}")
+        _results(out, indent, f"{word} {show_operands(body.results)}", body)
 
 
 def _if(out: _Out, indent: int, exp: ir.If) -> None:
@@ -254,7 +274,7 @@ def _operator(out: _Out, indent: int, prefix: str, op: ir.Operator) -> None:
     _lambda(out, indent, f"{prefix}op {show_operands(op.neutral)} {comm}", op.fn)
 
 
-def _soac_head(word: str, exp: ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist) -> str:
+def _soac_head(word: str, exp: ir.Soac) -> str:
     return f"{word} [{exp.width}] ({', '.join(map(name_text, exp.arrays))})"
 
 
@@ -289,6 +309,19 @@ def _hist_op(out: _Out, indent: int, op: ir.HistOp) -> None:
     _operator(out, indent, f"into ({dests}){_indexed_dims(op.rank)} ", op.op)
 
 
+def _stream(out: _Out, indent: int, exp: ir.Stream) -> None:
+    out.line(indent, _soac_head("stream", exp))
+    _lambda(out, indent + 2, f"into ({', '.join(map(name_text, exp.dests))}) ", exp.fn)
+
+
+def _push(out: _Out, indent: int, exp: ir.Push) -> None:
+    place = ", ".join(show_se(i, suffix=False) for i in exp.at)
+    dests = ", ".join(map(name_text, exp.dests))
+    out.line(indent, f"push ({dests})[{place}] = {show_operands(exp.values)}")
+    for op in exp.op:
+        _lambda(out, indent + 2, "op ", op)
+
+
 def _hist(out: _Out, indent: int, exp: ir.Hist) -> None:
     out.line(indent, _soac_head("hist", exp))
     for op in exp.ops:
@@ -305,14 +338,14 @@ def _kernel(out: _Out, indent: int, prefix: str, body: ir.KernelBody) -> None:
     results = f"({', '.join(map(_result, body.results))})"
     head = f"{prefix}: {show_types(body.returns)} ->"
     if not body.stms:
-        out.line(indent, f"{head} {results}")
+        _results(out, indent, f"{head} {results}", body)
         return
     src, node = out.src, out.node
     out.line(indent, head)
     for stm in body.stms:
         _stm(out, indent + 2, stm)
     out.src, out.node = src, node
-    out.line(indent + 2, f"in {results}")
+    _results(out, indent + 2, f"in {results}", body)
 
 
 def _result(result: ir.KernelResult) -> str:
@@ -352,6 +385,8 @@ _NESTED: dict[type, Callable[[_Out, int, Any], None]] = {
     ir.Scan: _reduce,
     ir.Scatter: _scatter,
     ir.Hist: _hist,
+    ir.Stream: _stream,
+    ir.Push: _push,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segred,

@@ -2,16 +2,19 @@
 
 Sizes go by the names that the author used (`n` for `n_3`); one that is not given is `DEFAULT_SIZE`.
 Floats lie in [0, 1), integers within -1000 .. 1000 (unsigned: 0 .. 1000) or their range where that
-is smaller. A scalar of type i64 that is a size of another parameter gets that size.
+is smaller, unless another distribution is asked for. A scalar of type i64 that is a size of another
+parameter gets that size.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.base.errors import UsageError
 from compiler.base.names import Name, base_of
@@ -55,7 +58,11 @@ def _names(array: Array) -> set[Name]:
 
 
 def inputs(
-    fun: Function, sizes: Mapping[str, int], seed: int, most: int | None = None
+    fun: Function,
+    sizes: Mapping[str, int],
+    seed: int,
+    most: int | None = None,
+    distribution: str = "uniform",
 ) -> RandomInputs:
     """Values for all parameters of an entry point before memory is introduced.
 
@@ -79,14 +86,42 @@ def inputs(
             case Array(prim, shape):
                 extent = tuple(dim.evaluate(known) for dim in shape)
                 _refuse_bad(param.name, extent)
-                made.append(_random(rng, prim, extent))
+                made.append(_random(rng, prim, extent, distribution))
             case Scalar(prim):
                 given = known.get(param.name, sizes.get(base_of(param.name)))
-                value = _random(rng, prim, ()) if given is None else _given(param, prim, given)
-                made.append(value)
+                if given is None:
+                    made.append(_random(rng, prim, (), distribution))
+                else:
+                    made.append(_given(param, prim, given))
             case _:
                 continue
     return RandomInputs(made, {base_of(name): size for name, size in known.items()})
+
+
+def extents(
+    fun: Function, sizes: Mapping[str, int], seed: int
+) -> tuple[list[tuple[int, ...] | None], list[Value | None]]:
+    """Of all parameters the shapes of arrays and the numbers that `inputs` would make, no array."""
+    params = [p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar | Array)]
+    arrays = [p.type for p in params if isinstance(p.type, Array)]
+    names = {name for array in arrays for name in _names(array)}
+    known = {name: sizes.get(base_of(name), DEFAULT_SIZE) for name in sorted(names)}
+    rng = np.random.default_rng(seed)
+    shapes: list[tuple[int, ...] | None] = []
+    numbers: list[Value | None] = []
+    for param in params:
+        kind = param.type
+        if isinstance(kind, Array):
+            extent = tuple(dim.evaluate(known) for dim in kind.shape)
+            _refuse_negative(param.name, extent)
+            shapes.append(extent)
+            numbers.append(None)
+        elif isinstance(kind, Scalar):
+            given = known.get(param.name, sizes.get(base_of(param.name)))
+            shapes.append(None)
+            drawn = _random(rng, kind.prim, (), "uniform")
+            numbers.append(drawn if given is None else _given(param, kind.prim, given))
+    return shapes, numbers
 
 
 def _given(param: Param, prim: Prim, number: int) -> Value:
@@ -99,9 +134,13 @@ def _given(param: Param, prim: Prim, number: int) -> Value:
     return value
 
 
-def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:
+def _refuse_negative(name: str, extent: tuple[int, ...]) -> None:
     if any(size < 0 for size in extent):
         raise UsageError(f"`{base_of(name)}` cannot have the shape {list(extent)}.")
+
+
+def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:
+    _refuse_negative(name, extent)
     if np.prod([float(size) for size in extent]) > LARGEST:
         raise UsageError(f"`{base_of(name)}` would have more than {LARGEST} elements.")
 
@@ -115,12 +154,69 @@ def _refuse_many(extents: list[list[int]], most: int) -> None:
         )
 
 
-def _random(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Value:
+def _random(
+    rng: np.random.Generator, prim: Prim, extent: tuple[int, ...], distribution: str
+) -> Value:
+    array = _BESIDE.get(distribution, _uniform)(rng, prim, extent)
+    return DTYPE[prim].type(array) if extent == () else np.asarray(array)
+
+
+Cells = npt.NDArray[np.generic]
+_Draw = Callable[["np.random.Generator", Prim, tuple[int, ...]], Cells]
+"""In quotes: numpy loads its generators when they are first named."""
+
+
+def _uniform(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
     if prim == "bool":
-        array = rng.integers(0, 2, extent).astype(np.bool_)
-    elif prim[0] == "f":
-        array = rng.random(extent).astype(DTYPE[prim])
+        return rng.integers(0, 2, extent).astype(np.bool_)
+    if prim[0] == "f":
+        return np.asarray(rng.random(extent)).astype(DTYPE[prim])
+    low, high = _spread(prim)
+    return np.asarray(rng.integers(low, high + 1, extent, dtype=DTYPE[prim]))
+
+
+def _spread(prim: Prim) -> tuple[int, int]:
+    low, high = int_range(prim)
+    return max(low, -_SPREAD), min(high, _SPREAD)
+
+
+def _normal(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
+    """Of floats around 0 with deviation 1, of integers in the middle of their usual range."""
+    drawn = np.asarray(rng.normal(size=extent))
+    if prim == "bool" or prim[0] == "f":
+        return (drawn > 0) if prim == "bool" else drawn.astype(DTYPE[prim])
+    low, high = _spread(prim)
+    around = (low + high) / 2 + drawn * (high - low) / 6
+    return np.clip(np.rint(around), low, high).astype(DTYPE[prim])
+
+
+def _sorted(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
+    made = _uniform(rng, prim, extent)
+    return np.sort(made, axis=-1) if extent else made
+
+
+def _equal(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
+    return np.full(extent, _uniform(rng, prim, ()))
+
+
+def _borders(rng: np.random.Generator, prim: Prim, extent: tuple[int, ...]) -> Cells:
+    """What programs forget: the ends of the range, and of floats what is no number."""
+    if prim == "bool":
+        return _uniform(rng, prim, extent)
+    if prim[0] == "f":
+        about: Any = np.finfo(cast(Any, DTYPE[prim]))
+        special = [0.0, -0.0, about.tiny, about.eps, about.max, about.min]
+        choices = np.array([*special, np.inf, -np.inf, np.nan], DTYPE[prim])
     else:
         low, high = int_range(prim)
-        array = rng.integers(max(low, -_SPREAD), min(high, _SPREAD) + 1, extent, dtype=DTYPE[prim])
-    return DTYPE[prim].type(array) if extent == () else np.asarray(array)
+        choices = np.array([low, low + 1, 0, 1, high - 1, high], DTYPE[prim])
+    return np.asarray(rng.choice(choices, extent))
+
+
+_BESIDE: dict[str, _Draw] = {
+    "normal": _normal,
+    "sorted": _sorted,
+    "equal": _equal,
+    "borders": _borders,
+}
+"""The distributions beside the usual one."""

@@ -8,7 +8,7 @@ result; every other array is a plain value, which may be shared, computed earlie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
@@ -61,15 +61,16 @@ class Classes:
 
 
 def classes(prog: ir.Prog) -> Classes:
-    """The sharing classes of all arrays of a program without calls."""
+    """The sharing classes of all arrays of a program, for all calls of a function together."""
     found = Classes()
+    funs = {fun.name: fun for fun in prog.funs}
     for fun in prog.funs:
         for param, value in zip(fun.results, fun.body.results, strict=True):
             if param.unique:
                 found.mark(value)
         for stm in walk.all_stms(fun.body.stms):
             if type(stm.exp) not in _SCALARS:
-                _learn(stm, found)
+                _learn(stm, found, funs)
     return found
 
 
@@ -78,8 +79,8 @@ def unique_arrays(prog: ir.Prog) -> set[Name]:
     return classes(prog).unique()
 
 
-def _learn(stm: ir.Stm, found: Classes) -> None:
-    for param, other in _links(stm):
+def _learn(stm: ir.Stm, found: Classes, funs: Mapping[str, ir.Function]) -> None:
+    for param, other in _links(stm, funs):
         if type(param.type) is ir.Array:
             found.join(param.name, other)
     for name in overwritten(stm.exp):
@@ -90,7 +91,7 @@ def _learn(stm: ir.Stm, found: Classes) -> None:
                 found.mark(param.name)
 
 
-def _links(stm: ir.Stm) -> Iterable[Link]:
+def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
     """What statements bind, in their patterns and bodies, with what that may lie in."""
     exp, pat = stm.exp, stm.pat
     match exp:
@@ -101,6 +102,9 @@ def _links(stm: ir.Stm) -> Iterable[Link]:
         case ir.Loop(params, init, _, body):
             ends = body.results
             return zip((*params, *params, *pat), (*init, *ends, *ends), strict=True)
+        case ir.Call(name, args):
+            fun = funs[name]
+            return zip((*fun.params, *pat), (*args, *fun.body.results), strict=True)
         case ir.SegMap() | ir.SegRed() | ir.SegScan():
             kept = zip(reversed(pat), reversed(exp.body.results), strict=False)
             return [(p, r.dest) for p, r in kept if isinstance(r, ir.Write)]

@@ -137,6 +137,8 @@ class Spelling:
         self._stands: dict[Name, Definition] = {}
         self._shown: dict[Name, str] = {}
         self._taken: Counter[str] = Counter()
+        self._states: dict[Name, str] = {}
+        """What later states of arrays are called: updates may be hundreds, one of another."""
         for name in first:
             if said(name) is not None:
                 self.number(name)
@@ -271,7 +273,7 @@ class Spelling:
                 return None
         if len(text) > _SHORT and name not in self._stands:
             return None
-        return text if text.isidentifier() or _enclosed(text) else f"({text})"
+        return text if text.replace("'", "").isidentifier() or _enclosed(text) else f"({text})"
 
     def _operand(self, poly: Poly, depth: int) -> str:
         text = self._poly(poly, depth)
@@ -294,7 +296,9 @@ class Spelling:
             case ir.Copy(array):
                 return f"a copy of {self.array(array)}"
             case ir.Update(array, _, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
-                return self.array(array)
+                if name not in self._states:
+                    self._states[name] = self.array(array)
+                return self._states[name]
         line = _line(stm)
         if not line:
             return "an array without a name"
@@ -320,7 +324,7 @@ class Inhabitants:
     """The arrays in each block of a function, as it is: a block is called as what is in it."""
 
     def __init__(self, fun: ir.Function, said: Callable[[Name], str | None]) -> None:
-        self._fun = fun
+        self.fun = fun
         self.spell = Spelling.of(fun, said)
         self._arrays: dict[Name, list[Name]] = {}
 
@@ -336,7 +340,7 @@ class Inhabitants:
         return f"the array of {line}" if line else "an array without a name"
 
     def _look(self) -> None:
-        for stm in all_stms(self._fun.body.stms):
+        for stm in all_stms(self.fun.body.stms):
             params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, ir.Loop) else ()))
             for param in params:
                 kind = param.type

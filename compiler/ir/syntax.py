@@ -31,8 +31,8 @@ CALLS = frozenset((*FUNS, "min", "max", "abs", "sgn", "select"))
 
 _WORDS = (
     "entry fun let in assert if then else loop for while do call threshold map reduce scan "
-    "scatter hist into op comm segmap segred segscan seghist per_block body alloc mem with "
-    "copy concat rearrange reshape iota replicate scratch true false shared private device "
+    "scatter hist stream push into op comm segmap segred segscan seghist per_block body alloc mem "
+    "with copy concat rearrange reshape iota replicate scratch true false shared private device "
     "grid block thread"
 )
 KEYWORDS = frozenset((*PRIMS, *CALLS, *_WORDS.split()))

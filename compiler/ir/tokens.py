@@ -6,6 +6,7 @@ import json
 import re
 from typing import Literal, NamedTuple, NoReturn
 
+from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.ir.syntax import KEYWORDS
@@ -118,4 +119,6 @@ class Tokens:
     def _error(self, message: str, start: int, end: int) -> SyntaxError_:
         line = self._source.count("\n", 0, start) + 1
         col = start - (self._source.rfind("\n", 0, start) + 1) + 1
-        return SyntaxError_(message, Span(line, col, line, col + end - start))
+        return SyntaxError_(
+            codes.syntax.UNEXPECTED, message, Span(line, col, line, col + end - start)
+        )

@@ -58,9 +58,9 @@ def beginning(value: Value, most: int) -> str:
 
     What is left out is counted where it would stand: `[[1i32, … and 9 more], … and 4 more]`.
     """
-    few = max(1, most // _LEAST_CHARACTERS)
+    few = max(1, most // LEAST_CHARACTERS)
     while value.shape and value.size:
-        counts = _first(value.shape, few)
+        counts = first_of(value.shape, few)
         text = _nested(np.asarray(value)[tuple(map(slice, counts))], value.shape)
         if len(text) <= most or few == 1:
             return text
@@ -68,11 +68,11 @@ def beginning(value: Value, most: int) -> str:
     return show(value)
 
 
-_LEAST_CHARACTERS = 5
+LEAST_CHARACTERS = 5
 """Of an element and what divides it from the next one: `1i8, `."""
 
 
-def _first(shape: tuple[int, ...], few: int) -> list[int]:
+def first_of(shape: tuple[int, ...], few: int) -> list[int]:
     """Sizes of a part with at most so many elements: all dimensions are cut at one size."""
     low, high = 1, max(shape)
     while low < high:
@@ -100,19 +100,22 @@ def _nested(part: npt.NDArray[np.generic], shape: tuple[int, ...]) -> str:
 
 def _rows(array: npt.NDArray[np.generic], prim: Prim, more: str) -> list[str]:
     """The rows of a matrix as text, each with `more` at its end."""
-    flat = array.reshape(-1)
-    if prim == "bool":
-        cells = ["true" if x else "false" for x in flat.tolist()]
-    elif prim[0] != "f":
-        cells = [f"{x}{prim}" for x in flat.tolist()]
-    elif not np.isfinite(flat).all():
-        cells = [literal_text(x, prim) for x in flat.tolist()]
-    elif prim == "f64":
-        cells = [f"{x!r}f64" for x in flat.tolist()]
-    else:
-        cells = [f"{x}{prim}" for x in flat.astype(str).tolist()]
+    cells = elements(array.reshape(-1), prim)
     width = array.shape[1]
     return [f"[{', '.join(cells[at : at + width])}{more}]" for at in range(0, len(cells), width)]
+
+
+def elements(flat: npt.NDArray[np.generic], prim: Prim) -> list[str]:
+    """The elements of an array of one dimension, each with its type."""
+    if prim == "bool":
+        return ["true" if x else "false" for x in flat.tolist()]
+    if prim[0] != "f":
+        return [f"{x}{prim}" for x in flat.tolist()]
+    if not np.isfinite(flat).all():
+        return [literal_text(x, prim) for x in flat.tolist()]
+    if prim == "f64":
+        return [f"{x!r}f64" for x in flat.tolist()]
+    return [f"{x}{prim}" for x in flat.astype(str).tolist()]
 
 
 # --- the binary format -----------------------------------------------------------------------
@@ -169,13 +172,19 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
     return (flat.reshape(shape) if rank else flat[0]), end
 
 
-def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
-    """Read values in whichever format `data` is in."""
-    stripped = data.lstrip()
-    if stripped[:2] == b"b" + bytes((_VERSION,)):
-        return from_binary(data)
+def is_binary(data: bytes) -> bool:
+    """Whether data is in the binary format."""
+    return data.lstrip()[:2] == b"b" + bytes((_VERSION,))
+
+
+def decoded(data: bytes) -> str:
+    """Data as text. Raises InputError."""
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"The input is no UTF-8 text (byte {error.start}).") from None
-    return parse(text, prims)
+
+
+def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
+    """Read values in whichever format `data` is in."""
+    return from_binary(data) if is_binary(data) else parse(decoded(data), prims)

@@ -257,8 +257,14 @@ def _alloc(c: ScopeChecker, exp: ir.Alloc, pat: object) -> Types:
 # --- parallel operators ----------------------------------------------------------------------
 
 
-def _fn(c: ScopeChecker, fn: ir.Lambda, args: Sequence[ir.Type], what: str) -> None:
-    """A lambda applied to arguments of those types."""
+def _fn(
+    c: ScopeChecker,
+    fn: ir.Lambda,
+    args: Sequence[ir.Type],
+    what: str,
+    accumulators: Sequence[Name] = (),
+) -> None:
+    """A lambda applied to arguments of those types, which may push to those accumulators."""
     c.must(len(fn.params) == len(args), f"{what} has {len(fn.params)} parameters, not {len(args)}")
     for kind in fn.returns:
         c.type(kind)
@@ -267,10 +273,11 @@ def _fn(c: ScopeChecker, fn: ir.Lambda, args: Sequence[ir.Type], what: str) -> N
     for param, kind in zip(fn.params, args, strict=True):
         c.same(param.type, kind, f"the parameter `{param.name}` of {what}", memory=False)
     c.keep.append(outside)
-    before = dict(c.dead)
+    before, around = dict(c.dead), c.accumulators
+    c.accumulators = frozenset(accumulators)
     names = c.stms(fn.body.stms)
     _give(c, fn.body.results, fn.returns, what)
-    c.dead = before
+    c.dead, c.accumulators = before, around
     c.keep.pop()
     c.leave([*names, *(param.name for param in fn.params)])
 
@@ -382,6 +389,33 @@ def _hist(c: ScopeChecker, exp: ir.Hist, pat: object) -> Types:
     return dests
 
 
+def _stream(c: ScopeChecker, exp: ir.Stream, pat: object) -> Types:
+    dests = [c.array(name) for name in exp.dests]
+    _fn(c, exp.fn, _over(c, exp.width, exp.arrays), "the function of a stream", exp.dests)
+    c.must(not exp.fn.returns, "a stream's function returns something")
+    return dests
+
+
+def _push(c: ScopeChecker, exp: ir.Push, pat: object) -> Types:
+    c.must(all(name in c.accumulators for name in exp.dests), "no accumulator of the stream around")
+    kinds = [c.array(name) for name in exp.dests]
+    _indices(c, exp.at)
+    rank = len(exp.at)
+    c.must(bool(kinds) and all(1 <= rank <= kind.rank for kind in kinds), "too many indices")
+    for kind in kinds:
+        prefixes = (kinds[0].shape[:rank], kind.shape[:rank])
+        c.must(c.known.equal_shapes(*prefixes), "the arrays of an accumulator differ in shape")
+    rows = [row_type(kind, rank) for kind in kinds]
+    c.must(len(exp.values) == len(rows), "a push of too few or too many values")
+    _agree(c, [c.operand(value) for value in exp.values], rows, "a value that is pushed")
+    c.must(len(exp.op) <= 1, "a push with two operators")
+    for op in exp.op:
+        _fn(c, op, [*rows, *rows], "an operator")
+        c.must(len(op.returns) == len(rows), "an operator returns another number of values")
+        _agree(c, op.returns, rows, "an operator's result")
+    return ()
+
+
 def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir.Type]:
     """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
     _level(c, exp)
@@ -395,10 +429,12 @@ def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir
         c.bind(index, ir.I64)
     c.keep.append(outside)
     c.inside.append("per_block" if isinstance(exp, ir.SegMap) and exp.per_block else exp.level)
-    before = dict(c.dead)
+    before, around = dict(c.dead), c.accumulators
+    written = (r for r in body.results if isinstance(r, ir.Write) and not r.writes)
+    c.accumulators = frozenset(r.dest for r in written)
     inner += c.stms(body.stms)
     _kernel_results(c, body)
-    c.dead = before
+    c.dead, c.accumulators = before, around
     c.inside.pop()
     c.keep.pop()
     c.leave(inner)
@@ -493,6 +529,8 @@ RULES: dict[type, Rule] = {
     ir.Scan: _scan,
     ir.Scatter: _scatter,
     ir.Hist: _hist,
+    ir.Stream: _stream,
+    ir.Push: _push,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segscan,

@@ -63,6 +63,8 @@ class ScopeChecker(ScalarChecker):
         self.inside: list[str] = []
         """The levels of the kernels around this point."""
         self.fun = ""
+        self.accumulators: frozenset[Name] = frozenset()
+        """What statements may push to here."""
 
     # --- errors ------------------------------------------------------------------------------
 
@@ -184,9 +186,10 @@ class ScopeChecker(ScalarChecker):
     # --- statements --------------------------------------------------------------------------
 
     def function(self, fun: ir.Function) -> None:
-        """Check one function; it may call those before it."""
+        """Check one function; it may call those before it and itself."""
         self.fun = fun.name
         self.must(fun.name not in self.funs, "a second function of that name")
+        self.funs[fun.name] = fun
         self.types = {}
         self.dead = {}
         self.known = Known()
@@ -206,7 +209,6 @@ class ScopeChecker(ScalarChecker):
         for param in fun.results:
             self.must(param.name not in self.bound, f"`{param.name}` is bound twice")
             self.bound.add(param.name)
-        self.funs[fun.name] = fun
 
     def stms(self, stms: Iterable[ir.Stm]) -> list[Name]:
         """Check statements in order; their names stay in scope and are given back."""

@@ -17,23 +17,9 @@ from typing import TypeVar
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
+from compiler.base.spans import Prov
 from compiler.ir import nodes
-from compiler.ir.nodes import (
-    SE,
-    Bin,
-    Body,
-    Conv,
-    Exp,
-    Fun,
-    KernelBody,
-    Lambda,
-    Lit,
-    Operand,
-    Select,
-    Stm,
-    Un,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.parts import CHILDREN, INSIDE, OWN, VISIT, Use, map_tuple
 from compiler.ir.sizes import poly_of, se_of
 
@@ -46,23 +32,24 @@ class Rewrite:
     `var` gets scalar variables inside scalar expressions, `se` whole scalar expressions (then `var`
     is not used), `name` uses of arrays and blocks, `poly` sizes and LMAD parts, `bind` names where
     they are bound, `exp` a statement's expression instead of going into it. `body`, `fn`, `kernel`
-    get nested bodies instead of going into them.
+    get nested bodies instead of going into them. `prov` gets that of statements and results.
     """
 
-    __slots__ = ("bind", "body", "exp", "fn", "kernel", "name", "poly", "se", "var")
+    __slots__ = ("bind", "body", "exp", "fn", "kernel", "name", "poly", "prov", "se", "var")
 
     def __init__(
         self,
         *,
-        var: Callable[[Var], SE] | None = None,
-        se: Callable[[SE], SE] | None = None,
+        var: Callable[[ir.Var], ir.SE] | None = None,
+        se: Callable[[ir.SE], ir.SE] | None = None,
         name: Callable[[Name], Name] | None = None,
         poly: Callable[[Poly], Poly] | None = None,
         bind: Callable[[Name], Name] | None = None,
-        exp: Callable[[Exp], Exp] | None = None,
-        body: Callable[[Body], Body] | None = None,
-        fn: Callable[[Lambda], Lambda] | None = None,
-        kernel: Callable[[KernelBody], KernelBody] | None = None,
+        exp: Callable[[ir.Exp], ir.Exp] | None = None,
+        body: Callable[[ir.Body], ir.Body] | None = None,
+        fn: Callable[[ir.Lambda], ir.Lambda] | None = None,
+        kernel: Callable[[ir.KernelBody], ir.KernelBody] | None = None,
+        prov: Callable[[Prov], Prov] | None = None,
     ) -> None:
         self.se = se if se is not None or var is None else lambda e: map_se(e, var)
         self.var = var
@@ -73,6 +60,7 @@ class Rewrite:
         self.body = body
         self.fn = fn
         self.kernel = kernel
+        self.prov = prov
 
 
 def _ignore(name: Name) -> None:
@@ -82,50 +70,50 @@ def _ignore(name: Name) -> None:
 # --- scalar expressions ----------------------------------------------------------------------
 
 
-def map_se(se: SE, var: Callable[[Var], SE]) -> SE:
+def map_se(se: ir.SE, var: Callable[[ir.Var], ir.SE]) -> ir.SE:
     """Replace every variable of a scalar expression; the same object if nothing changes."""
     kind = type(se)
-    if kind is Lit:
+    if kind is ir.Lit:
         return se
-    return var(se) if kind is Var else map_subexpressions(se, lambda part: map_se(part, var))  # type: ignore[arg-type]
+    return var(se) if kind is ir.Var else map_subexpressions(se, lambda part: map_se(part, var))  # type: ignore[arg-type]
 
 
-def map_subexpressions(se: SE, f: Callable[[SE], SE]) -> SE:
+def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
     """Apply `f` to the direct parts of a scalar expression; the same object if nothing changes."""
     match se:
-        case Bin(op, at, a, b):
+        case ir.Bin(op, at, a, b):
             a2, b2 = f(a), f(b)
-            return se if a2 is a and b2 is b else Bin(op, at, a2, b2)
-        case Un(op, at, a):
+            return se if a2 is a and b2 is b else ir.Bin(op, at, a2, b2)
+        case ir.Un(op, at, a):
             a2 = f(a)
-            return se if a2 is a else Un(op, at, a2)
-        case Conv(src, dst, a):
+            return se if a2 is a else ir.Un(op, at, a2)
+        case ir.Conv(src, dst, a):
             a2 = f(a)
-            return se if a2 is a else Conv(src, dst, a2)
-        case Fun(fun, at, args):
+            return se if a2 is a else ir.Conv(src, dst, a2)
+        case ir.Fun(fun, at, args):
             args2 = map_tuple(args, f)
-            return se if args2 is args else Fun(fun, at, args2)
-        case Select(c, a, b):
+            return se if args2 is args else ir.Fun(fun, at, args2)
+        case ir.Select(c, a, b):
             c2, a2, b2 = f(c), f(a), f(b)
-            return se if c2 is c and a2 is a and b2 is b else Select(c2, a2, b2)
+            return se if c2 is c and a2 is a and b2 is b else ir.Select(c2, a2, b2)
     return se
 
 
-def se_parts(se: SE) -> tuple[SE, ...]:
+def se_parts(se: ir.SE) -> tuple[ir.SE, ...]:
     """The direct parts of a scalar expression."""
     match se:
-        case Bin(_, _, a, b):
+        case ir.Bin(_, _, a, b):
             return (a, b)
-        case Un(_, _, a) | Conv(_, _, a):
+        case ir.Un(_, _, a) | ir.Conv(_, _, a):
             return (a,)
-        case Fun(_, _, args):
+        case ir.Fun(_, _, args):
             return args
-        case Select(c, a, b):
+        case ir.Select(c, a, b):
             return (c, a, b)
     return ()
 
 
-def se_uses(se: SE, use: Use) -> None:
+def se_uses(se: ir.SE, use: Use) -> None:
     """Call `use` on the name of every variable, as often as it occurs."""
     VISIT[type(se)](se, use, _ignore)
 
@@ -143,45 +131,45 @@ def rewrite(node: Node, r: Rewrite) -> Node:
     return result
 
 
-def map_stms(exp: Exp, f: Callable[[tuple[Stm, ...]], tuple[Stm, ...]]) -> Exp:
+def map_stms(exp: ir.Exp, f: Callable[[tuple[ir.Stm, ...]], tuple[ir.Stm, ...]]) -> ir.Exp:
     """Replace the statements of every body directly inside `exp` (lambdas and kernels included)."""
     if type(exp) not in NESTED:
         return exp
 
-    def body(x: Body) -> Body:
+    def body(x: ir.Body) -> ir.Body:
         stms = f(x.stms)
-        return x if stms is x.stms else Body(stms, x.results)
+        return x if stms is x.stms else ir.Body(stms, x.results, x.prov)
 
-    def fn(x: Lambda) -> Lambda:
+    def fn(x: ir.Lambda) -> ir.Lambda:
         inner = body(x.body)
-        return x if inner is x.body else Lambda(x.params, inner, x.returns)
+        return x if inner is x.body else ir.Lambda(x.params, inner, x.returns)
 
-    def kernel(x: KernelBody) -> KernelBody:
+    def kernel(x: ir.KernelBody) -> ir.KernelBody:
         stms = f(x.stms)
-        return x if stms is x.stms else KernelBody(stms, x.results, x.returns)
+        return x if stms is x.stms else ir.KernelBody(stms, x.results, x.returns, x.prov)
 
     return rewrite(exp, Rewrite(body=body, fn=fn, kernel=kernel))
 
 
-NESTED = frozenset((nodes.If, nodes.Loop, *nodes.Soac.__args__, *nodes.SegOp.__args__))
+NESTED = frozenset((nodes.If, nodes.Loop, nodes.Push, *nodes.Soac.__args__, *nodes.SegOp.__args__))
 """The classes of expressions that have bodies inside."""
 
 
-def children(exp: Exp) -> tuple[Body | Lambda | KernelBody, ...]:
+def children(exp: ir.Exp) -> tuple[ir.Body | ir.Lambda | ir.KernelBody, ...]:
     """The bodies, lambdas and kernel bodies directly inside an expression, in order."""
     if type(exp) not in NESTED:
         return ()
-    found: list[Body | Lambda | KernelBody] = []
+    found: list[ir.Body | ir.Lambda | ir.KernelBody] = []
     CHILDREN[type(exp)](exp, found.append)
     return tuple(found)
 
 
-def stms_of(node: Body | Lambda | KernelBody) -> tuple[Stm, ...]:
+def stms_of(node: ir.Body | ir.Lambda | ir.KernelBody) -> tuple[ir.Stm, ...]:
     """The statements of any of the three."""
-    return node.body.stms if isinstance(node, Lambda) else node.stms
+    return node.body.stms if isinstance(node, ir.Lambda) else node.stms
 
 
-def all_stms(stms: Iterable[Stm]) -> Iterable[Stm]:
+def all_stms(stms: Iterable[ir.Stm]) -> Iterable[ir.Stm]:
     """Every statement, outer before inner, in order of text."""
     for stm in stms:
         yield stm
@@ -233,12 +221,12 @@ def count_uses(node: object, into: dict[Name, int] | None = None) -> dict[Name, 
 def without_prov(prog: nodes.Prog) -> nodes.Prog:
     """The same program without provenance, as its text form reads back."""
 
-    def bare(stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        return tuple(Stm(stm.pat, map_stms(stm.exp, bare)) for stm in stms)
+    def bare(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        return tuple(ir.Stm(stm.pat, map_stms(stm.exp, bare)) for stm in stms)
 
     return nodes.Prog(
         tuple(
-            replace(fun, body=Body(bare(fun.body.stms), fun.body.results), prov=())
+            replace(fun, body=ir.Body(bare(fun.body.stms), fun.body.results), prov=())
             for fun in prog.funs
         )
     )
@@ -246,7 +234,7 @@ def without_prov(prog: nodes.Prog) -> nodes.Prog:
 
 # --- substitution and renaming ---------------------------------------------------------------
 
-Replacement = Operand | Poly
+Replacement = ir.Operand | Poly
 
 
 def subst(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
@@ -259,7 +247,9 @@ def subst(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
 
 
 def _substitution(
-    mapping: Mapping[Name, Replacement], bind: Callable[[Name], Name] | None = None
+    mapping: Mapping[Name, Replacement],
+    bind: Callable[[Name], Name] | None = None,
+    prov: Callable[[Prov], Prov] | None = None,
 ) -> Rewrite:
     polys: dict[Name, Poly] = {}
     for old, new in mapping.items():
@@ -267,19 +257,19 @@ def _substitution(
         if size is not None:
             polys[old] = size
 
-    def var(x: Var) -> SE:
+    def var(x: ir.Var) -> ir.SE:
         new = mapping.get(x.name)
         if new is None:
             return x
         if type(new) is str:
-            return Var(new, x.prim)
+            return ir.Var(new, x.prim)
         return se_of(new) if type(new) is Poly else new  # type: ignore[return-value]
 
     def name(x: Name) -> Name:
         new = mapping.get(x)
         if new is None:
             return x
-        found = new if type(new) is str else new.name if type(new) is Var else None
+        found = new if type(new) is str else new.name if type(new) is ir.Var else None
         if found is None:
             raise CompilerBug(f"`{x}` is an array or a block and cannot become {new}")
         return found
@@ -294,7 +284,7 @@ def _substitution(
                         raise CompilerBug(f"the size `{used}` cannot become {mapping[used]}")
         return x.subst(polys) if hit else x
 
-    return Rewrite(var=var, name=name, poly=poly, bind=bind)
+    return Rewrite(var=var, name=name, poly=poly, bind=bind, prov=prov)
 
 
 def _as_poly(new: Replacement) -> Poly | None:
@@ -304,12 +294,15 @@ def _as_poly(new: Replacement) -> Poly | None:
 
 
 def rename(
-    node: Node, fresh: Callable[[str], Name], mapping: Mapping[Name, Replacement] | None = None
+    node: Node,
+    fresh: Callable[[str], Name],
+    mapping: Mapping[Name, Replacement] | None = None,
+    prov: Callable[[Prov], Prov] | None = None,
 ) -> Node:
     """A copy with new names for everything bound inside (a lambda's parameters included).
 
     `fresh` is `ctx.fresh`. `mapping` is substituted at the same time; it may give the new names of
-    some bindings itself.
+    some bindings itself. `prov` gives the new provenance of statements and results.
     """
     table: dict[Name, Replacement] = dict(mapping) if mapping else {}
     for old in bound(node):
@@ -320,4 +313,4 @@ def rename(
         new = table[x]
         return new if isinstance(new, str) else x
 
-    return rewrite(node, _substitution(table, bind)) if table else node
+    return rewrite(node, _substitution(table, bind, prov)) if table or prov else node

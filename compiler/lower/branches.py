@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import CHEAP, cost
 from compiler.base.names import Name
+from compiler.base.spans import Prov
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Size, SizeVar, Sum
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
 from compiler.ir.sizes import se_of
-from compiler.lower.build import Lower, Lowering
+from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components, sum_slots
 from compiler.lower.exps import bind_pat, literal, se
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
@@ -36,6 +37,7 @@ class Branch:
 
     stms: list[ir.Stm]
     value: Value
+    prov: Prov
 
     def names(self) -> set[Name]:
         """What the branch binds."""
@@ -60,7 +62,13 @@ def _if_exp(s: Lowering, e: ty.If, hint: Name) -> Value:
         value = s.lower(e.then if cond.value else e.orelse, hint)
     else:
         value = _branch(
-            s, e, cond, lambda: s.lower(e.then, hint), lambda: s.lower(e.orelse, hint), hint
+            s,
+            e,
+            cond,
+            lambda: s.lower(e.then, hint),
+            lambda: s.lower(e.orelse, hint),
+            hint,
+            (origin(e.then), origin(e.orelse)),
         )
     s.bind_sizes(e.ext, e.type, value)
     return value
@@ -73,6 +81,7 @@ def _branch(
     then: Callable[[], Value],
     orelse: Callable[[], Value],
     hint: Name,
+    provs: tuple[Prov, Prov],
 ) -> Value:
     """One of two values: a `Select` if both are cheap and cannot fail, else an `If`."""
     outer = s.open()
@@ -88,7 +97,8 @@ def _branch(
         chosen = _choose(s, cond, first, second)
         if chosen is not None:
             return chosen
-    return _join(s, e, cond, Branch(first_stms, first), Branch(second_stms, second), hint)
+    one, other = Branch(first_stms, first, provs[0]), Branch(second_stms, second, provs[1])
+    return _join(s, e, cond, one, other, hint)
 
 
 def _choose(s: Lowering, cond: ir.SE, first: Value, second: Value) -> Value | None:
@@ -138,7 +148,7 @@ def _branch_body(s: Lowering, joined: Joined, which: int, shapes: list[Shape]) -
     wanted = [tuple(p.subst(own) for p in shape) for shape in shapes]
     result = s.expect_all(branch.value, wanted)
     heads: list[ir.Operand] = [se_of(poly) for poly in own.values()]
-    return ir.Body(tuple(s.close(outer)), (*heads, *(operand(x) for x in result)))
+    return ir.Body(tuple(s.close(outer)), (*heads, *(operand(x) for x in result)), branch.prov)
 
 
 def _join_size(s: Lowering, joined: Joined, dim: Size, k: int, at: int) -> Poly:
@@ -185,7 +195,8 @@ def _cases(s: Lowering, e: ty.Match, value: Value, at: int, hint: Name) -> Value
     cond = ir.TRUE if at == len(e.cases) - 1 else _matches(s, case.pat, value)
     if cond == ir.TRUE:
         return body()
-    return _branch(s, e, cond, body, lambda: _cases(s, e, value, at + 1, hint), hint)
+    rest, provs = lambda: _cases(s, e, value, at + 1, hint), (origin(case.body), ())
+    return _branch(s, e, cond, body, rest, hint, provs)
 
 
 def _matches(s: Lowering, pat: ty.Pat, value: Value) -> ir.SE:

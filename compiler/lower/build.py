@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from compiler import codes
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
@@ -19,7 +20,9 @@ from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.rules import Rule
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.spans import NOWHERE, Prov, Span
+from compiler.frontend import typed as ty
+from compiler.frontend.typed import Def
 from compiler.frontend.typed import Exp as TypedExp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar, Type
 from compiler.ir import nodes as ir
@@ -46,6 +49,39 @@ LARGEST = Lit(LARGEST_SIZE, "i64")
 
 Lower = Callable[["Lowering", Any, Name], Value]
 """Lowers an expression whose value would like a certain name."""
+
+
+def origin(e: TypedExp) -> Prov:
+    """Where in the user's files a value is computed: behind its bindings, and in what it applies.
+
+    A function that was put in the place of its call has places of its own.
+    """
+    found: dict[Span, None] = {}
+    _origin(e, NOWHERE, found)
+    return tuple(found)
+
+
+def _origin(e: TypedExp, around: Span, found: dict[Span, None]) -> None:
+    while isinstance(e, ty.Let):
+        e = e.body
+    if e.span.is_own and not around.holds(e.span):
+        around = e.span
+        found[around] = None
+    match e:
+        case ty.PrimOp() | ty.PrimFun():
+            parts = e.args
+        case ty.Convert(exp=inner) | ty.If(cond=inner):
+            parts = (inner,)
+        case ty.RecordExp():
+            parts = tuple(field for _, field in e.fields)
+        case _:
+            return
+    for part in parts:
+        if isinstance(part, _COMPUTED):
+            _origin(part, around, found)
+
+
+_COMPUTED = (ty.PrimOp, ty.PrimFun, ty.Convert, ty.RecordExp, ty.Let, ty.If)
 
 
 class Lowering:
@@ -81,6 +117,8 @@ class Lowering:
         self.extra: list[tuple[int, int]] = []
         """Sizes that arguments bring: of which component, along which dimension."""
         self.unique_params: frozenset[Name] = frozenset()
+        self.own: Def | None = None
+        """The definition, if it calls itself."""
         self.param_names: set[Name] = set()
         """Parameters, which types of results may mention."""
 
@@ -208,9 +246,10 @@ class Lowering:
         """A declared size."""
         poly = self.known_size(s)
         if poly is None:
-            raise Limitation(
+            raise Limitation.at(
+                codes.limits.UNKNOWN_SIZE,
                 "A size that is needed here cannot be told from the types.",
-                self.prov[0] if self.prov else NOWHERE,
+                self.prov,
                 "Give the value a name first, with its size: `let [k] (xs: [k]t) = ..`.",
             )
         return poly
@@ -287,6 +326,8 @@ class Lowering:
         cond: SE = TRUE
         for mono in poly.terms:
             names = [name for name, power in mono for _ in range(power)]
+            if len(names) == 1:
+                continue
             product = Poly.const(1)
             for name in names:
                 factor = Poly.var(name)

@@ -4,20 +4,30 @@ Lambdas and the small or higher-order definitions of the prelude are put in plac
 called. Other code gets one version per type instance (sizes do not count: those of instantiated
 type parameters become size parameters) and per functional argument, whose free variables become
 parameters. A large lambda is put in place once; from its second call on it has a definition.
+
+A definition that calls itself calls the version that is being made: its functional arguments are
+the parameters themselves. Those, and what they bring, are left out in such calls, and whoever
+lowers them passes the version's own leading parameters on. What is called in such a definition with
+functional arguments, which may call it in turn, is put in place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from compiler.base.errors import CompilerBug
+from compiler import codes
+from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
+from compiler.frontend.intrinsics import ACCUMULATING, DERIVATIVES
 from compiler.frontend.types import (
+    ANY_SIZE,
     UNIT,
     Arrow,
+    Record,
     Size,
     SizeVar,
     Type,
@@ -26,8 +36,10 @@ from compiler.lower.measure import is_larger
 from compiler.lower.naming import (
     Binding,
     Instance,
+    Making,
     Specialiser,
     bind,
+    called,
     definition,
     fresh_sizes,
     instantiated,
@@ -41,6 +53,7 @@ from compiler.lower.naming import (
 )
 from compiler.lower.static import (
     I64,
+    Accumulator,
     Barrier,
     Closure,
     Env,
@@ -54,6 +67,7 @@ from compiler.lower.static import (
     type_key,
     value_key,
 )
+from compiler.lower.traced import is_traced
 
 SMALL = 40
 """Definitions of the prelude up to this many nodes are put in place."""
@@ -64,8 +78,9 @@ OPERATORS = ("reduce", "reduce_comm", "scan", "hist_1d", "hist_2d", "hist_3d")
 _NAMES_BY_ARITY = {
     1: "unzip iota transpose flatten unflatten copy opaque",
     2: "map zip replicate concat",
-    3: "reduce reduce_comm scan scatter_1d scatter_2d scatter_3d",
-    5: "hist_1d hist_2d hist_3d flat_update_2d",
+    3: "reduce reduce_comm scan scatter_1d scatter_2d scatter_3d scatter_stream acc_write jvp2 vjp2"
+    " jmp2 mjp2",
+    5: "hist_stream hist_1d hist_2d hist_3d flat_update_2d",
     6: "flat_index_2d flat_update_3d",
     7: "flat_update_4d",
     8: "flat_index_3d",
@@ -73,6 +88,8 @@ _NAMES_BY_ARITY = {
 }
 ARITY = {name: count for count, names in _NAMES_BY_ARITY.items() for name in names.split()}
 """How many arguments an intrinsic takes."""
+
+_NO_DERIVATIVES = "The program is right, and its entry points that derive nothing can be compiled."
 
 
 # --- definitions -------------------------------------------------------------------------
@@ -88,7 +105,7 @@ def global_function(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) ->
 
 
 def sized_constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
-    """A definition with size parameters only: its body, put in place."""
+    """A definition that depends on sizes known here: its body, put in place."""
     code = definition(sp, e)
     return sp.ev(code.body, instantiated(sp, code, e, env).enter())
 
@@ -118,11 +135,21 @@ def call(
         function = Result(Arrow(to.type, to.type), to.span)
         first = call(sp, replace(fun, args=()), have[:wanted], function, out)
         return call(sp, first, have[wanted:], to, out)
+    if fun.code in ACCUMULATING:
+        return accumulating(sp, fun, have, to, out)
     if isinstance(fun.code, str):
         return intrinsic(sp, fun, have, to)
-    if has_function(to.type) or in_place(sp, fun.code, have, to.ext):
+    if has_function(to.type) or _is_open(sp, fun) or in_place(sp, fun.code, have, to.ext):
         return inline(sp, fun, have, to, out)
     return call_instance(sp, fun, have, to)
+
+
+def _is_open(sp: Specialiser, fun: Closure) -> bool:
+    """Whether its types have sizes that only values tell: then no call can say them."""
+    sizes: list[Size] = []
+    for t in (sp.open_sizes and fun.types) or ():
+        collect_sizes(t, sizes)
+    return ANY_SIZE in sizes
 
 
 def arity(code: ty.Def | ty.Lambda | str) -> int:
@@ -134,7 +161,12 @@ def in_place(
     sp: Specialiser, code: ty.Def | ty.Lambda, args: tuple[Value, ...], ext: tuple[Name, ...]
 ) -> bool:
     """Whether a saturated call is replaced by the body."""
-    if isinstance(code, ty.Lambda) or code.name not in sp.defs:
+    functional = any(isinstance(a, Closure | Rec | Tagged | Accumulator) for a in args)
+    local = isinstance(code, ty.Lambda) or code.name not in sp.defs
+    recursive = isinstance(code, ty.Def) and code.recursive
+    if sp.inside is not None and not recursive and (functional or local):
+        return True
+    if isinstance(code, ty.Lambda) or local:
         if ext and isinstance(code, ty.Lambda):
             return True
         key = (id(code), sp.owner)
@@ -144,8 +176,10 @@ def in_place(
         return True
     if not code.span.in_prelude or "noinline" in code.attrs:
         return False
-    if any(isinstance(a, Closure | Rec | Tagged) for a in args):
+    if functional:
         return True
+    if isinstance(code, ty.Def) and sp.ctx.options.traced and is_traced(code):
+        return False
     small = sp.higher.get(code.name)
     if small is None:
         small = sp.higher[code.name] = not is_larger(code.body, SMALL)
@@ -166,7 +200,7 @@ def inline(
     if has_function(to.type):
         result = sp.static(code.body, env, out)
         if to.ext:
-            _bind_sizes(to, type_of(sp, code.body.type, env), out)
+            _bind_sizes(to, type_of(sp, code.body.type, env), result, out)
     else:
         result = _with_sizes(sp, sp.ev(code.body, env), to)
     sp.site = site
@@ -179,12 +213,27 @@ def _go_into(sp: Specialiser, code: ty.Def | ty.Lambda, span: Span) -> None:
         sp.site = span
 
 
-def _bind_sizes(to: Result, have: Type, out: list[Binding]) -> None:
-    """Bind the sizes of a functional value's type to what its body's type has."""
+def _bind_sizes(to: Result, have: Type, value: Value, out: list[Binding]) -> None:
+    """Bind the sizes of a functional value's type to what its body's type has, or its data."""
     found: dict[Name, Size] = {}
     match_sizes(set(to.ext), to.type, have, found)
     for name, size in found.items():
-        out.append(((), ty.PVar(I64, to.span, name), size_exp(size, to.span)))
+        if size is ANY_SIZE:
+            _bind_by_data(name, to.type, value, out)
+        else:
+            out.append(((), ty.PVar(I64, to.span, name), size_exp(size, to.span)))
+
+
+def _bind_by_data(name: Name, t: Type, value: Value, out: list[Binding]) -> None:
+    """Bind a size to that of an array in `value`, which has type `t`."""
+    if isinstance(value, Rec) and isinstance(t, Record):
+        for (_, field), (_, ft) in zip(value.fields, t.fields, strict=True):
+            _bind_by_data(name, ft, field, out)
+    elif isinstance(value, ty.Exp) and not any(name in sizes for sizes, _, _ in out):
+        sizes: list[Size] = []
+        collect_sizes(t, sizes)
+        if SizeVar(name) in sizes:
+            out.append(((name,), ty.Pat(t, value.span), value))
 
 
 def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
@@ -197,8 +246,16 @@ def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
 
 def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
     """A call of the version of `fun` for these types and functional arguments."""
+    made = sp.making.get(_version(fun))
+    if made is not None and made.code is not sp.inside:
+        raise Limitation(
+            codes.limits.MUTUAL,
+            f"`{made.code.source_name}` calls itself by way of another function that does so.",
+            to.span,
+            "Write one of the two as a `loop`.",
+        )
     root, walls = behind_walls(fun, args)
-    instance = instance_of(sp, root, args)
+    instance = made or instance_of(sp, root, args)
     if walls and not all(isinstance(v, ty.Var) for v in instance.brought):
         instance, walls = instance_of(sp, fun, args), []
     brought: tuple[ty.Exp, ...] = instance.brought
@@ -208,12 +265,19 @@ def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Re
     for ta in fun.types or ():
         collect_sizes(ta, sizes)
     dynamic = tuple(a for a in args if isinstance(a, ty.Exp))
-    operands = brought + dynamic or (ty.RecordExp(UNIT, to.span, ()),)
+    operands = brought + dynamic
+    if not operands and made is None:
+        operands = (ty.RecordExp(UNIT, to.span, ()),)
     fn_type = to.type
     for operand in reversed(operands):
         fn_type = Arrow(operand.type, fn_type)
     fn = ty.Var(fn_type, to.span, instance.name, (), tuple(sizes))
     return ty.Apply(to.type, to.span, fn, operands, to.ext)
+
+
+def _version(fun: Closure) -> object:
+    """What a definition that calls itself and its calls of itself have in common."""
+    return (id(fun.code), *(type_key(t) for t in fun.types or ()))
 
 
 def instance_of(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
@@ -232,9 +296,13 @@ def instance_of(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Insta
 
 
 def _make(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
-    site, owner = sp.site, sp.owner
+    site, owner, inside = sp.site, sp.owner, sp.inside
     code = as_definition(fun.code)
-    sp.site = None
+    sp.site, sp.inside = None, None
+    own = ""
+    if code.recursive:
+        own, sp.inside = sp.ctx.fresh(code.name), code
+        sp.making[_version(fun)] = Making(code, own)
     if fun.env is None:
         sp.versions += 1
         sp.owner = sp.versions
@@ -257,7 +325,7 @@ def _make(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
     inner = [ty.PVar(v.type, v.span, v.name) for _, v in barrier.brought.values()]
     made = replace(
         code,
-        name=sp.ctx.fresh(code.name),
+        name=own or sp.ctx.fresh(code.name),
         type_params=(),
         size_params=tuple(sizes),
         params=(*inner, *params) or (ty.PWild(UNIT, code.span),),
@@ -267,7 +335,8 @@ def _make(sp: Specialiser, fun: Closure, args: tuple[Value, ...]) -> Instance:
         is_entry=False,
     )
     sp.done.append(made)
-    sp.site, sp.owner = site, owner
+    sp.making.pop(_version(fun), None)
+    sp.site, sp.owner, sp.inside = site, owner, inside
     return Instance(made.name, outer, (fun, args), ret)
 
 
@@ -292,6 +361,10 @@ def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result
     name = fun.code
     assert isinstance(name, str)
     assert fun.types is not None
+    if name in DERIVATIVES:
+        raise Limitation(
+            codes.limits.NOT_BUILT, "Differentiation is not there yet.", to.span, _NO_DERIVATIVES
+        )
     operands: list[ty.Exp] = []
     for arg in args:
         if isinstance(arg, ty.Exp):
@@ -306,8 +379,61 @@ def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result
     return ty.Apply(to.type, to.span, fn, tuple(operands), to.ext)
 
 
-def as_lambda(sp: Specialiser, fun: Closure, params: tuple[Type, ...], to: Result) -> ty.Lambda:
-    """A function value as a lambda of exactly these parameters."""
+def accumulating(
+    sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result, out: list[Binding]
+) -> Value:
+    """What is done with accumulators: a write happens in `out`, a stream names one for its lambda.
+
+    That lambda returns nothing; its first parameter is the accumulator's token.
+    """
+    assert fun.types is not None
+    elem, span, name = fun.types[0], to.span, f"intrinsics.{fun.code}"
+    if fun.code == "acc_write":
+        acc, *operands = args
+        if not isinstance(acc, Accumulator):
+            raise CompilerBug("a write to something that is no accumulator", span)
+        given = [operand for operand in operands if isinstance(operand, ty.Exp)]
+        if isinstance(acc.op, Closure):
+            given.append(as_lambda(sp, acc.op, (elem, elem), Result(elem, span)))
+        fn = ty.Var(UNIT, span, name, fun.types, fun.sizes)
+        out.append(((), ty.PWild(UNIT, span), ty.Apply(UNIT, span, fn, (acc.token, *given))))
+        return acc
+    dest, *combining, f, rows = args
+    assert isinstance(dest, ty.Exp)
+    assert isinstance(f, Closure)
+    assert isinstance(rows, ty.Exp)
+    token = ty.Var(dest.type, span, sp.ctx.fresh(called(dest) or "acc"))
+    own = Accumulator(token, combining[0] if combining else None)
+
+    def nothing(value: Value) -> ty.Exp:
+        if not isinstance(value, Accumulator) or value.token.name != token.name:
+            raise Limitation(
+                codes.limits.FUNCTION,
+                "This function has to return the accumulator that it is given.",
+                user_span(sp, span),
+                "Return what the last `write` to it gives.",
+            )
+        return ty.RecordExp(UNIT, span, ())
+
+    partial = replace(f, args=(*f.args, own))
+    lam = as_lambda(sp, partial, fun.types[1:], Result(Arrow(UNIT, UNIT), span), nothing)
+    lam = replace(lam, params=(ty.PVar(dest.type, span, token.name), *lam.params))
+    neutral = [value for value in combining if isinstance(value, ty.Exp)]
+    fn = ty.Var(to.type, span, name, fun.types, fun.sizes)
+    return ty.Apply(to.type, span, fn, (dest, *neutral, lam, rows), to.ext)
+
+
+def as_lambda(
+    sp: Specialiser,
+    fun: Closure,
+    params: tuple[Type, ...],
+    to: Result,
+    data: Callable[[Value], ty.Exp] | None = None,
+) -> ty.Lambda:
+    """A function value as a lambda of exactly these parameters.
+
+    `data`: it returns a value that is none of run time, of which this makes data.
+    """
     fn_type = to.type
     for p in reversed(params):
         fn_type = Arrow(p, fn_type)
@@ -321,11 +447,13 @@ def as_lambda(sp: Specialiser, fun: Closure, params: tuple[Type, ...], to: Resul
             bind(sp, given_pat, arg, env, out)
         pats = tuple(pattern(sp, p, env) for p in code.params[have:])
         span = user_span(sp, code.span)
-        body = wrap(out, sp.ev(code.body, env))
+        body = data(sp.static(code.body, env, out)) if data else sp.ev(code.body, env)
+        body = wrap(out, body)
         sp.site = site
         return ty.Lambda(fn_type, span, pats, body)
     given = tuple(ty.Var(p, span, sp.ctx.fresh("x")) for p in params)
-    body = wrap(out, residual(sp, call(sp, fun, given, to, out), to.type, span))
+    value = call(sp, fun, given, to, out)
+    body = wrap(out, data(value) if data else residual(sp, value, to.type, span))
     return ty.Lambda(fn_type, span, tuple(ty.PVar(v.type, span, v.name) for v in given), body)
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import Prim
-from compiler.frontend.types import Array, PrimT, Record, Size, Sum, Type
+from compiler.frontend.types import ANY_SIZE, Array, PrimT, Record, Size, Sum, Type
 
 ComponentType = tuple[Prim, tuple[Size, ...], str]
 """Primitive type, sizes, and a suffix that tells components of one value apart in names."""
@@ -59,7 +59,7 @@ def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...],
         taken: list[int] = []
         for prim, sizes, _ in (component for pt in payload for component in components(pt)):
             for k, slot in enumerate(slots):
-                if k not in taken and slot[:2] == (prim, sizes):
+                if k not in taken and slot[:2] == (prim, sizes) and ANY_SIZE not in sizes:
                     break
             else:
                 k = len(slots)

@@ -26,7 +26,15 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.aliases import NOTHING, Sources, aliases, consumed, of_body, overwritten
+from compiler.ir.aliases import (
+    NOTHING,
+    Sources,
+    aliases,
+    consumed,
+    of_body,
+    overwritten,
+    without_accumulators,
+)
 from compiler.lower.build import COPY, SHARED
 from compiler.lower.constants import Definitions
 from compiler.lower.lmads import is_injective
@@ -145,7 +153,7 @@ def copy_before_writes(
     copier = _Copier(memory, ctx)
     stms = copier.stms(fun.body.stms, memory.of(fun.body.results), 0)
     twice = tuple(r in memory.doubled for r in fun.body.results)
-    return replace(fun, body=ir.Body(stms, fun.body.results)), twice
+    return replace(fun, body=replace(fun.body, stms=stms)), twice
 
 
 class _Copier:
@@ -182,7 +190,7 @@ class _Copier:
         copies: list[ir.Stm],
     ) -> ir.Exp:
         """An expression that overwrites copies where it cannot overwrite the arrays `taken`."""
-        uses = walk.count_uses(exp)
+        uses = walk.count_uses(without_accumulators(exp))
         given: list[Name] = []
         for name in taken:
             if name:
@@ -232,7 +240,7 @@ class _Copier:
                     prov = body.stms[-1].prov if body.stms else ()
                     results[at] = self._copy(value, because, prov, copies)
         new = self._body(body, level, set())
-        return ir.Body((*new.stms, *copies), tuple(results)) if copies else new
+        return ir.Body((*new.stms, *copies), tuple(results), body.prov) if copies else new
 
     def _lambda(self, fn: ir.Lambda, level: int) -> ir.Lambda:
         body = self._body(fn.body, level, set())
@@ -241,7 +249,7 @@ class _Copier:
     def _body(self, body: ir.Body, level: int, live: set[Name]) -> ir.Body:
         stms = self.stms(body.stms, live | self.memory.of(body.results), level)
         same = len(stms) == len(body.stms) and all(map(operator.is_, stms, body.stms))
-        return body if same else ir.Body(stms, body.results)
+        return body if same else ir.Body(stms, body.results, body.prov)
 
 
 def _taken(exp: ir.Exp, funs: Mapping[str, ir.Function]) -> list[Name]:
@@ -273,6 +281,8 @@ def _overwriting(exp: ir.Exp, arrays: list[Name]) -> ir.Exp:
             return replace(
                 exp, ops=tuple(replace(o, dests=tuple(next(rest) for _ in o.dests)) for o in ops)
             )
+        case ir.Stream(_, dests, _, _):
+            return walk.subst(exp, dict(zip(dests, arrays, strict=True)))
         case ir.Map(_, _, given):
             return replace(exp, arrays=_put(given, arrays))
         case ir.Loop(_, given, _, _):

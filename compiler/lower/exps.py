@@ -13,9 +13,9 @@ from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
 from compiler.ir.may_fail import is_division, operator_may_fail
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Un
+from compiler.ir.nodes import FALSE, SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
-from compiler.lower.build import Lower, Lowering
+from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components, field_at, sum_slots
 from compiler.lower.values import Arr, Value
 
@@ -174,6 +174,16 @@ def _zeros(s: Lowering, prim: Prim, shape: tuple[Poly, ...]) -> SE | Arr:
     return s.array(ir.Replicate(shape, zero), prim, shape) if shape else zero
 
 
+def _blank(s: Lowering, t: Type) -> Value:
+    """A value of no interest, with sizes 0 where nobody knows them."""
+    shapes = [(p, [s.known_size(dim) for dim in dims]) for p, dims, _ in components(t)]
+    none = Poly.const(0)
+    return tuple(
+        _zeros(s, prim, tuple(none if size is None else size for size in shape))
+        for prim, shape in shapes
+    )
+
+
 # --- bindings ----------------------------------------------------------------------------------
 
 
@@ -189,7 +199,7 @@ def _let(s: Lowering, e: ty.Let, hint: Name) -> Value:
 def _bind_let(s: Lowering, sizes: tuple[Name, ...], pat: ty.Pat, rhs: ty.Exp) -> None:
     """Bind one pattern."""
     value = s.lower(rhs, pat_hint(s, pat))
-    s.prov = (rhs.span,)
+    s.prov = (rhs.span, *(span for span in origin(rhs) if not rhs.span.holds(span)))
     s.bind_sizes(sizes, pat.type, value)
     bind_pat(s, pat, value)
 
@@ -253,21 +263,28 @@ def _assert_exp(s: Lowering, e: ty.Assert, hint: Name) -> Value:
     return s.lower(e.exp, hint)
 
 
+def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
+    """What is still to be written fails, also where checks are dropped."""
+    s.prov = (e.span,)
+    unsafe, s.unsafe = s.unsafe, False
+    s.check(FALSE, (f"Reached a hole of type {e.text}.",))
+    s.unsafe = unsafe
+    return _blank(s, e.type)
+
+
 def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     """`unsafe` drops checks if the options allow it, and what is `blank` is not computed.
 
-    Its sizes have to be known without it. Other attributes do not matter here.
+    Its sizes have to be known without it. A tuning parameter that has a value has that value.
+    Other attributes do not matter here.
     """
     if e.attr == "blank":
         s.prov = (e.span,)
-        shapes = [
-            (prim, [s.known_size(dim) for dim in dims]) for prim, dims, _ in components(e.type)
-        ]
-        if all(size is not None for _, shape in shapes for size in shape):
-            return tuple(
-                _zeros(s, prim, tuple(size for size in shape if size is not None))
-                for prim, shape in shapes
-            )
+        if all(s.known_size(d) is not None for _, dims, _ in components(e.type) for d in dims):
+            return _blank(s, e.type)
+    tuned = dict(s.ctx.options.thresholds).get(e.parameter)
+    if tuned is not None and e.type == PrimT("i64"):
+        return (literal(tuned, "i64"),)
     if e.attr == "unsafe" and s.ctx.options.unsafe and not s.unsafe:
         s.unsafe = True
         value = s.lower(e.exp, hint)
@@ -300,6 +317,7 @@ RULES: dict[type, Lower] = {
     ty.RecordUpdate: _record_update,
     ty.Coerce: _coerce,
     ty.Assert: _assert_exp,
+    ty.Hole: _hole,
     ty.Constr: _constr,
     ty.Attr: _attr,
 }

@@ -42,6 +42,10 @@ def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         for k, a in enumerate(e.args)
         for component in (lowered[k] if k in lowered else s.lower(a))
     ]
+    if s.own is not None and fn.name == s.own.name:
+        leading = s.own.params[: len(s.own.params) - len(e.args)]
+        brought = [x for p in leading if isinstance(p, ty.PVar) for x in s.env[p.name]]
+        args = [*brought, *args]
     sizes = [se_of(s.size(size)) for size in fn.size_args]
     s.prov = (e.span,)
     given: list[Component] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]

@@ -14,7 +14,7 @@ from compiler.ir.aliases import of_body
 from compiler.ir.build import full_slices
 from compiler.ir.nodes import SE, ZERO, Param, Var
 from compiler.ir.sizes import se_of
-from compiler.lower.build import Lower, Lowering
+from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.exps import bind_pat, component_names, pat_hint, se
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
@@ -62,7 +62,7 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     result = _fit(s, result, carried, ends)
     goes_on = _condition(s, e, carried, ends, result)
     results = (*goes_on, *(se_of(p) for p in ends), *(operand(x) for x in result))
-    body = ir.Body(tuple(s.close(outer)), results)
+    body = ir.Body(tuple(s.close(outer)), results, origin(e.body))
     heads = [Param(cond_name, ir.BOOL)] if cond_name else []
     heads += [Param(head, ir.I64) for head in carried.heads.values()]
     params = [

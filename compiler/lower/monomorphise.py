@@ -15,6 +15,7 @@ from compiler.frontend.typed import Def, TypedProg
 from compiler.lower.naming import Specialiser, fresh_sizes, pattern, type_of
 from compiler.lower.specialise import RULES, VALUES
 from compiler.lower.static import Env
+from compiler.lower.traced import with_calls
 
 
 def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
@@ -29,6 +30,8 @@ def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
             "The program has no entry point.",
             hint="Mark a function with `entry`, or call it `main`.",
         )
+    if ctx.options.traced:
+        prog = with_calls(prog)
     sp = Specialiser({d.name: d for d in prog.defs}, ctx, RULES, VALUES)
     names = {e.name for e in entries}
     for code in prog.defs:

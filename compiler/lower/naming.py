@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as ty
 from compiler.frontend.types import (
+    ANY_SIZE,
     UNIT,
     Array,
     Arrow,
@@ -26,7 +28,17 @@ from compiler.frontend.types import (
     TypeVar,
 )
 from compiler.lower.measure import key_of
-from compiler.lower.static import I64, Closure, Env, Rec, Tagged, Value, has_function, type_key
+from compiler.lower.static import (
+    I64,
+    Closure,
+    Env,
+    Rec,
+    Tagged,
+    Value,
+    has_function,
+    map_sizes,
+    type_key,
+)
 
 Binding = tuple[tuple[Name, ...], ty.Pat, ty.Exp]
 
@@ -41,6 +53,15 @@ class Instance:
     """What the key's identities refer to."""
     type: Type
     """Of the result."""
+
+
+@dataclass(slots=True, eq=False)
+class Making:
+    """A version, still being made, of a definition that calls itself."""
+
+    code: ty.Def
+    name: Name
+    brought: tuple[ty.Exp, ...] = ()
 
 
 class Specialiser:
@@ -73,10 +94,16 @@ class Specialiser:
         """Which version of a top-level definition is at work."""
         self.placed: set[tuple[int, int]] = set()
         """Lambdas that have been put in place, and in which version."""
+        self.open_sizes = False
+        """Whether there are instances with sizes that only values tell."""
         self.inside_arrow = 0
         """Sizes in a function's type may mention its parameters: expressions stay as they are."""
         self.once: dict[Span, ty.Var] = {}
         """Expressions of the text that the syntax tree holds twice, bound to a name."""
+        self.making: dict[object, Making] = {}
+        """Versions of definitions that call themselves, and that are at work."""
+        self.inside: ty.Def | None = None
+        """The definition that calls itself whose version is being made, if it is one."""
         self.higher: dict[Name, bool] = {}
         self.scalars: dict[int, tuple[Type, bool]] = {}
         """Records and sums by their `id`, and whether they hold scalars only."""
@@ -146,6 +173,26 @@ def _holds_scalars(sp: Specialiser, t: Type) -> bool:
     return found[1]
 
 
+def with_sizes(
+    sp: Specialiser, t: Type, ext: tuple[Name, ...], env: Env
+) -> tuple[Type, tuple[Name, ...]]:
+    """The type of what an expression gives, and the sizes that it brings forth.
+
+    Among them are those of an instance of `'~t` that only the value tells.
+    """
+    names, residual_type = list(fresh_sizes(sp, ext, env)), type_of(sp, t, env)
+    if not sp.open_sizes:
+        return residual_type, tuple(names)
+
+    def named(size: Size) -> Size:
+        if size is not ANY_SIZE:
+            return size
+        names.append(sp.ctx.fresh("d"))
+        return SizeVar(names[-1])
+
+    return map_sizes(residual_type, named), tuple(names)
+
+
 def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
     """Whether `t`, as the environment has it, holds a function."""
     if isinstance(t, PrimT | Array) or _holds_scalars(sp, t):
@@ -164,6 +211,8 @@ def size_of(sp: Specialiser, s: Size, env: Env) -> Size:
         return s
     if isinstance(s, SizeVar):
         return _size_name(sp, s, env)
+    if s is ANY_SIZE:
+        sp.open_sizes = True
     if isinstance(s, SizeOp):
         return _size_op(sp, s, env)
     if isinstance(s, SizeExp) and isinstance(s.exp, ty.Exp) and not sp.inside_arrow:
@@ -341,6 +390,7 @@ def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
             tuple((n, residual(sp, v, types.get(n, UNIT), span)) for n, v in value.fields),
         )
     raise Limitation(
+        codes.limits.FUNCTION,
         "A function is used here as if it were data.",
         user_span(sp, span),
         "Functions can be passed, bound and put into tuples, but not chosen or stored.",
@@ -356,7 +406,7 @@ def _has_value(size: Size, value: Size, env: Env) -> bool:
 
 _KEEPS_NAME = (
     "transpose flatten unflatten copy opaque flat_update_2d flat_update_3d flat_update_4d"
-    " scatter_1d scatter_2d scatter_3d hist_1d hist_2d hist_3d"
+    " scatter_1d scatter_2d scatter_3d hist_1d hist_2d hist_3d scatter_stream hist_stream"
 ).split()
 _MADE_BY = {"map": "map", "scan": "scan", "iota": "iota", "replicate": "rep", "concat": "cat"}
 

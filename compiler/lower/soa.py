@@ -32,8 +32,10 @@ from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog
 from compiler.ir.sizes import se_of
+from compiler.ir.types import as_operand
+from compiler.ir.walk import map_stms
 from compiler.lower import arrays, branches, exps, invoke, loops
-from compiler.lower.build import COPY, Lowering
+from compiler.lower.build import COPY, Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.copies import copy_before_writes
@@ -55,18 +57,35 @@ def _definition(s: Lowering, code: ty.Def) -> Lowered:
         size_params.append(Param(mine, I64))
     s.facts.oldest(param.name for param in size_params)
     params = _parameters(s, code, size_params)
+    own = code.recursive and not s.constants.is_entry
+    if own:
+        s.own = code
+        results = _declared_results(s, code)
+        declared = Function(code.name, (*size_params, *params), results, ir.Body((), ()), False)
+        s.constants.lowered[code.name] = Lowered(declared, (), tuple(s.extra))
+        s.funs[code.name] = declared
     body = s.lower(code.body)
     s.prov = (code.span,)
-    heads, results, value = _function_results(s, code, body)
+    if own:
+        heads, value = _as_declared(s, code, body)
+    else:
+        heads, results, value = _function_results(s, code, body)
     constants = (
         [] if s.constants.is_entry else [p for ps, _ in s.constants.needs.values() for p in ps]
     )
+    if own and constants:
+        held = tuple(as_operand(p) for p in constants)
+        s.stms[:] = _with_constants(tuple(s.stms), code.name, held)
     implicit = len(size_params) if s.constants.is_entry else 0
     fun = Function(
         code.source_name if s.constants.is_entry else code.name,
         (*constants, *size_params, *params),
         results,
-        ir.Body((*s.constants.prologue, *s.stms), (*heads, *(operand(x) for x in value))),
+        ir.Body(
+            (*s.constants.prologue, *s.stms),
+            (*heads, *(operand(x) for x in value)),
+            origin(code.body),
+        ),
         s.constants.is_entry,
         implicit,
         (code.span,),
@@ -120,6 +139,41 @@ def _told(
             new[at] = Poly.var(size_params[-1].name)
             s.extra.append((number, at))
     return tuple(new)
+
+
+def _declared_results(s: Lowering, code: ty.Def) -> tuple[Param, ...]:
+    """The results of a definition that calls itself, as its type says; all arrays are fresh."""
+    heads = [Param(s.ctx.fresh(name), I64) for name in code.ext]
+    known = {name: Poly.var(p.name) for name, p in zip(code.ext, heads, strict=True)}
+    s.sizes.update(known)
+    results = as_params(s.params(s.names("res", code.ret), code.ret, s.shapes(code.ret)))
+    for name in known:
+        del s.sizes[name]
+    return (*heads, *(Param(p.name, p.type, isinstance(p.type, ir.Array)) for p in results))
+
+
+def _as_declared(s: Lowering, code: ty.Def, body: Value) -> tuple[list[Operand], Value]:
+    """The sizes that only the body knows, and its value in the shapes of the definition's type."""
+    s.bind_sizes(code.ext, code.ret, body)
+    value = s.expect_all(body, s.shapes(code.ret))
+    aliased = _aliased(s, value)
+    value = tuple(
+        s.copied(x) if isinstance(x, Arr) and shared else x
+        for x, shared in zip(value, aliased, strict=True)
+    )
+    return [se_of(s.sizes[name]) for name in code.ext], value
+
+
+def _with_constants(
+    stms: tuple[ir.Stm, ...], name: Name, held: tuple[Operand, ...]
+) -> tuple[ir.Stm, ...]:
+    """Statements in which the function's calls of itself pass on the constants that it is given."""
+    return tuple(
+        replace(stm, exp=replace(stm.exp, args=(*held, *stm.exp.args)))
+        if isinstance(stm.exp, ir.Call) and stm.exp.fun == name
+        else replace(stm, exp=map_stms(stm.exp, lambda inner: _with_constants(inner, name, held)))
+        for stm in stms
+    )
 
 
 def _function_results(

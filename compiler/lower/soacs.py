@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
@@ -15,7 +16,7 @@ from compiler.ir.nodes import FALSE, ONE, SE, ZERO, Bin, Lambda, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.ir.types import array_type, as_operand
 from compiler.lower import lmads
-from compiler.lower.build import Lowering
+from compiler.lower.build import Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.exps import bind_pat, component_names, se
 from compiler.lower.values import (
@@ -107,7 +108,8 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     body = s.expect_all(body, shapes)
     stms = s.close(outer)
     returns = tuple(array_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True))
-    code = Lambda(as_params(params), ir.Body(tuple(stms), tuple(operand(x) for x in body)), returns)
+    results = tuple(operand(x) for x in body)
+    code = Lambda(as_params(params), ir.Body(tuple(stms), results, origin(lam.body)), returns)
     used = tuple(a.name for a in arrays_of(xs)) if params else ()
     names = s.names(hint or "map", e.type)
     value = tuple(
@@ -127,6 +129,7 @@ def _check_regular(s: Lowering, shapes: list[Shape], params: Value) -> None:
     inside |= {x.name for x in params if isinstance(x, Arr | Var)}
     if names & inside:
         raise Limitation(
+            codes.limits.ROWS,
             "The rows of this array may have different sizes.",
             s.prov[0],
             "Give all rows one size that is known before, as in `row :> [n]t`.",
@@ -155,7 +158,8 @@ def _operator(s: Lowering, lam: ty.Lambda, elem: Type, shapes: list[Shape]) -> L
     stms = s.close(outer)
     returns = tuple(component_type(x) for x in s.params(["_"] * len(shapes), elem, shapes))
     results = tuple(operand(x) for x in body)
-    return Lambda(as_params(tuple(sides)), ir.Body(tuple(stms), results), returns)
+    code = ir.Body(tuple(stms), results, origin(lam.body))
+    return Lambda(as_params(tuple(sides)), code, returns)
 
 
 def _identity(s: Lowering, types: tuple[tuple[str, ir.Type], ...]) -> Lambda:
@@ -273,6 +277,47 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     arrays = tuple(a.name for a in (*arrays_of(at), *arrays_of(values)))
     s.emit(as_params(value), ir.Hist(outer_size(at), (hist_op,), rows, arrays))
     return value
+
+
+# --- accumulators ------------------------------------------------------------------------------
+
+
+def _stream(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """`scatter_stream`, `hist_stream`; writes find the arrays by the token's name."""
+    dests = _dests(s, s.lower(e.args[0]))
+    for neutral in e.args[1:-2]:
+        s.lower(neutral)  # What is there already is combined with what comes.
+    lam, xs = _lambda_of(s, e.args[-2]), s.lower(e.args[-1])
+    s.prov = (e.span,)
+    if not components(fn.type_args[0]):
+        return dests
+    token, pat = lam.params
+    assert isinstance(token, ty.PVar)
+    s.env[token.name] = dests
+    outer = s.open()
+    params = _row_params(s, pat, xs)
+    s.lower(lam.body)
+    code = Lambda(as_params(params), ir.Body(tuple(s.close(outer)), ()), ())
+    s.prov = (e.span,)
+    arrays = tuple(a.name for a in arrays_of(xs)) if params else ()
+    value = _like(s, dests, e.type, hint or base_of(dests[0].name))
+    to = tuple(d.name for d in dests)
+    s.emit(as_params(value), ir.Stream(outer_size(xs), to, code, arrays))
+    return value
+
+
+def _push(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """`acc_write`; an operator is its last argument."""
+    dests = arrays_of(s.lower(e.args[0]))
+    at, value = se(s, e.args[1], "at"), s.lower(e.args[2])
+    s.prov = (e.span,)
+    shapes = [d.shape[1:] for d in dests]
+    value = s.expect_all(value, shapes)
+    op = tuple(_operator(s, _lambda_of(s, f), fn.type_args[0], shapes) for f in e.args[3:])
+    s.prov = (e.span,)
+    names = tuple(d.name for d in dests)
+    s.emit((), ir.Push(names, (at,), tuple(operand(x) for x in value), op))
+    return ()
 
 
 # --- pairs -------------------------------------------------------------------------------------
@@ -438,6 +483,9 @@ _INTRINSICS: dict[str, Callable[[Lowering, ty.Apply, ty.Var, Name], Value]] = {
     "scatter_1d": _scatter,
     "scatter_2d": _scatter,
     "scatter_3d": _scatter,
+    "scatter_stream": _stream,
+    "hist_stream": _stream,
+    "acc_write": _push,
     "hist_1d": _hist,
     "hist_2d": _hist,
     "hist_3d": _hist,

@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from compiler import codes
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as ty
-from compiler.frontend.types import UNIT, Arrow, PrimT, Record, Size, SizeVar
+from compiler.frontend.types import (
+    UNIT,
+    Arrow,
+    PrimT,
+    Record,
+    Size,
+    SizeConst,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
+from compiler.lower.accumulators import HINT, joined, looped
 from compiler.lower.calls import Result, call, global_function, sized_constant
 from compiler.lower.naming import (
     Binding,
@@ -30,11 +43,11 @@ from compiler.lower.naming import (
     trivial,
     type_of,
     user_span,
+    with_sizes,
     wrap,
 )
-from compiler.lower.static import Closure, Env, Rec, Tagged, Value, match_sizes
+from compiler.lower.static import Closure, Env, Rec, Tagged, Value, collect_sizes, match_sizes
 
-HINT = "Apply the functions inside the branches instead, so that each branch gives data."
 FUNCTION = Arrow(UNIT, UNIT)
 """Stands for a functional type whose details nobody asks for."""
 
@@ -75,12 +88,54 @@ def _static_assert(sp: Specialiser, e: ty.Assert, env: Env, out: list[Binding]) 
 def _static_match(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> Value:
     if is_functional(sp, e.exp.type, env):
         return sp.static(_chosen(sp, e, env, out), env, out)
-    return _static_data(sp, e, env, out)
+    return _static_cases(sp, e, env, out)
+
+
+def _static_if(sp: Specialiser, e: ty.If, env: Env, out: list[Binding]) -> Value:
+    cond = sp.ev(e.cond, env)
+    bodies = [_arm(sp, body, env) for body in (e.then, e.orelse)]
+    ext = fresh_sizes(sp, e.ext, env)
+
+    def made(t: Type, arms: list[ty.Exp]) -> ty.Exp:
+        return ty.If(t, user_span(sp, e.span), cond, arms[0], arms[1], ext)
+
+    return joined(sp, e, bodies, env, ext, made, out)
+
+
+def _arm(sp: Specialiser, body: ty.Exp, env: Env) -> tuple[Value, list[Binding]]:
+    inner: list[Binding] = []
+    return sp.static(body, env, inner), inner
+
+
+def _static_cases(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> Value:
+    exp = sp.ev(e.exp, env)
+    pats: list[ty.Pat] = []
+    bodies = []
+    for case in e.cases:
+        pats.append(pattern(sp, case.pat, env))
+        bodies.append(_arm(sp, case.body, env))
+    ext = fresh_sizes(sp, e.ext, env)
+
+    def made(t: Type, arms: list[ty.Exp]) -> ty.Exp:
+        cases = tuple(ty.Case(p, arm) for p, arm in zip(pats, arms, strict=True))
+        return ty.Match(t, user_span(sp, e.span), exp, cases, ext)
+
+    return joined(sp, e, bodies, env, ext, made, out)
+
+
+def _static_loop(sp: Specialiser, e: ty.Loop, env: Env, out: list[Binding]) -> Value:
+    init = sp.static(e.init, env, out)
+
+    def rest(start: ty.Exp, pat: Callable[[], ty.Pat], body: Callable[[], ty.Exp]) -> ty.Loop:
+        return _looped(sp, e, env, start, pat, body)
+
+    return looped(sp, e, init, env, rest, out)
 
 
 def _static_data(sp: Specialiser, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
     if is_functional(sp, e.type, env):
         raise Limitation(
+            codes.limits.FUNCTION,
             "A function cannot be the result of this kind of expression.",
             user_span(sp, e.span),
             HINT,
@@ -96,6 +151,25 @@ def _static_var(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) -> Val
         types = tuple(type_of(sp, t, env) for t in e.type_args)
         return replace(value, types=types, sizes=tuple(size_of(sp, s, env) for s in e.size_args))
     return value
+
+
+def _static_hole(sp: Specialiser, e: ty.Hole, env: Env, out: list[Binding]) -> Value:
+    """Fails here; what comes after it gets functions that are holes themselves."""
+    out.append(((), ty.Pat(UNIT, e.span), _hole(sp, replace(e, type=UNIT), env)))
+    type_ = env.lookup(e.type.name) if isinstance(e.type, TypeVar) else e.type
+
+    def part(t: Type) -> Value:
+        return _either(sp, replace(e, type=t), env, out)
+
+    match type_:
+        case Record(fields):
+            return Rec(tuple((name, part(t)) for name, t in fields))
+        case Sum(variants):
+            return Tagged(variants[0][0], tuple(part(t) for t in variants[0][1]))
+        case Arrow(param, result, name):
+            pat = ty.PVar(param, e.span, name or sp.ctx.fresh("x"))
+            return Closure(ty.Lambda(type_, e.span, (pat,), replace(e, type=result)), env)
+    return trivial(sp, _hole(sp, e, env), out)
 
 
 def _either(sp: Specialiser, e: ty.Exp, env: Env, out: list[Binding]) -> Value:
@@ -145,7 +219,10 @@ def _var(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:
     if value is None:
         if e.name in sp.size_owner:
             return size_exp(size_of(sp, SizeVar(e.name), env), user_span(sp, e.span))
-        if e.size_args:
+        sizes: list[Size] = []
+        for t in e.type_args:
+            collect_sizes(type_of(sp, t, env), sizes)
+        if e.size_args or not all(isinstance(size, SizeConst) for size in sizes):
             return sized_constant(sp, e, env)
         return constant(sp, e, env)
     if isinstance(value, ty.Var):
@@ -157,8 +234,8 @@ def _apply(sp: Specialiser, e: ty.Apply, env: Env) -> ty.Exp:
     out: list[Binding] = []
     args = _args(sp, e, env, out)
     fun = sp.static(e.fn, env, out)
-    ext = fresh_sizes(sp, e.ext, env)
-    t, span = type_of(sp, e.type, env), user_span(sp, e.span)
+    t, ext = with_sizes(sp, e.type, e.ext, env)
+    span = user_span(sp, e.span)
     return wrap(out, residual(sp, call(sp, fun, args, Result(t, span, ext), out), t, span))
 
 
@@ -228,6 +305,7 @@ def _chosen(sp: Specialiser, e: ty.Match, env: Env, out: list[Binding]) -> ty.Ex
             bind(sp, case.pat, value, env, out)
             return case.body
     raise Limitation(
+        codes.limits.FUNCTION,
         "This value holds a function: which case it matches must be known here.",
         user_span(sp, e.exp.span),
         HINT,
@@ -241,14 +319,24 @@ def _match(sp: Specialiser, e: ty.Match, env: Env) -> ty.Exp:
         return wrap(out, body)
     exp = sp.ev(e.exp, env)
     cases = tuple(ty.Case(pattern(sp, case.pat, env), sp.ev(case.body, env)) for case in e.cases)
-    ext = fresh_sizes(sp, e.ext, env)
-    return ty.Match(type_of(sp, e.type, env), user_span(sp, e.span), exp, cases, ext)
+    t, ext = with_sizes(sp, e.type, e.ext, env)
+    return ty.Match(t, user_span(sp, e.span), exp, cases, ext)
 
 
 def _loop(sp: Specialiser, e: ty.Loop, env: Env) -> ty.Exp:
-    if is_functional(sp, e.pat.type, env):
-        raise Limitation("A loop cannot carry a function.", user_span(sp, e.span), HINT)
     init = sp.ev(e.init, env)
+    return _looped(sp, e, env, init, lambda: pattern(sp, e.pat, env), lambda: sp.ev(e.body, env))
+
+
+def _looped(
+    sp: Specialiser,
+    e: ty.Loop,
+    env: Env,
+    init: ty.Exp,
+    carried: Callable[[], ty.Pat],
+    inside: Callable[[], ty.Exp],
+) -> ty.Loop:
+    """A loop with its parts as they are evaluated."""
     span = user_span(sp, e.span)
     form: ty.For | ty.ForIn | ty.While
     if isinstance(e.form, ty.For):
@@ -256,7 +344,7 @@ def _loop(sp: Specialiser, e: ty.Loop, env: Env) -> ty.Exp:
     elif isinstance(e.form, ty.ForIn):
         array = sp.ev(e.form.array, env)
     sizes = fresh_sizes(sp, e.sizes, env)
-    pat = pattern(sp, e.pat, env)
+    pat = carried()
     match e.form:
         case ty.For(name, prim, _):
             index = sp.ctx.fresh(name)
@@ -266,7 +354,7 @@ def _loop(sp: Specialiser, e: ty.Loop, env: Env) -> ty.Exp:
             form = ty.ForIn(pattern(sp, row, env), array)
         case ty.While(cond):
             form = ty.While(sp.ev(cond, env))
-    body = sp.ev(e.body, env)
+    body = inside()
     ext = fresh_sizes(sp, e.ext, env)
     return ty.Loop(type_of(sp, e.type, env), span, sizes, pat, init, form, body, ext)
 
@@ -275,9 +363,9 @@ def _loop(sp: Specialiser, e: ty.Loop, env: Env) -> ty.Exp:
 
 
 _PARTS: dict[type[ty.Exp], tuple[str, ...]] = {
-    ty.If: ("cond", "then", "orelse", "ext"),
+    ty.If: ("cond", "then", "orelse"),
     ty.ArrayLit: ("elems",),
-    ty.Range: ("first", "second", "end", "ext"),
+    ty.Range: ("first", "second", "end"),
     ty.Coerce: ("exp",),
     ty.Assert: ("cond", "exp"),
     ty.Constr: ("args",),
@@ -286,16 +374,22 @@ _PARTS: dict[type[ty.Exp], tuple[str, ...]] = {
 
 
 def _rebuilt(sp: Specialiser, e: ty.Exp, env: Env) -> ty.Exp:
-    new = {name: _part(sp, getattr(e, name), name, env) for name in _PARTS[type(e)]}
-    return replace(e, type=type_of(sp, e.type, env), span=user_span(sp, e.span), **new)
+    new = {name: _part(sp, getattr(e, name), env) for name in _PARTS[type(e)]}
+    if isinstance(e, ty.If | ty.Range):
+        type_, new["ext"] = with_sizes(sp, e.type, e.ext, env)
+    else:
+        type_ = type_of(sp, e.type, env)
+    return replace(e, type=type_, span=user_span(sp, e.span), **new)
 
 
-def _part(sp: Specialiser, part: object, name: str, env: Env) -> object:
+def _part(sp: Specialiser, part: object, env: Env) -> object:
     if isinstance(part, ty.Exp):
         return sp.ev(part, env)
-    if isinstance(part, tuple):
-        return fresh_sizes(sp, part, env) if name == "ext" else tuple(sp.ev(x, env) for x in part)
-    return part
+    return tuple(sp.ev(x, env) for x in part) if isinstance(part, tuple) else part
+
+
+def _hole(sp: Specialiser, e: ty.Hole, env: Env) -> ty.Exp:
+    return replace(e, type=type_of(sp, e.type, env), span=user_span(sp, e.span))
 
 
 def _const(sp: Specialiser, e: ty.Const | ty.StringConst, env: Env) -> ty.Exp:
@@ -433,6 +527,7 @@ RULES: dict[type, Callable[..., ty.Exp]] = {
     ty.LetFun: _let_fun,
     ty.Match: _match,
     ty.Loop: _loop,
+    ty.Hole: _hole,
     ty.Const: _const,
     ty.StringConst: _const,
     ty.PrimOp: _prim_op,
@@ -464,4 +559,7 @@ VALUES: dict[type, Callable[..., Value]] = {
         e.name, tuple(_either(sp, x, env, out) for x in e.args)
     ),
     ty.Match: _static_match,
+    ty.If: _static_if,
+    ty.Loop: _static_loop,
+    ty.Hole: _static_hole,
 }

@@ -68,7 +68,18 @@ class Tagged:
     args: tuple[Value, ...]
 
 
-Value = Exp | Size | Type | Closure | Rec | Tagged
+@dataclass(slots=True, eq=False)
+class Accumulator:
+    """What is written to: `token` stands for its arrays, `op` combines values, if it is not None.
+
+    Like functions, accumulators never exist at run time: which one it is must be known here.
+    """
+
+    token: Var
+    op: Value | None
+
+
+Value = Exp | Size | Type | Closure | Rec | Tagged | Accumulator
 """In an `Env` an `Exp` is a `Var` or `Const`; as an argument it is any residual expression."""
 
 
@@ -124,7 +135,9 @@ class Barrier:
         self.wrapped[id(value)] = (value, inside)
         return inside
 
-    def _wrap(self, value: Closure | Rec | Tagged) -> Value:
+    def _wrap(self, value: Closure | Rec | Tagged | Accumulator) -> Value:
+        if isinstance(value, Accumulator):
+            return Accumulator(self.variable(value.token), value.op and self.bring(value.op))
         if isinstance(value, Tagged):
             return Tagged(value.name, tuple(self.bring(a) for a in value.args))
         if isinstance(value, Rec):
@@ -232,6 +245,8 @@ def value_key(value: Value) -> object:
         return tuple((name, value_key(v)) for name, v in value.fields)
     if isinstance(value, Tagged):
         return (value.name, tuple(value_key(a) for a in value.args))
+    if isinstance(value, Accumulator):
+        return value.token.name
     if isinstance(value, Var):
         return value.name
     return (value.type, value.value) if isinstance(value, Const) else value

@@ -7,9 +7,14 @@ the simplifier does not ask for it.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
+from compiler.ir.parts import NODES
 
 _Key = object
 _MAX_COMPARED = 8
@@ -53,7 +58,7 @@ class Table:
         if not candidates:
             return None
         for other, names in candidates[-_MAX_COMPARED:]:
-            if same_up_to_names(exp, other):
+            if same_up_to_names(exp, other, {}):
                 return names
         return None
 
@@ -98,23 +103,35 @@ def _se_shape(se: ir.SE) -> _Key:
     return type(se), tuple(map(_se_shape, walk.se_parts(se)))
 
 
-def same_up_to_names(one: ir.Exp, other: ir.Exp) -> bool:
-    """Whether two expressions differ in nothing but names bound inside and places in the text."""
-    names, targets = walk.bound(other), walk.bound(one)
-    if len(names) != len(targets):
+_PARTS = {
+    cls: [one.name for one in fields(cls) if one.name != "prov"]
+    for cls in NODES.values()
+    if cls is not ir.Lit
+}
+
+
+def same_up_to_names(one: Any, other: Any, names: dict[Name, Name]) -> bool:
+    """Whether two expressions differ in nothing but names bound inside and places in the text.
+
+    They are gone through side by side up to the first difference; `names` gets the names that the
+    second binds, with what the first calls them.
+    """
+    kind = type(one)
+    if kind is not type(other):
         return False
-    mapping = dict(zip(names, targets, strict=True))
-    return _without_prov(one) == _without_prov(walk.rename(other, _no_fresh_names, mapping))
-
-
-def _no_fresh_names(name: Name) -> Name:
-    """Every bound name has a counterpart."""
-    return name
-
-
-def _without_prov(exp: ir.Exp) -> ir.Exp:
-    return walk.map_stms(exp, _bare)
-
-
-def _bare(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-    return tuple(ir.Stm(stm.pat, _without_prov(stm.exp)) for stm in stms)
+    if kind is str:
+        return bool(names.get(other, other) == one)
+    if kind is tuple:
+        if len(one) != len(other):
+            return False
+        if one and type(one[0]) is ir.Param:
+            names.update((b.name, a.name) for a, b in zip(one, other, strict=True))
+        return all(same_up_to_names(a, b, names) for a, b in zip(one, other, strict=True))
+    if kind is Poly:
+        mine = {x: Poly.var(names[x]) for x in other.names() if x in names}
+        return bool(one == other.subst(mine))
+    if kind is ir.ForLoop:
+        names[other.index] = one.index
+    if kind not in _PARTS:
+        return bool(one == other)
+    return all(same_up_to_names(getattr(one, x), getattr(other, x), names) for x in _PARTS[kind])

@@ -71,7 +71,7 @@ def remove_dead(fun: ir.Function) -> tuple[ir.Function, UseCounts]:
 def _body(body: ir.Body, uses: UseCounts) -> ir.Body:
     uses.add(body.results)
     stms = _stms(body.stms, uses)
-    return body if stms is body.stms else ir.Body(stms, body.results)
+    return body if stms is body.stms else ir.Body(stms, body.results, body.prov)
 
 
 def _stms(stms: tuple[ir.Stm, ...], uses: UseCounts) -> tuple[ir.Stm, ...]:
@@ -118,7 +118,7 @@ def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
 
 def _inside(exp: ir.Exp, uses: UseCounts) -> ir.Exp:
     """Count what an expression with bodies uses, and remove what is dead in them."""
-    if isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist)):
+    if isinstance(exp, ir.Soac):
         return _inside_soac(exp, uses)
     return _inside_other(exp, uses)
 
@@ -142,7 +142,7 @@ def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
         uses.use(array)
     uses.add(exp.width)
     new = exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
-    if isinstance(new, ir.Scatter):
+    if isinstance(new, ir.Scatter | ir.Stream):
         uses.add(new.dests)
     elif isinstance(new, ir.Hist):
         hists = _operators(new.ops, uses)
@@ -193,7 +193,7 @@ def _bodies(uses: UseCounts) -> walk.Rewrite:
         uses.add(x.returns)
         stms = _stms(x.stms, uses)
         uses.region = outer
-        return x if stms is x.stms else ir.KernelBody(stms, x.results, x.returns)
+        return x if stms is x.stms else ir.KernelBody(stms, x.results, x.returns, x.prov)
 
     return walk.Rewrite(body=body, fn=fn, kernel=kernel)
 
@@ -322,7 +322,8 @@ def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     ]
     if len(kept) == len(stm.pat) or not kept:
         return stm
-    body = ir.KernelBody(exp.body.stms, some(exp.body.results, kept), some(exp.body.returns, kept))
+    results, returns = some(exp.body.results, kept), some(exp.body.returns, kept)
+    body = replace(exp.body, results=results, returns=returns)
     return _picked(stm, kept, replace(exp, body=body), uses)
 
 
@@ -351,7 +352,7 @@ def some(items: Sequence[T], kept: list[int]) -> tuple[T, ...]:
 
 def body_with(body: ir.Body, kept: list[int]) -> ir.Body:
     """The same body with only some of its results."""
-    return ir.Body(body.stms, some(body.results, kept))
+    return ir.Body(body.stms, some(body.results, kept), body.prov)
 
 
 def branch_with(exp: ir.If, kept: list[int]) -> ir.If:

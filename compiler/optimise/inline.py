@@ -1,12 +1,13 @@
 """Calls replaced by the bodies of the functions called; only entry points remain.
 
-Functions come in order of dependence and there is no recursion, so a function's body has no calls
-left when it is put in the place of one. Statements keep the user's places that they had and get
-the call's in addition; places in the prelude are dropped, since the user has never seen it.
+Functions come in order of dependence and there is no recursion. Statements keep the user's places
+that they had and get the call's in addition; places in the prelude are dropped, since the user has
+never seen it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.base.context import Ctx
@@ -15,7 +16,14 @@ from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
+from compiler.ir.sharing import unique_arrays
 from compiler.ir.walk import Replacement
+from compiler.optimise.dead import remove_dead
+from compiler.optimise.simplify import SIMPLIFY
+from compiler.optimise.simplify.bodies import Instead, splice
+from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
+from compiler.optimise.simplify.scalars import operands
+from compiler.optimise.simplify.state import State
 
 INLINED = Rule(
     "simplify/inline",
@@ -23,51 +31,71 @@ INLINED = Rule(
     optional=False,
 )
 
+_LARGE = 20_000
+"""Statements from which on functions are simplified before they are copied."""
+
 
 def inline(prog: Prog, ctx: Ctx) -> Prog:
     """Every call becomes the body of its function; functions that are no entries are dropped."""
-    if len(prog.funs) == 1 and not _calls(prog.funs[0].body.stms):
+    if len(prog.funs) == 1 and not _calls(prog.funs[0]):
         return prog
-    done: dict[str, Function] = {}
-    calls = _call_counts(prog)
+    calls = {fun.name: list(_calls(fun)) for fun in prog.funs}
+    functions = {fun.name: fun for fun in prog.funs}
     for fun in prog.funs:
-        done[fun.name] = _Inliner(ctx, done, calls).function(fun)
-    funs = tuple(done[fun.name] for fun in prog.funs if fun.entry)
+        for stm, callee in calls[fun.name]:
+            _remark(functions[callee], stm.prov, ctx)
+    uses = _uses(prog, calls)
+    copied = sum(uses[f.name] * sum(1 for _ in walk.all_stms(f.body.stms)) for f in prog.funs)
+    if copied > _LARGE and not ctx.options.is_off(SIMPLIFY):
+        made = _Simplified(ctx, functions, uses, unique_arrays(prog))
+        return Prog(tuple(made.function(fun) for fun in prog.funs if fun.entry))
+    funs = tuple(_Inliner(ctx, functions, uses).function(fun) for fun in prog.funs if fun.entry)
     if len(funs) == len(prog.funs) and all(a is b for a, b in zip(funs, prog.funs, strict=True)):
         return prog
     return Prog(funs)
 
 
-def _calls(stms: tuple[Stm, ...]) -> bool:
-    return any(type(stm.exp) is Call for stm in walk.all_stms(stms))
+def _calls(fun: Function) -> list[tuple[Stm, str]]:
+    """The calls in a function, and of what."""
+    every = walk.all_stms(fun.body.stms)
+    return [(stm, stm.exp.fun) for stm in every if isinstance(stm.exp, Call)]
 
 
-def _call_counts(prog: Prog) -> dict[str, int]:
-    """How often each function's body will be used: its own copy counts if it is an entry."""
-    counts: dict[str, int] = {fun.name: int(fun.entry) for fun in prog.funs}
-    for fun in prog.funs:
-        for stm in walk.all_stms(fun.body.stms):
-            if isinstance(stm.exp, Call):
-                counts[stm.exp.fun] = counts.get(stm.exp.fun, 0) + 1
-    return counts
+def _uses(prog: Prog, calls: dict[str, list[tuple[Stm, str]]]) -> dict[str, int]:
+    """How often each function's body is there in the end; an entry's own copy counts."""
+    uses = {fun.name: int(fun.entry) for fun in prog.funs}
+    for fun in reversed(prog.funs):
+        for _, callee in calls[fun.name]:
+            uses[callee] += uses[fun.name]
+    return uses
+
+
+def _remark(fun: Function, prov: Prov, ctx: Ctx) -> None:
+    if any(span.is_own for span in fun.prov):
+        said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
+        ctx.tell("applied", INLINED, prov, said)
 
 
 class _Inliner:
-    """The inlining of one function; `aliases` says which array each bound result really is."""
+    """The inlining of one entry; `aliases` says which array each bound result really is.
 
-    __slots__ = ("aliases", "calls", "ctx", "done")
+    A call is replaced by a copy of its function's body as the author wrote it, whose own calls are
+    replaced in turn: each statement is copied once, to where it ends up.
+    """
 
-    def __init__(self, ctx: Ctx, done: dict[str, Function], calls: dict[str, int]) -> None:
+    __slots__ = ("aliases", "ctx", "functions", "uses")
+
+    def __init__(self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int]) -> None:
         self.ctx = ctx
-        self.done = done
-        self.calls = calls
+        self.functions = functions
+        self.uses = uses
         self.aliases: dict[Name, Name] = {}
 
     def function(self, fun: Function) -> Function:
         stms = self.stms(fun.body.stms)
         if stms is fun.body.stms:
             return fun
-        body = Body(stms, fun.body.results)
+        body = replace(fun.body, stms=stms)
         if self.aliases:
             body = walk.subst(body, {name: self.resolve(name) for name in self.aliases})
         return replace(fun, body=body)
@@ -82,9 +110,11 @@ class _Inliner:
         """Statements without calls; the same tuple if there were none."""
         new: list[Stm] = []
         changed = False
-        for stm in stms:
+        todo = [*reversed(stms)]
+        while todo:
+            stm = todo.pop()
             if isinstance(stm.exp, Call):
-                new.extend(self.call(stm, stm.exp))
+                todo.extend(reversed(self.call(stm, stm.exp)))
                 changed = True
                 continue
             exp: Exp = walk.map_stms(stm.exp, self.stms)
@@ -96,36 +126,97 @@ class _Inliner:
 
     def call(self, stm: Stm, call: Call) -> list[Stm]:
         """The callee's statements, with its parameters bound before and its results after."""
-        fun = self.done[call.fun]
-        stms: list[Stm] = []
-        mapping: dict[Name, Replacement] = {}
-        for param, arg in zip(fun.params, call.args, strict=True):
-            mapping[param.name] = self._argument(param, arg, stm.prov, stms)
-        mapping.update(_caller_names(fun, stm.pat))
-        fresh = _same_name if self.calls[call.fun] == 1 else self.ctx.fresh
-        body = walk.rename(fun.body, fresh, mapping)
-        stms.extend(placed(body.stms, stm.prov))
+        fresh = _same_name if self.uses[call.fun] == 1 else self.ctx.fresh
+        body = called(self.functions[call.fun], stm, call.args, fresh, self.ctx)
+        stms = [*body.stms]
         for target, value in zip(stm.pat, body.results, strict=True):
             if value == target.name or (isinstance(value, Var) and value.name == target.name):
                 continue
             if isinstance(value, str):
                 self.aliases[target.name] = value
             else:
-                stms.append(Stm((target,), value, stm.prov))
-        self._remark(fun, stm.prov)
+                stms.append(Stm((target,), value, body.prov or stm.prov))
         return stms
 
-    def _argument(self, param: Param, arg: Operand, prov: Prov, stms: list[Stm]) -> Replacement:
-        if isinstance(arg, (str, Var, Lit)):
-            return arg
-        name = self.ctx.fresh(param.name)
-        stms.append(Stm((Param(name, param.type),), arg, prov))
-        return name
 
-    def _remark(self, fun: Function, prov: Prov) -> None:
-        if any(span.is_own for span in fun.prov):
-            said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
-            self.ctx.tell("applied", INLINED, prov, said)
+class _Simplified:
+    """The inlining of a large program: functions are simplified before they are copied.
+
+    A call is replaced where the simplifier comes to it, and knows most of what is passed. The
+    function's body is simplified once for each set of literals among its arguments, with the calls
+    in it, and what is left of it is copied.
+    """
+
+    __slots__ = ("ctx", "functions", "handlers", "unique", "uses", "versions")
+
+    def __init__(
+        self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int], unique: set[Name]
+    ) -> None:
+        self.ctx = ctx
+        self.functions = functions
+        self.uses = uses
+        self.unique = unique
+        self.handlers = {**HANDLERS, Call: self.call}
+        self.versions: dict[tuple[str, tuple[Operand | None, ...]], Function] = {}
+
+    def function(self, fun: Function) -> Function:
+        fun, uses = remove_dead(fun)
+        state = State(self.ctx, self.unique, uses, self.handlers, BY_CLASS, nest=False)
+        return remove_dead(simplify_function(state, fun))[0]
+
+    def call(self, s: State, stm: Stm) -> None:
+        """Simplify the callee's statements in the place of the call."""
+        call = stm.exp
+        assert isinstance(call, Call)
+        fun, args = self.functions[call.fun], operands(s, call.args)
+        fresh = _same_name
+        if self.uses[call.fun] > 1:
+            fun, args = self.version(fun, args)
+            fresh = self.fresh
+        body = called(fun, stm, args, fresh, self.ctx)
+
+        def used(name: Name) -> None:
+            s.counts[name] = s.counts.get(name, 0) + 1
+
+        walk.visit(body, used, _same_name)
+        splice(s, stm, Instead(body))
+
+    def version(
+        self, fun: Function, args: tuple[Operand, ...]
+    ) -> tuple[Function, tuple[Operand, ...]]:
+        """The function for the literals among these arguments, and the others."""
+        known = tuple(arg if isinstance(arg, Lit) else None for arg in args)
+        made = self.versions.get((fun.name, known))
+        if made is None:
+            pairs = list(zip(fun.params, known, strict=True))
+            body = walk.subst(fun.body, {p.name: lit for p, lit in pairs if lit is not None})
+            made = replace(fun, params=tuple(p for p, lit in pairs if lit is None), body=body)
+            made = self.versions[fun.name, known] = self.function(made)
+        return made, tuple(arg for arg in args if not isinstance(arg, Lit))
+
+    def fresh(self, name: Name) -> Name:
+        """A new name for a copy, which is unique if the copied one is."""
+        new = self.ctx.fresh(name)
+        if name in self.unique:
+            self.unique.add(new)
+        return new
+
+
+def called(
+    fun: Function, stm: Stm, args: Sequence[Operand], fresh: Callable[[str], Name], ctx: Ctx
+) -> Body:
+    """A copy of a function's body for a call: its parameters are bound first, to `args`."""
+    given: list[Stm] = []
+    mapping: dict[Name, Replacement] = {}
+    for param, arg in zip(fun.params, args, strict=True):
+        if isinstance(arg, (str, Var, Lit)):
+            mapping[param.name] = arg
+            continue
+        name = mapping[param.name] = ctx.fresh(param.name)
+        given.append(Stm((Param(name, param.type),), arg, stm.prov))
+    mapping.update(_caller_names(fun, stm.pat))
+    body = walk.rename(fun.body, fresh, mapping, _Placed(stm.prov).__getitem__)
+    return replace(body, stms=(*given, *body.stms))
 
 
 def _same_name(name: Name) -> Name:
@@ -144,21 +235,16 @@ def _caller_names(fun: Function, pat: tuple[Param, ...]) -> dict[Name, Replaceme
     return names
 
 
-def placed(stms: tuple[Stm, ...], call: Prov) -> tuple[Stm, ...]:
-    """Statements with the call's places added to the user's places that they have."""
-    merged: dict[Prov, Prov] = {}
+class _Placed(dict[Prov, Prov]):
+    """The user's places of a statement with a call's added to them, made when first asked for."""
 
-    def go(todo: tuple[Stm, ...]) -> tuple[Stm, ...]:
-        new: list[Stm] = []
-        for stm in todo:
-            prov = merged.get(stm.prov)
-            if prov is None:
-                own = tuple(span for span in stm.prov if not span.in_prelude)
-                prov = merged[stm.prov] = merge_prov(own, call)
-            new.append(Stm(stm.pat, walk.map_stms(stm.exp, go), prov))
-        return tuple(new)
+    def __init__(self, call: Prov) -> None:
+        self.call = call
 
-    return go(stms)
+    def __missing__(self, prov: Prov) -> Prov:
+        own = tuple(span for span in prov if not span.in_prelude)
+        self[prov] = merge_prov(own, self.call)
+        return self[prov]
 
 
 INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED,))

@@ -49,6 +49,7 @@ from compiler.parallel.schedule import (
     schedule,
 )
 from compiler.parallel.sequentialise import SOACS
+from compiler.parallel.streams import stream
 
 NEST = Rule(
     "flatten/nest", "Makes one kernel of nested maps, as there must be one.", optional=False
@@ -69,6 +70,8 @@ def host_stms(sc: FlatteningScope, stms: tuple[ir.Stm, ...]) -> list[ir.Stm]:
         exp = stm.exp
         if type(exp) in SOACS:
             out.extend(_host_soac(sc, stm))
+        elif isinstance(exp, ir.Stream):
+            out.extend(stream(sc, stm))
         elif isinstance(exp, ir.Loop):
             sc.bind(exp.params)
             sc.owned.update(p.name for p in exp.params if p.unique)
@@ -89,7 +92,7 @@ def host_stms(sc: FlatteningScope, stms: tuple[ir.Stm, ...]) -> list[ir.Stm]:
 
 def host_body(sc: FlatteningScope, body: ir.Body) -> ir.Body:
     """A body outside any kernel."""
-    return ir.Body(tuple(host_stms(sc, body.stms)), body.results)
+    return ir.Body(tuple(host_stms(sc, body.stms)), body.results, body.prov)
 
 
 def _host_soac(sc: FlatteningScope, stm: ir.Stm) -> list[ir.Stm]:
@@ -152,7 +155,7 @@ def _continues(pieces: Schedule) -> bool:
 def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
     """One kernel with a thread per index of the nest; what is parallel inside becomes loops."""
     pat = out_params(sc, widths(task.nest), task.returns, task.names)
-    body = ir.KernelBody(task.body.stms, task.body.results, task.returns)
+    body = ir.KernelBody(task.body.stms, task.body.results, task.returns, task.body.prov)
     return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
 
 

@@ -10,8 +10,10 @@ from compiler.ir.nodes import Function, Prog
 from compiler.parallel.analyse import INNER_RULES
 from compiler.parallel.attributes import ATTRIBUTE, apply_directives
 from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
+from compiler.parallel.growing import GROWING, loops_around_growth
 from compiler.parallel.nest import FlatteningScope
-from compiler.parallel.operators import INTERCHANGE_REDUCE, SEGMENTED
+from compiler.parallel.operators import ELEMENTS, INTERCHANGE_REDUCE, SEGMENTED
+from compiler.parallel.streams import STREAM
 from compiler.parallel.versions import INTRA_BLOCK, VERSIONS
 
 
@@ -29,7 +31,8 @@ def flatten(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, numbers: list[int]) -> Function:
     sc = FlatteningScope(ctx, numbers=numbers)
     sc.bind(fun.params)
-    body = replace(fun.body, stms=apply_directives(fun.body.stms, ctx))
+    stms = loops_around_growth(apply_directives(fun.body.stms, ctx), ctx)
+    body = replace(fun.body, stms=stms)
     return replace(fun, body=host_body(sc, body))
 
 
@@ -38,7 +41,7 @@ FLATTEN = Pass(
     "Makes kernels of nested parallelism; without its rules, threads run what is inside.",
     flatten,
     (
-        *(ATTRIBUTE, *INNER_RULES, INTERCHANGE_REDUCE),
-        *(DISTRIBUTE, INTRA_BLOCK, NEST, SEGMENTED, VERSIONS),
+        *(ATTRIBUTE, ELEMENTS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),
+        *(DISTRIBUTE, INTRA_BLOCK, NEST, SEGMENTED, STREAM, VERSIONS),
     ),
 )

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.ir import nodes as ir
 from compiler.ir.build import Fresh
-from compiler.ir.nodes import (
-    Array,
-    Lambda,
-    Map,
-    Operator,
-    Param,
-    Var,
-)
 from compiler.ir.types import row_type
 
 
@@ -25,38 +18,38 @@ class VectorOp:
 
     __slots__ = ("fn", "width")
 
-    def __init__(self, width: Poly, fn: Lambda) -> None:
+    def __init__(self, width: Poly, fn: ir.Lambda) -> None:
         self.width = width
         self.fn = fn
 
 
-def vectorised(op: Operator, fresh: Fresh) -> VectorOp | None:
+def vectorised(op: ir.Operator, fresh: Fresh) -> VectorOp | None:
     """The operator inside `map2 op`, or None if the operator is not of that form."""
     stms = op.fn.body.stms
-    if len(stms) != 1 or not isinstance(stms[0].exp, Map):
+    if len(stms) != 1 or not isinstance(stms[0].exp, ir.Map):
         return None
     inner = stms[0].exp
     if op.fn.body.results != tuple(p.name for p in stms[0].pat):
         return None
-    of_param: dict[Name, Param] = {}
+    of_param: dict[Name, ir.Param] = {}
     for element, array in zip(inner.fn.params, inner.arrays, strict=True):
         if array in of_param:
             return None
         of_param[array] = element
     known = {p.name for p in op.fn.params}
-    if not of_param.keys() <= known or not all(isinstance(p.type, Array) for p in op.fn.params):
+    if not of_param.keys() <= known or not all(isinstance(p.type, ir.Array) for p in op.fn.params):
         return None
     params = tuple(
-        of_param.get(p.name) or Param(fresh(p.name), row_type(p.type)) for p in op.fn.params
+        of_param.get(p.name) or ir.Param(fresh(p.name), row_type(p.type)) for p in op.fn.params
     )
-    return VectorOp(inner.width, Lambda(params, inner.fn.body, inner.fn.returns))
+    return VectorOp(inner.width, ir.Lambda(params, inner.fn.body, inner.fn.returns))
 
 
-def is_identity(fn: Lambda) -> bool:
+def is_identity(fn: ir.Lambda) -> bool:
     """Whether the lambda returns its parameters as they are, in order."""
     if fn.body.stms or len(fn.params) != len(fn.body.results):
         return False
     return all(
-        (r.name if isinstance(r, Var) else r) == p.name
+        (r.name if isinstance(r, ir.Var) else r) == p.name
         for p, r in zip(fn.params, fn.body.results, strict=True)
     )

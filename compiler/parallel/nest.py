@@ -298,5 +298,5 @@ def sequential_op(sc: FlatteningScope, op: ir.Operator) -> ir.Operator:
     stms = sequentialise(op.fn.body.stms, sc.ctx.fresh)
     if stms is op.fn.body.stms:
         return op
-    fn = ir.Lambda(op.fn.params, ir.Body(stms, op.fn.body.results), op.fn.returns)
+    fn = ir.Lambda(op.fn.params, ir.Body(stms, op.fn.body.results, op.fn.body.prov), op.fn.returns)
     return ir.Operator(fn, op.neutral, op.commutative)

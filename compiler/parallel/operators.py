@@ -3,8 +3,9 @@
     kernel       reduce op ne f xs, in a nest of maps   ==>  segred over the nest and the operator
     split_map    reduce op ne f xs                      ==>  reduce op ne id (map f xs)
     interchange  reduce (map2 op) (replicate m ne) xss  ==>  map (reduce op ne) (transpose xss)
+    elements     hist (map2 op) (replicate m ne) is xss ==>  hist op ne (is x iota m) (flatten xss)
 
-The last two give core language again, which is then flattened in its turn.
+The last three give core language again, which is then flattened in its turn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.build import var
+from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand, prim_type, row_type, shape_of, with_dims
 from compiler.parallel.lambdas import VectorOp, is_identity, vectorised
 from compiler.parallel.lift import lifted_own
@@ -68,7 +70,8 @@ def kernel(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> 
 
 
 def _thread(exp: Fold) -> ir.KernelBody:
-    return ir.KernelBody(exp.fn.body.stms, exp.fn.body.results, exp.fn.returns)
+    body = exp.fn.body
+    return ir.KernelBody(body.stms, body.results, exp.fn.returns, body.prov)
 
 
 def _segmented(
@@ -101,7 +104,8 @@ def _scatter(
         results.append(ir.Write(name, (((*outer, *index), values[at + dest.rank]),)))
         at += dest.rank + 1
     returns = (*(param.type for param in pat[: len(dests)]), *exp.fn.returns[at:])
-    body = ir.KernelBody(exp.fn.body.stms, (*results, *values[at:]), returns)
+    plain = exp.fn.body
+    body = ir.KernelBody(plain.stms, (*results, *values[at:]), returns, plain.prov)
     out.extend(seg_map(sc, inner, body, pat, stm.prov))
     return HostCode(out, [p.name for p in pat])
 
@@ -204,9 +208,83 @@ INTERCHANGE_REDUCE = NodeRule(
 )
 
 
+def elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> Outcome[_Elementwise]:
+    """`hist (map2 op) (replicate m ne) is xss ==> hist op ne (is x iota m) (flatten xss)`.
+
+    Answers the operator on elements.
+    """
+    if len(exp.ops) > 1 or not isinstance(exp.ops[0].op.fn.params[0].type, ir.Array):
+        return None
+    found = _elementwise(sc, exp.ops[0].op)
+    if found is None:
+        because = (
+            "The operator of this histogram works on arrays, but not element by element with the "
+            "same neutral element everywhere, so one thread combines all rows."
+        )
+        hint = (
+            "Write the operator as `map2 op`, with `replicate m ne`, to combine elements at once."
+        )
+        return Missed(because, hint)
+    because = (
+        "The operator works element by element, so the histogram of rows becomes one of elements, "
+        "each with a bin of its own."
+    )
+    return Applied(found, because)
+
+
+ELEMENTS = NodeRule(
+    "flatten/elements", "A histogram of rows becomes one of elements.", (ir.Hist,), elements
+)
+
+
+def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm, ...] | None:
+    """A histogram whose operator works element by element, over all elements of all rows."""
+    outcome = elements(sc, stm, exp)
+    inner = None if outcome is None else sc.ctx.commit(ELEMENTS, stm.prov, outcome)
+    if inner is None:
+        return None
+    out = [ir.Stm(s.pat, s.exp, stm.prov) for s in inner.stms]
+    if not is_identity(exp.fn):
+        producer, reader = split_map(sc, stm)
+        out.append(producer)
+        assert isinstance(reader.exp, ir.Hist)
+        exp = reader.exp
+    fresh, (old,) = sc.ctx.fresh, exp.ops
+    width, total = inner.vector.width, exp.width * inner.vector.width
+
+    def row(kind: ir.Type) -> ir.Param:
+        return ir.Param(fresh("of_elements"), with_dims((total,), kind))
+
+    numbers = row(ir.Scalar("i64"))
+    out.append(ir.Stm((numbers,), ir.Iota(total, ir.ZERO, ir.ONE, "i64"), stm.prov))
+    number = ir.Param(fresh("element"), ir.Scalar("i64"))
+    columns = [numbers]
+    for array, kind in zip(exp.arrays[old.rank :], inner.op.fn.returns, strict=True):
+        columns.append(row(kind))
+        shape = (total, *shape_of(kind))
+        out.append(ir.Stm((columns[-1],), ir.Reshape(shape, array), stm.prov))
+    values = tuple(ir.Param(fresh("x"), kind) for kind in inner.op.fn.returns)
+    size = se_of(width)
+    bins = tuple(ir.Param(fresh("bin"), ir.Scalar("i64")) for _ in range(old.rank))
+    which: ir.SE = ir.Bin("//", "i64", var(number.name), size)
+    body = tuple(
+        ir.Stm((bin_,), ir.Index(array, (which,)), stm.prov)
+        for bin_, array in zip(bins, exp.arrays, strict=False)
+    )
+    within: ir.SE = ir.Bin("%%", "i64", var(number.name), size)
+    results = (*(var(bin_.name) for bin_ in bins), within, *map(as_operand, values))
+    returns = (*(ir.Scalar("i64") for _ in results[: old.rank + 1]), *inner.op.fn.returns)
+    fn = ir.Lambda((number, *values), ir.Body(body, results), returns)
+    op = ir.HistOp(old.dests, old.rank + 1, inner.op)
+    hist = ir.Hist(total, (op,), fn, tuple(p.name for p in columns))
+    return (*out, ir.Stm(stm.pat, hist, stm.prov))
+
+
 def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
-    """A reduction or scan whose operator works element by element, turned inside out."""
+    """An operation whose operator works element by element, turned inside out."""
     exp = stm.exp
+    if isinstance(exp, ir.Hist):
+        return _of_elements(sc, stm, exp)
     if not isinstance(exp, ir.Reduce | ir.Scan):
         return None
     outcome = interchange(sc, stm, exp)

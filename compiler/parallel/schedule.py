@@ -20,10 +20,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler import codes
 from compiler.analysis.cost import CHEAP, cost
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
-from compiler.base.spans import NOWHERE
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed, roots_of
 from compiler.ir.build import either
@@ -205,9 +205,10 @@ class _Scheduler:
         for stm in self.body.stms:
             self.sc.note(stm)
             if isinstance(stm.exp, ir.Call):
-                raise Limitation(
+                raise Limitation.at(
+                    codes.limits.CALL,
                     f"A call of `{stm.exp.fun}` inside a parallel operator cannot be compiled.",
-                    stm.prov[0] if stm.prov else NOWHERE,
+                    stm.prov,
                     "Recursive functions are not part of the language; otherwise this is a gap.",
                 )
             found.append(self.step(stm))

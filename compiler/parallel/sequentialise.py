@@ -4,6 +4,7 @@
     reduce op ne f xs loop with the accumulators as parameters
     scan op ne f xs   both
     scatter, hist     loop over the destination, an update guarded by the bounds
+    stream            the same, with the destinations handed through branches and loops
 
 Needs nothing but the statements themselves; the result holds no parallel operator at any depth
 and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.)
@@ -20,7 +21,8 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed_params
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
-from compiler.ir.walk import NESTED, map_stms, subst
+from compiler.ir.types import as_operand
+from compiler.ir.walk import NESTED, all_stms, map_stms, subst
 from compiler.parallel.lambdas import vectorised
 
 
@@ -30,7 +32,7 @@ def sequentialise(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
     changed = False
     for stm in stms:
         kind = type(stm.exp)
-        if kind in SOACS:
+        if kind in SOACS or kind is ir.Stream:
             out.extend(_one(stm, fresh, sequentialise))
             changed = True
         elif kind in NESTED:
@@ -43,7 +45,7 @@ def sequentialise(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
 
 
 SOACS = frozenset((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
-"""The parallel operators before flattening."""
+"""The parallel operators before flattening that nests are made of."""
 
 
 Within = Callable[[tuple[ir.Stm, ...], "Fresh"], tuple[ir.Stm, ...]]
@@ -98,6 +100,9 @@ def _one(stm: ir.Stm, fresh: Fresh, within: Within) -> list[ir.Stm]:
                 loop.combine(hist, stm.pat[done : done + count], values)
                 at += hist.rank + count
                 done += count
+        case ir.Stream(width, dests, fn, arrays):
+            loop = _start(fn, arrays, stm.prov, fresh, within)
+            loop.stream(dests, stm.pat)
         case _:
             return [stm]
     return loop.finish(width)
@@ -115,6 +120,10 @@ class _LoopBuilder:
     init: list[ir.Operand] = field(default_factory=list)
     results: list[ir.Operand] = field(default_factory=list)
     pattern: list[ir.Param] = field(default_factory=list)
+    prov: Prov = ()
+
+    def __post_init__(self) -> None:
+        self.prov = self.body.prov
 
     def let(self, param: ir.Param, exp: ir.Exp) -> None:
         """Add a statement to the body."""
@@ -137,7 +146,7 @@ class _LoopBuilder:
 
     def first(self) -> Builder:
         """What appends to the statements before the loop."""
-        builder = self.body.nested()
+        builder = Builder(self.body.fresh, self.prov)
         builder.stms = self.before
         return builder
 
@@ -158,10 +167,13 @@ class _LoopBuilder:
         binds = pattern or tuple(map(self.fresh, totals))
         if pattern is not None and self.in_place(op, values, binds):
             return ()
+        before = self.body.prov
         body = self.applied(op.fn.body, rest, values)
+        self.body.prov = body.prov or before
         new = tuple(self.named(r, p.name) for r, p in zip(body.results, totals, strict=True))
         for total, start, result, bind in zip(totals, op.neutral, new, binds, strict=True):
             self.carry(ir.Param(total.name, total.type), start, result, bind)
+        self.body.prov = before
         return new
 
     def applied(
@@ -230,16 +242,84 @@ class _LoopBuilder:
         for old, hold in zip(hist.op.fn.params[:count], holds, strict=True):
             branch.let(old, row_at(hold.name, at, old.type))
         body = branch.applied(hist.op.fn.body, hist.op.fn.params[count:], values[hist.rank :])
+        branch.body.prov = body.prov or branch.body.prov
         pairs = zip(holds, body.results, strict=True)
         news = [branch.body.update(hold, at, result) for hold, result in pairs]
         afters = self.body.update_inside(holds, at, branch.body, news)
         for hold, dest, after, bind in zip(holds, hist.dests, afters, pattern, strict=True):
             self.carry(hold, dest, after.name, bind)
 
+    def stream(self, dests: tuple[Name, ...], pattern: tuple[ir.Param, ...]) -> None:
+        """Update the destinations where the body pushes to them."""
+        holds = [self.fresh(p, unique=True) for p in pattern]
+        now = dict(zip(dests, holds, strict=True))
+        self.body.stms = updating(self.body, now)
+        for dest, hold, bind in zip(dests, holds, pattern, strict=True):
+            self.carry(hold, dest, now[dest].name, bind)
+
     def finish(self, width: Poly) -> list[ir.Stm]:
         """The statements before the loop, and the loop."""
         loop = count_loop(self.params, self.init, self.index, width, self.body.body(self.results))
-        return [*self.before, ir.Stm(tuple(self.pattern), loop, self.body.prov)]
+        return [*self.before, ir.Stm(tuple(self.pattern), loop, self.prov)]
+
+
+def updating(code: Builder, now: dict[Name, ir.Param]) -> list[ir.Stm]:
+    """Statements that push to accumulators as statements that update them.
+
+    Branches and loops hand the arrays on; `now` has what they are called, before and after.
+    """
+    out = code.nested()
+    for stm in code.stms:
+        exp = stm.exp
+        touched = [name for name in now if _pushes_to(stm, name)]
+        if not touched:
+            out.stms.append(stm)
+            continue
+        out.prov = stm.prov
+        if isinstance(exp, ir.Push):
+            _update(out, exp, now)
+            continue
+        pat = [out.param(now[name]) for name in touched]
+        if isinstance(exp, ir.If):
+            arms = [_handing_on(out, body, dict(now), touched) for body in (exp.then, exp.orelse)]
+            exp = ir.If(exp.cond, *arms)
+        else:
+            assert isinstance(exp, ir.Loop)
+            params = [out.param(now[name], unique=True) for name in touched]
+            inside = now | dict(zip(touched, params, strict=True))
+            body = _handing_on(out, exp.body, inside, touched)
+            init = (*exp.init, *(now[name].name for name in touched))
+            exp = ir.Loop((*exp.params, *params), init, exp.form, body)
+        out.add((*stm.pat, *pat), exp)
+        now.update(zip(touched, pat, strict=True))
+    return out.stms
+
+
+def _pushes_to(stm: ir.Stm, name: Name) -> bool:
+    return any(isinstance(s.exp, ir.Push) and name in s.exp.dests for s in all_stms((stm,)))
+
+
+def _handing_on(
+    out: Builder, body: ir.Body, now: dict[Name, ir.Param], touched: list[Name]
+) -> ir.Body:
+    """A body that returns arrays as well, as they are at its end."""
+    inner = out.nested()
+    inner.stms = updating(out.nested(body.stms), now)
+    return inner.body((*body.results, *(now[name].name for name in touched)))
+
+
+def _update(out: Builder, exp: ir.Push, now: dict[Name, ir.Param]) -> None:
+    """Update the arrays of an accumulator at a place, if it lies inside."""
+    holds = [now[name] for name in exp.dests]
+    at = [i if isinstance(i, ir.Var | ir.Lit) else out.scalar("at", i) for i in exp.at]
+    then, values = out.nested(), exp.values
+    for op in exp.op:
+        old = [then.read(hold, at) for hold in holds]
+        own = [p if isinstance(p.type, ir.Scalar) else then.copy(p) for p in old]
+        body = then.applied(op, (*map(as_operand, own), *values))
+        values = body.results
+    changed = [then.update(hold, at, value) for hold, value in zip(holds, values, strict=True)]
+    now.update(zip(exp.dests, out.update_inside(holds, at, then, changed), strict=True))
 
 
 def _start(
@@ -261,4 +341,5 @@ def _start(
             read = ir.Copy(loop.body.bind(param.name, param.type, read).name)
         loop.let(param, read)
     loop.body.stms.extend(within(fn.body.stms, fresh))
+    loop.body.prov = fn.body.prov or prov
     return loop

@@ -21,19 +21,8 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
 from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand
+from compiler.parallel import nest
 from compiler.parallel.attributes import version_directives
-from compiler.parallel.nest import (
-    FlatteningScope,
-    HostCode,
-    ResultNames,
-    Task,
-    closed,
-    emit,
-    out_params,
-    space,
-    widths,
-    with_own_names,
-)
 
 VERSIONS = Rule(
     "flatten/versions", "Makes versions that use more or less of the parallelism, by a threshold."
@@ -42,8 +31,8 @@ INTRA_BLOCK = Rule(
     "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
 )
 
-Version = Callable[[ResultNames], HostCode]
-BlockCode = Callable[[FlatteningScope], list[ir.Stm]]
+Version = Callable[[nest.ResultNames], nest.HostCode]
+BlockCode = Callable[[nest.FlatteningScope], list[ir.Stm]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ class Versions:
     block: BlockCode | None = None
 
 
-def choose(sc: FlatteningScope, task: Task, versions: Versions) -> HostCode:
+def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nest.HostCode:
     """The versions of a task, each under its threshold. The outer one, if any, runs its body."""
     asked = version_directives(sc.ctx, task.prov)
     if asked & {"no_intra", "only_inner"}:
@@ -83,7 +72,7 @@ def choose(sc: FlatteningScope, task: Task, versions: Versions) -> HostCode:
     if sc.ctx.commit(VERSIONS, task.prov, _because(amount, default, number)) is None:
         return versions.outer(task.names)
     sc.numbers[0] += 1
-    pat = out_params(sc, widths(task.nest), task.returns, task.names)
+    pat = nest.out_params(sc, nest.widths(task.nest), task.returns, task.names)
     cond, threshold = _threshold(sc, f"outer_{number}", se_of(amount), default, task.prov)
     first = versions.outer(_fresh_names(sc, pat))
     inner = _per_block(sc, task, pat, versions.block)
@@ -93,14 +82,16 @@ def choose(sc: FlatteningScope, task: Task, versions: Versions) -> HostCode:
     if inner is not None:
         second = _under_intra(sc, inner, second, pat, number)
     exp = ir.If(cond, _branch(first, pat), _branch(second, pat))
-    return HostCode([threshold, emit(sc, pat, exp, task.prov)], [p.name for p in pat])
+    return nest.HostCode([threshold, nest.emit(sc, pat, exp, task.prov)], [p.name for p in pat])
 
 
-def _without_outer(sc: FlatteningScope, task: Task, versions: Versions, *, alone: bool) -> HostCode:
+def _without_outer(
+    sc: nest.FlatteningScope, task: nest.Task, versions: Versions, *, alone: bool
+) -> nest.HostCode:
     """No version with a thread per element; with `alone` also none that uses all parallelism."""
     if versions.block is None:
         return versions.full(task.names)
-    pat = out_params(sc, widths(task.nest), task.returns, task.names)
+    pat = nest.out_params(sc, nest.widths(task.nest), task.returns, task.names)
     inner = _per_block(sc, task, pat, versions.block)
     if inner is None:
         return versions.full(task.names)
@@ -111,7 +102,7 @@ def _without_outer(sc: FlatteningScope, task: Task, versions: Versions, *, alone
     return _under_intra(sc, inner, versions.full(_fresh_names(sc, pat)), pat, number)
 
 
-def _fresh_names(sc: FlatteningScope, pat: tuple[ir.Param, ...]) -> list[Name]:
+def _fresh_names(sc: nest.FlatteningScope, pat: tuple[ir.Param, ...]) -> list[Name]:
     """New names for one version's results."""
     return [sc.ctx.fresh(param.name) for param in pat]
 
@@ -131,14 +122,14 @@ def _because(amount: Poly, default: int, number: int) -> Applied[bool]:
 
 
 def _threshold(
-    sc: FlatteningScope, kind: str, amount: ir.SE, default: int, prov: Prov
+    sc: nest.FlatteningScope, kind: str, amount: ir.SE, default: int, prov: Prov
 ) -> tuple[ir.Var, ir.Stm]:
     param = ir.Param(sc.ctx.fresh(f"suff_{kind.partition('_')[0]}"), ir.BOOL)
     exp = ir.Threshold(f"suff_{kind}", amount, default)
-    return ir.Var(param.name, "bool"), emit(sc, (param,), exp, prov)
+    return ir.Var(param.name, "bool"), nest.emit(sc, (param,), exp, prov)
 
 
-def _branch(code: HostCode, pat: tuple[ir.Param, ...]) -> ir.Body:
+def _branch(code: nest.HostCode, pat: tuple[ir.Param, ...]) -> ir.Body:
     pairs = zip(pat, code.names, strict=True)
     return ir.Body(tuple(code.stms), tuple(as_operand(ir.Param(name, p.type)) for p, name in pairs))
 
@@ -154,18 +145,18 @@ class _PerBlock:
     sizes: list[Poly]
 
     @property
-    def code(self) -> HostCode:
+    def code(self) -> nest.HostCode:
         """The kernel alone."""
-        return HostCode([self.stm], [p.name for p in self.stm.pat])
+        return nest.HostCode([self.stm], [p.name for p in self.stm.pat])
 
 
 def _under_intra(
-    sc: FlatteningScope,
+    sc: nest.FlatteningScope,
     inner: _PerBlock,
-    full: HostCode,
+    full: nest.HostCode,
     pat: tuple[ir.Param, ...],
     number: int | None,
-) -> HostCode:
+) -> nest.HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
     stms: list[ir.Stm] = []
     conds = _fits(sc, inner)
@@ -177,10 +168,10 @@ def _under_intra(
         conds.insert(0, cond)
     out = tuple(ir.Param(sc.ctx.fresh(p.name), p.type) for p in pat)
     exp = ir.If(conjunction(conds), _branch(inner.code, out), _branch(full, out))
-    return HostCode([*stms, emit(sc, out, exp, prov)], [p.name for p in out])
+    return nest.HostCode([*stms, nest.emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: FlatteningScope, inner: _PerBlock) -> list[ir.SE]:
+def _fits(sc: nest.FlatteningScope, inner: _PerBlock) -> list[ir.SE]:
     """That blocks of so many threads can be launched, where that is not known."""
     return [
         ir.Bin("<=", "i64", se_of(size), ir.Lit(sc.ctx.target.most_threads, "i64"))
@@ -197,7 +188,7 @@ def _least(sizes: list[Poly]) -> ir.SE:
 
 
 def _per_block(
-    sc: FlatteningScope, task: Task, like: tuple[ir.Param, ...], block: BlockCode | None
+    sc: nest.FlatteningScope, task: nest.Task, like: tuple[ir.Param, ...], block: BlockCode | None
 ) -> _PerBlock | None:
     """The version with a block per element, if the body is made for it."""
     if block is None or not sc.ctx.target.has_blocks or sc.level != "grid":
@@ -209,7 +200,9 @@ def _per_block(
     if problem:
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(problem))
         return None
-    kernel = closed(sc, ir.KernelBody(stms, task.body.results, task.returns), task.prov)
+    kernel = nest.closed(
+        sc, ir.KernelBody(stms, task.body.results, task.returns, task.body.prov), task.prov
+    )
     if any(isinstance(stm.exp, ir.Copy) for stm in kernel.stms):
         because = "A block of threads cannot update a row of its input in place."
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(because))
@@ -217,12 +210,12 @@ def _per_block(
     because = "The inner parallelism fits into a block of threads, so there is a version for that."
     if sc.ctx.commit(INTRA_BLOCK, task.prov, Applied(True, because)) is None:
         return None
-    pat = out_params(sc, widths(task.nest), task.returns, _fresh_names(sc, like))
-    exp = with_own_names(sc, ir.SegMap("grid", space(task.nest), kernel, per_block=True))
-    return _PerBlock(emit(sc, pat, exp, task.prov), sizes)
+    pat = nest.out_params(sc, nest.widths(task.nest), task.returns, _fresh_names(sc, like))
+    exp = nest.with_own_names(sc, ir.SegMap("grid", nest.space(task.nest), kernel, per_block=True))
+    return _PerBlock(nest.emit(sc, pat, exp, task.prov), sizes)
 
 
-def _examine(sc: FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, list[Poly]]:
+def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, list[Poly]]:
     """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
     sizes: dict[Poly, None] = {}
     for stm in _block_stms(stms):

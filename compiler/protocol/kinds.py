@@ -144,6 +144,8 @@ class Operation(Generic[R]):
     """Whether a server takes it from clients."""
     batched: bool = True
     """Whether it may be part of a batch."""
+    answered_in: str = "compiler.api"
+    """The module with the function that answers it (`answering.py`)."""
 
     @property
     def help(self) -> str:

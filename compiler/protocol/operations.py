@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.protocol import programs, proofs, runs, storage
+from compiler.protocol import (
+    accesses,
+    editing,
+    flows,
+    measurements,
+    notebooks,
+    programs,
+    proofs,
+    runs,
+    storage,
+    teaching,
+    tests,
+)
 from compiler.protocol.kinds import Operation
 
 OPERATIONS: dict[str, Operation[Any]] = {
     one.id: one
-    for module in (programs, runs, storage, proofs)
+    for module in (
+        programs,
+        editing,
+        runs,
+        flows,
+        tests,
+        measurements,
+        notebooks,
+        storage,
+        proofs,
+        accesses,
+        teaching,
+    )
     for one in vars(module).values()
     if isinstance(one, Operation)
 }

@@ -129,7 +129,10 @@ def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
 
 
 def names_in(data: object) -> list[str]:
-    """The names in all polynomials of an answer, or of a part of one, as they come."""
+    """The names in all polynomials of an answer, or of a part of one, as they come.
+
+    What is called `src` or `made` is places of the source, which may be many, and holds none.
+    """
     found: list[str] = []
     _gather_names(data, found)
     return found
@@ -137,8 +140,9 @@ def names_in(data: object) -> list[str]:
 
 def _gather_names(data: object, found: list[str]) -> None:
     if isinstance(data, dict):
-        for part in data.values():
-            _gather_names(part, found)
+        for key, part in data.items():
+            if key not in ("src", "made"):
+                _gather_names(part, found)
     elif isinstance(data, list):
         is_term = isinstance(data[0], int) if data else False
         for part in data:

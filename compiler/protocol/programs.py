@@ -20,6 +20,34 @@ from compiler.protocol.kinds import (
 Runner = Annotated[str, Says("is `ref` or the id of a target")]
 
 
+class RelatedPlace(TypedDict):
+    """Another place that has to do with an error."""
+
+    span: Span | None
+    message: str
+    """what is there"""
+
+
+class Traced(TypedDict):
+    """What `trace` or `break` was given at a place of the program."""
+
+    function: str
+    """`trace` or `break`"""
+    src: list[Span]
+    values: list[str]
+    """the first ones, in the order of one step after the other, each cut where it is long"""
+    count: int
+    """how many there were"""
+
+
+class Traces(TypedDict):
+    """What a run would show, in the order in which the places are reached first."""
+
+    places: list[Traced]
+    note: str
+    """why there may be more, or nothing"""
+
+
 class Problem(TypedDict):
     """An error or a warning."""
 
@@ -29,8 +57,14 @@ class Problem(TypedDict):
     """a way out, or nothing"""
     span: Span | None
     """null where there is no place in the user's texts"""
+    code: NotRequired[str]
+    """what `explain` tells more about; not where the program is right"""
+    related: NotRequired[list[RelatedPlace]]
+    """the places that disagree with `span`"""
     calls: NotRequired[list[Span]]
     """of a run that failed: the calls that led to `span`, the innermost first"""
+    traces: NotRequired[Traces]
+    """of a run that failed: the values that were traced before"""
     rendered: NotRequired[str]
     """all of it as text, with the line"""
     errors: NotRequired[list[Problem]]
@@ -156,6 +190,22 @@ class CheckRequest(OfProgram):
 CHECK = Operation("check", CheckRequest, CheckAnswer, {}, limit="check", share=0.15)
 
 
+class TranslateAnswer(Answer):
+    """The program in Futhark; a Futhark program is its own translation."""
+
+    text: str
+    src: list[Span]
+    """for each line the place in the program that it is from"""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslateRequest(OfProgram):
+    """The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for."""
+
+
+TRANSLATE = Operation("translate", TranslateRequest, TranslateAnswer, {}, limit="check")
+
+
 class Line(TypedDict):
     """A line of a stage's text."""
 
@@ -192,6 +242,8 @@ class Remark(TypedDict):
     """the number of the attempt to build in place that it tells of"""
     refusal: str
     """the kind of refusal that it tells of, by its id in the list of refusals, or empty"""
+    fused: list[list[Span]]
+    """of a fusion: the reader's places, then those of what was fused with it; `src` has both"""
     numbers: list[Annotated[list[str], Length(2)]]
     """names with values and units"""
 
@@ -284,4 +336,5 @@ BATCH = Operation(
     partial=BatchPart,
     cached=False,
     batched=False,
+    answered_in="compiler.worker",
 )

@@ -118,6 +118,7 @@ PROVE = Operation(
     ProveAnswer,
     {"assumptions": PAIR, "a": "{(n : 1)}", "b": "n + {(n : 1)}", "certificate": True},
     share=0.0,
+    answered_in="compiler.explanations",
 )
 
 
@@ -163,6 +164,7 @@ CELLS = Operation(
     CellsOfLmadsAnswer,
     {"lmads": ["{(n : 1)}", "n + {(n : 1)}"], "values": {"n": 3}},
     share=0.0,
+    answered_in="compiler.explanations",
 )
 
 
@@ -261,7 +263,9 @@ class AttemptsRequest(OfProgram):
     """Attempts to build arrays in their places, and what had to be proved."""
 
 
-ATTEMPTS = Operation("attempts", AttemptsRequest, AttemptsAnswer, {})
+ATTEMPTS = Operation(
+    "attempts", AttemptsRequest, AttemptsAnswer, {}, answered_in="compiler.explanations"
+)
 
 
 class Claim(TypedDict):
@@ -301,7 +305,7 @@ class BoundsRequest(OfProgram):
     """What became of the check of each access to an array, and on what proof."""
 
 
-BOUNDS = Operation("bounds", BoundsRequest, BoundsAnswer, {})
+BOUNDS = Operation("bounds", BoundsRequest, BoundsAnswer, {}, answered_in="compiler.explanations")
 
 
 class CertificateAnswer(Answer):
@@ -315,4 +319,11 @@ class CertificateRequest(OfProgram):
     """All that was proved of the program, for `stridescope verify`."""
 
 
-CERTIFICATE = Operation("certificate", CertificateRequest, CertificateAnswer, {}, served=False)
+CERTIFICATE = Operation(
+    "certificate",
+    CertificateRequest,
+    CertificateAnswer,
+    {},
+    served=False,
+    answered_in="compiler.explanations",
+)

@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from compiler.protocol.kinds import Answer, Numbers, OfProgram, Operation, Own, Says
-from compiler.protocol.programs import Runner
+from compiler.protocol.kinds import (
+    Answer,
+    AtLeast,
+    Numbers,
+    OfProgram,
+    Operation,
+    Own,
+    Says,
+    Span,
+)
+from compiler.protocol.programs import Runner, Traces
+
+Distribution = Literal["uniform", "normal", "sorted", "equal", "borders"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,15 +27,18 @@ class OnInputs(OfProgram):
     entry: str = ""
     """its name; empty: `main`, or the first one"""
     input: str | None = None
-    """values in Futhark's notation"""
+    """values in Futhark's notation, those of records and sums too (`language.md`)"""
     sizes: Numbers | None = None
     """names of sizes and numbers: where `input` is left out, inputs are random and have these"""
     seed: int = 1
     """of random inputs"""
+    distribution: Distribution = "uniform"
+    """of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array \
+are the same; `borders`: the least and largest numbers, 0, infinities and NaN"""
 
 
-class RunAnswer(Answer):
-    """What a run gave."""
+class Ran(Answer):
+    """What a run gave, as text."""
 
     output: str
     """a line for each result"""
@@ -32,6 +46,10 @@ class RunAnswer(Answer):
     """their types, with sizes"""
     ms: float
     """the time inside of the program, the best of up to three short runs"""
+    times: NotRequired[list[float]]
+    """of all runs in order, in milliseconds; not of the reference interpreter"""
+    compile_ms: NotRequired[float]
+    """what compiling took, here and in the back end's compiler; about 0 if it was done before"""
     total_ms: float
     backend: Runner
     """which ran it in the end"""
@@ -39,8 +57,20 @@ class RunAnswer(Answer):
     """of a run by the reference interpreter"""
     note: NotRequired[str]
     """why it was another back end than the one asked for"""
+    traces: NotRequired[Traces]
+    """of a program that has `trace` or `break`: their values, by the reference interpreter"""
     peak_bytes: NotRequired[int]
     cores: NotRequired[int]
+
+
+class RunAnswer(Ran):
+    """What a run gave."""
+
+    data: NotRequired[list[str | None]]
+    """the results in Futhark's binary format and base64; null for those that are too large, or no \
+arrays or scalars"""
+    kept: NotRequired[str]
+    """a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +82,10 @@ class RunRequest(OnInputs):
     """which one the reference interpreter `ref` runs; empty: `soa`"""
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
     """in seconds"""
+    runs: Annotated[int, AtLeast(1), Says("is a number of runs, 1 to 100")] = 1
+    """how often a back end runs it, in one process"""
+    binary: Annotated[int | None, Own()] = None
+    """results are in `data`, too, as far as they have so many bytes together"""
     longest: Annotated[int | None, Own()] = None
     """about so many characters of `output` are shared by all results: of a larger one the first \
 elements of each dimension are shown, and the others are counted where they would stand"""
@@ -66,6 +100,86 @@ RUN = Operation(
     runs=True,
     cached=False,
     batched=False,
+)
+
+
+class ProfilePart(TypedDict):
+    """A kernel, a copy or an allocation of a run."""
+
+    kind: Literal["kernel", "copy", "allocation"]
+    name: str
+    src: list[Span]
+    stage: str
+    """the first one that has something from exactly these places"""
+    calls: int
+    ms: float
+    """of all calls"""
+
+
+class ProfileAnswer(Answer):
+    """What the parts of a run took, the slowest first."""
+
+    ms: float
+    """the whole run, inside of the program"""
+    rest_ms: float
+    """what was between the parts"""
+    parts: list[ProfilePart]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRequest(OnInputs):
+    """Run an entry point in C, and measure its kernels, copies and allocations."""
+
+    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
+    """in seconds"""
+
+
+PROFILE = Operation(
+    "profile",
+    ProfileRequest,
+    ProfileAnswer,
+    {"sizes": {"n": 4, "k": 2}},
+    limit="run",
+    runs=True,
+    cached=False,
+    batched=False,
+    answered_in="compiler.profile",
+)
+
+
+class EvalAnswer(Ran):
+    """What an expression is; of a function, and where only the type is asked for, no value."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRequest(OfProgram):
+    """Evaluate an expression over the definitions of a program.
+
+    Places in it are in the file `<expression>`.
+    """
+
+    expression: Annotated[str, Says("is an expression")]
+    backend: Runner = "ref"
+    typed: bool = False
+    """tell its type only"""
+    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
+    """in seconds"""
+    longest: Annotated[int | None, Own()] = None
+    """as in `run`"""
+
+
+EVAL = Operation(
+    "eval",
+    EvalRequest,
+    EvalAnswer,
+    {"expression": "main [1, 2, 3] 1"},
+    limit="run",
+    runs=True,
+    cached=False,
+    batched=False,
+    answered_in="compiler.expressions",
 )
 
 
@@ -108,6 +222,7 @@ VALIDITY = Operation(
     limit="run",
     runs=True,
     batched=False,
+    answered_in="compiler.explanations",
 )
 
 
@@ -129,6 +244,7 @@ class GenerateRequest(OfProgram):
     sizes: Numbers | None = None
     """by the names that the author used"""
     seed: int = 1
+    distribution: Distribution = "uniform"
     longest: Annotated[int | None, Own()] = None
     """more characters are refused"""
 

@@ -149,6 +149,7 @@ MEMORY = Operation(
     MemoryRequest,
     MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer,
     {"stage": "funmem"},
+    answered_in="compiler.explanations",
 )
 
 
@@ -235,7 +236,11 @@ class LifetimesRequest(OfProgram):
 
 
 LIFETIMES = Operation(
-    "lifetimes", LifetimesRequest, LifetimesAnswer, {"stage": "funmem", "values": {"n": 5}}
+    "lifetimes",
+    LifetimesRequest,
+    LifetimesAnswer,
+    {"stage": "funmem", "values": {"n": 5}},
+    answered_in="compiler.explanations",
 )
 
 
@@ -317,7 +322,71 @@ class InterferenceRequest(OfProgram):
     """one with memory"""
 
 
-INTERFERENCE = Operation("interference", InterferenceRequest, InterferenceAnswer, {})
+INTERFERENCE = Operation(
+    "interference", InterferenceRequest, InterferenceAnswer, {}, answered_in="compiler.explanations"
+)
+
+
+Generation = Literal["structural", "composed", "single"]
+
+
+class IndexForm(TypedDict):
+    """An array's index function as one generation writes it."""
+
+    generation: Generation
+    text: str
+    """empty where the compiler has none: elements are computed as they are read"""
+    cell: str
+    """of the element at the change's `index`"""
+    copies: bool
+    """whether the array has to be copied for it"""
+    because: str
+    """why, or what branches and loops return for it"""
+
+
+class LayoutChange(TypedDict):
+    """An array that lies otherwise than row-major in a block of its own."""
+
+    array: str
+    does: str
+    """such as `transpose`, `branches`, `result`"""
+    index: str
+    """of any element, such as `i, j`"""
+    forms: list[IndexForm]
+    in_memory: bool
+    """whether stage `funmem` has it; if not, it is fused away"""
+    tiles: str
+    """the LMAD to whose cells the array can be moved, so that all of them fill its block once"""
+    src: list[Span]
+
+
+class IndexFunctions(TypedDict):
+    """The changes of layout in a function."""
+
+    name: str
+    changes: list[LayoutChange]
+    copies: dict[str, int]
+    """how many each generation needs"""
+
+
+class IndexFunctionsAnswer(Answer):
+    """What each generation of index functions can do without a copy."""
+
+    functions: list[IndexFunctions]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFunctionsRequest(OfProgram):
+    """Each change of layout, as three generations of index functions express it."""
+
+
+INDEX_FUNCTIONS = Operation(
+    "index_functions",
+    IndexFunctionsRequest,
+    IndexFunctionsAnswer,
+    {},
+    answered_in="compiler.explanations",
+)
 
 
 class TreeNode(TypedDict):
@@ -373,4 +442,4 @@ class TuningRequest(OfProgram):
     """The tree of code versions under their thresholds."""
 
 
-TUNING = Operation("tuning", TuningRequest, TuningAnswer, {})
+TUNING = Operation("tuning", TuningRequest, TuningAnswer, {}, answered_in="compiler.explanations")

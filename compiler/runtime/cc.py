@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from compiler import codes
 from compiler.base.errors import CompilerBug, Limitation, UsageError
 from compiler.runtime import libraries
 
@@ -126,6 +127,7 @@ def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) 
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             raise Limitation(
+                codes.limits.RESOURCES,
                 f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
                 hint="Run it with the reference interpreter, or compile a part of it.",
             ) from None

@@ -47,6 +47,7 @@ class Device:
     def __init__(self, cp: Any, kernels: str, about: Plain) -> None:
         self.cp = cp
         self.module = cp.RawModule(code=kernels, options=("--fmad=false", "--std=c++17"))
+        self.module.compile()
         self.about = about
         self.failure = cp.zeros(16, np.int64)
 
@@ -79,9 +80,9 @@ class Device:
 
         return start
 
-    def ranges(self, segments: int, size: int) -> tuple[int, int]:
+    def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes."""
-        most = max(1, (size + 4 * THREADS - 1) // (4 * THREADS))
+        most = max(1, (size + least - 1) // least)
         blocks = max(1, min(most, TARGET_BLOCKS // max(1, segments)))
         return blocks, (size + blocks - 1) // blocks
 
@@ -132,7 +133,11 @@ def about(code: str) -> Plain:
 
 def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> RunResult:
     """Run an entry point of a CUDA text of ours on this machine's GPU, in this process."""
-    cp = cupy()
+    return run_on(cupy(), code, entry, values, runs)
+
+
+def run_on(cp: Any, code: str, entry: str, values: Sequence[Value], runs: int = 1) -> RunResult:
+    """As `run_cuda`, with CuPy, or with what stands in for it."""
     kernels, host = split(code)
     env: dict[str, Any] = {}
     exec(compile(host, "<cuda host>", "exec"), env)

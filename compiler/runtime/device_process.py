@@ -1,6 +1,7 @@
 """Runs CUDA programs, each run in a process of its own that reaches the GPU and nothing else.
 
-The process is this file run as a module, under the policy DEVICE. Arrays travel through files in
+Or the processor, where the run is observed. The process is this file run as a module, under the
+policy DEVICE or OBSERVE. Arrays travel through files in
 memory; requests and answers are JSON on standard input, a socket. CuPy takes a second to start.
 """
 
@@ -28,10 +29,12 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Text, plain
+from compiler.codegen.cuda.program import split
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
 from compiler.runtime import cuda_device
 from compiler.runtime import runner_child as child
+from compiler.runtime.observer import build, records
 from compiler.runtime.runs import (
     Cells,
     RunResult,
@@ -45,9 +48,13 @@ from compiler.runtime.runs import (
     senseless,
 )
 from compiler.sandbox import walls
-from compiler.sandbox.policies import DEVICE
+from compiler.sandbox.policies import DEVICE, OBSERVE
 
 PROBE_SECONDS = 30.0
+GRACE_SECONDS = 2.0
+"""What a process may take beside twice the time of the run that it watches."""
+FILES = ("inputs", "results", "watch", "kernels")
+"""The files of a request, which the process is given."""
 _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
 
 
@@ -70,9 +77,7 @@ def run_cuda(
     chosen = choose_entry(about, entry)
     arrays, _ = prepare(chosen, values)
     with contextlib.ExitStack() as opened:
-        inputs, results = memory_file(), memory_file()
-        opened.callback(os.close, inputs)
-        opened.callback(os.close, results)
+        inputs, results = (_opened(opened) for _ in range(2))
         request = {
             "code": code,
             "entry": entry,
@@ -85,6 +90,55 @@ def run_cuda(
         if "error" in answer:
             raise _error(answer["error"])
         return _result(answer, chosen, results)
+
+
+def observe(
+    code: str, entry: str, values: Sequence[Value], seconds: float = 60.0
+) -> records.Observation:
+    """Run an entry point of a CUDA text of ours on the processor, and watch it.
+
+    Raises UsageError for values that do not fit or where there is no C++ compiler. What was seen up
+    to the deadline is told.
+    """
+    arrays, _ = prepare(choose_entry(cuda_device.about(code), entry), values)
+    library = build.library(split(code)[0])
+    with contextlib.ExitStack() as opened:
+        inputs, results, watch, kernels = (_opened(opened) for _ in range(4))
+        for file, path in ((watch, build.watch()), (kernels, library)):
+            child.write_all(file, path.read_bytes(), 0)
+        request = {
+            "code": code,
+            "entry": entry,
+            "inputs": inputs,
+            "results": results,
+            "values": write(inputs, arrays),
+            "watch": watch,
+            "kernels": kernels,
+            "seconds": seconds,
+        }
+        answer = _ask(request, 2 * seconds + GRACE_SECONDS)
+        error = _error(answer["error"]) if "error" in answer else None
+        if error is not None and not isinstance(error, RuntimeError_):
+            raise error
+        try:
+            report, *found = read(results, answer["values"])
+            launches = [(str(name), int(blocks)) for name, blocks in answer["launches"]]
+            raw = records.Raw(
+                [v if v.ndim else v[()] for v in found] if answer["ended"] else None,
+                error,
+                bytes(np.asarray(report)).decode(),
+                launches,
+            )
+            return records.read(raw, library)
+        except (ValueError, TypeError, KeyError, OverflowError):
+            raise error or senseless() from None
+
+
+def _opened(opened: contextlib.ExitStack) -> int:
+    """A file in memory that is closed with the others."""
+    file = memory_file()
+    opened.callback(os.close, file)
+    return file
 
 
 @functools.cache
@@ -104,7 +158,7 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
     until = time.monotonic() + deadline_s
     scratch = tempfile.mkdtemp(prefix="stridescope-")
     command = (sys.executable, "-m", "compiler.runtime.device_process")
-    made = walls.confine(DEVICE, command, scratch)
+    made = walls.confine(OBSERVE if "watch" in request else DEVICE, command, scratch)
     channel, other = socket.socketpair()
     try:
         process = subprocess.Popen(
@@ -113,7 +167,7 @@ def _ask(request: Plain, deadline_s: float) -> Plain:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=made.environment,
-            pass_fds=[request[name] for name in ("inputs", "results") if name in request],
+            pass_fds=[request[name] for name in FILES if name in request],
             **apart(),
         )
         other.close()
@@ -214,6 +268,9 @@ def main() -> None:
             child.write_message(0, b"{}")
             return
         values = read(request["inputs"], request["values"])
+        if "watch" in request:
+            child.write_message(0, json.dumps(_observed(request, values)).encode())
+            return
         done = cuda_device.run_cuda(request["code"], request["entry"], values, request["runs"])
         answer: Plain = {
             "values": write(request["results"], done.values),
@@ -221,13 +278,30 @@ def main() -> None:
             "peak": done.peak_bytes,
         }
     except CompileError as error:
-        told: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
-        told |= {"span": list(error.span), "site": getattr(error, "site", None)}
-        answer = {"error": told}
+        answer = {"error": _told(error)}
     except Exception as problem:
         message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
         answer = {"error": {"kind": "runtime", "message": message, "hint": "", "span": None}}
     child.write_message(0, json.dumps(answer).encode())
+
+
+def _observed(request: Plain, given: Sequence[Value]) -> Plain:
+    """Run kernels that are libraries, and tell what was seen."""
+    watch, kernels = (f"/proc/self/fd/{request[name]}" for name in ("watch", "kernels"))
+    code, entry, seconds = request["code"], request["entry"], request["seconds"]
+    raw = records.run(watch, kernels, code, entry, given, "ascending", True, seconds)
+    report = np.frombuffer(raw.report.encode(), np.uint8)
+    answer: Plain = {
+        "values": write(request["results"], [report, *(raw.results or ())]),
+        "launches": raw.launches,
+        "ended": raw.results is not None,
+    }
+    return answer | ({} if raw.error is None else {"error": _told(raw.error)})
+
+
+def _told(error: CompileError) -> Plain:
+    told: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
+    return told | {"span": list(error.span), "site": getattr(error, "site", None)}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from compiler.codegen import py_runtime
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp
 from compiler.codegen.py_scalar import py_name, show, show_count
-from compiler.codegen.sequential import sequential
+from compiler.codegen.sequential import sequential, update_bins
 from compiler.codegen.signature import choose_entry, signature
 from compiler.ir import values
 from compiler.ir.nodes import SE, Mem, Operand
@@ -148,7 +148,7 @@ class _Python:
             self.block(s.orelse)
 
     def count_loop(self, s: imp.For) -> None:
-        self.line(f"for {py_name(s.index)} in range({show(s.bound)}):")
+        self.line(f"for {py_name(s.index)} in upto({show(s.bound)}):")
         self.block(s.body)
 
     def while_loop(self, s: imp.While) -> None:
@@ -162,6 +162,10 @@ class _Python:
 
     def kernel(self, s: imp.Kernel) -> None:
         for stm in sequential(s):
+            self.prints[type(stm)](self, stm)
+
+    def push(self, s: imp.Push) -> None:
+        for stm in update_bins(s.hist, s.prov):
             self.prints[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
@@ -184,6 +188,7 @@ _Python.prints = {
     imp.For: _Python.count_loop,
     imp.While: _Python.while_loop,
     imp.Assert: _Python.check,
+    imp.Push: _Python.push,
     imp.Kernel: _Python.kernel,
 }
 PythonText = _Python
@@ -253,4 +258,5 @@ RUNTIME: Namespace = {
     "allocate": _allocate,
     "fail": _fail,
     "copy": _copy,
+    "upto": range,  # kernels have a `range` of their own
 }

@@ -15,6 +15,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+from compiler import codes
 from compiler.base import cache as kept
 from compiler.base.errors import Limitation
 
@@ -63,6 +64,7 @@ def keep(key: str, made: Path) -> Path:
             raise
     except OSError as error:
         raise Limitation(
+            codes.limits.RESOURCES,
             f"there is no room for the compiled program ({error.strerror})",
             hint="Free some space, or run it with the reference interpreter.",
         ) from None

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 
@@ -88,6 +88,8 @@ class Settings:
     runs: int = 1
     flags: tuple[str, ...] = ()
     sanitized: bool = False
+    measured: int = 0
+    """The length of the array in which a program that measures itself counts."""
 
 
 USUAL = Settings()
@@ -116,15 +118,29 @@ def run_c(
     cores = settings.cores or (available_cores() if find_compiler().parallel else 1)
     with _LOCK:
         _runner(cores, settings.sanitized)  # starts while the program is compiled
+    began = time.perf_counter()
     library = compile_c(text, flags)
+    took = (time.perf_counter() - began) * 1000
     limit = settings.memory_bytes or default_memory()
-    job = _Job(about(text), library, entry, values, deadline_s, limit, settings.runs)
+    counted = settings.runs, settings.measured
+    job = _Job(about(text), library, entry, values, deadline_s, limit, *counted)
     with _LOCK:
         try:
-            return _runner(cores, settings.sanitized).run(job)
+            return replace(_runner(cores, settings.sanitized).run(job), compile_ms=took)
         except Crash as crash:
             lines = tuple(map(Line, code.split("\n"))) if isinstance(code, str) else code
             raise (sanitize.report(crash.said, lines) or crash) from None
+
+
+def run_often(
+    code: str | Text,
+    entry: str,
+    values: Sequence[Value],
+    deadline_s: float = 60.0,
+    runs: int = 1,
+) -> RunResult:
+    """As `run_c`, with so many runs in one process."""
+    return run_c(code, entry, values, deadline_s, Settings(runs=runs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +154,7 @@ class _Job:
     deadline_s: float
     memory_bytes: int
     runs: int
+    measured: int
 
 
 def about(code: str) -> Plain:
@@ -296,6 +313,9 @@ class _Runner:
             except RuntimeError_:
                 self.kill()
                 raise
+            except BaseException:
+                self.close()  # how this run ends must not be taken for the end of the next one
+                raise
         if status or data is None:
             raise self.crash(status)
         return _parsed(data)
@@ -357,7 +377,8 @@ class _Runner:
             found = unpack(entry, answer["slots"], sizes, results)
         times = tuple(answer["times"])
         counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
-        return RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
+        made = RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
+        return replace(made, profile=tuple(answer["profile"]))
 
     def orders(self, job: _Job, entry: Plain) -> Plain:
         """What a run is told beside its inputs."""
@@ -366,6 +387,7 @@ class _Runner:
             "library": "" if sys.platform.startswith("linux") else str(job.library),
             "entry": entry["symbol"],
             "runs": job.runs,
+            "measured": job.measured,
             "short_runs": SHORT_RUNS if once else 0,
             "results": entry["results"],
             "outputs": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
@@ -399,7 +421,7 @@ def _parsed(data: bytes) -> Plain:
         fields: dict[str, type] = {"values": int}
         single = {"site": int}
     else:
-        fields = {"slots": int, "times": float}
+        fields = {"slots": int, "times": float, "profile": int}
         single = dict.fromkeys(("peak", "allocs", "bytes_allocated", "bytes_copied"), int)
     for name, kind in fields.items():
         given = answer.get(name)

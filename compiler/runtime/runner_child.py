@@ -191,6 +191,9 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
         name: ctypes.c_int64.in_dll(library, f"ss_{name}")
         for name in ("allocs", "bytes_allocated", "bytes_copied")
     }
+    profile = None
+    if message["measured"]:
+        profile = (ctypes.c_int64 * message["measured"]).in_dll(library, "ss_profile")
     failed = ctypes.c_int.in_dll(library, "ss_failed")
     failed.value = 0
     entry = getattr(library, message["entry"])
@@ -208,6 +211,8 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
         slots = inputs.slots(again=number > 0)
         for count in counts.values():
             count.value = 0
+        if profile is not None:
+            ctypes.memset(profile, 0, ctypes.sizeof(profile))
         start = time.perf_counter()
         entry(slots, out)
         times.append((time.perf_counter() - start) * 1000)
@@ -216,7 +221,7 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
     found = {name: count.value for name, count in counts.items()}
     found["peak"] = counter["peak"].value
     given = outputs(message, results, out, files[RESULTS - 1])
-    return {"slots": given, "times": times, **found}
+    return {"slots": given, "times": times, "profile": list(profile or ()), **found}
 
 
 def failure(library: ctypes.CDLL) -> dict[str, Any]:

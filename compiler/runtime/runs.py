@@ -52,6 +52,10 @@ class RunResult:
     allocations: int = 0
     allocated_bytes: int = 0
     copied_bytes: int = 0
+    compile_ms: float = 0.0
+    """What the back end's own compiler took."""
+    profile: tuple[int, ...] = ()
+    """Of the last run of C that measures itself: nanoseconds and calls of each section."""
 
 
 def late(deadline_s: float) -> TimeoutError_:

@@ -11,16 +11,23 @@ start one. `--report` says which layers hold instead, after trying what they for
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import runpy
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(PACKAGE))
+if "compiler" not in sys.modules and importlib.util.find_spec("compiler") is None:
+    # Inside another wall nobody may look into the folder that the package lies in.
+    sys.modules["compiler"] = package = types.ModuleType("compiler")
+    package.__path__ = [PACKAGE]
 
-from compiler.sandbox import filters, kernel
+from compiler.sandbox import filters, kernel  # noqa: E402
 
 CONFINED = "STRIDESCOPE_CONFINED"
 """The environment's name for the policy that a process is under."""

@@ -38,7 +38,6 @@ class Evaluator(Watched):
 
     __slots__ = (
         "_cleanup",
-        "env",
         "funs",
         "literals",
         "mask",
@@ -58,7 +57,6 @@ class Evaluator(Watched):
         super().__init__(most_bytes)
         self.rules = rules
         """The values of a statement, by the class of its expression."""
-        self.env: dict[Name, Data] = {}
         self.funs: dict[str, ir.Function] = {fun.name: fun for fun in prog.funs}
         self.ranks: dict[Name, int] = {}
         self.widths: list[int] = []

@@ -186,7 +186,7 @@ def _call(machine: Machine, stm: ir.Stm, exp: ir.Call) -> None:
     outer = machine.env
     machine.env = {}
     bind(machine, fun.params, values)
-    with machine.called():
+    with machine.called(fun.name):
         results = machine.body(fun.body)
     machine.env = outer
     bind(machine, stm.pat, results)
@@ -195,7 +195,7 @@ def _call(machine: Machine, stm: ir.Stm, exp: ir.Call) -> None:
 def _assert(machine: Machine, stm: ir.Stm, exp: ir.Assert) -> None:
     if not machine.number(exp.cond):
         texts = [m if isinstance(m, str) else str(machine.number(m)) for m in exp.message]
-        raise machine.error("".join(texts), "assert")
+        raise machine.error("".join(texts))
 
 
 def _threshold(machine: Machine, stm: ir.Stm, exp: ir.Threshold) -> None:
@@ -225,4 +225,5 @@ STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {
     nodes.SegRed: heap_kernels.segred,
     nodes.SegScan: heap_kernels.segscan,
     nodes.SegHist: heap_kernels.seghist,
+    nodes.Push: heap_kernels.push,
 }

@@ -85,6 +85,18 @@ def seghist(machine: Machine, stm: ir.Stm, exp: ir.SegHist) -> None:
         machine.target(param)
 
 
+def push(machine: Machine, stm: ir.Stm, exp: ir.Push) -> None:
+    """Put values at a place of an accumulator, where those of other threads may go as well."""
+    at = tuple(int(machine.number(i)) for i in exp.at)
+    values = [machine.operand(value) for value in exp.values]
+    for op in exp.op:
+        _combine(machine, ir.HistOp(exp.dests, len(at), ir.Operator(op, ())), at, values)
+        return
+    for dest, value in zip(map(machine.array, exp.dests), exp.values, strict=True):
+        if _inside(dest.lmad, at):
+            machine.store(Location(dest.block, dest.lmad.fix(*at)), value, meeting=True)
+
+
 # --- threads ---
 
 

@@ -197,13 +197,13 @@ def _while(m: Evaluator, exp: ir.Loop, form: ir.WhileLoop, values: list[Data]) -
 def _call(m: Evaluator, exp: ir.Call, pat: Sequence[ir.Param]) -> list[Data]:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
-    for param, arg in zip(fun.params, args, strict=True):
-        m.bind(param, arg)
-    del args
-    with m.called():
+    with m.called(fun.name):
+        for param, arg in zip(fun.params, args, strict=True):
+            m.bind(param, arg)
+        del args
         results = m.body(fun.body)
-    for param in fun.params:
-        m.env.pop(param.name, None)
+        for param in fun.params:
+            m.env.pop(param.name, None)
     return results
 
 

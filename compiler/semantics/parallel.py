@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir import nodes as ir
+from compiler.semantics import levels
 from compiler.semantics.evaluator import Data, Evaluator, Irregular, Rule
 from compiler.semantics.folds import Folder
-from compiler.semantics.levels import (
-    Thunk,
-    chunks,
-    empty,
-    full,
-    inside,
-    joined,
-    map_chunk,
-    map_row,
-    mapped,
-    rank_of,
-    rows,
-)
 from compiler.semantics.writes import combined, written
 
 # --- before flattening -----------------------------------------------------------------------
@@ -31,25 +19,25 @@ from compiler.semantics.writes import combined, written
 
 def _soac_fold(m: Evaluator, exp: ir.Reduce | ir.Scan, scan: bool) -> list[Data]:
     width = m.size(exp.width)
-    ranks = [rank_of(kind) for kind in exp.fn.returns]
+    ranks = [levels.rank_of(kind) for kind in exp.fn.returns]
     folder = Folder(m, exp.ops, ranks, scan)
     if width == 0:
-        return folder.results([empty(m, kind, 0) for kind in exp.fn.returns])
-    sources = [rows(m, name) for name in exp.arrays]
+        return folder.results([levels.empty(m, kind, 0) for kind in exp.fn.returns])
+    sources = [levels.rows(m, name) for name in exp.arrays]
     try:
-        for low, high in chunks(m, width):
-            folder.take(map_chunk(m, exp.fn, sources, low, high, ranks), high - low)
+        for low, high in levels.chunks(m, width):
+            folder.take(levels.map_chunk(m, exp.fn, sources, low, high, ranks), high - low)
     except Irregular:
         if m.widths:
             raise
         folder = Folder(m, exp.ops, ranks, scan)
         for k in range(width):
-            folder.take(map_row(m, exp.fn, sources, k), 1)
+            folder.take(levels.map_row(m, exp.fn, sources, k), 1)
     return folder.results(())
 
 
 def _map(m: Evaluator, exp: ir.Map, pat: Sequence[ir.Param]) -> list[Data]:
-    return mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+    return levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
 
 
 def _reduce(m: Evaluator, exp: ir.Reduce, pat: Sequence[ir.Param]) -> list[Data]:
@@ -61,7 +49,7 @@ def _scan(m: Evaluator, exp: ir.Scan, pat: Sequence[ir.Param]) -> list[Data]:
 
 
 def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Data]:
-    values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+    values = levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
     for dest in exp.dests:
@@ -76,7 +64,7 @@ def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Dat
 
 
 def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
-    values = mapped(m, m.size(exp.width), exp.fn, exp.arrays)
+    values = levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
     at = 0
     for op in exp.ops:
@@ -84,7 +72,7 @@ def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
         at += op.rank
         kinds = op.op.fn.returns
         parts = [
-            _over(m, v, rank_of(kind), 1)
+            _over(m, v, levels.rank_of(kind), 1)
             for v, kind in zip(values[at : at + len(kinds)], kinds, strict=True)
         ]
         at += len(kinds)
@@ -92,11 +80,45 @@ def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:
     return out
 
 
+# --- accumulators ----------------------------------------------------------------------------
+
+
+def _accumulate(m: Evaluator, names: Iterable[Name]) -> None:
+    """Let arrays be written to from now on: what they were is gone."""
+    for name in names:
+        m.env[name] = np.array(m.array(name))
+
+
+def _stream(m: Evaluator, exp: ir.Stream, pat: Sequence[ir.Param]) -> list[Data]:
+    """One row at a time: what is pushed in a lane is there for the next one."""
+    if m.widths:
+        raise Irregular
+    _accumulate(m, exp.dests)
+    width = m.size(exp.width)
+    m.room((width,), 1)
+    sources = [levels.rows(m, name) for name in exp.arrays]
+    for k in range(width):
+        levels.map_row(m, exp.fn, sources, k)
+    return [m.array(name) for name in exp.dests]
+
+
+def _push(m: Evaluator, exp: ir.Push, pat: Sequence[ir.Param]) -> list[Data]:
+    at = tuple(int(m.se(i)) for i in exp.at)
+    dests = [m.array(name) for name in exp.dests]
+    values = [m.operand(value) for value in exp.values]
+    if all(0 <= i < size for i, size in zip(at, dests[0].shape, strict=False)):
+        for op in exp.op:
+            values = m.apply(op, [*(dest[at].copy() for dest in dests), *values])
+        for dest, value in zip(dests, values, strict=True):
+            dest[at] = value
+    return []
+
+
 # --- kernels ---------------------------------------------------------------------------------
 
 
 def over_space(
-    m: Evaluator, dims: Sequence[tuple[Name, int]], thunk: Thunk, ranks: list[int]
+    m: Evaluator, dims: Sequence[tuple[Name, int]], thunk: levels.Thunk, ranks: list[int]
 ) -> list[Data]:
     """The results of all lanes of a space, each an array of this level over the space."""
     if not dims:
@@ -105,20 +127,22 @@ def over_space(
     deeper = [rank + len(rest) for rank in ranks]
     pieces = [
         _space_chunk(m, name, low, high, lambda: over_space(m, rest, thunk, ranks), deeper)
-        for low, high in chunks(m, width)
+        for low, high in levels.chunks(m, width)
     ]
     columns = [list(column) for column in zip(*pieces, strict=True)]
-    return [joined(m, column, rank + 1) for column, rank in zip(columns, deeper, strict=True)]
+    return [
+        levels.joined(m, column, rank + 1) for column, rank in zip(columns, deeper, strict=True)
+    ]
 
 
 def _space_chunk(
-    m: Evaluator, name: Name, low: int, high: int, thunk: Thunk, ranks: list[int]
+    m: Evaluator, name: Name, low: int, high: int, thunk: levels.Thunk, ranks: list[int]
 ) -> list[Data]:
     m.env[name] = np.arange(low, high).reshape((1,) * m.level + (high - low,))
     m.ranks[name] = 0
-    found = inside(m, high - low, thunk)
+    found = levels.inside(m, high - low, thunk)
     m.env.pop(name)
-    return [full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
+    return [levels.full(m, data, rank, high - low) for data, rank in zip(found, ranks, strict=True)]
 
 
 def _bounds(m: Evaluator, space: ir.SegSpace) -> list[tuple[Name, int]]:
@@ -137,12 +161,14 @@ class _Kernel:
         self.m = m
         self.body = body
         self.ranks: list[int] = []
+        written = (r for r in body.results if isinstance(r, ir.Write) and not r.writes)
+        self.accumulators = [result.dest for result in written]
         for result, kind in zip(body.results, body.returns, strict=True):
             if not isinstance(result, ir.Write):
-                self.ranks.append(rank_of(kind))
+                self.ranks.append(levels.rank_of(kind))
                 continue
             for at, _ in result.writes:
-                self.ranks += [0] * len(at) + [rank_of(kind) - len(at)]
+                self.ranks += [0] * len(at) + [levels.rank_of(kind) - len(at)]
 
     def run(self) -> list[Data]:
         """The flattened results of the lanes at the current level."""
@@ -172,7 +198,7 @@ class _Kernel:
                 at += 1
                 continue
             data = m.array(result.dest)
-            rank = rank_of(kind)
+            rank = levels.rank_of(kind)
             for indices, _ in result.writes:
                 index = [_over(m, v, 0, deep) for v in values[at : at + len(indices)]]
                 at += len(indices)
@@ -196,10 +222,13 @@ def _all_lanes(m: Evaluator, space: ir.SegSpace, kernel: _Kernel) -> list[Data]:
     if 0 in (width for _, width in dims):
         return _no_lanes(m, kernel, [width for _, width in dims])
     try:
+        if kernel.accumulators:
+            raise Irregular
         return over_space(m, dims, kernel.run, kernel.ranks)
     except Irregular:
         if m.widths:
             raise
+        _accumulate(m, kernel.accumulators)
     shape = [width for _, width in dims]
     lanes: list[list[Data]] = []
     for lane in np.ndindex(*shape):
@@ -220,7 +249,7 @@ def _no_lanes(m: Evaluator, kernel: _Kernel, widths: list[int]) -> list[Data]:
     found: list[Data] = []
     for result, kind in zip(kernel.body.results, kernel.body.returns, strict=True):
         if not isinstance(result, ir.Write):
-            found.append(empty(m, kind, *widths))
+            found.append(levels.empty(m, kind, *widths))
             continue
         for at, _ in result.writes:
             found += [np.zeros(widths, np.int64) for _ in at]
@@ -262,7 +291,7 @@ def _fold_rows(
     scan: bool,
 ) -> list[Data]:
     """Fold arrays over a space along its last dimension; the others become levels."""
-    ranks = [rank_of(kind) for op in ops for kind in op.fn.returns]
+    ranks = [levels.rank_of(kind) for op in ops for kind in op.fn.returns]
     sources = [_over(m, v, rank, len(dims)) for v, rank in zip(values, ranks, strict=True)]
     width = dims[-1][1]
 
@@ -274,17 +303,29 @@ def _fold_rows(
         empties = [np.zeros((0, *v.shape[v.ndim - r :]), v.dtype) for v, r in pairs]
         return folder.results(empties)
 
-    return _levels(m, [w for _, w in dims[:-1]], rows_at_level, [r + scan for r in ranks])
+    outer = [w for _, w in dims[:-1]]
+    try:
+        return _levels(m, outer, rows_at_level, [r + scan for r in ranks])
+    except Irregular:
+        if m.widths:
+            raise
+    found: list[list[Data]] = []
+    for lane in np.ndindex(*outer):
+        folder = Folder(m, ops, ranks, scan)
+        for k in range(width):
+            folder.take([v[(*lane, k)][None] for v in sources], 1)
+        found.append(folder.results(()))
+    return [_stacked(list(column), outer) for column in zip(*found, strict=True)]
 
 
-def _levels(m: Evaluator, widths: list[int], thunk: Thunk, ranks: list[int]) -> list[Data]:
+def _levels(m: Evaluator, widths: list[int], thunk: levels.Thunk, ranks: list[int]) -> list[Data]:
     """What `thunk` gives inside of some more levels, as arrays of this level."""
     if not widths:
         return thunk()
     deeper = [rank + len(widths) - 1 for rank in ranks]
-    found = inside(m, widths[0], lambda: _levels(m, widths[1:], thunk, ranks))
-    wide = [full(m, d, rank, widths[0]) for d, rank in zip(found, deeper, strict=True)]
-    return [joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
+    found = levels.inside(m, widths[0], lambda: _levels(m, widths[1:], thunk, ranks))
+    wide = [levels.full(m, d, rank, widths[0]) for d, rank in zip(found, deeper, strict=True)]
+    return [levels.joined(m, [d], rank + 1) for d, rank in zip(wide, deeper, strict=True)]
 
 
 def _seghist(m: Evaluator, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[Data]:
@@ -298,7 +339,7 @@ def _seghist(m: Evaluator, exp: ir.SegHist, pat: Sequence[ir.Param]) -> list[Dat
         at += op.rank
         kinds = op.op.fn.returns
         parts = [
-            _over(m, v, rank_of(kind), deep)
+            _over(m, v, levels.rank_of(kind), deep)
             for v, kind in zip(values[at : at + len(kinds)], kinds, strict=True)
         ]
         at += len(kinds)
@@ -312,6 +353,8 @@ EXPS: dict[type, Rule] = {
     ir.Scan: _scan,
     ir.Scatter: _scatter,
     ir.Hist: _hist,
+    ir.Stream: _stream,
+    ir.Push: _push,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segscan,

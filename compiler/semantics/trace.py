@@ -56,8 +56,10 @@ class Trace:
 class Race(RuntimeError_):
     """Two threads of a kernel met in a cell."""
 
+    cause = "race"
+
     def __init__(self, message: str, prov: Prov, cell: int) -> None:
-        super().__init__(message, prov[0] if prov else NOWHERE, code="race")
+        super().__init__(message, prov[0] if prov else NOWHERE)
         self.cell = cell
 
 

@@ -17,7 +17,7 @@ read before it is written. They fail with `CompilerBug`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -29,6 +29,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE, Prim
+from compiler.base.spans import Prov
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import is_division
@@ -52,6 +53,7 @@ Data = Any
 """A NumPy scalar, an `Elements`, or None for a block."""
 Indices = tuple[int, ...]
 Row = list[Data]
+Watch = Callable[[Name, Sequence[Value], Prov], None]
 
 
 def run(
@@ -60,13 +62,21 @@ def run(
     args: Sequence[Value],
     most_bytes: int = USUAL_BYTES,
     thresholds: Mapping[str, int] | None = None,
+    watch: Watch | None = None,
 ) -> list[Value]:
     """Run an entry point on external values; the results in order, without existential sizes.
 
+    `watch` is told of each call: which function, its arguments, and where the call stands.
+
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
-    fun = entry_points.find(prog, entry)
     machine = Interpreter(prog, most_bytes, thresholds or {})
+    machine.watch = watch
+    return execute(machine, entry_points.find(prog, entry), args)
+
+
+def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> list[Value]:
+    """The results of an entry point on a machine that has run nothing yet; as `run`."""
     given = entry_points.bind(fun, args)
     with np.errstate(all="ignore"):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
@@ -145,9 +155,9 @@ class Interpreter(Watched):
 
     def __init__(self, prog: ir.Prog, most_bytes: int, thresholds: Mapping[str, int]) -> None:
         super().__init__(most_bytes)
-        self.env: dict[Name, Data] = {}
         self.funs = {fun.name: fun for fun in prog.funs}
         self.thresholds = thresholds
+        self.watch: Watch | None = None
 
     # --- names and statements ----------------------------------------------------------------
 
@@ -279,6 +289,11 @@ class Interpreter(Watched):
         shape = tuple(self.size(size) if is_known else 0 for size, is_known in pairs)
         self.room(shape, DTYPE[kind.prim].itemsize)
         return shape
+
+    def accumulate(self, names: Iterable[Name]) -> None:
+        """Let arrays be written to from now on: what they were is gone."""
+        for name in names:
+            self.env[name] = fresh(self.value(name))
 
     # --- rows of parallel operators ----------------------------------------------------------
 
@@ -517,8 +532,12 @@ def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
 
 def _call(m: Interpreter, exp: ir.Call, pat: Sequence[ir.Param]) -> Row:
     fun = m.funs[exp.fun]
-    m.bind(fun.params, [m.operand(arg) for arg in exp.args])
-    with m.called():
+    args = [m.operand(arg) for arg in exp.args]
+    if m.watch:
+        pairs = zip(args, fun.params, strict=True)
+        m.watch(fun.name, [_outward(arg, param.type) for arg, param in pairs], m.prov)
+    with m.called(fun.name):
+        m.bind(fun.params, args)
         return m.body(fun.body)
 
 
@@ -533,9 +552,7 @@ def _alloc(m: Interpreter, exp: ir.Alloc, pat: Sequence[ir.Param]) -> Row:
 # --- parallel operators, before flattening ---------------------------------------------------
 
 
-def _columns(
-    m: Interpreter, exp: ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist, rows: list[Row]
-) -> Row:
+def _columns(m: Interpreter, exp: ir.Soac, rows: list[Row]) -> Row:
     width = m.size(exp.width)
     kinds = enumerate(exp.fn.returns)
     return [m.gathered((width,), [row[k] for row in rows], kind) for k, kind in kinds]
@@ -578,7 +595,29 @@ def _hist(m: Interpreter, exp: ir.Hist, pat: Sequence[ir.Param]) -> Row:
 # --- kernels ---------------------------------------------------------------------------------
 
 
+# --- accumulators ----------------------------------------------------------------------------
+
+
+def _stream(m: Interpreter, exp: ir.Stream, pat: Sequence[ir.Param]) -> Row:
+    m.accumulate(exp.dests)
+    m.rows(exp.width, exp.fn, exp.arrays)
+    return [m.value(name) for name in exp.dests]
+
+
+def _push(m: Interpreter, exp: ir.Push, pat: Sequence[ir.Param]) -> Row:
+    at = tuple(int(m.se(i)) for i in exp.at)
+    dests = [m.value(name) for name in exp.dests]
+    values = [m.operand(value) for value in exp.values]
+    if inside(at, dests[0].shape):
+        for op in exp.op:
+            values = m.apply(op, [*(part(dest, at) for dest in dests), *values])
+        for dest, value in zip(dests, values, strict=True):
+            put(dest, at, value)
+    return []
+
+
 def _segmap(m: Interpreter, exp: ir.SegMap, pat: Sequence[ir.Param]) -> Row:
+    m.accumulate(r.dest for r in exp.body.results if isinstance(r, ir.Write) and not r.writes)
     widths = m.widths(exp)
     return m.kept(widths, m.threads(exp, widths), exp.body, 0)
 
@@ -636,6 +675,8 @@ _EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {
     ir.Scan: _scan,
     ir.Scatter: _scatter,
     ir.Hist: _hist,
+    ir.Stream: _stream,
+    ir.Push: _push,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segscan,

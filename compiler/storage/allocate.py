@@ -60,7 +60,7 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     returned = tuple(new for param in fun.results for new in _with_block(state, param))
     for note in state.notes:
         ctx.remark(note)
-    body = ir.Body(tuple(out), tuple(results))
+    body = ir.Body(tuple(out), tuple(results), fun.body.prov)
     return ir.Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
 
 
@@ -239,6 +239,7 @@ HANDLERS: dict[type, Handler] = {
     nodes.ArrayLit: _fresh,
     nodes.If: control.transform_if,
     nodes.Loop: control.transform_loop,
+    nodes.Push: kernels.transform_push,
     nodes.SegMap: kernels.transform_segmap,
     nodes.SegRed: kernels.transform_fold,
     nodes.SegScan: kernels.transform_fold,
@@ -248,6 +249,7 @@ HANDLERS: dict[type, Handler] = {
     nodes.Scan: _none_left,
     nodes.Scatter: _none_left,
     nodes.Hist: _none_left,
+    nodes.Stream: _none_left,
     nodes.Call: _none_left,
 }
 

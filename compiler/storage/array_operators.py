@@ -1,29 +1,49 @@
-"""Reductions, scans and histograms whose operator combines whole arrays, without such operators.
+"""Reductions, scans and histograms whose operator needs arrays, without such operators.
 
-The operator's operands would need memory that no one point of the kernel owns. So each row of the
-space is gone through by one thread, in a loop that carries the arrays. Programs with elementwise
-operators do not get here: flattening turns them round, so that scalars are combined.
+The operator's operands, or arrays that it makes, would need memory that no one point of the kernel
+owns. So each row of the space is gone through by one thread, in a loop that carries the operands.
+Programs with elementwise operators do not get here: flattening turns them round, so that scalars
+are combined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.prim import BYTES
+from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
-from compiler.ir.types import as_operand, as_scalar, row_type, with_dims
-from compiler.ir.walk import subst
+from compiler.ir.types import as_operand, as_scalar, prim_type, row_type, shape_of, with_dims
+from compiler.ir.walk import all_stms
 
 Folding = ir.SegRed | ir.SegScan | ir.SegHist
+
+
+PRIVATE_BYTES = 1024
+"""Largest array that a thread keeps to itself, in bytes."""
 
 
 def combines_arrays(op: ir.Operator) -> bool:
     """Whether an operator's operands are arrays."""
     return any(isinstance(param.type, ir.Array) for param in op.fn.params)
+
+
+def needs_memory(op: ir.Operator) -> bool:
+    """Whether an operator combines arrays, or makes one that its thread cannot keep to itself."""
+    return combines_arrays(op) or any(
+        isinstance(stm.exp, ir.Fresh) and _is_large(stm.pat[0].type)
+        for stm in all_stms(op.fn.body.stms)
+    )
+
+
+def _is_large(kind: ir.Type) -> bool:
+    count = Poly.product(shape_of(kind)).constant
+    return count is None or count * BYTES[prim_type(kind)] > PRIVATE_BYTES
 
 
 def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
@@ -73,7 +93,7 @@ def _fold(row: Builder, exp: ir.SegRed | ir.SegScan) -> list[ir.Param]:
     so_far = list(map(as_operand, totals))
     for op in exp.ops:
         width = len(op.neutral)
-        new += _applied(iteration, op, so_far[:width], values[:width])
+        new += iteration.applied(op.fn, [*so_far[:width], *values[:width]]).results
         so_far, values = so_far[width:], values[width:]
     types = list(exp.body.returns[len(totals) :])
     if isinstance(exp, ir.SegScan):
@@ -120,7 +140,7 @@ def _combined(
     at = [index for index in indices if not isinstance(index, str)]
     then = iteration.nested()
     old = [_copied(then, bin_.name, row_type(bin_.type, len(at)), at) for bin_ in bins]
-    new = _applied(then, op.op, list(map(as_operand, old)), values)
+    new = then.applied(op.op.fn, [*map(as_operand, old), *values]).results
     changed = [then.update(b, at, v) for b, v in zip(bins, new, strict=True)]
     return [param.name for param in iteration.update_inside(bins, at, then, changed)]
 
@@ -131,9 +151,10 @@ def _combined(
 def _plain(result: ir.Operand | ir.Write, prov: Prov) -> ir.Operand:
     """A result that is no `Write`, which a loop inside a kernel cannot do."""
     if isinstance(result, ir.Write):
-        raise Limitation(
+        raise Limitation.at(
+            codes.limits.ARRAY_OPERATOR,
             "An operator on whole arrays together with a scatter is not supported.",
-            prov[0] if prov else NOWHERE,
+            prov,
             "Compute the two in separate steps.",
         )
     return result
@@ -145,21 +166,6 @@ def _bind(into: Builder, param: ir.Param, array: ir.Param, *at: ir.SE) -> None:
         into.add((param,), as_scalar(array))
     else:
         into.add((param,), row_at(array.name, at, param.type))
-
-
-def _applied(
-    into: Builder, op: ir.Operator, left: Sequence[ir.Operand], right: Sequence[ir.Operand]
-) -> list[ir.Operand]:
-    """The operator's body, which occurs nowhere else any more, on the given operands."""
-    given: dict[Name, ir.Operand] = {}
-    for param, value in zip(op.fn.params, [*left, *right], strict=True):
-        if isinstance(value, str | ir.Var | ir.Lit):
-            given[param.name] = value
-        else:
-            into.add((param,), value)
-    body = subst(op.fn.body, given)
-    into.stms += body.stms
-    return list(body.results)
 
 
 def _copied(into: Builder, array: Name, kind: ir.Type, at: Sequence[ir.SE]) -> ir.Param:

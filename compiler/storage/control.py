@@ -120,8 +120,8 @@ def transform_if(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
         else_results.append(y)
     new = ir.If(
         exp.cond,
-        ir.Body(tuple(then), tuple(then_results)),
-        ir.Body(tuple(orelse), tuple(else_results)),
+        ir.Body(tuple(then), tuple(then_results), exp.then.prov),
+        ir.Body(tuple(orelse), tuple(else_results), exp.orelse.prov),
     )
     out.append(ir.Stm(tuple(pat), new, stm.prov))
 
@@ -266,7 +266,7 @@ def _attempt(
             results += layouts[k].parts(ends[k])
         results.append(result)
     state.depth -= 1
-    return tuple(params), ir.Body(tuple(stms), tuple(results)), ends
+    return tuple(params), ir.Body(tuple(stms), tuple(results), loop.body.prov), ends
 
 
 def _widened(state: MemoryState, layout: Layout, start: ir.MemBind, end: ir.MemBind) -> Layout:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import replace
 
+from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -21,14 +22,16 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.rules import Pass, Rule
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
 from compiler.storage.allocation_size import AllocationSizes
+from compiler.storage.array_operators import PRIVATE_BYTES
 from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts
 from compiler.storage.interference import Sizes
+from compiler.storage.largest_size import LargestSizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
 
@@ -36,8 +39,6 @@ EXPANSION = Rule(
     "memory/expand", "Moves allocations out of kernels, which cannot allocate.", optional=False
 )
 
-PRIVATE_BYTES = 1024
-"""Largest array that a thread keeps to itself, in bytes."""
 PRIVATE_TOTAL = 4096
 """How much memory of its own a thread may have, in bytes."""
 
@@ -60,7 +61,7 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     stms = _host(fun.body.stms, types, ctx, Sizes(fun, ctx.proved_here()), called)
     if stms is fun.body.stms:
         return fun
-    return replace(fun, body=ir.Body(stms, fun.body.results))
+    return replace(fun, body=ir.Body(stms, fun.body.results, fun.body.prov))
 
 
 def _host(
@@ -112,8 +113,10 @@ def _allocates(stm: ir.Stm) -> bool:
 class Owner:
     """Who has one copy of a block each: the threads of a kernel, or of an operator inside it."""
 
-    def __init__(self, dims: tuple[tuple[Name, Poly], ...]) -> None:
+    def __init__(self, dims: tuple[tuple[Name, Poly], ...], is_block: bool = False) -> None:
         self.dims = dims
+        self.is_block = is_block
+        """Whether all threads of a block share the copy, so that they run along it."""
         self.private: list[ir.Stm] = []
         """Allocations that stay, at the top of the owner's body."""
         self.left = PRIVATE_TOTAL
@@ -135,8 +138,10 @@ class Expansion:
         self.ctx = ctx
         self.outer = outer
         self.types: MutableMapping[Name, ir.Type] = outer
-        self.counts = AllocationSizes(ctx, exp.space, sizes.names)
-        self.owner = Owner(exp.space.dims)
+        self.counts = AllocationSizes(exp.space, sizes.names)
+        self.largest = LargestSizes(ctx, exp.space, exp.body.stms, called.fun, outer)
+        per_block = isinstance(exp, ir.SegMap) and exp.per_block
+        self.owner = Owner(exp.space.dims, per_block)
         self.before: list[ir.Stm] = []
         self.moved: dict[Name, tuple[Name, Owner, Poly]] = {}
         """For a block that is expanded: the new block, whose it was, and each one's size."""
@@ -151,10 +156,11 @@ class Expansion:
         stms = tuple(fixed.transform(exp.body.stms))
         self.types = fixed.types
         self.travelling = fixed.travelling
-        body = ir.KernelBody(stms, exp.body.results, exp.body.returns)
+        body = replace(exp.body, stms=stms)
         body = merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
         self.shapes = _shapes(body.stms)
-        new = self._owned(replace(exp, body=body), top=True)
+        self.largest.stms = body.stms
+        new = self._owned(replace(exp, body=body))
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
                 earlier = Expansion(
@@ -163,17 +169,17 @@ class Expansion:
             out.append(earlier)
         return ir.Stm(stm.pat, new, stm.prov)
 
-    def _owned(self, exp: ir.SegOp, top: bool) -> ir.SegOp:
+    def _owned(self, exp: ir.SegOp) -> ir.SegOp:
         """The operator that `self.owner` belongs to, its private blocks first in its body."""
-        stms = self._stms(exp.body.stms, top)
-        body = ir.KernelBody((*self.owner.private, *stms), exp.body.results, exp.body.returns)
+        stms = self._stms(exp.body.stms)
+        body = replace(exp.body, stms=(*self.owner.private, *stms))
         exp = replace(exp, body=body)
         return rewrite(exp, Rewrite(fn=self._operator, kernel=lambda same: same))
 
-    def _stms(self, stms: tuple[ir.Stm, ...], top: bool = False) -> tuple[ir.Stm, ...]:
+    def _stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
         out: list[ir.Stm] = []
         for stm in stms:
-            self.counts.enter(stm, top)
+            self.counts.enter(stm, self.types)
             if isinstance(stm.exp, ir.Alloc):
                 out += self._alloc(stm.pat[0], stm.exp, stm.prov)
             else:
@@ -192,8 +198,10 @@ class Expansion:
             exp = replace(
                 exp,
                 params=tuple(self._rebound(param) for param in exp.params),
-                body=ir.Body(self._stms(exp.body.stms), exp.body.results),
+                body=replace(exp.body, stms=self._stms(exp.body.stms)),
             )
+        elif isinstance(exp, ir.Push):
+            exp = rewrite(exp, Rewrite(fn=self._operator))
         elif isinstance(exp, ir.If):
             then, orelse = self._branch(stm, exp.then), self._branch(stm, exp.orelse)
             exp = ir.If(exp.cond, then, orelse)
@@ -221,7 +229,7 @@ class Expansion:
             return changed
         outer = self.owner
         self.owner = Owner(outer.dims + exp.space.dims)
-        exp = self._owned(exp, top=False)
+        exp = self._owned(exp)
         self.owner = outer
         return exp
 
@@ -232,7 +240,7 @@ class Expansion:
         outer = self.owner
         self.owner = Owner(())
         stms = self._stms(fn.body.stms)
-        body = ir.Body((*self.owner.private, *stms), fn.body.results)
+        body = replace(fn.body, stms=(*self.owner.private, *stms))
         self.owner = outer
         return ir.Lambda(fn.params, body, fn.returns)
 
@@ -260,7 +268,7 @@ class Expansion:
 
     def _expand(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
         """Procedure 4.5 for one block; statements that stay in its place."""
-        count = None
+        count, measured = None, False
         checks: list[ir.Stm] = []
         if self.owner.dims:
             shape = self.shapes.get(param.name, (exp.count,))
@@ -268,17 +276,22 @@ class Expansion:
             if count is None:
                 if self.ctx.target.allocates_in_kernels and param.name not in self.travelling:
                     return [self._kept(param, exp, prov)]
-                count = self.counts.maximum(exp.count, prov, self.before)
-            elif self.counts.inner(exp.count) and not self.counts.is_certain(exp.count):
+                count = self.largest.of(param.name, self.before)
+                measured = count is not None
+            if count is None:
+                count = self.counts.outside(exp.count, shape, by_wholes=True)
+            certain = not self.counts.inner(exp.count) or self.counts.is_certain(exp.count)
+            if count is not None and not measured and not certain:
                 checks = self._fits(exp, count, prov)
         if count is None:
-            raise Limitation(
+            raise Limitation.at(
+                codes.limits.KERNEL_SIZE,
                 f"How much memory {self.called(param.name, prov)} needs is known only inside the "
                 "kernel, where nothing can be allocated.",
-                prov[0] if prov else NOWHERE,
-                "Use an array whose size does not depend on values computed by the same thread.",
+                prov,
+                "Use an array whose size does not depend on what the same array was before.",
             )
-        self._make(param, exp, count, prov)
+        self._make(param, exp, count, prov, measured)
         return checks
 
     def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
@@ -300,21 +313,27 @@ class Expansion:
             ir.Stm((), ir.Assert(ir.Bin("<=", "i64", count, se_of(most)), message), prov),
         ]
 
-    def _make(self, param: ir.Param, exp: ir.Alloc, count: Poly, prov: Prov) -> None:
+    def _make(
+        self, param: ir.Param, exp: ir.Alloc, count: Poly, prov: Prov, measured: bool
+    ) -> None:
         """Make one block for all threads, each of which needs that many elements."""
         total = Poly.product(bound for _, bound in self.owner.dims) * count
         new = ir.Param(self.ctx.fresh(param.name), ir.Mem(exp.prim))
         self.before.append(ir.Stm((new,), ir.Alloc(total, exp.prim), prov))
         self.moved[param.name] = (new.name, self.owner, count)
-        order = "one thread's after another's"
-        if self.ctx.target.in_step:
+        whose, order = "thread", "one thread's after another's"
+        if self.owner.is_block:
+            whose, order = "block of threads", "those of each next to each other"
+        elif self.ctx.target.in_step:
             order = "those of all threads at one index next to each other"
         because = (
-            f"Every thread needs {self.called(param.name, prov)} in memory of its own: all are in "
+            f"Every {whose} needs {self.called(param.name, prov)} in memory of its own: all are in "
             f"one block, {order}."
         )
+        if measured:
+            because += " A kernel before computes how much that is at most."
         sizes = [self.called.spell.size(exp.prim, number) for number in (count, total)]
-        numbers = (("per thread", sizes[0]), ("in all", sizes[1]))
+        numbers = ((f"per {whose}", sizes[0]), ("in all", sizes[1]))
         self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _rebound(self, param: ir.Param) -> ir.Param:
@@ -333,7 +352,7 @@ class Expansion:
         for index, bound in owner.dims:
             flat = flat * bound + Poly.var(index)
             threads = threads * bound
-        if not self.ctx.target.in_step:
+        if owner.is_block or not self.ctx.target.in_step:
             return Lmad(flat * count + lmad.offset, lmad.dims)
         dims = tuple(Dim(dim.size, dim.stride * threads) for dim in lmad.dims)
         return Lmad(flat + lmad.offset * threads, dims)

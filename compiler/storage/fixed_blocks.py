@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
+from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
-from compiler.base.spans import NOWHERE, Prov
+from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
@@ -149,7 +151,7 @@ class FixedBlocks:
                 side[first : last + 1] = self._parts(str(side[last]))
             dropped = {k + len(pat) - len(stm.pat) if k > last else k for k in dropped}
         then, orelse = (
-            ir.Body(body.stms, _without(side, dropped))
+            ir.Body(body.stms, _without(side, dropped), body.prov)
             for body, side in zip(bodies, results, strict=True)
         )
         out.append(ir.Stm(_without(pat, dropped), ir.If(exp.cond, then, orelse), stm.prov))
@@ -174,7 +176,7 @@ class FixedBlocks:
     def _body(self, body: ir.Body) -> ir.Body:
         stms = tuple(self.transform(body.stms))
         results = subst(body.results, self.mapping) if self.mapping else body.results
-        return ir.Body(stms, results)
+        return ir.Body(stms, results, body.prov)
 
     def _into(
         self, body: ir.Body, first: int, last: int, kind: ir.Array, block: Name, prov: Prov
@@ -188,13 +190,13 @@ class FixedBlocks:
             exp = stm.exp
             if isinstance(exp, ir.Alloc) and stm.pat[0].name == made:
                 if alone and exp.count == count:
-                    rest = ir.Body(body.stms[:at] + body.stms[at + 1 :], body.results)
+                    rest = replace(body, stms=body.stms[:at] + body.stms[at + 1 :])
                     return subst(rest, {str(made): block})
                 break
         stms = list(body.stms)
         copied = self._copied(array, kind, block, prov, stms)
         results = (*body.results[:last], copied, *body.results[last + 1 :])
-        return ir.Body(tuple(stms), results)
+        return ir.Body(tuple(stms), results, body.prov)
 
     # --- loops ---
 
@@ -221,7 +223,7 @@ class FixedBlocks:
         body = self._body(exp.body)
         if blocks:
             body = self._back(body, blocks, params, stm.prov)
-        body = ir.Body(body.stms, _without(body.results, dropped))
+        body = replace(body, results=_without(body.results, dropped))
         new = ir.Loop(_without(params, dropped), _without(init, dropped), exp.form, body)
         out.append(ir.Stm(_without(pat, dropped), new, stm.prov))
 
@@ -273,7 +275,7 @@ class FixedBlocks:
             del waiting[last]
             results[last] = self._copied(str(results[last]), kind, blocks[last], prov, stms)
             self._explain(params[last].name, kind, prov)
-        return ir.Body(tuple(stms), tuple(results))
+        return ir.Body(tuple(stms), tuple(results), body.prov)
 
     def _next(
         self,
@@ -339,9 +341,10 @@ def _without(items: Sequence[_Item], dropped: set[int]) -> tuple[_Item, ...]:
 
 
 def _unknown_size(called: str, prov: Prov) -> Limitation:
-    return Limitation(
+    return Limitation.at(
+        codes.limits.KERNEL_LOOP,
         f"The size of {called} changes in a loop inside a kernel, so its memory cannot "
         "be reserved beforehand.",
-        prov[0] if prov else NOWHERE,
+        prov,
         "Give it the largest size that it can have, and keep count of what is in use.",
     )

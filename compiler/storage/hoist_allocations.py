@@ -91,7 +91,8 @@ class _Hoisting:
         if not self.gone:
             return [self.stm]
         stms = tuple(s for s in self.loop.body.stms if not s.pat or s.pat[0].name not in self.gone)
-        body = ir.Body(stms, (*self.results, *self.loop.body.results))
+        old = self.loop.body
+        body = ir.Body(stms, (*self.results, *old.results), old.prov)
         params, init = (*self.params, *self.loop.params), (*self.init, *self.loop.init)
         loop = replace(self.loop, params=params, init=init, body=body)
         return [*self.before, ir.Stm((*self.pat, *self.stm.pat), loop, self.stm.prov)]
@@ -300,7 +301,7 @@ def _renamed(body: ir.Body, renamed: Mapping[Name, Name], dropped: set[int]) -> 
     """A branch without some results and allocations, which are other blocks."""
     stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
     results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
-    return subst(ir.Body(stms, results), renamed)
+    return subst(ir.Body(stms, results, body.prov), renamed)
 
 
 def _less(count: Poly) -> int | None:

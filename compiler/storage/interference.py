@@ -18,16 +18,8 @@ from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.nodes import (
-    I64,
-    SE_NODES,
-    Alloc,
-    Array,
-    Body,
-    Function,
-    Stm,
-)
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import all_stms, visit
 from compiler.storage.blocks import classes
@@ -42,7 +34,7 @@ class Life:
     """
 
     name: Name
-    alloc: Alloc
+    alloc: ir.Alloc
     made: int
     """The number of the statement that allocates it."""
     start: int
@@ -65,12 +57,14 @@ class Life:
         return self.start <= other.until and other.start <= self.until
 
 
-def lives(body: Body) -> list[Life]:
+def lives(body: ir.Body) -> list[Life]:
     """The blocks that the body's own statements allocate, in order of their first use.
 
     Blocks that nothing mentions are left out.
     """
-    allocs = {stm.pat[0].name: k for k, stm in enumerate(body.stms) if isinstance(stm.exp, Alloc)}
+    allocs = {
+        stm.pat[0].name: k for k, stm in enumerate(body.stms) if isinstance(stm.exp, ir.Alloc)
+    }
     if len(allocs) < 2:
         return []
     owner = owners(body.stms)
@@ -88,7 +82,7 @@ def lives(body: Body) -> list[Life]:
     found = []
     for name, made in allocs.items():
         stm = body.stms[made]
-        assert isinstance(stm.exp, Alloc)
+        assert isinstance(stm.exp, ir.Alloc)
         if name in first:
             root = same.find(name)
             until = end if root in escaped or name in given else last[root]
@@ -96,17 +90,17 @@ def lives(body: Body) -> list[Life]:
     return sorted(found, key=lambda life: life.start)
 
 
-def owners(stms: Iterable[Stm]) -> dict[Name, Name]:
+def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
     """The block of each array that the statements bind."""
     return {
         param.name: param.type.mem.block
         for stm in stms
         for param in stm.pat
-        if isinstance(param.type, Array) and param.type.mem is not None
+        if isinstance(param.type, ir.Array) and param.type.mem is not None
     }
 
 
-def mentioned(stm: Stm) -> set[Name]:
+def mentioned(stm: ir.Stm) -> set[Name]:
     """All names that a statement uses, also inside and in types; not those of allocations."""
     used: set[Name] = set()
     visit(stm, used.add, _ignore)
@@ -120,10 +114,10 @@ def _ignore(name: Name) -> None:
 class Sizes:
     """Compares the sizes of a function's blocks."""
 
-    def __init__(self, fun: Function, shown: list[Argument] | None = None) -> None:
+    def __init__(self, fun: ir.Function, shown: list[Argument] | None = None) -> None:
         """`shown`: what arguments are added to by which sizes compare and do not wrap."""
         self.known = Known()
-        shapes = [param.type.shape for param in fun.params if isinstance(param.type, Array)]
+        shapes = [param.type.shape for param in fun.params if isinstance(param.type, ir.Array)]
         self.names = frozenset(name for shape in shapes for size in shape for name in size.names())
         """Names that sizes of the parameters are made of."""
         defined: dict[Name, Poly] = {}
@@ -132,7 +126,7 @@ class Sizes:
         for shape in shapes:
             (self._facts.given if fun.entry else self._facts.array)(shape)
         for stm in all_stms(fun.body.stms):
-            if len(stm.pat) == 1 and stm.pat[0].type == I64 and isinstance(stm.exp, SE_NODES):
+            if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)
                 poly = poly_of(stm.exp)
                 value = None if poly is None else poly.subst(defined)

@@ -13,11 +13,13 @@ from compiler.algebra.poly import Poly
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
-from compiler.storage.array_operators import combines_arrays, sequential
+from compiler.storage.array_operators import combines_arrays, needs_memory, sequential
 from compiler.storage.state import SHARED_BYTES, MemoryState
 
 ARRAY_OPERATOR = Rule(
-    "memory/array-operator", "Tells of an operator on whole arrays.", optional=False
+    "memory/array-operator",
+    "Tells of an operator on whole arrays, or that makes some.",
+    optional=False,
 )
 ROW = Rule("memory/row", "Tells of copies, which short-circuiting may remove.", optional=False)
 
@@ -31,12 +33,20 @@ def transform_segmap(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None
     out.append(ir.Stm(pat, ir.SegMap(exp.level, exp.space, body, exp.per_block), stm.prov))
 
 
+def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
+    """Values go to where the accumulator lies."""
+    exp = stm.exp
+    assert isinstance(exp, ir.Push)
+    op = tuple(_lambda(state, fn) for fn in exp.op)
+    out.append(ir.Stm((), replace(exp, op=op), stm.prov))
+
+
 def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
     exp = stm.exp
     assert isinstance(exp, ir.SegRed | ir.SegScan)
-    if any(map(combines_arrays, exp.ops)):
-        _row_by_row(state, stm, out)
+    if any(map(needs_memory, exp.ops)):
+        _row_by_row(state, stm, exp.ops, out)
         return
     ops = _operators(state, exp.ops)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
@@ -48,10 +58,11 @@ def transform_seghist(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> Non
     """The histograms stay where the destinations are."""
     exp = stm.exp
     assert isinstance(exp, ir.SegHist)
-    if any(combines_arrays(op.op) for op in exp.ops):
-        _row_by_row(state, stm, out)
+    plain = [op.op for op in exp.ops]
+    if any(map(needs_memory, plain)):
+        _row_by_row(state, stm, plain, out)
         return
-    operators = _operators(state, [op.op for op in exp.ops])
+    operators = _operators(state, plain)
     body = _kernel_body(state, exp.level, exp.space, exp.body)
     dests = [dest for op in exp.ops for dest in op.dests]
     pat = tuple(_in_place(state, p, d) for p, d in zip(stm.pat, dests, strict=True))
@@ -101,7 +112,7 @@ def _kernel_body(
     stms = state.transform(body.stms)
     state.depth -= 1
     state.per_block, state.shared_left, state.in_kernel = saved
-    return ir.KernelBody(tuple(stms), body.results, body.returns)
+    return ir.KernelBody(tuple(stms), body.results, body.returns, body.prov)
 
 
 def _operators(state: MemoryState, ops: Sequence[ir.Operator]) -> tuple[ir.Operator, ...]:
@@ -115,17 +126,25 @@ def _lambda(state: MemoryState, fn: ir.Lambda) -> ir.Lambda:
         state.bind(param)
     stms = state.transform(fn.body.stms)
     state.depth -= 1
-    return ir.Lambda(fn.params, ir.Body(tuple(stms), fn.body.results), fn.returns)
+    return ir.Lambda(fn.params, ir.Body(tuple(stms), fn.body.results, fn.body.prov), fn.returns)
 
 
-def _row_by_row(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
-    """An operator on arrays: a loop for each row."""
+def _row_by_row(
+    state: MemoryState, stm: ir.Stm, ops: Sequence[ir.Operator], out: list[ir.Stm]
+) -> None:
+    """An operator with arrays: a loop for each row."""
+    does, instead = "makes arrays", "An operator without them"
+    if any(map(combines_arrays, ops)):
+        does, instead = (
+            "combines whole arrays",
+            "An operator on their elements, over the transposed",
+        )
+        instead += " array,"
     state.note(
         ARRAY_OPERATOR,
         stm.prov,
-        f"The operator that gives {state.called(stm.pat[0].name)} combines whole arrays, so that "
-        "one thread goes through each row of values in turn. An operator on their elements, over "
-        "the transposed array, would run in parallel.",
+        f"The operator that gives {state.called(stm.pat[0].name)} {does}, so that one thread goes "
+        f"through each row of values in turn. {instead} would run in parallel.",
     )
     out += state.transform(sequential(stm, state.ctx.fresh))
 

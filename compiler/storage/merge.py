@@ -80,7 +80,7 @@ class _Merging:
             stms.append(new)
         stms, moved = self._hoisted(stms, body)
         if changed or moved:
-            body = ir.Body(tuple(stms), body.results)
+            body = ir.Body(tuple(stms), body.results, body.prov)
         return body if self.ctx.options.is_off(RULE) else self._shared(body)
 
     def _hoisted(self, stms: list[ir.Stm], body: ir.Body) -> tuple[list[ir.Stm], bool]:

@@ -4,6 +4,8 @@ root.classList.add("js");
 try {
   const theme = localStorage.getItem("stridescope.theme");
   if (theme) root.dataset["theme"] = theme;
+  const lecture = localStorage.getItem("stridescope.lecture");
+  if (lecture) root.style.setProperty("--lecture", lecture);
 } catch {
   // No storage: the system's theme.
 }

@@ -1,8 +1,8 @@
 // The only file that calls the server.
 import { Questions, type BatchEvents, type Question } from "./questions";
-import type { Example, Frozen, Run } from "./kept";
+import type { AnyAsked, Example, Frozen, Run } from "./kept";
 import type { Text } from "./model";
-import type { Backend, CheckAnswer, Failure, Operations, Problem, ShowAnswer, Stage, StageInfo } from "./types";
+import type { Backend, CheckAnswer, Failure, Operations, Pass, Problem, ShowAnswer, Stage, StageInfo } from "./types";
 
 type Op = keyof Operations;
 type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
@@ -117,12 +117,23 @@ export async function manifest(): Promise<StageInfo[]> {
   return (await get<{ stages: StageInfo[] }>("/api/manifest")).stages;
 }
 
+export async function switches(): Promise<Pass[]> {
+  return (await get<{ switches: Pass[] }>("/api/manifest")).switches;
+}
+
 export async function backends(): Promise<Backend[]> {
   return (await get<{ backends: Backend[] }>("/api/backends")).backends;
 }
 
 export async function examples(): Promise<Example[]> {
   return (await get<{ examples: Example[] }>("/api/examples")).examples;
+}
+
+/** The file of a lesson. Raises Unanswered. */
+export async function lessonText(name: string): Promise<string> {
+  const response = await fetch(`/lessons/${name}.md`, { headers: WHO }).catch(() => null);
+  if (!response?.ok) throw new Unanswered((response ? unspoken(response.status) : unreachable()).error);
+  return response.text();
 }
 
 export function frozen(id: string): Promise<Frozen> {
@@ -141,8 +152,19 @@ export function ask<O extends Op>(
   return questions.ask({ op, ...structuredClone(fields) }, text);
 }
 
-export function share(text: Text, runRequest: Run | null, view: unknown): Promise<Answer<{ ok: true; id: string; url: string }>> {
-  return answered("share", { ...text, run: runRequest, view });
+/** A part of a kept result, in Futhark's binary format. Throws, in words, what the server says. */
+export async function resultPart(kept: string, number: number, cuts?: readonly (readonly number[])[]): Promise<ArrayBuffer> {
+  const part = cuts ? `?part=${cuts.map((cut) => cut.join(":")).join()}` : "";
+  const response = await fetch(`/api/results/${kept}/${number}${part}`, { headers: WHO }).catch(() => null);
+  if (response?.ok) return response.arrayBuffer();
+  const { error } = response ? await answerOf(response) as Failure : unreachable();
+  throw new Error(`${error.message} ${error.hint}`.trim());
+}
+
+export function share(
+  text: Text, run: Run | null, asked: Pick<AnyAsked, "op" | "request">[], view: unknown,
+): Promise<Answer<{ ok: true; id: string; url: string }>> {
+  return answered("share", { ...text, run, asked, view });
 }
 
 export interface CompileEvents {

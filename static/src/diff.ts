@@ -7,6 +7,22 @@ export interface Piece {
   new: number;
 }
 
+const AROUND = 3; // equal lines beside a change
+const FOLDED = 8; // more equal lines than this are folded
+
+/** Runs of equal lines to fold, as from and to: all but those beside changes. */
+export function folds(pieces: readonly Piece[]): [number, number][] {
+  const found: [number, number][] = [];
+  for (let from = 0; from < pieces.length;) {
+    let to = from;
+    while (to < pieces.length && pieces[to]!.kind === "same") to += 1;
+    const [first, last] = [from ? from + AROUND : 0, to < pieces.length ? to - AROUND : to];
+    if (last - first > FOLDED) found.push([first, last]);
+    from = to + 1;
+  }
+  return found;
+}
+
 const MOST_EDITS = 800;
 
 /** `x_12` and `x_40` are the same name to the reader of a difference. */

@@ -99,3 +99,6 @@ export function bytes(count: number): string {
   }
   return `${unit ? count.toPrecision(3) : count} ${units[unit]}`;
 }
+
+/** How much larger than its pixels an element is shown: by the lecture theme. */
+export const zoomOf = (element: Element): number => (element as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1;

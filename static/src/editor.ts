@@ -15,11 +15,13 @@ import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
 import { problemMarks, showProblems } from "./problems";
 import { fileOf, hueAt } from "./spans";
-import { typesAt } from "./types_at";
+import { Language } from "./language";
+import { showTraced, tracedValues } from "./traced";
+import { typedAt } from "./types_at";
 import { shared } from "./view";
 import { wrapping } from "./wrap";
 import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
-import type { Access, Problem, Span } from "./types";
+import type { Access, Problem, Span, TextEdit } from "./types";
 
 export interface EditorEvents {
   /** The text of the open file has changed. */
@@ -37,6 +39,7 @@ interface Left {
 
 export class SourceEditor {
   readonly view: EditorView;
+  readonly language: Language;
   private applying = false;
   /** The file that the view shows, and how the others were left: each has its own history. */
   private shown: string;
@@ -50,11 +53,17 @@ export class SourceEditor {
     private readonly events: EditorEvents,
   ) {
     this.shown = model.files.open;
+    this.language = new Language(model, {
+      path: () => this.path,
+      goTo: (span) => this.events.leave(() => this.goTo(span)),
+      change: (path, edits) => this.change(path, edits),
+    });
     this.view = new EditorView({ parent, state: this.state(documentOf(model.source)) });
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
     model.on("problems", () => this.problems());
     model.on("stages", debounce(40, () => this.colour()));
+    model.on("stages", () => this.fold());
     model.on("files", () => this.view.dispatch({ effects: filesChanged.of(null) }));
     link.on((selection, chosen) => this.follow(selection, chosen));
   }
@@ -122,8 +131,40 @@ export class SourceEditor {
     this.applying = false;
   }
 
+  /** Changes in any file, of which each keeps its own history. */
+  private change(path: string, edits: readonly TextEdit[]): void {
+    const { files } = this.model;
+    const name = files.nameOf(path);
+    const left = name === this.shown ? undefined : this.left.get(name);
+    const state = name === this.shown ? this.view.state : left?.state ?? this.state(documentOf(files.text(name)));
+    const changes = edits.map(({ span, text: insert }) => {
+      const [from, to] = rangeOf(state.doc, span)!;
+      return { from, to, insert };
+    });
+    const made = { changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" };
+    if (name === this.shown) return this.view.dispatch(made);
+    const after = state.update(made).state;
+    this.left.set(name, { state: after, scroll: left?.scroll ?? EditorView.scrollIntoView(0) });
+    files.write(name, after.doc.toString());
+    this.model.emit("files");
+    this.events.edited();
+  }
+
+  /** Put a text at the end of the main file. */
+  append(text: string): void {
+    const { files } = this.model;
+    this.open(files.main);
+    const { doc } = this.view.state;
+    const before = doc.length && doc.line(doc.lines).length ? "\n" : "";
+    this.view.dispatch({ changes: { from: doc.length, insert: before + text }, annotations: isolateHistory.of("full"), userEvent: "input", scrollIntoView: true });
+  }
+
+  /** What folds is asked when nothing has changed for a moment. */
+  private readonly fold = debounce(300, () => this.model.frozen || void this.language.fold(this.view));
+
   /** What is marked in a file depends on which one it is. */
   private refresh(): void {
+    this.fold();
     this.problems();
     this.light();
     this.colour();
@@ -159,6 +200,7 @@ export class SourceEditor {
       goTo: (span) => this.events.leave(() => this.goTo(span)),
       wayOut: (problem) => this.wayOut(problem),
     });
+    showTraced(this.view, this.model.traced.filter(({ src }) => src[0] && fileOf(src[0]) === this.path));
   }
 
   /** An error about an import of a file that is not there: it can be made. */
@@ -183,7 +225,7 @@ export class SourceEditor {
         highlightActiveLine(),
         highlightActiveLineGutter(),
         indentUnit.of("  "),
-        autocompletion({ override: [(context) => complete(context, this.model.files)], icons: false }),
+        autocompletion({ override: [(context) => this.complete(context)], icons: false }),
         placeholder(whatToDo()),
         keymap.of([
           ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap,
@@ -195,7 +237,9 @@ export class SourceEditor {
         shared,
         problemMarks,
         accessMarks,
-        typesAt(this.model, this.link),
+        tracedValues,
+        this.language.types((view, at) => typedAt(this.model, this.link, view, at)),
+        this.language.extensions,
         importLinks({ leads: (path) => this.leadsTo(path) !== null, go: (path) => this.goInto(path) }),
         wrapping,
         EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),
@@ -205,6 +249,13 @@ export class SourceEditor {
         }),
       ],
     });
+  }
+
+  /** Names in scope and their types, or, where nobody can be asked, words. */
+  private async complete(context: CompletionContext): Promise<CompletionResult | null> {
+    const words = complete(context, this.model.files);
+    if (!words && !context.matchBefore(/[.#]$/)) return null;
+    return (await this.language.complete(context)) ?? words;
   }
 
   private edited(): void {

@@ -2,7 +2,7 @@
 // with them. What is taken out or overwritten can be brought back.
 import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
-import { baseOf, ENDING, folderOf, MAIN, mainOf, type Deleted, type Saved } from "./files";
+import { baseOf, ENDING, FLATPACK, folderOf, MAIN, mainOf, type Deleted, type Saved } from "./files";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
@@ -40,7 +40,9 @@ export class FileTabs {
     // There before it opens: whoever goes on at once finds it.
     summary.addEventListener("click", () => this.menu.open || this.fill());
     this.menu.append(summary, this.content);
-    this.element = h("div", { class: "files" }, this.list, this.menu);
+    const commands = editor.language.commands.slice(0, 2).map(([name, key, run]) =>
+      h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name));
+    this.element = h("div", { class: "files" }, this.list, this.menu, h("div", { class: "file-commands" }, ...commands));
     this.panel.before(this.element, this.note);
     this.list.addEventListener("keydown", (event) => this.keys(event));
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
@@ -138,6 +140,7 @@ export class FileTabs {
       h("p", { class: "quiet" }, "Or drop them on the editor."),
       h("h2", {}, "The open file"),
       this.named("Name", open, open, "Rename", (name) => name === open ? "" : files.refusal(name, open), (name) => this.rename(open, name)),
+      open === files.main ? this.language() : null,
       several ? h("p", { class: "row" },
         h("button", { disabled: open === files.main, onclick: () => this.makeMain(open) }, "Make main"),
         h("button", { onclick: () => this.remove(open) }, "Delete")) : null,
@@ -154,7 +157,7 @@ export class FileTabs {
     const submit = (event: Event): void => {
       event.preventDefault();
       const given = field.value.trim().normalize();
-      const name = given && !given.endsWith(ENDING) ? given + ENDING : given;
+      const name = given && !given.endsWith(ENDING) && !given.endsWith(FLATPACK) ? given + ENDING : given;
       const why = name ? refusal(name) : "A file needs a name.";
       replace(said, ...quoted(why));
       if (why) return field.focus();
@@ -162,6 +165,19 @@ export class FileTabs {
       if (name !== value) done(name);
     };
     return h("form", { onsubmit: submit }, h("p", { class: "row" }, field, h("button", { type: "submit" }, does)), said);
+  }
+
+  /** The main program's language, which its file's name says. */
+  private language(): HTMLElement {
+    const { main } = this.model.files;
+    const [now, stem] = [main.endsWith(FLATPACK) ? FLATPACK : ENDING, main.replace(/\.\w+$/, "")];
+    const choice = h("select", {}, ...([[ENDING, "Futhark"], [FLATPACK, "FlatPack"]] as const).map(([ending, name]) =>
+      h("option", { value: ending, selected: ending === now }, name)));
+    choice.addEventListener("change", () => {
+      this.menu.open = false;
+      this.rename(main, stem + choice.value);
+    });
+    return h("label", { class: "row" }, "Language", choice);
   }
 
   private chooser(title: string, attributes: Record<string, unknown>): HTMLElement {

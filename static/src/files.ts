@@ -3,6 +3,8 @@
 import { importsIn } from "./imports";
 
 export const ENDING = ".fut";
+/** How the path of a main program in FlatPack ends. */
+export const FLATPACK = ".fp";
 export const MAIN = `main${ENDING}`;
 const LONGEST = 200; // characters of a path
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
@@ -101,7 +103,7 @@ export class Files {
 
   /** Why a file cannot have this name, or "". */
   refusal(name: string, instead = ""): string {
-    const refused = refusalOf(name);
+    const refused = refusalOf(instead === this.main && name.endsWith(FLATPACK) ? name.slice(0, -FLATPACK.length) + ENDING : name);
     if (refused) return refused;
     const same = [...this.texts.keys()].find((other) => other !== instead && other.toLowerCase() === name.toLowerCase());
     if (!same) return "";
@@ -145,7 +147,7 @@ const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(
 
 /** Why no file can have this path, or "". */
 export function refusalOf(name: string): string {
-  if (!name.endsWith(ENDING) || baseOf(name) === ENDING) return `A file's name ends in \`${ENDING}\`.`;
+  if (!name.endsWith(ENDING) || baseOf(name) === ENDING) return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
   if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
   if (/["\\]/.test(name)) return "An `import` cannot name a file with `\"` or `\\` in its name.";
   if (name.split("/").some((part) => !part.trim() || part === "." || part === "..")) return "A folder between two `/` needs a name.";

@@ -4,6 +4,14 @@ import { h, replace } from "./dom";
 import { sameText, type Model, type Text } from "./model";
 import { messageElement } from "./problems";
 
+const ANSWERS = new WeakMap<Element, unknown>();
+
+/** What the parts of a pane that are seen were made of: one answer, several, or undefined for none. */
+export function answersIn(pane: Element): unknown {
+  const found = [...pane.querySelectorAll(".fresh")].filter((one) => one.checkVisibility()).map((one) => ANSWERS.get(one)).filter((one) => one !== undefined);
+  return found.length > 1 ? found : found[0];
+}
+
 export class Fresh {
   /** The content below a note that takes no room of its own. */
   readonly element: HTMLElement;
@@ -16,10 +24,11 @@ export class Fresh {
     model.on("source", () => this.tell());
   }
 
-  /** What is shown from here on was made of this text, or of none: no answer that is awaited is wanted. */
-  made(of: Text | null): void {
+  /** What is shown from here on was made of this text, or of none, and of an answer: none that is awaited is wanted. */
+  made(of: Text | null, answer?: unknown): void {
     this.asked += 1;
     this.of = of;
+    ANSWERS.set(this.element, answer);
     this.tell();
   }
 
@@ -32,7 +41,7 @@ export class Fresh {
     const { frozen } = this.model;
     const answer = await asked;
     if (mine !== this.asked || (this.model.frozen && this.model.frozen !== frozen)) return null;
-    this.made(of);
+    this.made(of, answer);
     if (!("error" in answer)) return answer;
     replace(place, messageElement(answer.error));
     return null;

@@ -1,7 +1,9 @@
 // The top bar: examples, options, status, run, share, theme, help.
 import { h, milliseconds, replace } from "./dom";
+import { dropdown } from "./menus";
 import type { Model } from "./model";
 import type { Saved } from "./files";
+import type { Said } from "./story";
 import { earlierTexts, saveText } from "./storage";
 import type { Example } from "./kept";
 
@@ -10,11 +12,12 @@ export interface HeaderEvents {
   earlier(program: Saved): void;
   target(target: string): void;
   run(): void;
-  share(): void;
+  share(said?: Said): void;
 }
 
-const THEMES: [string, string][] = [
-  ["", "System"], ["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"], ["projector", "Projector"],
+
+export const THEMES: [string, string][] = [
+  ["", "System"], ["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"], ["projector", "Projector"], ["lecture", "Lecture"],
 ];
 
 export class Header {
@@ -24,9 +27,11 @@ export class Header {
   private readonly status = h("p", { class: "status" });
   private readonly run = h("button", { class: "primary", onclick: () => this.events.run(), title: "Ctrl+Enter" }, "Run");
   private readonly share = h("button", { onclick: () => this.events.share() }, "Share");
+  private readonly help = help();
+  private theme!: HTMLSelectElement;
   private readonly link = h("div", { class: "popover share-popover", hidden: true });
 
-  constructor(private readonly model: Model, private readonly events: HeaderEvents) {
+  constructor(private readonly model: Model, private readonly events: HeaderEvents, ...menus: HTMLElement[]) {
     this.examples.addEventListener("change", () => this.chosen(this.examples.value));
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
@@ -34,7 +39,7 @@ export class Header {
         h("p", { class: "tagline" }, "See what a compiler does to your array program")),
       this.examples, this.target, this.status,
       this.run,
-      h("span", { class: "share-box" }, this.share, this.link), this.themes(), help(),
+      h("span", { class: "share-box" }, this.share, this.link), ...menus, this.themes(), this.help,
       h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));
     model.on("status", () => this.draw());
     model.on("frozen", () => this.draw());
@@ -65,8 +70,13 @@ export class Header {
     this.target.value = target;
   }
 
-  /** Show a new link; it is selected, and copied where the browser allows that. */
-  showLink(url: string): void {
+  showHelp(): void {
+    this.help.open = true;
+    this.help.querySelector("summary")!.focus();
+  }
+
+  /** Show a new link; it is selected, and copied where the browser allows that. A title and notes make another one. */
+  showLink(url: string, said: Said): void {
     const field = h("input", { type: "text", readonly: true, value: url, "aria-label": "Link", size: 44 });
     const copied = h("span", { class: "quiet", role: "status" });
     const copy = async (): Promise<void> => {
@@ -80,9 +90,20 @@ export class Header {
     };
     replace(this.link, h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
-      h("p", {}, h("a", { href: url }, "Open it")));
+      h("p", {}, h("a", { href: url }, "Open it")), this.saying(said));
     this.link.hidden = false;
     void copy();
+  }
+
+  private saying(said: Said): HTMLElement {
+    const title = h("input", { type: "text", value: said.title, maxlength: 120, placeholder: "its first line" });
+    const notes = h("textarea", { rows: 3, maxlength: 4000 }, said.notes);
+    const form = h("form", { class: "saying" }, h("label", {}, "Title", title), h("label", {}, "Notes", notes), h("button", {}, "Make a link with these"));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.events.share({ title: title.value.trim(), notes: notes.value.trim() });
+    });
+    return form;
   }
 
   /** Say why there is no link. */
@@ -132,15 +153,29 @@ export class Header {
     this.status.classList.toggle("bad", (phase === "failed" || phase === "stopped") && !frozen);
   }
 
+  /** Of the lecture theme: how large all is, in pixels of its text. */
+  private readonly size = h("input", { type: "range", min: 16, max: 28, "aria-label": "Size of text and drawings", title: "Size of text and drawings" });
+
   private themes(): HTMLElement {
     const select = h("select", { "aria-label": "Theme", class: "theme" }, ...THEMES.map(([id, name]) => h("option", { value: id }, name)));
     select.value = document.documentElement.dataset["theme"] ?? "";
-    select.addEventListener("change", () => {
-      saveText("theme", select.value);
-      if (select.value) document.documentElement.dataset["theme"] = select.value;
-      else delete document.documentElement.dataset["theme"];
+    select.addEventListener("change", () => this.setTheme(select.value));
+    this.size.value = document.documentElement.style.getPropertyValue("--lecture") || "18";
+    this.size.addEventListener("input", () => {
+      document.documentElement.style.setProperty("--lecture", this.size.value);
+      saveText("lecture", this.size.value);
     });
-    return select;
+    this.size.hidden = select.value !== "lecture";
+    this.theme = select;
+    return h("span", { class: "themes" }, select, this.size);
+  }
+
+  setTheme(theme: string): void {
+    this.theme.value = theme;
+    this.size.hidden = theme !== "lecture";
+    saveText("theme", theme);
+    if (theme) document.documentElement.dataset["theme"] = theme;
+    else delete document.documentElement.dataset["theme"];
   }
 }
 
@@ -155,30 +190,36 @@ function mark(): HTMLElement {
 }
 
 const KEYS: [string, string][] = [
+  ["Ctrl+K", "everything that can be done or shown, by name"],
+  ["?", "this list"],
   ["Click, or Enter in a stage", "select an expression, everywhere"],
+  ["F4, Shift+F4", "next, previous line of the pane that comes from it"],
   ["Click a stage above", "open it in the current pane"],
   ["Shift-click, Shift+Enter", "open it beside"],
   ["Alt+← Alt+→", "step the current pane along the pipeline"],
   ["Ctrl+Enter", "run"],
   ["Ctrl+S", "share"],
   ["Ctrl+F", "search in the pane"],
+  ["Shift+Alt+F", "lay the file out"],
+  ["F1 on a word of a stage", "what the notation means"],
+  ["F12, Shift+F12 on a name", "go to its declaration, list its uses"],
+  ["F2 on a name", "give it another one, in all files"],
+  ["Ctrl+.", "changes that mend the line"],
+  ["Ctrl+Shift+O", "the file's declarations"],
   ["Alt+Enter in an import", "open the file that it names"],
   ["F2, Delete on a file's tab", "rename it, take it out"],
+  ["Ctrl+Alt+arrows", "move the pane with the focus"],
   ["F6, Shift+F6", "next, previous pane"],
+  ["F7, Shift+F7", "next, previous difference in a comparison"],
   ["Esc", "clear the selection"],
 ];
 
-function help(): HTMLElement {
-  const box = h("details", { class: "help" },
-    h("summary", { "aria-label": "Help" }, "?"),
-    h("div", { class: "popover" },
-      h("h2", {}, "Keys"),
-      h("dl", {}, ...KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
-      h("p", {}, h("a", { href: "/api/" }, "The page's API"), " · ",
-        h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"))));
-  document.addEventListener("keydown", (event) => event.key === "Escape" && (box.open = false));
-  document.addEventListener("mousedown", (event) => {
-    if (!box.contains(event.target as Node)) box.open = false;
-  });
+function help(): HTMLDetailsElement {
+  const box = dropdown("?", h("div", {},
+    h("h2", {}, "Keys"),
+    h("dl", {}, ...KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
+    h("p", {}, h("a", { href: "/lessons/" }, "Lessons"), " · ", h("a", { href: "/api/reference" }, "The page's API"), " · ",
+      h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"))), () => {}, "Help");
+  box.classList.add("help");
   return box;
 }

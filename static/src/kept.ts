@@ -22,6 +22,20 @@ export type Proved = Lacking<Pick<answers.ProveAnswer, keyof answers.ProveAnswer
 /** A run as the page and links ask for it: the program goes without saying. */
 export type Run = Omit<answers.RunRequest, keyof Text>;
 
+/** What was asked beside the run, as links keep it; null where the answer is not kept. */
+export interface Asked<O extends keyof answers.Operations> {
+  op: O;
+  request: Omit<answers.Operations[O]["request"], keyof Text>;
+  answer: answers.Operations[O]["answer"] | Failure | null;
+}
+
+export type Evaluated = Asked<"eval">;
+export type Notebook = Asked<"literate">;
+export type Profile = Asked<"profile">;
+export type Bench = Asked<"bench">;
+export type Costs = Asked<"accesses"> | Asked<"observe">;
+export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs;
+
 export interface Look {
   stage: string;
   /** The part of the program that it is about. */
@@ -45,6 +59,8 @@ export interface Example {
   /** Types with sizes to make values of, or "". */
   random: string;
   source: string;
+  /** What its file is called, where that says its language; or "". */
+  main: string;
 }
 
 /** What the memory pane shows of one stage, for the values that a link was made with. */
@@ -72,5 +88,7 @@ export interface Frozen {
   attempts?: Attempt[] | null;
   lifetimes?: KeptLifetimes[] | null;
   run: { request: Run; answer: RunAnswer | Failure } | null;
+  /** What else was asked; older links are without. */
+  asked?: AnyAsked[];
   view: unknown;
 }

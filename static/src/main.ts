@@ -1,33 +1,44 @@
 // Wiring: makes the parts of the page and tells each about the others.
 import * as client from "./client";
 import { Compiler } from "./compile";
+import { Dock } from "./dock";
 import { h, debounce } from "./dom";
 import { SourceEditor } from "./editor";
 import { FileTabs, isUntouched } from "./file_tabs";
 import { MAIN, sameProgram, type Saved } from "./files";
-import { Header } from "./header";
+import { Header, THEMES } from "./header";
+import { LayoutMenu } from "./layout_menu";
+import { PRESETS, SOURCE, type Preset } from "./layouts";
+import { LessonBox } from "./lesson";
 import { Link } from "./link";
 import { Model } from "./model";
+import { BenchPane } from "./panes/bench";
 import { BoundsPane } from "./panes/bounds";
+import { ExpressionBox } from "./panes/expression";
 import { MemoryPane } from "./panes/memory";
+import { NotebookPane } from "./panes/notebook";
+import { ProfileBox } from "./panes/profile";
 import { ProofPane } from "./panes/proof";
 import { RemarksPane } from "./panes/remarks";
 import { RunPane, type RunSettings } from "./panes/run";
 import { NOTHING, type Given } from "./panes/run_inputs";
 import { SelectionPane } from "./panes/selection";
+import { ComparePane } from "./panes/compare";
+import { TestsPane } from "./panes/tests";
 import { TuningPane } from "./panes/tuning";
+import { WarpsPane } from "./panes/warps";
+import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
+import { Palette, type Action } from "./palette";
 import { Rail } from "./rail";
-import { fileOf, keyOf, placeOf } from "./spans";
+import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
-import { load, remember, runOf, save, saveRun, type Work } from "./storage";
-import { Story } from "./story";
-import { Tabs } from "./tabs";
+import { earlierTexts, load, remember, runOf, save, saveRun, type Work } from "./storage";
+import { Story, type Said } from "./story";
 import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
 import type { Attempt, Example, Frozen, Look, Run } from "./kept";
-import type { Remark, Span } from "./types";
-import { Wide } from "./wide";
+import type { LessonAnswer, Options, Remark, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
 const NOWHERE: Span = [0, 0, 0, 0];
@@ -38,33 +49,70 @@ class Page {
   private readonly link = new Link(this.model);
   private readonly trouble = new Trouble(() => this.goOn());
   private readonly compiler = new Compiler(this.model, () => this.trouble.holds);
-  private readonly workbench = new Workbench(this.model, this.link, () => this.arranged());
+  private readonly dock: Dock = new Dock({
+    changed: () => this.arranged(),
+    opened: (id) => this.workbench.opened(id),
+    leave: (go) => this.leave(go),
+  });
+  private readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.openStage(stage, beside),
     shown: () => this.workbench.choices().map((choice) => choice.stage),
+  });
+  private readonly layouts = new LayoutMenu(this.dock, {
+    preset: (preset) => this.leave(() => this.arrange(preset)),
+    named: ({ layout, panes, tab }) => this.leave(() => {
+      this.workbench.set(panes);
+      this.dock.restore(layout);
+      this.dock.open(tab);
+    }),
+    now: () => ({ layout: this.dock.kept, panes: this.workbench.choices(), tab: this.dock.current }),
   });
   private readonly header = new Header(this.model, {
     example: (name) => this.openExample(name),
     earlier: (program) => this.openOther(program),
     target: (target) => this.setTarget(target),
     run: () => this.runPane.toggle(),
-    share: () => void this.share(),
-  });
+    share: (said) => void this.share(said),
+  }, this.layouts.element);
+  private readonly palette = new Palette(() => this.actions());
   private readonly story = new Story((look) => this.look(look));
+  private readonly lesson = new LessonBox({
+    show: (lesson) => this.showLesson(lesson),
+    now: () => this.model.now,
+    look: (lesson) => this.look({ ...lesson, text: "" }),
+  });
   private readonly runPane = new RunPane(this.model, {
     known: () => this.compiler.known(),
     changed: () => this.save(),
     running: (running) => (this.header.running = running),
     used: () => this.used(),
     goTo: (span) => this.goToPlace(span),
+    write: (text) => this.editor.append(text),
   });
-  private readonly wide = new Wide(root);
+  private readonly expressions = new ExpressionBox(this.model, {
+    backend: () => this.runPane.request().backend ?? "c",
+    changed: () => this.save(),
+    used: () => this.used(),
+    goTo: (span) => this.goToPlace(span),
+  });
+  private readonly profile = new ProfileBox(this.model, {
+    known: () => this.compiler.known(),
+    request: () => this.runPane.inputsOnly(),
+    goTo: (span) => this.goToPlace(span),
+    open: (stage) => this.openStage(stage),
+  });
   private readonly travel: Travel;
-  private readonly tabs: Tabs;
   private readonly memory: MemoryPane;
+  private readonly warps: WarpsPane;
   private readonly proof: ProofPane;
+  private readonly notebook: NotebookPane;
+  private readonly compare: ComparePane;
+  private readonly bench: BenchPane;
   private readonly editor: SourceEditor;
   private readonly files: FileTabs;
+  /** What is written beside the link that is shown. */
+  private said: Said = { title: "", notes: "" };
   private examples: Example[] = [];
   private example = "";
   private readonly save = debounce(250, () => this.saveNow());
@@ -76,7 +124,7 @@ class Page {
     const attempts = new Attempts(this.model);
     const proof = this.proof = new ProofPane(this.model, this.link, attempts);
     const showAttempt = (wanted: (attempt: Attempt) => boolean): void => {
-      this.tabs.open("proof");
+      this.dock.open("proof");
       proof.open(wanted);
     };
     // Links from before attempts had numbers know the place only.
@@ -86,35 +134,70 @@ class Page {
     const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.openStage(stage),
       goTo: (span) => this.goToPlace(span),
+      occurrence: (by) => this.workbench.occurrence(by),
       attempt: (attempt) => showAttempt(sameAs(attempt)),
       proof: showProof,
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
-    this.tabs = new Tabs("Details", [
+    const warps = this.warps = new WarpsPane(this.model, this.link);
+    const layouts = new IndexFunctionsPane(this.model, this.link);
+    const compare = this.compare = new ComparePane(this.model, {
+      run: () => this.runPane.request(),
+      open: (stage) => this.turnTo(stage),
+      pinned: (pinned) => this.workbench.pin(pinned),
+      options: (options) => this.setOptions(options),
+    });
+    const tests = new TestsPane(this.model, {
+      backend: () => this.runPane.request().backend ?? "c",
+      goTo: (span) => this.goToPlace(span),
+    });
+    const bench = this.bench = new BenchPane(this.model, () => this.runPane.measured());
+    const notebook = this.notebook = new NotebookPane(this.model, {
+      backend: () => this.runPane.request().backend ?? "c",
+      goTo: (span) => this.goToPlace(span),
+    });
+    this.dock.add(
       { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
       { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
       { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
       { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
       { id: "bounds", title: "Bounds", content: bounds.element, show: (visible) => bounds.show(visible) },
+      { id: "warps", title: "Warps", content: warps.element, show: (visible) => warps.show(visible) },
+      { id: "layouts", title: "Index functions", content: layouts.element, show: (visible) => layouts.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
-    ], () => this.arranged(), this.wide.button);
-    this.travel = new Travel(() => this.stop(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
+      { id: "compare", title: "Compare", content: compare.element, show: (visible) => compare.show(visible) },
+      { id: "tests", title: "Tests", content: tests.element, show: (visible) => tests.show(visible) },
+      { id: "notebook", title: "Notebook", content: notebook.element },
+      { id: "bench", title: "Bench", content: bench.element },
+    );
+    this.model.inputs = async () => {
+      await this.compiler.known();
+      return this.runPane.inputsOnly();
+    };
+    this.runPane.side.append(this.profile.element, this.expressions.element);
+    this.travel = new Travel(() => this.stop(), () => this.hash(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, {
       edited: () => this.edited(),
       leave: (go) => this.leave(go),
       create: (name) => this.files.create(name),
     });
-    const source = h("section", { class: "pane source", "aria-label": "Source" }, this.story.element, body);
+    const source = h("section", { class: "pane source", "aria-label": "Source" }, this.lesson.element, this.story.element, this.lesson.editor, body);
     this.files = new FileTabs(source, body, this.model, this.editor, {
       changed: () => this.edited(),
       isNobodys: () => this.isNobodys(),
       replace: (program) => this.openOther(program),
     });
-    root.replaceChildren(...this.layout(source));
+    source.append(this.dock.grip(SOURCE));
+    this.dock.add({ id: SOURCE, title: "Source", content: source });
+    root.replaceChildren(...this.layout());
     this.model.on("files", () => this.save());
-    this.link.on((selection, chosen) => chosen && selection?.origin !== "story" && this.ring(null));
+    this.link.on((selection, chosen) => {
+      if (!chosen) return;
+      if (selection?.origin !== "story") this.ring(null);
+      if (this.started) this.travel.point();
+    });
     if (load<boolean>("used")) this.used();
     this.keys();
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
@@ -122,20 +205,17 @@ class Page {
     window.addEventListener("pagehide", () => this.saveNow());
   }
 
-  private layout(source: HTMLElement): HTMLElement[] {
-    const side = this.tabs.element;
+  private layout(): HTMLElement[] {
     const run = this.runPane.element;
-    const work = h("div", { class: "work" });
-    work.append(source,
-      splitter({ label: "Width of the source", property: "--source", target: root, vertical: true, least: 240, before: true,
-        most: () => window.innerWidth - 500, size: () => source.offsetWidth }),
-      this.workbench.element,
-      splitter({ label: "Width of the details", property: "--side", target: root, vertical: true, least: 240, before: false,
-        most: () => window.innerWidth - 500, size: () => side.offsetWidth }),
-      side);
-    const bar = splitter({ label: "Height of the run pane", property: "--run", target: root, vertical: false, least: 64, before: false,
-      most: () => window.innerHeight - 260, size: () => run.offsetHeight });
-    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), this.trouble.element, h("main", {}, work, bar, run)];
+    const size = (px: number): void => root.style.setProperty("--run", `${px}px`);
+    const kept = load<number>("size.--run");
+    if (kept !== null) size(kept);
+    const bar = splitter({ label: "Height of the run pane", vertical: false, least: 64, before: false,
+      most: () => window.innerHeight - 260, size: () => run.offsetHeight, set: (px) => {
+        size(px);
+        save("size.--run", px);
+      } });
+    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), this.trouble.element, h("main", {}, this.dock.element, bar, run), this.palette.element];
   }
 
   /** Nothing can be typed before it is known what is shown. */
@@ -152,6 +232,7 @@ class Page {
     client.backends().then((found) => this.runPane.offer(found), () => undefined);
     if (this.model.trouble && isUntouched(this.model.files.saved())) this.model.setTrouble(null);
     this.started = true;
+    this.select(location.hash);
     this.travel.keep();
     this.rail.draw();
   }
@@ -169,14 +250,18 @@ class Page {
   }
 
   private async load(): Promise<void> {
-    const { permalink, example, front } = root.dataset;
+    const { permalink, example, front, program, lesson } = root.dataset;
     const state = permalink ? await client.frozen(permalink) : null;
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
     this.model.manifest = manifest;
     this.examples = examples;
     const kept = Travel.kept;
     const work = kept ?? load<Work>("work");
+    this.dock.restore(kept?.layout ?? load("layout"));
+    if (!kept && (permalink || program || lesson || example)) this.compare.apart();
     if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
+    else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
+    else if (lesson) await this.openLesson(lesson, kept);
     else if (example) this.openExample(example, kept?.example === example ? kept : {});
     else if (work && !isUntouched(work)) this.show(work, work.example);
     else this.openExample(front ?? examples[0]?.name ?? "");
@@ -204,15 +289,46 @@ class Page {
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     model.setProblems(state.error ? state.error.errors ?? [state.error] : []);
     model.setEntries(state.entries);
+    this.warps.restore(state.asked);
     this.ready("", view);
+    const { title, notes } = (state.view ?? {}) as { title?: unknown; notes?: unknown };
+    this.said = { title: String(title ?? ""), notes: String(notes ?? "") };
+    this.story.tell(this.said);
     this.runPane.restore(...settingsOf(view.run, state.run?.request));
+    this.expressions.restore(state.asked?.filter((one) => one.op === "eval"));
+    this.notebook.restore(state.asked?.find(({ op }) => op === "literate"));
+    this.profile.restore(state.asked?.find(({ op }) => op === "profile"));
+    this.bench.restore(state.asked);
     if (state.run) this.runPane.show(state.run.request, state.run.answer);
     model.emit("frozen");
+  }
+
+  /** The name of the lesson that the page is about, or nothing. */
+  private get inLesson(): string {
+    return root.dataset["lesson"] ?? "";
+  }
+
+  /** A lesson's program as the reader left it, or as it is. */
+  private async openLesson(name: string, kept: Stop | null): Promise<void> {
+    const { back = "", next = "" } = root.dataset;
+    const lesson = await this.lesson.open(name, back, next);
+    const work = kept ?? load<Work>(`lesson.${name}.work`);
+    if (work) this.show(work, "");
+    else if (lesson) this.showLesson(lesson);
+    else this.show({ source: "" }, "");
+  }
+
+  private showLesson(lesson: LessonAnswer): void {
+    this.show({ source: lesson.source, options: lesson.options }, "");
+    this.warps.look(lesson.sizes);
+    this.look({ ...lesson, text: "" });
   }
 
   /** From here on programs are compiled: with the stages of today, which a link's may not be. */
   private thawed(): void {
     const { model } = this;
+    if (model.frozen && (this.said.title || this.said.notes)) this.story.show(null);
+    if (model.frozen) this.said = { title: "", notes: "" };
     if (model.frozen) void client.manifest().then((stages) => {
       if (model.frozen) return;
       model.manifest = stages;
@@ -225,32 +341,45 @@ class Page {
   /** Show a program, in the panes that it was left in, if it was here before. */
   private show(work: Partial<Work> & Saved, example: string): void {
     const { model } = this;
-    const before = this.started && !model.frozen ? model.files.saved() : load<Work>("work");
+    const isOther = this.started && example !== this.example;
+    const before = this.inLesson ? null : this.started && !model.frozen ? model.files.saved() : load<Work>("work");
     if (before && !sameProgram(before, work) && !this.isExample(before)) remember(before);
     if (work.options) model.options = work.options;
     this.link.choose(null);
     if (this.started && !model.frozen) saveRun(this.example, this.runPane.settings);
     this.editor.load(work, this.started);
     this.thawed();
+    this.said = { title: "", notes: "" };
     model.emit("source");
     if (work.panes?.length) this.workbench.set(work.panes);
     else if (!this.started) this.workbench.set(this.firstPanes());
     this.ready(example, { run: runOf(example), ...work });
+    if (isOther) this.compare.apart();
+    this.expressions.restore(work.expressions);
+    for (const one of [this.notebook, this.profile, this.bench, this.warps]) one.restore();
     this.compiler.changed(true);
   }
 
   private openExample(name: string, view: Partial<Work> = {}): void {
     const example = this.examples.find((candidate) => candidate.name === name);
-    if (example) this.leave(() => this.show({ ...view, source: example.source }, name), `/examples/${name}`);
+    if (example && this.inLesson) return location.assign(`/examples/${name}`);
+    if (example) this.leave(() => this.show({ ...view, source: example.source, main: example.main || MAIN }, name), `/examples/${name}`);
   }
 
   private openOther(program: Saved): void {
     const { source, files = {}, main = MAIN, open = main } = program;
+    this.compare.apart();
+    if (this.inLesson) {
+      const work = load<Work>("work");
+      if (work) remember(work);
+      save("work", { ...this.view(), options: {}, source, files, main, open, example: "" } satisfies Work);
+      return location.assign("/");
+    }
     this.leave(() => this.show({ source, files, main, open }, ""), "/");
   }
 
   private isExample(program: Saved): boolean {
-    return this.examples.some(({ source }) => sameProgram({ source }, program));
+    return this.examples.some(({ source, main }) => sameProgram({ source, main: main || MAIN }, program));
   }
 
   /** What is shown is an example, a link, or nothing: no work of the reader's. */
@@ -272,9 +401,21 @@ class Page {
   }
 
   private turnTo(stage: string, beside = false): void {
-    this.wide.set(false);
+    this.dock.wide = false;
     this.workbench.open(stage, beside);
     this.workbench.reveal();
+  }
+
+  /** A layout that is offered, with as many stages as it is for: further ones are those before what is shown. */
+  private arrange(preset: Preset): void {
+    const choices = this.workbench.choices();
+    const present = this.model.manifest.map(({ id }) => id);
+    while (choices.length < preset.stages) {
+      const at = present.indexOf(choices[0]?.stage ?? "fused");
+      choices.unshift({ stage: present[Math.max(0, at - 1)]!, compare: "" });
+    }
+    this.workbench.set(choices);
+    this.dock.arrange(preset);
   }
 
   /** Go somewhere else, in such a way that one can come back. */
@@ -285,10 +426,26 @@ class Page {
     this.travel.arrive(path);
   }
 
+  /** What is selected, in the address. */
+  private hash(): string {
+    const place = this.link.chosen?.spans[0];
+    return place ? hashOf(place) : "";
+  }
+
+  /** Select what the address says, if the program has it. */
+  private select(hash: string): void {
+    const place = placeIn(hash);
+    const { files } = this.model;
+    const known = place && (!fileOf(place) || files.names().includes(files.nameOf(fileOf(place)))) &&
+      place[2] <= this.model.textAt(place).split("\n").length;
+    if (known) this.link.choose({ spans: [place], origin: "address", line: -1 });
+  }
+
   /** What this entry of the browser's history holds. */
   private stop(): Stop {
     const { files, options, frozen } = this.model;
-    return { ...files.saved(), options, example: this.example, frozen: frozen?.id ?? "", ...this.view() };
+    const expressions = this.expressions.kept();
+    return { ...files.saved(), options, example: this.example, frozen: frozen?.id ?? "", ...this.view(), expressions, layout: this.dock.kept };
   }
 
   /** Back or forward to what an entry holds. */
@@ -297,13 +454,22 @@ class Page {
     const same = sameProgram(stop, model.files.saved()) && JSON.stringify(stop.options) === JSON.stringify(model.options);
     if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
       const state = await client.frozen(stop.frozen);
-      if (location.pathname === `/z/${stop.frozen}`) this.thaw(stop.frozen, state, stop);
+      if (location.pathname !== `/z/${stop.frozen}`) return;
+      this.compare.apart();
+      this.thaw(stop.frozen, state, stop);
       return;
     }
-    if (!same || model.frozen && !stop.frozen) return this.show(stop, stop.example);
+    if (stop.layout !== undefined) this.dock.restore(stop.layout);
+    const { hash } = location;
+    if (!same || model.frozen && !stop.frozen) {
+      this.show(stop, stop.example);
+      return this.select(hash);
+    }
     this.editor.open(stop.open ?? model.files.main);
     this.workbench.set(stop.panes);
-    this.tabs.open(stop.tab, false);
+    this.dock.open(stop.tab, false);
+    this.link.choose(null);
+    this.select(hash);
   }
 
   /** The program is there: the rest of the page follows. */
@@ -315,7 +481,7 @@ class Page {
     this.story.show(shown);
     this.story.follow(this.model.source);
     this.proof.restore(view.attempt ?? null);
-    if (view.tab) this.tabs.open(view.tab, false);
+    if (view.tab) this.dock.open(view.tab, false);
     this.runPane.restore(view.run ?? {}, shown ?? undefined);
   }
 
@@ -329,7 +495,7 @@ class Page {
   private edited(): void {
     const { model } = this;
     if (!this.started) return;
-    const elsewhere = location.pathname !== "/";
+    const elsewhere = location.pathname !== "/" && !this.inLesson;
     // From here on this text is the work in progress: what was it until now is kept.
     const work = model.frozen && load<Work>("work");
     if (work) remember(work);
@@ -355,8 +521,13 @@ class Page {
   }
 
   private setTarget(target: string): void {
+    this.setOptions({ target });
+  }
+
+  private setOptions(options: { [K in keyof Options]?: Options[K] | undefined }): void {
     const { model } = this;
-    model.options = { ...model.options, target };
+    const all = Object.entries({ ...model.options, ...options });
+    model.options = Object.fromEntries(all.filter(([, value]) => value !== undefined)) as Options;
     const thawed = model.frozen !== null;
     model.frozen = null;
     model.emit("frozen");
@@ -366,15 +537,20 @@ class Page {
     this.save();
   }
 
-  private async share(): Promise<void> {
+  private async share(said = this.said): Promise<void> {
     this.header.sharing = true;
     const { now, files: { main, open } } = this.model;
-    const answer = await client.share(now, this.runPane.last, {
+    const answer = await client.share(now, this.runPane.last, [
+      this.expressions, this.notebook, this.profile, this.bench, this.warps,
+    ].flatMap((one) => one.shared()), {
       ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
+      ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
     });
     this.header.sharing = false;
-    if (answer.ok) this.header.showLink(answer.url);
-    else this.header.shareFailed(answer.error.message);
+    if (answer.ok) {
+      this.said = said;
+      this.header.showLink(answer.url, said);
+    } else this.header.shareFailed(answer.error.message);
   }
 
   /** Follow a link of the story: to a stage, a place, a tab and what is drawn there. */
@@ -384,7 +560,8 @@ class Page {
     this.leave(() => {
       this.turnTo(stage);
       this.link.choose({ spans: [place], origin: "story", line: -1 });
-      this.tabs.open(tab || "selection");
+      this.dock.open(tab || "selection");
+      if (!tab) this.turnTo(stage); // where both are tabs of one group
       if (tab === "memory") this.memory.look(stage, object);
       this.ring(root.querySelector(tab ? `#panel-${tab}` : `.stage-pane[data-shows="${stage}"]`));
     });
@@ -403,7 +580,7 @@ class Page {
   }
 
   private view(): Pick<Work, "panes" | "tab" | "run" | "attempt"> {
-    return { panes: this.workbench.choices(), tab: this.tabs.current, run: this.runPane.settings, attempt: this.proof.current };
+    return { panes: this.workbench.choices(), tab: this.dock.current, run: this.runPane.settings, attempt: this.proof.current };
   }
 
   private arranged(): void {
@@ -414,17 +591,24 @@ class Page {
   private saveNow(): void {
     if (!this.started) return;
     this.travel.keep();
+    save("layout", this.dock.kept);
     const { files, options, frozen } = this.model;
-    if (!frozen) save("work", { ...files.saved(), options, example: this.example, ...this.view() } satisfies Work);
+    const expressions = this.expressions.kept();
+    if (!frozen) save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", { ...files.saved(), options, example: this.example, ...this.view(), expressions } satisfies Work);
   }
 
   private keys(): void {
     document.addEventListener("keydown", (event) => {
       const control = event.ctrlKey || event.metaKey;
+      if (this.palette.isOpen && !(control && event.key === "k")) return;
       if (control && event.key === "Enter") void this.runPane.run();
       else if (control && event.key === "s") void this.share();
-      else if (event.altKey && event.key === "ArrowRight") this.step(1);
-      else if (event.altKey && event.key === "ArrowLeft") this.step(-1);
+      else if (event.altKey && !control && event.key === "ArrowRight") this.step(1);
+      else if (event.altKey && !control && event.key === "ArrowLeft") this.step(-1);
+      else if (control && event.key === "k") this.palette.open();
+      else if (event.key === "?" && !isTyping(event.target as HTMLElement)) this.header.showHelp();
+      else if (event.key === "F4") this.workbench.occurrence(event.shiftKey ? -1 : 1);
+      else if (event.key === "F7") this.workbench.difference(event.shiftKey ? -1 : 1);
       else if (event.key === "F6") this.nextPane(event.shiftKey ? -1 : 1);
       else if (event.key === "Escape") return this.link.choose(null);
       else return;
@@ -433,13 +617,47 @@ class Page {
     }, { capture: true });
   }
 
+  /** All that the palette offers. */
+  private actions(): Action[] {
+    const { model, editor, header, dock } = this;
+    const one = (group: string, name: string, run: () => void, keys = ""): Action => ({ group, name, run, keys });
+    const file = model.files;
+    const title = (id: string): string => model.info(id)?.title ?? id;
+    return [
+      one("action", "Run", () => void this.runPane.run(), "Ctrl+Enter"),
+      one("action", "Share", () => void this.share(), "Ctrl+S"),
+      one("action", "Keys", () => header.showHelp(), "?"),
+      one("action", "Clear the selection", () => this.link.choose(null), "Esc"),
+      one("action", "Next occurrence", () => this.workbench.occurrence(1), "F4"),
+      one("action", "Previous occurrence", () => this.workbench.occurrence(-1), "Shift+F4"),
+      one("action", "Next stage", () => this.step(1), "Alt+→"),
+      one("action", "Previous stage", () => this.step(-1), "Alt+←"),
+      ...editor.language.commands.map(([name, keys, run]) => one("source", name, () => {
+        editor.view.focus();
+        run(editor.view);
+      }, keys.replaceAll("-", "+"))),
+      ...model.manifest.map(({ id }) => one("stage", title(id), () => this.openStage(id))),
+      ...model.manifest.map(({ id }) => one("stage beside", title(id), () => this.openStage(id, true))),
+      ...dock.details.map(([id, name]) => one("details", name, () => dock.open(id))),
+      ...PRESETS.map((preset) => one("layout", preset.name, () => this.leave(() => this.arrange(preset)))),
+      ...this.layouts.own.map(([name, show]) => one("your layout", name, show)),
+      ...([["left", "left"], ["right", "right"], ["above", "up"], ["below", "down"]] as const).map(([to, word]) =>
+        one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow")),
+      ...this.examples.map(({ name, title: words }) => one("example", words, () => this.openExample(name))),
+      ...(file.names().length > 1 ? file.names().map((name) => one("file", name, () => this.leave(() => editor.open(name)))) : []),
+      ...earlierTexts().map((program) => one("earlier text", `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`, () => this.openOther(program))),
+      ...model.manifest.filter(({ kind }) => kind === "text").map(({ id }) => one("target", title(id), () => this.setTarget(id))),
+      ...THEMES.map(([id, name]) => one("theme", name, () => header.setTheme(id))),
+    ];
+  }
+
   private step(by: number): void {
-    this.wide.set(false);
+    this.dock.wide = false;
     this.workbench.step(by);
   }
 
   private nextPane(by: number): void {
-    const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane, .run")];
+    const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane:not(:has(.pane)), .run")].filter((pane) => pane.checkVisibility());
     const at = panes.findIndex((pane) => pane.contains(document.activeElement));
     const next = panes[(at + by + panes.length) % panes.length];
     next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
@@ -455,6 +673,10 @@ function settingsOf(kept: Partial<RunSettings> | undefined, request: Run = {}): 
   };
   return [settings, { input, random: "" }];
 }
+
+/** Whether a letter that is pressed is a letter of some text. */
+const isTyping = (target: HTMLElement): boolean =>
+  target.matches("input, textarea, select") || (target.isContentEditable && target.ariaReadOnly !== "true");
 
 function problem(error: unknown): void {
   root.replaceChildren(h("p", { class: "empty", role: "alert" },

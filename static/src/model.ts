@@ -1,11 +1,11 @@
 // What the page knows about the program: one object that panes read and listen to.
 import { Files, MAIN } from "./files";
-import type { Entry, Frozen } from "./kept";
+import type { Entry, Frozen, Run } from "./kept";
 import { fileOf } from "./spans";
-import type { Options, Problem, Remark, Span, Stage, StageInfo } from "./types";
+import type { Options, Problem, Remark, Span, Stage, StageInfo, Traced } from "./types";
 
 export type Topic =
-  | "source" | "program" | "files" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
+  | "pinned" | "source" | "program" | "files" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
 
 /** What something was asked about: a program as requests give it. */
 export interface Text {
@@ -34,6 +34,17 @@ export interface Status {
   position: number;
 }
 
+/** A compilation that later ones are compared with. */
+export interface Pinned {
+  /** What it is, in words. */
+  label: string;
+  text: Text;
+  stages: Record<string, Stage>;
+  remarks: Remark[];
+  /** Whether another program was opened since: then nothing is compared with it unasked. */
+  apart?: boolean;
+}
+
 export interface Kept extends Pick<Frozen, "attempts" | "lifetimes"> {
   id: string;
   version: string;
@@ -52,6 +63,8 @@ export class Model {
   warnings: Problem[] = [];
   /** Why the last run failed, until the program changes. */
   runProblems: Problem[] = [];
+  /** What the last run traced. */
+  traced: Traced[] = [];
   entries: Entry[] = [];
   /** The name of the entry point that is chosen to run. */
   entry = "";
@@ -64,6 +77,9 @@ export class Model {
   status: Status = { phase: "idle", ms: 0, position: 0 };
   /** The permalink that is shown unchanged: its id, version and day, and what the panes show. */
   frozen: Kept | null = null;
+  pinned: Pinned | null = null;
+  /** The entry point and its inputs as they are set up. */
+  inputs: () => Promise<Omit<Run, "backend" | "runs" | "stage">> = () => Promise.resolve({});
   /** Grows with every set of stages, for caches. */
   generation = 0;
 
@@ -123,9 +139,10 @@ export class Model {
     this.emit("entries");
   }
 
-  /** What the last run failed on, or nothing. */
-  setRunProblems(problems: Problem[]): void {
+  /** What the last run failed on, or nothing, and what it traced. */
+  setRunProblems(problems: Problem[], traced: Traced[] = []): void {
     this.runProblems = problems;
+    this.traced = traced;
     this.emit("problems");
   }
 

@@ -30,7 +30,8 @@ class Message extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    return h("div", { class: "below-line" }, messageElement(this.problem, "below", this.events.wayOut(this.problem)));
+    return h("div", { class: "below-line" }, messageElement(
+      this.problem, "below", this.events.wayOut(this.problem), relatedTo(this.problem, this.events.goTo)));
   }
 
   override get estimatedHeight(): number {
@@ -43,11 +44,24 @@ class Message extends WidgetType {
 }
 
 /** A problem's message with its kind and hint, and what else there is about it. */
-export function messageElement(problem: Problem, className = "", more: HTMLElement | null = null): HTMLElement {
+export function messageElement(
+  problem: Problem, className = "", more: HTMLElement | null = null, others: HTMLElement[] = [],
+): HTMLElement {
   return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
     h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
     h("span", { class: "problem-message" }, ...quoted(problem.message)),
-    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null, more);
+    ...others,
+    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null,
+    problem.code ? explanation(problem.code) : null, more);
+}
+
+const explanation = (code: string): HTMLElement =>
+  h("a", { class: "problem-code", href: `/explain/${code}`, target: "_blank", title: "What this means, with a wrong and a mended program" }, code);
+
+/** The other places that an error has to do with, each with what is there. */
+function relatedTo({ related = [] }: Problem, goTo: (span: Span) => void): HTMLElement[] {
+  return related.map(({ span, message }) => h("span", { class: "problem-related" },
+    span ? h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)) : null, " ", ...quoted(message)));
 }
 
 const setProblems = StateEffect.define<DecorationSet>();
@@ -107,7 +121,8 @@ export function showProblems(view: EditorView, problems: readonly Problem[], fil
   const here = (problem: Problem): boolean => !problem.span?.[0] || fileOf(problem.span) === file;
   const placed = problems.filter((problem) => here(problem) && placeOf(doc, problem));
   const without = problems.filter((problem) => !placed.includes(problem)).slice(0, MOST);
-  const messages = without.map((problem) => messageElement(problem, "", here(problem) ? null : linkTo(problem.span!, events)));
+  const messages = without.map((problem) => messageElement(
+    problem, "", here(problem) ? null : linkTo(problem.span!, events), relatedTo(problem, events.goTo)));
   view.dispatch({ effects: [setProblems.of(decorations(doc, placed, events)), setPlaceless.of(messages)] });
 }
 

@@ -1,6 +1,7 @@
-// The pipeline rail: one chip per stage, with its time and what it changed.
+// The pipeline rail: one chip per stage, with what it changed.
+import { diff } from "./diff";
 import { h, milliseconds, replace } from "./dom";
-import type { Model } from "./model";
+import type { Model, StageState } from "./model";
 import type { StageInfo } from "./types";
 
 export interface RailEvents {
@@ -11,12 +12,11 @@ export interface RailEvents {
 }
 
 const NAMES: Record<string, string> = { hist: "histogram", if: "branch", alloc: "allocation", index: "read" };
-const INVARIANT = /^seg/;
 
-/** `2 maps`, `1 copy`, `3 segmap`. */
+/** `2 maps`, `1 copy`, `3 segmaps`. */
 export function counted(count: number, name: string): string {
   const word = NAMES[name] ?? name;
-  if (count === 1 || INVARIANT.test(word)) return `${count} ${word}`;
+  if (count === 1) return `${count} ${word}`;
   const many = word.endsWith("y") ? `${word.slice(0, -1)}ies` : /(s|ch|sh)$/.test(word) ? `${word}es` : `${word}s`;
   return `${count} ${many}`;
 }
@@ -32,6 +32,16 @@ export function changes(before: Record<string, number> | undefined, after: Recor
     .map(({ name, by }) => `${by > 0 ? "+" : "−"}${counted(Math.abs(by), name)}`);
 }
 
+/** What a stage changed: in the counts, or else in the lines; of another kind of text, how long it is. */
+function told(before: StageState | undefined, stage: StageState, isSameKind: boolean, changed: readonly string[]): readonly string[] {
+  if (changed.length) return changed;
+  const more = stage.lines.length - (before?.lines.length ?? 0);
+  if (!before || !isSameKind) return [counted(stage.lines.length, "line")];
+  if (more) return [`${more > 0 ? "+" : "−"}${counted(Math.abs(more), "line")}`];
+  const amount = diff(before.lines.map(({ text }) => text), stage.lines.map(({ text }) => text)).filter(({ kind }) => kind === "added").length;
+  return [amount ? `${counted(amount, "line")} changed` : "no change"];
+}
+
 export class Rail {
   readonly element = h("div", { class: "rail", role: "toolbar", "aria-label": "Stages of the compiler" });
   private current = "";
@@ -40,6 +50,7 @@ export class Rail {
     this.element.addEventListener("keydown", (event) => this.keys(event));
     model.on("stages", () => this.draw());
     model.on("status", () => this.draw());
+    model.on("pinned", () => this.draw());
     this.draw();
   }
 
@@ -55,25 +66,28 @@ export class Rail {
 
   private chip(info: StageInfo, before: StageInfo | undefined, shown: string[]): HTMLElement {
     const stage = this.model.stages.get(info.id);
+    const { pinned } = this.model;
+    const against = pinned?.apart ? undefined : pinned?.stages[info.id];
+    const differs = against && stage ? changes(against.counts, stage.counts) : [];
     const changed = changes(before && this.model.stages.get(before.id)?.counts, stage?.counts);
     const missing = !stage || stage.stale;
     const reached = !before || this.model.stages.get(before.id)?.stale === false;
     const stopped = this.model.status.phase === "failed" && reached ? "stops here" : "";
-    const [first, second] = missing ? [stopped] : changed;
+    const [first, second] = missing ? [stopped] : told(before && this.model.stages.get(before.id), stage, before?.kind === info.kind, changed);
     const open = shown.includes(info.id);
-    const all = changed.length ? ` Changes: ${changed.join(", ")}.` : "";
+    const toA = against && stage && !stage.stale ? ` Against A: ${differs.join(", ") || "as many of each"}.` : "";
+    const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.` : "");
     return h("button", {
       class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
       "data-stage": info.id,
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,
-      title: `${info.explain}${all} Shift-click opens it beside.`,
+      title: `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} Shift-click opens it beside.`,
       onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey),
     },
     h("span", { class: "chip-title" }, info.title),
     h("span", { class: "chip-note" },
-      stage && !stage.stale ? h("span", { class: "chip-ms" }, milliseconds(stage.ms)) : null,
-      first ? h("span", { class: "chip-delta" }, first, second ? h("span", { class: "chip-more" }, `, ${second}`) : null) : null));
+      against && !missing ? differs[0] ? h("span", { class: "chip-delta" }, `vs A: ${differs[0]}`) : null : first ? h("span", { class: "chip-delta" }, first, second ? h("span", { class: "chip-more" }, `, ${second}`) : null) : null));
   }
 
   private keys(event: KeyboardEvent): void {

@@ -3,6 +3,9 @@ import type { Line, Span } from "./types";
 
 export const keyOf = (span: Span): string => span.join(":");
 
+/** What the file of an expression that is evaluated is called. */
+export const EXPRESSION = "<expression>";
+
 /** The path of the imported file that a place is in; "" in the main one. */
 export const fileOf = (span: Span): string => span[4] ?? "";
 
@@ -78,6 +81,22 @@ export function placeOf(source: string, wanted: string): Span | null {
     return [lines.length, [...lines.at(-1)!].length + 1];
   };
   return [...point(at), ...point(at + wanted.length)];
+}
+
+/** A place as the end of an address: `#3.7-3.12`, with the file's path after a colon. */
+export const hashOf = (span: Span): string =>
+  `#${span[0]}.${span[1]}-${span[2]}.${span[3]}${fileOf(span) ? `:${encodeURIComponent(fileOf(span))}` : ""}`;
+
+/** The place that an address ends in; null where it is none. */
+export function placeIn(hash: string): Span | null {
+  const found = /^#(\d{1,6})\.(\d{1,6})-(\d{1,6})\.(\d{1,6})(?::(.+))?$/.exec(hash);
+  if (!found) return null;
+  const [l0, c0, l1, c1] = found.slice(1, 5).map(Number) as [number, number, number, number];
+  try {
+    return found[5] ? [l0, c0, l1, c1, decodeURIComponent(found[5])] : [l0, c0, l1, c1];
+  } catch {
+    return null;
+  }
 }
 
 /** The text of a place, on one line. */

@@ -1,6 +1,7 @@
 // What this browser keeps: the work in progress, earlier texts, sizes of panes, the theme.
 import { isEmpty, sameProgram, type Deleted, type Saved } from "./files";
 import type { Key } from "./proof/attempts";
+import type { Evaluated } from "./kept";
 import type { Options } from "./types";
 import type { RunSettings } from "./panes/run";
 
@@ -13,6 +14,7 @@ export interface Work extends Saved {
   /** The attempt that the proof pane shows. */
   attempt?: Key | null;
   run: Partial<RunSettings>;
+  expressions?: Evaluated[];
 }
 
 /** What was chosen for the runs of each example, and under "" for those of one's own programs. */

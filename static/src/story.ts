@@ -2,6 +2,12 @@
 import { h, quoted, replace } from "./dom";
 import type { Example, Look } from "./kept";
 
+/** What the author of a link writes beside it. */
+export interface Said {
+  title: string;
+  notes: string;
+}
+
 export class Story {
   readonly element = h("div", { class: "story", hidden: true });
   private readonly back = h("button", { onclick: () => this.step(-1) }, "Back");
@@ -25,6 +31,14 @@ export class Story {
       this.links.length ? h("ol", { class: "looks", "aria-label": "What to look at" },
         ...this.links.map(({ button }) => h("li", {}, button))) : null);
     this.draw();
+  }
+
+  /** What the author of a link wrote beside it. */
+  tell({ title, notes }: Said): void {
+    if (!title && !notes) return;
+    this.element.hidden = false;
+    replace(this.element, title ? h("p", { class: "point" }, h("strong", {}, title)) : null,
+      ...notes.split("\n").filter((line) => line.trim()).map((line) => h("p", {}, ...quoted(line))));
   }
 
   /** Links to what is no longer in the text lead nowhere. */

@@ -1,9 +1,12 @@
 // Back and forward: an entry of the browser's history for each program and set of panes.
+import type { Layout } from "./layouts";
 import { load, save, type Work } from "./storage";
 
 /** What an entry holds: the work as it was there, and the permalink that it was, if it was one. */
 export interface Stop extends Work {
   frozen: string;
+  /** Where panes stand; null for the standard layout. */
+  layout?: Layout | null;
 }
 
 interface Entry {
@@ -22,7 +25,8 @@ export class Travel {
   /** Until what an entry holds is there, it is not overwritten by what was there before. */
   private going = 0;
 
-  constructor(private readonly here: () => Stop, go: (stop: Stop) => Promise<void>) {
+  /** `here`: what is shown, and `hash` what is selected in it, as the end of an address. */
+  constructor(private readonly here: () => Stop, private readonly hash: () => string, go: (stop: Stop) => Promise<void>) {
     window.addEventListener("popstate", (event) => {
       const entry = entryIn(event.state);
       if (!entry) return location.reload(); // one that was made by hand
@@ -44,6 +48,12 @@ export class Travel {
     if (!this.going) this.write("replaceState", location.pathname);
   }
 
+  /** Say in the address what is selected; what the entry holds stays: the text may be another one already. */
+  point(): void {
+    const address = location.pathname + this.hash();
+    if (!this.going && address !== location.pathname + location.hash) history.replaceState(history.state, "", address);
+  }
+
   /** Begin an entry with what is here now; the one before stays as it was kept. */
   arrive(path = location.pathname): void {
     this.key = fresh();
@@ -54,10 +64,10 @@ export class Travel {
     const entry: Entry = { key: this.key, stop: this.here() };
     save(LAST, entry, true);
     try {
-      history[how](entry, "", path);
+      history[how](entry, "", path + this.hash());
     } catch {
       // Too large, or too often for this browser: the entry is kept by its address alone.
-      if (path !== location.pathname) history[how](null, "", path);
+      if (path !== location.pathname) history[how](null, "", path + this.hash());
     }
   }
 }

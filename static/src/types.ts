@@ -15,8 +15,14 @@ export interface Problem {
   hint: string;
   /** null where there is no place in the user's texts */
   span: Span | null;
+  /** what `explain` tells more about; not where the program is right */
+  code?: string;
+  /** the places that disagree with `span` */
+  related?: RelatedPlace[];
   /** of a run that failed: the calls that led to `span`, the innermost first */
   calls?: Span[];
+  /** of a run that failed: the values that were traced before */
+  traces?: Traces;
   /** all of it as text, with the line */
   rendered?: string;
   /** all that were found, this one first */
@@ -29,6 +35,31 @@ export interface Problem {
 
 /** Line, column, end line, end column; counted from 1, the end is exclusive. A fifth element is the path of the file that it is in, one of `files`; without it that is `source`. */
 export type Span = readonly [number, number, number, number, string?];
+
+/** Another place that has to do with an error. */
+export interface RelatedPlace {
+  span: Span | null;
+  /** what is there */
+  message: string;
+}
+
+/** What a run would show, in the order in which the places are reached first. */
+export interface Traces {
+  places: Traced[];
+  /** why there may be more, or nothing */
+  note: string;
+}
+
+/** What `trace` or `break` was given at a place of the program. */
+export interface Traced {
+  /** `trace` or `break` */
+  function: string;
+  src: Span[];
+  /** the first ones, in the order of one step after the other, each cut where it is long */
+  values: string[];
+  /** how many there were */
+  count: number;
+}
 
 /** The stages in order, and the passes and rules that can be switched off. */
 export type ManifestRequest = Record<string, never>;
@@ -136,6 +167,26 @@ export interface Entry {
   results: string[];
 }
 
+/** The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for. */
+export interface TranslateRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** The program in Futhark; a Futhark program is its own translation. */
+export interface TranslateAnswer {
+  ok: true;
+  text: string;
+  /** for each line the place in the program that it is from */
+  src: Span[];
+}
+
 /** Compile: stages as text lines, counts, remarks. */
 export interface ShowRequest {
   /** the program's text */
@@ -191,6 +242,8 @@ export interface Remark {
   attempt: number | null;
   /** the kind of refusal that it tells of, by its id in the list of refusals, or empty */
   refusal: string;
+  /** of a fusion: the reader's places, then those of what was fused with it; `src` has both */
+  fused: Span[][];
   /** names with values and units */
   numbers: [string, string][];
 }
@@ -265,6 +318,179 @@ export interface BatchPart {
   answer: unknown;
 }
 
+/** What stands at a place: its type, its documentation, where it is declared and used. */
+export interface InspectRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+/** A name with its declaration, or an expression with its type. */
+export interface InspectAnswer {
+  ok: true;
+  /** the type or the declaration, in the language; empty: nothing is known */
+  says: string;
+  doc: string;
+  span: Span | null;
+  /** where the name is declared; null for what is no name, or the library's */
+  declared: Span | null;
+  /** of the name in all files, that of its declaration too */
+  uses: Span[];
+}
+
+/** What may be written at a place, also in a text that is not done. */
+export interface CompleteRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+/** What may stand at a place. */
+export interface CompleteAnswer {
+  ok: true;
+  /** where in the line the word begins that it replaces */
+  column: number;
+  items: CompletionItem[];
+}
+
+/** Something that may be written. */
+export interface CompletionItem {
+  name: string;
+  /** `function`, `constant`, `variable`, `size`, `type`, `type parameter`, `module`, `module type`, `field`, `constructor` or `keyword` */
+  kind: string;
+  /** its type, or nothing */
+  says: string;
+  doc: string;
+}
+
+/** The changes of a new name, which is refused if the program would then say another thing. */
+export interface RenameRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+  line?: number;
+  column?: number;
+  name: string;
+}
+
+/** The changes of a new name. */
+export interface RenameAnswer {
+  ok: true;
+  edits: TextEdit[];
+}
+
+/** A text in the place of another. */
+export interface TextEdit {
+  span: Span;
+  text: string;
+}
+
+/** The changes of which an error's hint speaks, as far as there are fewer errors then. */
+export interface FixesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+  line?: number;
+  column?: number;
+  end_line: number;
+  end_column: number;
+  hint: string;
+}
+
+/** Changes to choose from. */
+export interface FixesAnswer {
+  ok: true;
+  fixes: Fix[];
+}
+
+/** A change that mends an error, and no other thing. */
+export interface Fix {
+  /** what it does, with code in backquotes */
+  title: string;
+  edits: TextEdit[];
+}
+
+/** The declarations of a file, and what folds in it. */
+export interface OutlineRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+}
+
+/** A file from afar. */
+export interface OutlineAnswer {
+  ok: true;
+  /** in order, those of a module behind it */
+  symbols: OutlineSymbol[];
+  /** the first and last lines of what folds */
+  folds: number[][];
+}
+
+/** A declaration. */
+export interface OutlineSymbol {
+  name: string;
+  kind: string;
+  /** of its name */
+  span: Span;
+  /** in how many modules it is */
+  depth: number;
+}
+
+/** A text in the one layout of all programs; one with errors of syntax has none. */
+export interface FormatRequest {
+  /** the text of a file */
+  source: string;
+  /** its path, which says its language */
+  main?: string;
+  /** of a line, where it can be broken so */
+  width?: number;
+}
+
+/** A text in its layout. */
+export interface FormatAnswer {
+  ok: true;
+  text: string;
+}
+
 /** Run an entry point on one back end. */
 export interface RunRequest {
   /** the program's text */
@@ -277,15 +503,19 @@ export interface RunRequest {
   main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
-  /** values in Futhark's notation */
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
   /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
   backend?: string;
   /** which one the reference interpreter `ref` runs; empty: `soa` */
   stage?: string;
+  /** how often a back end runs it, in one process */
+  runs?: number;
 }
 
 /** What a run gave. */
@@ -297,6 +527,10 @@ export interface RunAnswer {
   results: string[];
   /** the time inside of the program, the best of up to three short runs */
   ms: number;
+  /** of all runs in order, in milliseconds; not of the reference interpreter */
+  times?: number[];
+  /** what compiling took, here and in the back end's compiler; about 0 if it was done before */
+  compile_ms?: number;
   total_ms: number;
   /** which ran it in the end */
   backend: string;
@@ -304,8 +538,101 @@ export interface RunAnswer {
   stage?: string;
   /** why it was another back end than the one asked for */
   note?: string;
+  /** of a program that has `trace` or `break`: their values, by the reference interpreter */
+  traces?: Traces;
   peak_bytes?: number;
   cores?: number;
+  /** the results in Futhark's binary format and base64; null for those that are too large, or no arrays or scalars */
+  data?: (string | null)[];
+  /** a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2` */
+  kept?: string;
+}
+
+/** Run an entry point in C, and measure its kernels, copies and allocations. */
+export interface ProfileRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+}
+
+/** What the parts of a run took, the slowest first. */
+export interface ProfileAnswer {
+  ok: true;
+  /** the whole run, inside of the program */
+  ms: number;
+  /** what was between the parts */
+  rest_ms: number;
+  parts: ProfilePart[];
+}
+
+/** A kernel, a copy or an allocation of a run. */
+export interface ProfilePart {
+  kind: "kernel" | "copy" | "allocation";
+  name: string;
+  src: Span[];
+  /** the first one that has something from exactly these places */
+  stage: string;
+  calls: number;
+  /** of all calls */
+  ms: number;
+}
+
+/** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
+export interface EvalRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  expression: string;
+  backend?: string;
+  /** tell its type only */
+  typed?: boolean;
+}
+
+/** What an expression is; of a function, and where only the type is asked for, no value. */
+export interface EvalAnswer {
+  ok: true;
+  /** a line for each result */
+  output: string;
+  /** their types, with sizes */
+  results: string[];
+  /** the time inside of the program, the best of up to three short runs */
+  ms: number;
+  /** of all runs in order, in milliseconds; not of the reference interpreter */
+  times?: number[];
+  /** what compiling took, here and in the back end's compiler; about 0 if it was done before */
+  compile_ms?: number;
+  total_ms: number;
+  /** which ran it in the end */
+  backend: string;
+  /** of a run by the reference interpreter */
+  stage?: string;
+  /** why it was another back end than the one asked for */
+  note?: string;
+  /** of a program that has `trace` or `break`: their values, by the reference interpreter */
+  traces?: Traces;
+  peak_bytes?: number;
+  cores?: number;
+  type: string;
 }
 
 /** Run every stage on one input and compare the results. */
@@ -320,12 +647,14 @@ export interface ValidityRequest {
   main?: string;
   /** its name; empty: `main`, or the first one */
   entry?: string;
-  /** values in Futhark's notation */
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
   input?: string;
   /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
 /** Whether the stages agree. */
@@ -365,6 +694,7 @@ export interface GenerateRequest {
   /** by the names that the author used */
   sizes?: Record<string, number>;
   seed?: number;
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
 /** Random inputs. */
@@ -374,6 +704,219 @@ export interface GenerateAnswer {
   input: string;
   /** of all names, those that were not given too */
   sizes: Record<string, number>;
+}
+
+/** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
+export interface FlowRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+  /** one of kind `ir`; empty: `soa` */
+  stage?: string;
+}
+
+/** The steps of a run in order, those inside of loops and operators each time. */
+export interface FlowAnswer {
+  ok: true;
+  /** whether arrays are cells of blocks, as they are from the first stage with memory on */
+  heap: boolean;
+  steps: FlowStep[];
+  /** names of blocks, by number */
+  blocks: string[];
+  /** why these are not all steps, or empty */
+  note: string;
+}
+
+/** A statement that has been run. */
+export interface FlowStep {
+  /** its number, as lines of the stage's text have it */
+  node: number;
+  values: FlowValue[];
+  /** what the blocks of `values` hold after it, in that order; of a large one the first cells */
+  cells?: string[][];
+}
+
+/** What a name is bound to. */
+export interface FlowValue {
+  name: string;
+  text: string;
+  /** the number of the block that the array lies in, one of `blocks` */
+  block?: number;
+  /** the cells of its elements, in row-major order */
+  at?: number[];
+}
+
+/** The tests in a program's comments, in order; a block that is malformed is an error. */
+export interface TestsRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** The tests of a program. */
+export interface TestsAnswer {
+  ok: true;
+  /** of the program */
+  tags: string[];
+  cases: TestCase[];
+}
+
+/** One test of a program. */
+export interface TestCase {
+  /** from 0, in the order of the text */
+  number: number;
+  /** `run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: it warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives true for whatever it is given; `compiles`: a program without data compiles */
+  kind: "run" | "refused" | "warning" | "structure" | "property" | "compiles";
+  /** which entry point is run, or nothing */
+  entry: string;
+  /** of the data set */
+  name: string;
+  tags: string[];
+  /** where it begins */
+  src: Span;
+}
+
+/** Run one of a program's tests. */
+export interface TestRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its number */
+  case: number;
+  backend?: string;
+}
+
+/** What became of a test. */
+export interface TestAnswer {
+  ok: true;
+  tested: Tested;
+}
+
+/** What became of a test. */
+export interface Tested {
+  number: number;
+  /** `unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for this back end, or needs a file that is not there */
+  outcome: "passed" | "failed" | "unchecked" | "skipped";
+  /** why it did not pass, or nothing */
+  because: string;
+  difference?: Difference;
+  /** that ended it */
+  error?: Problem;
+  /** the time inside of the program */
+  ms?: number;
+}
+
+/** Where results first differ from those that were expected. */
+export interface Difference {
+  /** a sentence */
+  says: string;
+  /** which result, from 0 */
+  value?: number;
+  /** the indices of the element */
+  at?: number[];
+  expected: string;
+  found: string;
+}
+
+/** Measure one of a program's tests, once it has given what it should. */
+export interface BenchRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  case: number;
+  backend?: string;
+}
+
+/** What a test takes. */
+export interface BenchAnswer {
+  ok: true;
+  case: TestCase;
+  measured: Measurement;
+}
+
+/** How long a test takes, in milliseconds. */
+export interface Measurement {
+  median: number;
+  /** in which the median lies with a probability of 95 %, up to `high` */
+  low: number;
+  high: number;
+  /** the distance of the quartiles, as a part of the median */
+  spread: number;
+  runs: number;
+  peak_bytes: number;
+}
+
+/** Run the directives of a literate program. */
+export interface LiterateRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  backend?: string;
+}
+
+/** A program as text, code, and directives with their results. */
+export interface LiterateAnswer {
+  ok: true;
+  blocks: Block[];
+}
+
+/** A part of a literate program. */
+export interface Block {
+  kind: "text" | "code" | "directive";
+  /** in Markdown, or code; of a directive what is shown of it, which may be nothing */
+  text: string;
+  src: Span;
+  /** of text */
+  html?: string;
+  /** of a directive */
+  result?: Result;
+  /** why there is none */
+  error?: Problem;
+}
+
+/** What a directive gives. */
+export interface Result {
+  /** a value */
+  text?: string;
+  /** the kind of what else it is, such as `image/png` */
+  media?: string;
+  /** that, in base64 */
+  data?: string;
 }
 
 /** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
@@ -698,6 +1241,60 @@ export interface Colour {
   /** that they need together */
   bytes: Polynomial;
   saved: Polynomial;
+}
+
+/** Each change of layout, as three generations of index functions express it. */
+export interface IndexFunctionsRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** What each generation of index functions can do without a copy. */
+export interface IndexFunctionsAnswer {
+  ok: true;
+  functions: IndexFunctions[];
+}
+
+/** The changes of layout in a function. */
+export interface IndexFunctions {
+  name: string;
+  changes: LayoutChange[];
+  /** how many each generation needs */
+  copies: Record<string, number>;
+}
+
+/** An array that lies otherwise than row-major in a block of its own. */
+export interface LayoutChange {
+  array: string;
+  /** such as `transpose`, `branches`, `result` */
+  does: string;
+  /** of any element, such as `i, j` */
+  index: string;
+  forms: IndexForm[];
+  /** whether stage `funmem` has it; if not, it is fused away */
+  in_memory: boolean;
+  /** the LMAD to whose cells the array can be moved, so that all of them fill its block once */
+  tiles: string;
+  src: Span[];
+}
+
+/** An array's index function as one generation writes it. */
+export interface IndexForm {
+  generation: "structural" | "composed" | "single";
+  /** empty where the compiler has none: elements are computed as they are read */
+  text: string;
+  /** of the element at the change's `index` */
+  cell: string;
+  /** whether the array has to be copied for it */
+  copies: boolean;
+  /** why, or what branches and loops return for it */
+  because: string;
 }
 
 /** The tree of code versions under their thresholds. */
@@ -1030,6 +1627,222 @@ export interface CertificateAnswer {
   certificate: Certificate;
 }
 
+/** What each access of the CUDA program costs, from the index functions alone. Nothing is run, so that sizes may be as large as on a device; those without a number are 64. */
+export interface AccessesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+}
+
+/** The costs, and of what. */
+export interface AccessesAnswer {
+  ok: true;
+  kernels: KernelRun[];
+  accesses: WarpAccess[];
+  faults: Fault[];
+  sizes: Record<string, number>;
+  observed: boolean;
+  /** why there was no run, or why it did not come to its end; empty if it did */
+  because: string;
+}
+
+/** A kernel that runs. */
+export interface KernelRun {
+  name: string;
+  launches: number;
+  /** of threads, in all launches */
+  blocks: number;
+  /** to memory of the device and of blocks */
+  requests: number;
+  /** that all threads of a block came to, in all blocks, in the run that was observed */
+  barriers?: number;
+}
+
+/** An access of a kernel. */
+export interface WarpAccess {
+  kernel: string;
+  /** of stage `cuda`, from 1 */
+  line: number;
+  text: string;
+  src: Span[];
+  kind: "reads" | "writes" | "both";
+  /** the block of memory */
+  array: string;
+  /** the number of the cell in it */
+  cell: string;
+  /** whether it is memory that a block of threads shares */
+  shared: boolean;
+  /** of an element, in bytes */
+  size: number;
+  /** what a request costs on average, in words */
+  says: string;
+  /** from the index functions alone */
+  predicted: RequestCounts;
+  /** why a run may differ from that */
+  because: string;
+  /** the first requests of the first warps, as they were seen or else as predicted */
+  samples: WarpRequest[];
+  /** in the run that was observed */
+  seen?: RequestCounts;
+  /** whether both say the same; a difference is a defect of this compiler */
+  agrees?: boolean;
+  /** whether only the first requests of each block of threads were taken apart */
+  partial?: boolean;
+}
+
+/** What an access costs in all launches of its kernel. */
+export interface RequestCounts {
+  /** of warps: what the threads that are in the same iteration of all loops ask for at once */
+  requests: number;
+  /** threads that take part in them */
+  lanes: number;
+  /** different ones in each request, added up */
+  bytes: number;
+  /** of 32 bytes that are fetched; of shared memory none */
+  sectors: number;
+  /** sectors that would do for as many bytes */
+  fewest: number;
+  /** over the banks of shared memory */
+  passes: number;
+  /** passes that would do */
+  least: number;
+}
+
+/** One request of a warp. */
+export interface WarpRequest {
+  warp: number;
+  /** the number of the request among those of the warp for this access, from 0 */
+  step: number;
+  /** the first byte in the block of memory that each of the 32 lanes touches; -1 of one that rests */
+  lanes: number[];
+}
+
+/** What no program may do on a device. */
+export interface Fault {
+  says: string;
+  line: number;
+  text: string;
+  src: Span[];
+  count: number;
+  /** the first one to do it */
+  block: number;
+  thread: number;
+}
+
+/** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
+export interface ObserveRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+}
+
+/** Read the file of a lesson or a puzzle, and measure what it asks for. */
+export interface LessonRequest {
+  lesson: string;
+}
+
+/** A lesson, or a puzzle, with its number. */
+export interface LessonAnswer {
+  ok: true;
+  title: string;
+  /** what is said first */
+  html: string;
+  /** HTML: what is said once the answer is known */
+  after: string;
+  source: string;
+  options: Options;
+  /** where one looks, or nothing */
+  stage: string;
+  /** the part of the program that is selected, or nothing */
+  code: string;
+  /** its place */
+  src: Span | null;
+  /** of the page, or nothing */
+  tab: string;
+  /** the array that the tab draws, or nothing */
+  object: string;
+  /** HTML */
+  question: string;
+  choices: number[];
+  /** what the file says */
+  answer: number | null;
+  measure: string;
+  /** what the compiler says */
+  value: number;
+  /** of the inputs */
+  sizes: Record<string, number>;
+  /** how the two differ, in a sentence, or nothing */
+  wrong: string;
+  puzzle?: Puzzle;
+}
+
+/** What a puzzle asks for: a program with the same results and a smaller number. */
+export interface Puzzle {
+  /** with so many it is solved */
+  goal: number;
+  /** what can be reached */
+  par: number;
+  /** HTML */
+  hints: string[];
+  /** a program that reaches par, or nothing */
+  solution: string;
+}
+
+/** Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs of the puzzle and on generated ones. */
+export interface SolveRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  lesson: string;
+}
+
+/** What somebody's program scores. */
+export interface SolveAnswer {
+  ok: true;
+  value: number;
+  /** whether it gives what the puzzle's program gives */
+  same: boolean;
+  /** on which input it does not, in a sentence; or on how many it does */
+  because: string;
+  /** the same, with no more than the goal */
+  solved: boolean;
+}
+
 /** Each operation, by its id. */
 export interface Operations {
   /** The stages in order, and the passes and rules that can be switched off. */
@@ -1038,24 +1851,54 @@ export interface Operations {
   backends: { request: BackendsRequest; answer: BackendsAnswer };
   /** Parse and type-check: entry points, warnings, errors. */
   check: { request: CheckRequest; answer: CheckAnswer };
+  /** The Futhark program that a FlatPack program (`main` ends in `.fp`) stands for. */
+  translate: { request: TranslateRequest; answer: TranslateAnswer };
   /** Compile: stages as text lines, counts, remarks. */
   show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
   /** What the rules do that the remarks name, and how often each was applied or missed. */
   rules: { request: RulesRequest; answer: RulesAnswer };
   /** Several requests about one program, which run nothing: each with its `op` and fields. */
   batch: { request: BatchRequest; answer: BatchAnswer; partial: BatchPart };
+  /** What stands at a place: its type, its documentation, where it is declared and used. */
+  inspect: { request: InspectRequest; answer: InspectAnswer };
+  /** What may be written at a place, also in a text that is not done. */
+  complete: { request: CompleteRequest; answer: CompleteAnswer };
+  /** The changes of a new name, which is refused if the program would then say another thing. */
+  rename: { request: RenameRequest; answer: RenameAnswer };
+  /** The changes of which an error's hint speaks, as far as there are fewer errors then. */
+  fixes: { request: FixesRequest; answer: FixesAnswer };
+  /** The declarations of a file, and what folds in it. */
+  outline: { request: OutlineRequest; answer: OutlineAnswer };
+  /** A text in the one layout of all programs; one with errors of syntax has none. */
+  format: { request: FormatRequest; answer: FormatAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
+  /** Run an entry point in C, and measure its kernels, copies and allocations. */
+  profile: { request: ProfileRequest; answer: ProfileAnswer };
+  /** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
+  eval: { request: EvalRequest; answer: EvalAnswer };
   /** Run every stage on one input and compare the results. */
   validity: { request: ValidityRequest; answer: ValidityAnswer };
   /** Inputs for an entry point, from sizes and a seed. */
   generate: { request: GenerateRequest; answer: GenerateAnswer };
+  /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
+  flow: { request: FlowRequest; answer: FlowAnswer };
+  /** The tests in a program's comments, in order; a block that is malformed is an error. */
+  tests: { request: TestsRequest; answer: TestsAnswer };
+  /** Run one of a program's tests. */
+  test: { request: TestRequest; answer: TestAnswer };
+  /** Measure one of a program's tests, once it has given what it should. */
+  bench: { request: BenchRequest; answer: BenchAnswer };
+  /** Run the directives of a literate program. */
+  literate: { request: LiterateRequest; answer: LiterateAnswer };
   /** Blocks and arrays; an array's cells, or a kernel's, for given sizes. */
   memory: { request: MemoryRequest; answer: MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer };
   /** Which blocks and arrays are needed where, and how many bytes that is. */
   lifetimes: { request: LifetimesRequest; answer: LifetimesAnswer };
   /** Which blocks are needed at the same time, and which can share memory. */
   interference: { request: InterferenceRequest; answer: InterferenceAnswer };
+  /** Each change of layout, as three generations of index functions express it. */
+  index_functions: { request: IndexFunctionsRequest; answer: IndexFunctionsAnswer };
   /** The tree of code versions under their thresholds. */
   tuning: { request: TuningRequest; answer: TuningAnswer };
   /** Whether two LMADs ever share a cell, under assumptions. */
@@ -1068,4 +1911,12 @@ export interface Operations {
   bounds: { request: BoundsRequest; answer: BoundsAnswer };
   /** All that was proved of the program, for `stridescope verify`. */
   certificate: { request: CertificateRequest; answer: CertificateAnswer };
+  /** What each access of the CUDA program costs, from the index functions alone. Nothing is run, so that sizes may be as large as on a device; those without a number are 64. */
+  accesses: { request: AccessesRequest; answer: AccessesAnswer };
+  /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
+  observe: { request: ObserveRequest; answer: AccessesAnswer };
+  /** Read the file of a lesson or a puzzle, and measure what it asks for. */
+  lesson: { request: LessonRequest; answer: LessonAnswer };
+  /** Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs of the puzzle and on generated ones. */
+  solve: { request: SolveRequest; answer: SolveAnswer };
 }

@@ -1,24 +1,23 @@
 // What is under the mouse, with its type: the line of the typed program that shows it.
-import { hoverTooltip, type EditorView } from "@codemirror/view";
-import type { Extension } from "@codemirror/state";
-import { h } from "./dom";
+import type { EditorView } from "@codemirror/view";
 import type { Link } from "./link";
-import { columnOf, rangeOf } from "./lit";
+import { columnOf } from "./lit";
 import type { Model } from "./model";
 import { keyOf } from "./spans";
 import type { Span } from "./types";
 
 const MOST = 4;
 
-export function typesAt(model: Model, link: Link): Extension {
-  return hoverTooltip((view, at) => {
-    const line = view.state.doc.lineAt(at);
-    const place = link.at(model.files.pathOf(model.files.open), line.number, columnOf(line, at))?.spans[0];
-    const lines = place ? typedLines(model, place) : [];
-    const range = place && rangeOf(view.state.doc, place);
-    if (!range || !lines.length) return null;
-    return { pos: range[0], end: range[1], above: true, create: (_view: EditorView) => ({ dom: tooltip(lines) }) };
-  }, { hoverTime: 500 });
+/** The place of an expression, and the lines that show it. */
+export function typedAt(model: Model, link: Link, view: EditorView, at: number): [Span, string] | null {
+  const line = view.state.doc.lineAt(at);
+  const place = link.at(model.files.pathOf(model.files.open), line.number, columnOf(line, at))?.spans[0];
+  const lines = place ? typedLines(model, place) : [];
+  if (!place || !lines.length) return null;
+  const shown = lines.slice(0, MOST);
+  const indent = Math.min(...shown.map((text) => Math.max(0, text.search(/\S/))));
+  const text = shown.map((one) => one.slice(indent)).join("\n");
+  return [place, lines.length > MOST ? `${text}\n…` : text];
 }
 
 /** The first lines of the first stage with types whose own place it is. */
@@ -28,11 +27,4 @@ function typedLines(model: Model, place: Span): string[] {
   if (!stage || stage.stale) return [];
   const key = keyOf(place);
   return stage.lines.filter((line) => line.src[0] && keyOf(line.src[0]) === key).map((line) => line.text);
-}
-
-function tooltip(lines: readonly string[]): HTMLElement {
-  const shown = lines.slice(0, MOST);
-  const indent = Math.min(...shown.map((line) => Math.max(0, line.search(/\S/))));
-  const text = shown.map((line) => line.slice(indent)).join("\n");
-  return h("pre", { class: "type-tip" }, lines.length > MOST ? `${text}\n…` : text);
 }

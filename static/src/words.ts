@@ -16,9 +16,9 @@ reverse rotate concat take drop head last tabulate tabulate_2d length copy`);
 export const IR_WORDS = list(`
 alloc atomic barrier block by cell combine copy device diff else entry exchange exit for
 fun gather grid guard hist host if in index indices iota kernel launch let locked loop map
-mem par param point private ranges read redomap reduce replicate reshape return rotate
-scan scanomap scatter scope screma seghist segmap segred segscan shared slice slots sync
-then thread transpose update var while with write zeros`);
+mem par param point private push ranges read redomap reduce replicate reshape return rotate
+scan scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream
+sync then thread transpose update var while with write zeros`);
 
 export const C_WORDS = list(`
 auto break case char const continue default do double else enum extern float for goto if inline

@@ -1,29 +1,31 @@
-// The stage panes side by side: opening, closing, which one is current.
-import { h } from "./dom";
+// The stage panes: opening, closing, which one is current.
+import { announce } from "./dom";
+import type { Dock } from "./dock";
 import type { Link } from "./link";
 import type { Model } from "./model";
-import { StagePane } from "./panes/stage";
+import { PINNED, StagePane } from "./panes/stage";
 
 export interface PaneChoice {
   stage: string;
   compare: string;
 }
 
-const MOST = 4;
+const MOST = 8;
 
 export class Workbench {
-  readonly element = h("div", { class: "stages-area" });
   private panes: StagePane[] = [];
   private current: StagePane | null = null;
 
   constructor(
     private readonly model: Model,
     private readonly link: Link,
+    private readonly dock: Dock,
     private readonly changed: () => void,
   ) {}
 
   choices(): PaneChoice[] {
-    return this.panes.map(({ stage, compare }) => ({ stage, compare }));
+    const order = this.dock.order;
+    return this.panes.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)).map(({ stage, compare }) => ({ stage, compare }));
   }
 
   set(choices: readonly PaneChoice[]): void {
@@ -46,9 +48,17 @@ export class Workbench {
     const there = this.panes.find((pane) => pane.stage === stage);
     if (there && !beside) this.focus(there);
     else if (beside && this.panes.length < MOST) this.add({ stage, compare: "" });
+    else if (beside) return announce(`There are ${MOST} stages already: close one first.`);
     else if (this.current) this.current.open(stage);
     else this.add({ stage, compare: "" });
+    if (this.current) this.dock.open(this.current.id, false);
     this.changed();
+  }
+
+  /** A pane's tab was opened. */
+  opened(id: string): void {
+    const pane = this.panes.find((one) => one.id === id);
+    if (pane) this.focus(pane);
   }
 
   /** Where panes stand below each other, bring the current one into sight. */
@@ -56,9 +66,22 @@ export class Workbench {
     this.current?.element.scrollIntoView({ block: "nearest" });
   }
 
+  /** Show all stages against A, or none of them any more. */
+  pin(pinned: boolean): void {
+    for (const pane of this.panes) if (pinned || pane.compare === PINNED) pane.open(pane.stage, pinned ? PINNED : "");
+  }
+
+  difference(by: number): void {
+    this.current?.difference(by);
+  }
+
   /** Compare two stages in the current pane. */
   compare(stage: string, against: string): void {
     this.current?.open(stage, against);
+  }
+
+  occurrence(by: number): void {
+    this.current?.occurrence(by);
   }
 
   step(by: number): void {
@@ -66,13 +89,18 @@ export class Workbench {
   }
 
   private add(choice: PaneChoice): void {
-    const pane = new StagePane(this.model, this.link, {
-      changed: () => this.changed(),
+    const taken = this.panes.map(({ id }) => id);
+    const id = Array.from({ length: MOST }, (_, k) => `stage-${k + 1}`).find((one) => !taken.includes(one))!;
+    const pane = new StagePane(id, this.dock.grip(id), this.model, this.link, {
+      changed: () => {
+        this.dock.retitle();
+        this.changed();
+      },
       closed: (closing) => this.close(closing),
       focused: (focused) => this.focus(focused),
     }, choice.stage, choice.compare);
     this.panes.push(pane);
-    this.element.append(pane.element);
+    this.dock.add({ id, title: () => this.model.info(pane.stage)?.title ?? pane.stage, content: pane.element, taken: () => pane.taken });
     this.focus(pane);
   }
 
@@ -83,6 +111,7 @@ export class Workbench {
 
   private remove(pane: StagePane): void {
     this.panes = this.panes.filter((other) => other !== pane);
+    this.dock.remove(pane.id);
     pane.destroy();
     if (this.current === pane) this.current = null;
     const last = this.panes.at(-1);

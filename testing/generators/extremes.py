@@ -26,6 +26,8 @@ EXTREMES = (
     *(2**61, 2**62, 2**62 + 1, 2**62 - 1, -(2**62), LARGEST, LARGEST - 1, -LARGEST - 1, -LARGEST),
     *(3 * 2**61, 6148914691236517206, 4611686018427388904, 3037000500, -3037000500),
 )
+WRAPPING = ((2**32, 2**32), (2**31, 2**33), (2**63 - 8, 2**62 + 2**61 + 2), (2**62, 2**62))
+"""Values of `a` and `b` for which `let_row` writes the row that it reads."""
 LOWEST = "(-9223372036854775807i64 - 1)"
 PARAMETERS = "(a: i64) (b: i64) (c: i32) (u: u64) (w: u8)"
 
@@ -69,6 +71,7 @@ class _Writer:
             self.let_threads,
             self.let_threads,
             self.let_matrix,
+            self.let_row,
         ]
         for _ in range(self.rng.randint(2, 6)):
             self.rng.choice(forms)()
@@ -92,9 +95,12 @@ class _Writer:
         sizes = [rng.randint(0, 6) for _ in range(3)]
         arrays = [np.array([rng.randint(-3, 9) for _ in range(s)], np.int64) for s in sizes[:2]]
         given = [number(-LARGEST - 1, LARGEST) for _ in range(min(3, sizes[2]))]
+        a, b = number(-LARGEST - 1, LARGEST), number(-LARGEST - 1, LARGEST)
+        if rng.random() < extreme / 4:
+            a, b = rng.choice(WRAPPING)
         return [
-            np.int64(number(-LARGEST - 1, LARGEST)),
-            np.int64(number(-LARGEST - 1, LARGEST)),
+            np.int64(a),
+            np.int64(b),
             np.int32(number(-(2**31), 2**31 - 1)),
             np.uint64(number(0, 2**64 - 1)),
             np.uint8(number(0, 255)),
@@ -399,3 +405,17 @@ class _Writer:
         )
         self.write(f"let {name} = let t = {made} in t[{self.number(0)}, {self.number(0)}]")
         self.numbers.append(name)
+
+    def let_row(self) -> None:
+        """A row is built of one that is another but for 2**64, in which case both are the same."""
+        name = self.fresh("rows")
+        row = self.rng.choice(("0", "1"))
+        forms = ("a * b + {}", "{} + a * b * 4", "a / 2 + 2 * b + {}", "{} + (a + b) * 2")
+        at = self.rng.choice(forms).format(row)
+        self.write(
+            f"let {name} = let m = tabulate_2d 2 3 (\\p q -> p * 3 + q)"
+            f" let at = assert (a >= 2 && b >= 1) ({at})"
+            f" let r = map (\\q -> m[{row}, 2 - q] + 1) (iota 3)"
+            " in flatten (m with [at] = r)"
+        )
+        self.kept.append(name)

@@ -398,7 +398,7 @@ _STAGES = "ast typed soa fused flat funmem shortcircuit expanded merged imp c cu
 def _request(rng: random.Random) -> Json:
     pick = rng.choice
     op = pick(("manifest", "check", "show", "run", "run", "generate", "memory", "tuning",
-               "validity", "lifetimes", "interference", "attempts", "batch",
+               "validity", "lifetimes", "interference", "index_functions", "attempts", "batch",
                "nothing"))  # fmt: skip
     made: Json = {"id": pick((1, "x", None, 2**70)), "op": op}
     if pick((0, 0, 0, 1)):

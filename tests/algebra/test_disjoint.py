@@ -184,7 +184,7 @@ def test_a_proof_does_not_serve_another_problem() -> None:
         assert isinstance(verdict, Disjoint)
         reader = Reader()
         a = reader.lmad(param.values[1]["a"])
-        for point in verdict.facts.points[:3]:
+        for point in Facts.of(verdict.facts.bounds).points[:3]:
             # Shift one set onto the other at a point: an overlap there, so that no proof may hold.
             full = verdict.facts.complete(point)
             if not a.names() <= full.keys() or any(d.size.evaluate(full) < 1 for d in a.dims):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import z3
 
-from compiler import api
+from compiler import explanations
 from compiler.__main__ import main
 from compiler.algebra import checker
 from compiler.algebra.checker import Theorem
@@ -65,7 +65,7 @@ def test_z3_finds_values_where_a_step_claims_more(name: str) -> None:
 )
 def test_z3_agrees_with_the_proofs_of_examples(example: str) -> None:
     source = (EXAMPLES / f"{example}.fut").read_text()
-    certificate = api.certificate(CertificateRequest(source))["certificate"]
+    certificate = explanations.certificate(CertificateRequest(source))["certificate"]
     blocks = exported(certificate, "smtlib").split("(push 1)")[1:]
     different = list(dict.fromkeys("(push 1)" + block.split("(pop 1)")[0] for block in blocks))
     assert different

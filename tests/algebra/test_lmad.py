@@ -149,7 +149,10 @@ def test_polynomials_and_ints_agree(
                 moved = concrete.reshape([concrete.size])
                 assert isinstance(moved, Lmad)
                 concrete, symbolic = moved, flat
-    assert symbolic.evaluate(env).same_cells(concrete)
+    found = symbolic.evaluate(env)
+    empty = any(size <= 0 for size in concrete.shape)  # Its strides say nothing.
+    assert found.shape == concrete.shape
+    assert empty or found.same_cells(concrete)
 
 
 def test_layouts_have_names() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api, worker
+from compiler import explanations, worker
 from compiler.algebra import notation
 from compiler.algebra.notation import Reader, facts_of
 from compiler.base.errors import UsageError
@@ -121,7 +121,7 @@ def test_values_that_grow_in_each_other_are_left() -> None:
 
 def test_a_quotient_of_itself_has_no_picture() -> None:
     with pytest.raises(UsageError, match="by that quotient"):
-        api.cells(
+        explanations.cells(
             CellsRequest(
                 assumptions={"equalities": ["n = n//b + 1"]}, lmads=[{"offset": "n", "dims": []}]
             )
@@ -133,8 +133,8 @@ def test_the_time_for_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
         while True:
             pass
 
-    monkeypatch.setattr(api, "LONGEST_PROOF", 0.05)
-    monkeypatch.setattr(api, "disjoint", endless)
+    monkeypatch.setattr(explanations, "LONGEST_PROOF", 0.05)
+    monkeypatch.setattr(explanations, "disjoint", endless)
     answer = worker.answer({"op": "prove", "a": LMAD, "b": LMAD})
     assert answer["error"]["kind"] == "timeout"
     assert "The proof did not finish" in answer["error"]["message"]

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.algebra import checker, constant
 from compiler.algebra.checker import _solvable
 from compiler.protocol.proofs import ProveRequest
@@ -37,7 +37,7 @@ def test_every_pair_is_decided_and_the_proof_accepted(most: int) -> None:
     disjoint = 0
     for _ in range(1000):
         first, second = lmad(rng, most), lmad(rng, most)
-        answer = api.prove(ProveRequest(a=asked(first), b=asked(second), certificate=True))
+        answer = explanations.prove(ProveRequest(a=asked(first), b=asked(second), certificate=True))
         meet = cells(first) & cells(second)
         assert answer["verdict"] == ("overlap" if meet else "disjoint"), (first, second)
         if meet:
@@ -51,14 +51,14 @@ def test_every_pair_is_decided_and_the_proof_accepted(most: int) -> None:
 def test_large_numbers_are_decided_at_once() -> None:
     prime = 1_000_003
     first = {"offset": 0, "dims": [[10**9, prime * 6], [10**9, prime * 10], [10**9, prime * 15]]}
-    answer = api.prove(
+    answer = explanations.prove(
         ProveRequest(a=first, b={"offset": prime * 29 + 1, "dims": [[10**12, prime]]})
     )
     assert answer["verdict"] == "disjoint"
     # 29 is the largest number that no sum of sixes, tens and fifteens is.
-    answer = api.prove(ProveRequest(a=first, b={"offset": prime * 29, "dims": []}))
+    answer = explanations.prove(ProveRequest(a=first, b={"offset": prime * 29, "dims": []}))
     assert answer["verdict"] == "disjoint"
-    answer = api.prove(ProveRequest(a=first, b={"offset": prime * 30, "dims": []}))
+    answer = explanations.prove(ProveRequest(a=first, b={"offset": prime * 30, "dims": []}))
     assert answer["verdict"] == "overlap"
 
 
@@ -81,7 +81,7 @@ def test_the_checker_counts_as_the_search_does() -> None:
 
 def test_a_question_of_numbers_beside_names_is_decided() -> None:
     """What is left of this pair at a block is 6x + 10y = 15z + 1, without 29 and its like."""
-    answer = api.prove(
+    answer = explanations.prove(
         ProveRequest(
             assumptions={"nonnegative": ["i"], "other": ["1000 < n"]},
             a={"offset": "n*i", "dims": [[3, 6], [3, 10]]},

@@ -278,3 +278,13 @@ def _values(kind: str, a: int, b: int) -> tuple[int, ...]:
     towards_zero = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     of = {"/": a // b, "%": a % b, "//": towards_zero, "%%": a - b * towards_zero}
     return (of[kind],)
+
+
+def test_a_compilation_keeps_its_proofs_without_what_the_checker_was_given() -> None:
+    work = Compilation("entry main (n: i64) (xs: [n]i32) = map (\\i -> xs[n - 1 - i]) (iota n)")
+    work.result("c")
+    kept = [one for _, arguments in work.proved() for one in arguments]
+    assert kept
+    for one in kept:
+        assert all(line.key is None and not line.said for line in all_lines(one.lines))
+        assert follow(one.lines)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Locator, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect
 from werkzeug.serving import make_server
 
 from app.paths import static_folder
@@ -27,6 +27,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 60_000
+"""Milliseconds: longer than anything takes on a loaded machine. Who waits, waits for a state."""
+expect.set_options(timeout=PATIENCE)
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 BUILT = static_folder() / "dist" / "main.js"
 
@@ -45,6 +48,8 @@ HOLDING = """() => {
 """From here on answers of the path `holding` wait in `held`."""
 RELEASE = "() => { window.holding = ''; for (const resume of window.held.splice(0)) resume(); }"
 
+TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
+
 MARKS = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
@@ -61,6 +66,30 @@ def serving(app: Flask) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.port}"
     server.shutdown()
     thread.join(5)
+
+
+@contextmanager
+def visiting(browser: Browser, known: tuple[str, ...] = ()) -> Iterator[Page]:
+    """A first visit, before a page is opened. What the browser complains of fails the test.
+
+    Errors with words of `known` are what a test makes happen.
+    """
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(PATIENCE)
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+
+    def on_console(message: ConsoleMessage) -> None:
+        # Chromium itself styles text that replaces a selection, and the policy undoes that.
+        awaited = ("Applying inline style", *known)
+        if message.type == "error" and not any(words in message.text for words in awaited):
+            complaints.append(message.text)
+
+    opened.on("console", on_console)
+    yield opened
+    context.close()
+    assert complaints == [], complaints
 
 
 def violations(page: Page) -> list[str]:
@@ -81,6 +110,12 @@ def pane(page: Page, number: int = 0) -> Locator:
 
 def source(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Source")
+
+
+def text(page: Page) -> str:
+    """What the editor holds."""
+    found: str = page.locator(".source").evaluate(TEXT)
+    return found
 
 
 def write(page: Page, text: str) -> None:

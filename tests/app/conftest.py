@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app import create_app
 from app.context import EXTENSION, Parts
 from app.worker import COMMAND
-from tests.app.browsing import CHROMIUM, FLAGS, serving
+from tests.app.browsing import CHROMIUM, FLAGS, serving, visiting
 from tests.app.fake_worker import MANIFEST
 
 FAKE = Path(__file__).parent / "fake_worker.py"
@@ -69,6 +69,15 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A running server with the compiler behind it, for all tests of a file; its address."""
+    app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
+    with serving(app) as found:
+        yield found
+    app.extensions[EXTENSION].jobs.close()
+
+
 @pytest.fixture
 def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
     """A running server with two examples; its address."""
@@ -87,22 +96,8 @@ def site(make_app: MakeApp, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def page(browser: Browser, site: str) -> Iterator[Page]:
     """A first visit. What the browser complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(15_000)
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-
-    def on_console(message: ConsoleMessage) -> None:
-        # Chromium itself styles text that replaces a selection, and the policy undoes that.
-        expected = ("Applying inline style", "net::ERR_FAILED")
-        if message.type == "error" and not any(words in message.text for words in expected):
-            complaints.append(message.text)
-
-    opened.on("console", on_console)
-    opened.goto(site)
-    # Until then the page is still being laid out, and a click may miss what it aims at.
-    expect(opened.locator("[role=status]").first).to_contain_text("Compiled", timeout=15_000)
-    yield opened
-    context.close()
-    assert complaints == []
+    with visiting(browser, known=("net::ERR_FAILED",)) as opened:
+        opened.goto(site)
+        # Until then the page is still being laid out, and a click may miss what it aims at.
+        expect(opened.locator("[role=status]").first).to_contain_text("Compiled")
+        yield opened

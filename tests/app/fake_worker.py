@@ -75,6 +75,7 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
         "numbers": [["bytes saved", "4*n"]],
         "attempt": None,
         "refusal": "",
+        "fused": [],
     }
     copied = {
         **remark,
@@ -430,6 +431,34 @@ def interference() -> dict[str, Any]:
     return {"ok": True, "functions": [{"name": "main", "names": {"n_2": "n"}, "bodies": [body]}]}
 
 
+def index_functions() -> dict[str, Any]:
+    """A matrix that is as it is or transposed."""
+    change = {
+        "array": "`b`",
+        "does": "branches",
+        "index": "i, j",
+        "forms": [
+            {
+                "generation": way,
+                "text": text,
+                "cell": cell,
+                "copies": way == "structural",
+                "because": because,
+            }
+            for way, text, cell, because in (
+                ("structural", "RowMajor(n, n)", "i*n + j", "The branches differ in structure."),
+                ("composed", "0 + {(n : l), (n : l₂)}", "i*l + j*l₂", ""),
+                ("single", "0 + {(n : l), (n : l₂)}", "i*l + j*l₂", "The branches return l = 1."),
+            )
+        ],
+        "in_memory": True,
+        "tiles": "0 + {(n : 1)}",
+        "src": [[4, 1, 4, 11]],
+    }
+    copies = {"structural": 1, "composed": 0, "single": 0}
+    return {"ok": True, "functions": [{"name": "main", "changes": [change], "copies": copies}]}
+
+
 def run_error(source: str) -> dict[str, Any]:
     """An index out of bounds at the word."""
     number, line = next((n, t) for n, t in enumerate(source.split("\n"), 1) if "FAILS" in t)
@@ -507,6 +536,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             output = inputs(request)
             made = {"output": output, "results": ["[]i64"], "backend": "ref"}
             return [{"ok": True, **made, "ms": 0.5, "total_ms": clock()}]
+        case "tests":
+            return [{"ok": True, "tags": [], "cases": []}]
         case "memory":
             return [memory(request)]
         case "prove":
@@ -515,10 +546,10 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [cells(request)]
         case "attempts":
             return [attempts()]
-        case "bounds":
-            return [{"ok": True, "accesses": ACCESSES}]
-        case "interference":
-            return [interference()]
+        case "bounds" | "accesses" as op:
+            return [{"ok": True, "accesses": ACCESSES} if op == "bounds" else costs()]
+        case "interference" | "index_functions" as op:
+            return [interference() if op == "interference" else index_functions()]
         case "lifetimes":
             return [lifetimes(request)]
         case "tuning":
@@ -532,6 +563,30 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [{"ok": True, "input": inputs(request), "sizes": {}}]
     error = {"kind": "usage", "message": f"Unknown operation `{request['op']}`.", "hint": ""}
     return [{"ok": False, "error": {**error, "span": None}}]
+
+
+def costs() -> dict[str, Any]:
+    """An access whose lanes are far apart."""
+    counts = {"requests": 2, "lanes": 64, "bytes": 256, "sectors": 64, "fewest": 8}
+    samples = [{"warp": 0, "step": k, "lanes": [64 * n + 4 * k for n in range(32)]} for k in (0, 1)]
+    access = {
+        "kernel": "map_1",
+        "line": 9,
+        "text": "const int x_2 = xs_mem_3[i_4];",
+        "src": [[1, 1, 1, 6]],
+        "kind": "reads",
+        "array": "xs_mem_3",
+        "cell": "16 * i_4",
+        "shared": False,
+        "size": 4,
+        "says": "32 lanes fetch 32 sectors, 12 % used; 4 would do",
+        "predicted": {**counts, "passes": 0, "least": 0},
+        "because": "",
+        "samples": samples,
+    }
+    run = {"name": "map_1", "launches": 1, "blocks": 1, "requests": 2}
+    made = {"kernels": [run], "accesses": [access], "faults": []}
+    return {"ok": True, "sizes": {"n": 64}, **made, "observed": False, "because": ""}
 
 
 def slowly(request: dict[str, Any]) -> Iterator[dict[str, Any]]:

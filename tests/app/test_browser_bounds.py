@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, serving, source, violations, write
+from tests.app.browsing import MARKS, PATIENCE, serving, source, violations, write
 
 pytestmark = MARKS
 
@@ -22,14 +22,14 @@ def bounds(browser: Browser, real_app: Flask) -> Page:
     """The pane, open on the program above, with the compiler behind it."""
     real_app.test_client().get("/api/manifest")
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     with serving(real_app) as address:
         page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in", timeout=60_000)
+        expect(page.locator(".status")).to_contain_text("compiled in")
         write(page, PROGRAM)
         page.get_by_role("tab", name="Bounds").click()
-        expect(page.locator(".access")).to_have_count(3, timeout=60_000)
+        expect(page.locator(".access")).to_have_count(3)
         yield page
     context.close()
 
@@ -63,7 +63,7 @@ def test_marks_are_of_the_text_that_stands_there(bounds: Page) -> None:
     source(page).click()
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("-- more")
-    expect(page.locator(".access-mark")).to_have_count(3, timeout=60_000)
+    expect(page.locator(".access-mark")).to_have_count(3)
     page.get_by_role("tab", name="Remarks").click()
     expect(page.locator(".access-mark")).to_have_count(0)
 

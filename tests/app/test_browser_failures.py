@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from tests.app.browsing import MARKS, operations, pane, serving, source, write
+from tests.app.browsing import MARKS, PATIENCE, operations, pane, serving, source, write
 from tests.app.conftest import SOURCE, MakeApp
 
 pytestmark = MARKS
@@ -19,7 +19,7 @@ pytestmark = MARKS
 def guest(browser: Browser, site: str) -> Iterator[Page]:
     """A page at the site's address, not yet opened; what its scripts raise fails the test."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=site)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     raised: list[str] = []
     opened.on("pageerror", lambda error: raised.append(str(error)))
@@ -111,7 +111,7 @@ def test_while_the_server_takes_nothing_it_is_not_asked(guest: Page) -> None:
     guest.wait_for_timeout(600)
     assert asked == []
     guest.unroute("**/api/*")
-    expect(pane(guest)).to_contain_text("entry main = 2 -- fused", timeout=30_000)
+    expect(pane(guest)).to_contain_text("entry main = 2 -- fused")
 
 
 def test_a_visit_that_fails_says_nothing_about_a_program(guest: Page) -> None:
@@ -120,7 +120,7 @@ def test_a_visit_that_fails_says_nothing_about_a_program(guest: Page) -> None:
     expect(trouble(guest)).to_contain_text("The queue is full.")
     expect(guest.get_by_text("no entry point")).to_have_count(0)
     guest.unroute("**/api/examples")
-    expect(pane(guest)).to_contain_text("-- fused", timeout=15_000)  # by itself
+    expect(pane(guest)).to_contain_text("-- fused")  # by itself
     expect(trouble(guest)).to_be_hidden()
 
 
@@ -213,7 +213,7 @@ def test_a_running_program_is_stopped_and_the_next_one_runs(
         write(page, "entry main (xs: []i64) = xs\n")
         page.locator("#run-value-0").fill("[7i64]")
         run_button(page, "Run").click()
-        expect(page.locator(".run-result .value")).to_have_text("[7i64]", timeout=20_000)
+        expect(page.locator(".run-result .value")).to_have_text("[7i64]")
         assert parts.jobs.run_pool.replaced == 1
     page.context.close()
 

@@ -10,67 +10,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from app import create_app
-from app.context import EXTENSION
-from tests.app.browsing import MARKS, pane, serving, source, violations, write
+from tests.app.browsing import MARKS, pane, source, text, violations, visiting, write
 
 pytestmark = MARKS
 
-PATIENCE = 20_000
 MAIN = 'import "lib/sums"\n\nentry main (xs: []f32) : f32 = total (map (* 2) xs)\n'
 SUMS = 'import "base"\n\ndef total [n] (ys: [n]f32) : f32 =\n  reduce (+) 0 (map more ys)\n'
 BASE = "def more (y: f32) : f32 = y + 1\n"
 PROGRAM = {"main.fut": MAIN, "lib/sums.fut": SUMS, "lib/base.fut": BASE}
 SAVED = {"source": MAIN, "main": "main.fut", "files": {"lib/sums.fut": SUMS, "lib/base.fut": BASE}}
-TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    made = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
-    yield made
-    made.extensions[EXTENSION].jobs.close()
-
-
-@pytest.fixture(scope="module")
-def address(app: Flask) -> Iterator[str]:
-    with serving(app) as found:
-        yield found
 
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A first visit. What the browser complains of fails the test."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-
-    def on_console(message: ConsoleMessage) -> None:
-        if message.type == "error" and "Applying inline style" not in message.text:
-            complaints.append(message.text)
-
-    opened.on("console", on_console)
-    opened.goto(address)
-    compiled(opened)
-    yield opened
-    context.close()
-    expect.set_options(timeout=5_000)
-    assert complaints == []
+    with visiting(browser) as opened:
+        opened.goto(address)
+        compiled(opened)
+        yield opened
 
 
 def compiled(page: Page) -> None:
     expect(page.locator(".status")).to_contain_text("compiled in")
-
-
-def text(page: Page) -> str:
-    found: str = page.locator(".source").evaluate(TEXT)
-    return found
 
 
 def shown(page: Page, name: str) -> str:
@@ -360,7 +323,7 @@ def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> 
     expect(page.locator(".source .wavy")).to_have_count(0)
     message = page.locator(".placeless .problem-text")
     expect(message).to_have_count(1)
-    message.get_by_role("button", name="line 1").click()
+    message.get_by_role("button", name="line 1").first.click()
     opened(page, "lib/base.fut")
     expect(source(page)).to_be_focused()
     expect(page.locator(".source .wavy")).to_have_count(1)
@@ -447,6 +410,14 @@ entry main (xs: []f32) (ys: []f32) (i: i64) : ([]f32, f32) =
     assert page.locator(".source .access-mark").count() == 1
     tab(page, "main.fut").click()
     expect(page.locator(".source .access-mark")).to_have_count(0)
+    tab(page, "lib/parts.fut").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("tab", name="Remarks", exact=True).click()
+    page.locator(".remark", has_text="called from").get_by_role(
+        "button", name="line 4"
+    ).first.click()
+    opened(page, "main.fut")
+    expect(page.locator(".source .lit-place").first).to_contain_text("join xs ys")
 
 
 def test_an_earlier_program_comes_back_with_its_files(page: Page) -> None:
@@ -501,7 +472,7 @@ def test_files_are_kept_over_a_reload_and_by_links(page: Page, address: str) -> 
     opened(page, "lib/base.fut")
     assert text(page) == BASE
     page.get_by_role("button", name="Share").click()
-    link = page.get_by_label("Link").input_value()
+    link = page.get_by_label("Link", exact=True).input_value()
     page.goto(link)
     expect(page.locator(".status")).to_contain_text("frozen")
     assert names(page) == ["main.fut", "lib/base.fut", "lib/sums.fut"]
@@ -605,7 +576,8 @@ def test_all_by_keyboard(page: Page) -> None:
     expect(page.get_by_label("New file")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".file-menu summary")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Close this note")).to_be_focused()
+    for name in ("Format", "Outline", "Close this note"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name=name)).to_be_focused()
     page.keyboard.press("Enter")
     expect(source(page)).to_be_focused()

@@ -1,9 +1,11 @@
 """The fields for a run's inputs: they follow the types, and keep what was typed."""
 
+import re
+
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, pane, serving, write
+from tests.app.browsing import MARKS, PATIENCE, pane, serving, visiting, write
 
 pytestmark = MARKS
 
@@ -24,13 +26,17 @@ def program(page: Page, params: str, more: str = "") -> None:
 VALUES = {
     "(xs: [n]f32) (ys: [n]f32)": ["[1.0f32, 2.0f32, 3.0f32, 4.0f32]"] * 2,
     "(n: i64) (xs: [n + 1]i32)": ["4i64", "[1i32, 2i32, 3i32, 4i32, 5i32]"],
-    "(p: (i64, [2]bool)) (x: u8)": ["3i64\n[true, false]", "3u8"],
-    "(r: {a: f64, b: [2][1]i8})": ["3.0f64\n[[1i8], [2i8]]"],
+    "(p: (i64, [2]bool)) (x: u8)": ["(3i64, [true, false])", "3u8"],
+    "(r: {a: f64, b: [2][1]i8})": ["{a = 3.0f64, b = [[1i8], [2i8]]}"],
     "(ps: [n](i64, f32)) (k: i64)": [
-        "[1i64, 2i64, 3i64, 4i64]\n[1.0f32, 2.0f32, 3.0f32, 4.0f32]",
+        "[(1i64, 2.0f32), (3i64, 4.0f32), (5i64, 6.0f32), (7i64, 8.0f32)]",
         "3i64",
     ],
-    "(s: #a | #b i64)": [""],
+    "(s: #a | #b i64)": ["#a"],
+    "(s: [2](#b i64 (#c | #d) | #e)) (_: [0](i32, #f))": [
+        "[#b 1i64 (#c), #b 2i64 (#c)]",
+        "empty([0](i32, #f))",
+    ],
     "(xs: [1000][1000]f32)": [""],
 }
 
@@ -72,6 +78,11 @@ def test_values_of_a_data_set_are_those_that_fit(page: Page) -> None:
     assert fields(page) == ["2i64", "[true, false]", "[0.5f32, 1.5f32]"]
     program(page, "(p: (i64, [k]i32)) (ys: [k]f32)", sets)
     assert fields(page) == ["2i64\n[1, 2]", "[0.5f32, 1.5f32]"]
+    records = "-- ==\n-- input { {a = {b = 1}, c = [2]} [#no, #yes 3] #yes 4 (5, true) }\n\n"
+    params = "(r: {a: {b: i32}, c: [n]i8}) (xs: [](#yes i32 | #no)) (x: #yes i32 | #no)"
+    program(page, f"{params} (t: (i32, bool))", records)
+    wanted = ["{a = {b = 1}, c = [2]}", "[#no, #yes 3]", "#yes 4", "(5, true)"]
+    assert fields(page) == wanted
     program(page, "(k: i64) (xs: [k]i32) (ys: [k]f32) (zs: [k]f32)", sets)
     assert fields(page)[0] == "4i64"
 
@@ -81,8 +92,7 @@ def test_a_program_of_ones_own_runs_on_what_its_fields_show(
 ) -> None:
     """The inputs of the example before are for that example alone."""
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    page.set_default_timeout(PATIENCE)
     with serving(real_app) as address:
         page.goto(f"{address}/examples/matrix_multiplication")
         expect(page.locator("#run-value-1")).to_have_value(
@@ -93,14 +103,44 @@ def test_a_program_of_ones_own_runs_on_what_its_fields_show(
             write(page, text)
             page.keyboard.press("Control+Enter")
             expect(page.locator(".run-result .value")).to_have_text(result)
-    expect.set_options(timeout=5_000)
     page.context.close()
 
 
+def test_traced_values_stand_behind_their_lines_and_below_the_result(
+    browser: Browser, real_app: Flask
+) -> None:
+    with serving(real_app) as address, visiting(browser) as page:
+        page.goto(f"{address}/examples/matrix_multiplication")
+        expect(page.locator("#run-value-1")).to_have_value(re.compile("1.0f32"))
+        page.get_by_label("Back end").select_option("ref")
+        write(page, TRACED)
+        field = page.get_by_role("textbox", name="n: i64")
+        field.fill("6i64")
+        page.keyboard.press("Control+Enter")
+        behind = page.locator(".source .cm-line").nth(1).locator(".traced")
+        values = [f"({k}i64, #at {k}i64)" for k in range(6)]
+        expect(behind).to_have_text(", ".join(values[:4]) + ", … (6)")
+        expect(page.locator(".traced")).to_have_count(1)
+        below = page.get_by_label("Traced values")
+        expect(below.locator("li")).to_have_text(f"line 2 trace {', '.join(values)}")
+        field.fill("0i64")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".run-result .value")).to_have_text(re.compile("empty"))
+        expect(page.locator(".traced")).to_have_count(0)
+        write(page, "entry main (n: i64) = let xs = trace [n] in xs[trace 2]\n")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".source .traced")).to_have_text("[0i64] · 2i32")
+        expect(below.locator("li")).to_have_count(2)
+
+
+TRACED = """def f (x: i64) =
+  trace (x, #at x : #at i64)
+entry main (n: i64) = map f (iota n)
+"""
 OWN = {
     "entry main (a: [][]f32) (k: i64) = a[0, 0] + f32.i64 k\n": "4.0f32",
     "entry main [n] (xs: [n]i64) (is: [n]i64) = map (\\i -> xs[i - 1]) is\n": (
         "[1i64, 2i64, 3i64, 4i64]"
     ),
-    "entry main (k: i64) (ps: [k](i64, bool)) = map (.0) ps\n": "[1i64, 2i64, 3i64, 4i64]",
+    "entry main (k: i64) (ps: [k](i64, bool)) = map (.0) ps\n": "[1i64, 3i64, 5i64, 7i64]",
 }

@@ -165,3 +165,8 @@ def test_a_back_end_that_cannot_run_is_not_offered_and_why_is_said(page: Page) -
     run.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".run-result .value")).to_be_visible()
     assert [json.loads(body)["backend"] for body in sent if "backend" in body] == ["c"]
+
+
+def test_nothing_that_is_hidden_makes_the_page_longer_than_the_screen(page: Page) -> None:
+    expect(page.locator(".run-field textarea")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollHeight - innerHeight") == 0

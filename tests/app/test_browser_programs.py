@@ -7,17 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app import create_app
-from app.context import EXTENSION
 from app.gallery import Example, load
 from app.paths import EXAMPLES
-from tests.app.browsing import HOLDING, MARKS, hold, is_held, pane, release, serving, write
+from tests.app.browsing import HOLDING, MARKS, PATIENCE, TEXT, hold, is_held, pane, release, write
 
 pytestmark = MARKS
 
 ALL = {example.name: example for example in load(EXAMPLES)}
-PATIENCE = 60_000
-TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
 IN_SIGHT = """() => [
   ...document.querySelectorAll(".stage-pane .lit, .stage-pane .lit-weak")
 ].some(line => {
@@ -26,6 +22,7 @@ IN_SIGHT = """() => [
 })"""
 NAMES = "() => document.querySelector('.stage-pane .cm-content').innerText.match(/n_\\d+/)?.[0]"
 SHOWN = {
+    "layouts": ".layouts li",
     "selection": ".fate tbody tr",
     "memory": ".lanes-function svg.lanes:visible, .memory svg.cells:visible",
     "proof": ".attempt[aria-pressed='true']",
@@ -36,24 +33,17 @@ TO_END = "scroller => scroller.scrollTop = scroller.scrollHeight"
 
 
 @pytest.fixture(scope="module")
-def visit(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Page, list[str]]]:
+def visit(browser: Browser, address: str) -> Iterator[tuple[Page, list[str]]]:
     """A page of a server with the compiler behind it, and what the browser complained of."""
-    app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
     complaints: list[str] = []
-    with serving(app) as address:
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(address)
-        compiled(page)
-        yield page, complaints
-        context.close()
-    expect.set_options(timeout=5_000)
-    app.extensions[EXTENSION].jobs.close()
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    compiled(page)
+    yield page, complaints
+    context.close()
 
 
 @pytest.fixture
@@ -76,7 +66,7 @@ def choose(page: Page, example: Example) -> None:
 
 def stages(page: Page, example: Example) -> dict[str, Any]:
     """What the API answers about it."""
-    data = {"source": example.source, "options": {}}
+    data = {"source": example.source, "main": example.main, "options": {}}
     answer = page.request.post(f"{home(page)}/api/show", data=data)
     found: dict[str, Any] = answer.json()["stages"]
     return found
@@ -93,7 +83,7 @@ def test_each_pane_shows_the_text_of_the_stage_that_it_names(page: Page, name: s
             expect(pane(page).get_by_label("Stage", exact=True)).to_have_value(opened)
         shown = pane(page).evaluate(TEXT)
         assert shown == text.removesuffix("\n"), stage
-        visible = pane(page).locator(".cm-line").all_text_contents()
+        visible = pane(page).locator(".cm-line:not(:has(.folded))").all_text_contents()
         assert set(visible) <= set(text.split("\n")), stage
         pane(page).locator(".cm-scroller").evaluate(TO_END)
     page.locator(f"[data-stage='{longest}']").click()
@@ -115,7 +105,7 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
             expect(links.nth(number)).to_have_attribute("aria-current", "step")
             current = page.locator(".stage-pane")
             expect(current.get_by_label("Stage", exact=True)).to_have_value(look.stage)
-            assert page.wait_for_function(IN_SIGHT, timeout=5000), name
+            assert page.wait_for_function(IN_SIGHT), name
             place = page.locator(".source .lit-place")
             assert squeezed("".join(place.all_text_contents())) == squeezed(look.code), name
             line = page.locator(".source .cm-line", has=page.locator(".lit-place")).first
@@ -196,6 +186,7 @@ def test_large_results_keep_their_shape_and_each_has_its_type(page: Page) -> Non
     run.get_by_role("button", name="Run").click()
     result = page.get_by_role("region", name="Result")
     expect(result).to_contain_text("[200][100]f32")
+    result.get_by_role("button", name="text").click()
     text = result.locator(".value").inner_text()
     assert len(text) <= 64_000
     assert re.match(r"\[\[[-\d.]+f32, ", text)
@@ -208,7 +199,7 @@ def test_large_results_keep_their_shape_and_each_has_its_type(page: Page) -> Non
     page.get_by_label("typed").check()
     choose(page, ALL["strided_update"])
     run.get_by_role("button", name="Run").click()
-    expect(result.locator("code")).to_have_text(["[20]bool", "i64"])
+    expect(result.locator("p > code")).to_have_text(["[20]bool", "i64"])
     expect(result.locator(".value").last).to_have_text("8i64")
 
 
@@ -333,3 +324,18 @@ def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
 
 def squeezed(text: str) -> str:
     return text.replace(" ", "")
+
+
+def test_the_language_of_a_program_is_chosen(page: Page) -> None:
+    choose(page, ALL["flatpack_product"])
+    files = page.locator("details.file-menu")
+
+    def switch(language: str) -> None:
+        files.locator("summary").click()
+        files.get_by_label("Language").select_option(label=language)
+
+    switch("Futhark")
+    expect(page.locator(".status")).to_contain_text("error")
+    switch("FlatPack")
+    compiled(page)
+    expect(pane(page).locator(".cm-content")).to_contain_text("entry main")

@@ -7,7 +7,7 @@ from pathlib import Path
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, pane, serving, write
+from tests.app.browsing import MARKS, PATIENCE, pane, serving, write
 
 pytestmark = MARKS
 
@@ -243,8 +243,7 @@ def test_the_proposed_check_lets_the_compiler_build_in_place(
     browser: Browser, real_app: Flask
 ) -> None:
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    page.set_default_timeout(PATIENCE)
     with serving(real_app) as address:
         page.goto(address)
         expect(page.locator(".status")).to_contain_text("compiled in")
@@ -255,14 +254,12 @@ def test_the_proposed_check_lets_the_compiler_build_in_place(
         expect(check).to_have_text("let xs = assert (m * m >= n) xs in")
         write(page, TOO_LITTLE.replace("  in xs with", f"  in {check.inner_text()} xs with"))
         expect(page.locator(".outcome")).to_contain_text("Built in place")
-    expect.set_options(timeout=5_000)
     page.context.close()
 
 
 def test_blocks_before_and_after_are_told_apart(browser: Browser, real_app: Flask) -> None:
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    page.set_default_timeout(PATIENCE)
     with serving(real_app) as address:
         page.goto(f"{address}/examples/concatenation")
         rows = page.locator(".before-after tbody tr")
@@ -270,5 +267,4 @@ def test_blocks_before_and_after_are_told_apart(browser: Browser, real_app: Flas
         expect(rows.nth(1)).to_have_text("Short-circuited1 −31.20 kB −1.20 kB2.00 kB −400 B")
         expect(page.locator("svg.lanes")).to_have_count(2)
         expect(page.locator("svg.lanes .gone")).to_have_count(3)
-    expect.set_options(timeout=5_000)
     page.context.close()

@@ -66,7 +66,10 @@ LOOKS = {
     "Sharing": ["interference"],
     "Proof": ["attempts", "cells"],
     "Bounds": ["bounds"],
+    "Warps": ["accesses"],
+    "Index functions": ["index_functions"],
     "Versions": ["tuning"],
+    "Tests": ["tests"],
     "Remarks": [],
 }
 
@@ -77,7 +80,9 @@ def test_an_edit_costs_one_request_whatever_is_seen(page: Page, asked: Asked) ->
         (tab if tab.count() else page.get_by_role("button", name=look)).click()
         asked.settle()
         assert len(edit(page, asked, 2 * number)) == 1, look
-        assert edit(page, asked, 2 * number + 1) == [sorted(["check", "show", *ops])], look
+        assert edit(page, asked, 2 * number + 1) == [sorted(["check", "outline", "show", *ops])], (
+            look
+        )
 
 
 def test_answers_that_came_with_an_edit_are_those_that_panes_show(page: Page, asked: Asked) -> None:
@@ -110,6 +115,6 @@ def test_a_text_that_is_left_is_asked_about_no_more(page: Page, asked: Asked) ->
     write(page, "-- SLEEP\nentry main = 1\n")
     page.wait_for_timeout(700)
     write(page, "entry main = 2\n")
-    expect(pane(page)).to_contain_text("entry main = 2 -- fused", timeout=20_000)
+    expect(pane(page)).to_contain_text("entry main = 2 -- fused")
     assert given_up
     expect(page.locator("#app > .trouble")).to_be_hidden()

@@ -51,7 +51,8 @@ def test_all_examples_have_a_title_a_point_and_things_to_look_at() -> None:
     for example in examples:
         assert example.title, example.name
         assert example.point, example.name
-        written = (EXAMPLES / f"{example.name}.fut").read_text("utf-8").count("\n-- look:")
+        file = EXAMPLES / (example.main or f"{example.name}.fut")
+        written = file.read_text("utf-8").count("\n-- look:")
         assert 0 < len(example.looks) == written, example.name
         for look in example.looks:
             assert example.source.count(look.code) == 1, look

@@ -1,8 +1,10 @@
 """Frozen states: one content, one link; pages read without JavaScript; failures stay."""
 
 import html
+import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,21 @@ def test_a_stage_as_text(client: FlaskClient) -> None:
     missing = client.get(f"/z/{name}/nothing.txt")
     assert missing.status_code == 404
     assert "typed, fused, funmem, c" in missing.get_data(as_text=True)
+
+
+def test_all_files_as_a_zip(client: FlaskClient) -> None:
+    files = {"lib/a.fut": "def a = 1i32\n", "main.fut": "def b = 2i32 -- ø\n"}
+    source = f'import "lib/a"\nimport "main"\n{SOURCE}'
+    for main, name in ("", "main1.fut"), ("top.fut", "top.fut"):
+        link = share(client, source=source, files=files, main=main)
+        assert f'href="/z/{link}/source.zip"' in client.get(f"/z/{link}").get_data(as_text=True)
+        packed = io.BytesIO(client.get(f"/z/{link}/source.zip").data)
+        with zipfile.ZipFile(packed) as archive:
+            assert {n: archive.read(n).decode() for n in archive.namelist()} == {
+                name: source,
+                **files,
+            }
+    assert client.get("/z/aaaaaaaaaa/source.zip").status_code == 404
 
 
 def test_a_failure_is_kept(client: FlaskClient) -> None:

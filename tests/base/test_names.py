@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.base.names import NameSource, base_of
 from compiler.protocol import storage
 from compiler.protocol.polynomials import Applied, Polynomial, in_turn, shown
@@ -50,12 +50,12 @@ entry main [n_1] (_2: [n_1]i64) (x_1: i64) (xs_07: *[n_1]i64) =
   in (ys_0, filter (> x_1) ys_0)
 """
     asked = storage.LifetimesRequest(source, {}, stage="merged", values=None)
-    (alive,) = api.lifetimes(asked)["functions"]
-    (laid,) = api.memory(storage.MemoryRequest(source, {}, stage="merged"))["functions"]
+    (alive,) = explanations.lifetimes(asked)["functions"]
+    (laid,) = explanations.memory(storage.MemoryRequest(source, {}, stage="merged"))["functions"]
     for told in (alive, laid):
         bases = {array["base"] for array in told["arrays"]}
         assert {"_2", "xs_07", "ys_0"} <= bases
         assert "" not in bases
         assert "n_1" in told["names"].values()
-    answer = api.interference(storage.InterferenceRequest(source, {}, stage="funmem"))
+    answer = explanations.interference(storage.InterferenceRequest(source, {}, stage="funmem"))
     assert "n_1" in answer["functions"][0]["names"].values()

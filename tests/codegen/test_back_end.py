@@ -33,11 +33,11 @@ def main():
     for name in sys.argv[1:]:
         path = Path(name)
         source = path.read_text("utf-8")
-        for case in blocks.read(path).cases:
+        for case in blocks.read(path):
             if case.output is None:
                 continue
             fun = api.entry_function(api.compilation(OfProgram(source)), case.entry)
-            args = case.arguments(fun)
+            args = blocks.arguments(case, fun)
             answers = [
                 api.run_values(OfProgram(source), case.entry, args, backend, "", 60)["values"]
                 for backend in ("one-core", "ref")

@@ -1,4 +1,4 @@
-"""CUDA: every example compiles for a GPU; kernels and host programs run on the CPU in fibers."""
+"""CUDA: every example compiles for a GPU; `runtime/test_observer.py` runs them without one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
+from compiler.pipeline import Compilation
 from compiler.runtime import cuda_device
 from compiler.semantics import interp
 from testing import nvrtc
@@ -19,7 +20,6 @@ from tests.runtime import cuda_on_cpu
 from tests.runtime.test_programs import CASES
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
-SLOW = ("half precision", "vector mathematics")
 
 
 def has_gpu() -> bool:
@@ -40,13 +40,17 @@ def test_examples_compile_to_machine_code(path: Path) -> None:
     compile(host, path.stem, "exec")
 
 
-def code_of(source: str, thresholds: int | None) -> str:
+def compiled_for(source: str, thresholds: int | None) -> Compilation:
+    """A program; with `thresholds` all tuning parameters have that value."""
     work = compiled(source, "cuda")
-    if thresholds is not None:
-        names = threshold_names(plain(work.result("flat", "cuda").text))
-        chosen = tuple((name, thresholds) for name in names)
-        work = compiled(source, "cuda", thresholds=chosen)
-    return plain(work.result("cuda").text)
+    if thresholds is None:
+        return work
+    names = threshold_names(plain(work.result("flat", "cuda").text))
+    return compiled(source, "cuda", thresholds=tuple((name, thresholds) for name in names))
+
+
+def code_of(source: str, thresholds: int | None) -> str:
+    return plain(compiled_for(source, thresholds).result("cuda").text)
 
 
 def smaller(args: list[Any]) -> list[Any]:
@@ -58,24 +62,11 @@ def smaller(args: list[Any]) -> list[Any]:
 
 
 @cuda_on_cpu.needs_cxx
-@pytest.mark.parametrize("thresholds", [None, 1 << 40], ids=["outer", "inner"])
-@pytest.mark.parametrize("name", [n for n in CASES if n not in SLOW])
-def test_kernels_on_the_cpu(
-    name: str, thresholds: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, args = CASES[name]
-    args = smaller(args)
-    expected = interp.run(compiled(source).result("soa").prog, "main", list(args))
-    found = cuda_on_cpu.run(code_of(source, thresholds), args, monkeypatch)
-    same(found, expected)
-
-
-@cuda_on_cpu.needs_cxx
-def test_a_failed_check_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_check_in_a_kernel() -> None:
     code = code_of("def main (xs: []i32) (is: []i64) =\n  map (\\i -> xs[i] + 1) is", None)
     args = [np.arange(10, dtype=np.int32), np.array([1, 2, 777, 3])]
     with pytest.raises(RuntimeError_) as caught:
-        cuda_on_cpu.run(code, args, monkeypatch)
+        cuda_on_cpu.run(code, args)
     assert "777" in caught.value.message
     assert caught.value.span.line == 2
 
@@ -99,11 +90,9 @@ entry main (xs: []i64) (is: []i64) =
         (THREADS, [np.arange(5), np.array([2**63 - 1, 1])], "memory"),
     ],
 )
-def test_sizes_at_the_ends_of_64_bits_are_refused(
-    source: str, args: list[Any], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sizes_at_the_ends_of_64_bits_are_refused(source: str, args: list[Any], says: str) -> None:
     with pytest.raises(RuntimeError_) as caught:
-        cuda_on_cpu.run(code_of(source, None), args, monkeypatch)
+        cuda_on_cpu.run(code_of(source, None), args)
     assert says in caught.value.message
 
 

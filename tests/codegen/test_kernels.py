@@ -79,6 +79,14 @@ def test_barriers_that_all_threads_come_to(body: Stms) -> None:
     verify(launching(*body), CUDA)
 
 
+SHUFFLED = Declare("x_9", Scalar("i64"), ONE)
+
+
+def shuffle(value: SE, by: SE = Lit(1, "i32")) -> k.Shuffle:  # noqa: B008
+    """`x_9` becomes a value of the lane before."""
+    return k.Shuffle("x_9", "i64", value, by)
+
+
 APART = "not all threads of a block come to this barrier"
 LEFT = "some threads have left before this barrier"
 
@@ -116,8 +124,23 @@ LEFT = "some threads have left before this barrier"
         ((k.Atomic("*", "i64", "xs_1", ZERO, ONE),), "no atomic operation"),
         ((k.Exchange("x_4", "i64", "xs_1", ZERO, (WAIT,)),), "at once"),
         ((k.Exchange("x_4", "i64", "xs_1", ZERO, (Store("xs_1", "i64", ONE, ONE),)),), "at once"),
-        ((Alloc("s_4", Lit(6144, "i64"), "i64", "shared"), k.Slots("%t", "i8", 0)), "49408 bytes"),
-        ((k.Slots("%t", "i64", 0), k.Slots("%t", "i64", 8)), "own scope"),
+        (
+            (
+                Alloc("s_4", Lit(6144, "i64"), "i64", "shared"),
+                Alloc("t_5", Lit(256, "i64"), "i8", "shared"),
+            ),
+            "49408 bytes",
+        ),
+        ((Alloc("s_4", ONE, "i64", "shared"), Alloc("s_4", ONE, "i64", "shared")), "own scope"),
+        ((SHUFFLED, If(FIRST, (shuffle(ONE),), ())), "come to this shuffle"),
+        ((SHUFFLED, k.Exit(FIRST), shuffle(ONE)), "some threads have left before this shuffle"),
+        ((shuffle(ONE),), "`x_9` is no variable here"),
+        ((SHUFFLED, shuffle(Lit(1, "i32"))), "what is shuffled"),
+        ((SHUFFLED, shuffle(ONE, ONE)), "the number of a lane"),
+        # What comes from another lane differs.
+        ((SHUFFLED, shuffle(ONE), wait_if("x_9")), APART),
+        ((SHUFFLED, k.Locked("xs_1", ZERO, (shuffle(ONE),))), "xs_1"),
+        ((k.Exchange("x_4", "i64", "xs_1", ZERO, (SHUFFLED, shuffle(ONE))),), "at once"),
     ],
 )  # fmt: skip
 def test_what_is_refused(body: Stms, says: str) -> None:
@@ -147,13 +170,36 @@ entry main (xs: []f64) =
 """
 
 
-def test_components_share_the_memory_of_a_block_up_to_its_end() -> None:
-    """256 threads with 24 numbers of 8 bytes have all of 48 KiB."""
-    prog = compiled(product_of(24), "cuda").result("imp").prog
+def shared(source: str) -> int:
+    """The most shared memory of its kernels."""
+    prog = compiled(source, "cuda").result("imp").prog
     lowered = lower(prog, Ctx(target=CUDA))
     kernels = [s.kernel for s in statements(lowered.funs[0].body) if isinstance(s, k.Launch)]
-    assert max(shared_bytes(one, CUDA) for one in kernels) == CUDA.shared_bytes
+    return max(map(shared_bytes, kernels))
+
+
+def test_a_block_of_threads_has_a_cell_for_each_warp_and_component() -> None:
+    assert shared(product_of(1)) == 8 * 32
+    assert shared(product_of(25)) == 25 * 8 * 32
+
+
+def test_tiles_are_as_large_as_fits() -> None:
+    """An odd number of elements for each thread, up to 23; one where there is no room for more."""
+    for prim, count, items in (("i32", 1, 23), ("f64", 1, 11), ("i8", 1, 23), ("f64", 3, 3)):
+        names = ", ".join(f"x{i}" for i in range(count)), ", ".join(f"y{i}" for i in range(count))
+        joined = ", ".join(f"x{i} + y{i}" for i in range(count))
+        given, zeros = ", ".join(["x"] * count), ", ".join(["0"] * count)
+        source = (
+            f"entry main (xs: []{prim}) ="
+            f" scan (\\({names[0]}) ({names[1]}) -> ({joined})) ({zeros})"
+            f" (map (\\x -> ({given})) xs)"
+        )
+        size = {"i32": 4, "f64": 8, "i8": 1}[prim]
+        assert shared(source) == size * count * (32 + 256 * items), prim
+
+
+def test_operators_of_any_width_are_compiled() -> None:
     with pytest.raises(Limitation) as caught:
-        compiled(product_of(25), "cuda").result("cuda")
+        compiled(product_of(200), "cuda").result("cuda")
     assert "51200 bytes of shared memory" in caught.value.message
     assert caught.value.hint

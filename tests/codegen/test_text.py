@@ -12,6 +12,8 @@ import pytest
 from compiler.base.text import Line, plain
 from tests.codegen.helpers import compiled
 
+EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
+
 SOURCE = """\
 entry sums [n] [m] (xss: [n][m]f32): [n]f32 =
   map (reduce (+) 0) xss
@@ -67,11 +69,28 @@ def test_only_helpers_that_are_used_are_there() -> None:
 def test_a_text_is_the_same_in_every_process() -> None:
     """Also where a kernel takes several names that only an LMAD mentions."""
     program = str(Path(__file__).parents[1] / "lower" / "programs" / "lmads.fut")
-    command = [sys.executable, "-m", "compiler", "show", program, "--stage", "cuda"]
-    texts = set()
+    assert "__global__" in same_in_every_process("show", program, "--stage", "cuda")
+
+
+def test_a_certificate_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Also where the sizes of several arrays are added up."""
+    path = tmp_path / "proofs.json"
+    program = str(EXAMPLES / "concatenation.fut")
+    certificates = set()
     for seed in "12":
-        env = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-        texts.add(done.stdout)
-    assert len(texts) == 1
-    assert "__global__" in texts.pop()
+        in_a_process(seed, "attempts", program, "--certificate", str(path))
+        certificates.add(path.read_text())
+    assert len(certificates) == 1
+
+
+def same_in_every_process(*arguments: str) -> str:
+    """What a command prints, whatever the order of sets."""
+    (text,) = {in_a_process(seed, *arguments) for seed in "12"}
+    return text
+
+
+def in_a_process(hash_seed: str, *arguments: str) -> str:
+    """What a command prints."""
+    command = [sys.executable, "-m", "compiler", *arguments]
+    env = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api, worker
+from compiler import api, explanations, worker
 from compiler.__main__ import main
 from compiler.codegen.imp.nodes import Assert
 from compiler.frontend import ast
@@ -14,7 +14,7 @@ from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.proofs import BoundsRequest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 LINES = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
   let sum = loop s = 0 for i < n do s + xs[i]
   let fixed = loop s = 0 for i < n do s + xs[k] * i32.i64 i
@@ -24,7 +24,7 @@ LINES = """entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): (i32, [n]i32) =
 
 
 def accesses(source: str, **options: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.bounds(BoundsRequest(source, options))["accesses"]
+    found: list[dict[str, Any]] = explanations.bounds(BoundsRequest(source, options))["accesses"]
     return found
 
 
@@ -140,7 +140,7 @@ def test_a_condition_is_told_as_it_is_checked() -> None:
 entry main (xs: []i64) (n: i64): i64 =
   if 0 <= n - 1 && n - 1 < length xs then xs[n - 1] else 0
 """
-    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
+    (access,) = explanations.bounds(BoundsRequest(source, {}))["accesses"]
     facts = {fact for claim in access["claims"] for fact in claim["facts"]}
     assert access["state"] == "dropped"
     assert any(fact.endswith("<= n - 1 holds here") for fact in facts), facts
@@ -154,7 +154,7 @@ entry main [n] [m] (xs: [n]i32) (ys: [m]i32) (k: i64): i32 =
 
 
 def test_what_has_no_name_is_spelt_as_what_it_is() -> None:
-    accesses = api.bounds(BoundsRequest(UNNAMED, {}))["accesses"]
+    accesses = explanations.bounds(BoundsRequest(UNNAMED, {}))["accesses"]
     told = [claim for one in accesses for claim in one["claims"]]
     texts = [text for claim in told for text in (claim["says"], *claim["facts"])]
     assert any("k % m" in text for text in texts)
@@ -169,7 +169,7 @@ entry main [n] (xs: [n]i32) (j: u8) (k: i64) (m: i64): i32 =
 
 
 def test_operators_within_operators_are_spelt_as_the_author_wrote_them() -> None:
-    found = api.bounds(BoundsRequest(DEEP, {}))["accesses"]
+    found = explanations.bounds(BoundsRequest(DEEP, {}))["accesses"]
     told = [claim["says"] for one in found for claim in one["claims"]]
     assert told == [
         "0 <= (((((((k / m) / m) + 1) / m) / m) + 2) / m) % n < n",
@@ -183,7 +183,7 @@ def test_what_is_too_deep_has_no_name_of_the_compilers() -> None:
     for _ in range(40):
         index = f"(({index} + 1) / m)"
     source = f"entry main [n] (xs: [n]i32) (k: i64) (m: i64): i32 = xs[{index} % n]"
-    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
+    (access,) = explanations.bounds(BoundsRequest(source, {}))["accesses"]
     (claim,) = access["claims"]
     assert "(a number made of k and m) + 1) / m" in claim["says"]
     assert "?" not in str(claim)
@@ -195,7 +195,7 @@ def test_two_numbers_that_are_too_deep_are_told_apart_and_name_what_they_are_mad
         deep = [f"(({index}) / m + 1)" for index in deep]
     params = "(k: i64) (j: i64) (a: i64) (b: i64) (m: i64)"
     source = f"entry main [n] (xs: [n]i32) {params}: i32 = xs[({deep[0]} * {deep[1]}) % n]"
-    (access,) = api.bounds(BoundsRequest(source, {}))["accesses"]
+    (access,) = explanations.bounds(BoundsRequest(source, {}))["accesses"]
     (claim,) = access["claims"]
     assert "(a number made of a, b, k and more)" in claim["says"]
     assert "(a number made of a, b, j and more)" in claim["says"]
@@ -209,7 +209,39 @@ entry main [n_1] (map': [n_1]i32) (is: [9]i64) (k: i32): [n_1][9]i32 =
 
 
 def test_what_nothing_is_known_of_is_spelt_with_the_authors_names() -> None:
-    found = api.bounds(BoundsRequest(COMPUTED, {}))["accesses"]
+    found = explanations.bounds(BoundsRequest(COMPUTED, {}))["accesses"]
     told = [claim["says"] for one in found for claim in one["claims"]]
     assert "0 <= (a - is[b]) % n_1 < n_1" in told
     assert "0 <= i64.i32(3*k) % n_1 < n_1" in told
+
+
+ASKED = "#[warn(safety_checks)]"
+
+
+@pytest.mark.parametrize(
+    ("source", "places"),
+    [
+        (f"entry f (xs: []i32) (i: i64) = {ASKED} xs[i]", [(1, 55)]),
+        (f"entry f [n] (xs: [n]i32) = {ASKED} map (\\i -> xs[i] + xs[n - 1 - i]) (iota n)", []),
+        (f"entry f (xs: []i32) (is: []i64) = {ASKED} map (\\i -> xs[i] + xs[length xs - 1]) is",
+         [(1, 69)]),
+        (f"def g (xs: []i32) (i: i64) = xs[i]\ndef h xs i = 2 * g xs i\n"
+         f"entry f (xs: []i32) (is: []i64) = {ASKED} map (h xs) is", [(1, 30)]),
+        (f"def g (xs: []i32) (i: i64) = xs[i]\n"
+         f"entry f (xs: []i32) (i: i64) = ({ASKED} (i + 1), g xs i)", []),
+        (f"entry f (xs: *[]i32) (i: i64) = {ASKED} (xs with [i] = xs[i + 1])",
+         [(1, 57), (1, 71)]),
+        (f"entry f (xs: []i32) (i: i64) = {ASKED} #[unsafe] xs[i]", [(1, 65)]),
+        (f"entry f (x: f32) = {ASKED} vjp (\\y -> y * y) x 1", []),
+        (f"def f (xs: []i32) (i: i64) = {ASKED} xs[i]", []),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_checks_that_are_left_are_warned_of_where_the_program_asks(
+    source: str, places: list[tuple[int, int]]
+) -> None:
+    told = worker.answer({"op": "check", "source": source})
+    assert told["ok"]
+    found = [one for one in told["warnings"] if one["code"] == "W016"]
+    assert [tuple(one["span"][:2]) for one in found] == places
+    assert all(one["message"].startswith("Safety check required") for one in found)

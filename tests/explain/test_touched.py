@@ -82,6 +82,27 @@ def test_pictures_of_threads_agree_with_a_run(name: str, watched: list[Watched])
     assert checked
 
 
+STREAM = """
+entry main [n] (dest: *[n][2]i32) (sums: *[n]i32) (rows: [n][2]i32) =
+  let marked = scatter_stream dest (\\(acc: *acc ([][2]i32)) (i, row) -> write acc (i + 1) row)
+                              (zip (iota n) rows)
+  let added = reduce_by_index_stream sums (+) 0
+                (\\(acc: *acc ([]i32)) i -> loop acc for j < i do write acc (i - j) 1) (iota n)
+  in (marked, added)
+"""
+
+
+def test_what_is_pushed_is_in_the_picture(watched: list[Watched]) -> None:
+    prog = api.compilation(OfProgram(STREAM)).result("merged").prog
+    args: list[Any] = [np.zeros((4, 2), np.int32), np.zeros(4, np.int32), np.ones((4, 2), np.int32)]
+    heap.run(prog, "main", args)
+    assert sum(compared(prog, one, True) for one in watched) >= 3
+    first = layout.threads(prog, watched[0].record.names[0], watched[0].numbers, limit=1000)
+    written = [entry for entry in first["accesses"] if entry["writes"]]
+    assert written
+    assert all(entry["because"] == "only where a condition holds" for entry in written)
+
+
 def compared(prog: Prog, one: Watched, exact: bool) -> int:
     """Compare one kernel's picture with its run; how many blocks were drawn."""
     if not one.record.complete:

@@ -120,6 +120,102 @@ RUN = {
         "def picked = pick B entry main (x: f32) = (m.look x, (picked 3)[1], copy (picked 1))",
         "2f32", "6.0f32\n2i32\n[1i32, 2i32]",
     ),
+    "an empty array as evidence that two sizes are equal": (
+        "module same: {type eq [n] [m] val cast [n] [m] 't: eq [n] [m] -> [n]t -> [m]t\n"
+        " val trans [n] [m] [k]: eq [n] [m] -> eq [m] [k] -> eq [n] [k]\n"
+        " val swap [a] [b]: eq [a + b] [b + a]} = {\n"
+        " type eq [n] [m] = [0][n][m]() def cast [n] [m] 't (_: eq [n] [m]) (a: [n]t) = a :> [m]t\n"
+        " def trans _ _ = [] def swap = []}\n"
+        "entry main [n] [m] (xs: [n]i32) (ys: [m]i32) =\n"
+        " let twice: same.eq [m + n] [m + n] = same.swap `same.trans` same.swap\n"
+        " in map2 (+) (same.cast same.swap (xs ++ ys)) (same.cast twice (ys ++ xs))",
+        "[1] [2, 3]", "[3i32, 5i32, 4i32]",
+    ),
+    "branches that build a sum with arrays of different sizes": (
+        "type opt 't = #some t | #none\n"
+        "def f (b: bool) (x: i64) =\n"
+        " if b then #some (iota x) else (#none: opt ([1]i64)) :> opt ([]i64)\n"
+        "def g (b: bool) (x: i64) =\n"
+        " if b then #a (iota x) else (#c (replicate 4 1): #a [2]i64 | #c [4]i64)\n"
+        "def h (c: bool) = match f c 3 case #some xs -> xs case #none -> [7]\n"
+        "def k (c: bool) = match g c 2 case #a xs -> xs case #c xs -> xs\n"
+        "entry main (b: bool) = (h b, h (!b), k b, k (!b))",
+        "true", "[0i64, 1i64, 2i64]\n[7i64]\n[0i64, 1i64]\n[1i64, 1i64, 1i64, 1i64]",
+    ),
+    "a function whose result has a size of its own, as an argument": (
+        "type^ opt '~a = #some a | #none\ntype^ two '~b = #foo b | #bar b\n"
+        "def map_opt 'a '~b (f: a -> b) (a: opt a): opt b =\n"
+        " match a case #some x -> (#some (f x): opt b) case #none -> #none\n"
+        "def both '^a '^b (f: a -> b) (x: a) (y: a) = let p = f x let q = f y in (q, p)\n"
+        "def pick '^a '~b (c: bool) (f: a -> b) (x: a) (y: a): b = if c then f x else f y\n"
+        "def mk 'a '~b (f: a -> b) (x: a): two b = #foo (f x)\n"
+        "def rows (n: i64) (m: i64) (b: bool) = replicate n (replicate m b)\n"
+        "def last_of (n: i64): ([n](), [n]i64 -> i64) = (replicate n (), \\xs -> xs[n - 1])\n"
+        "entry main (l: []i64) =\n"
+        " let (p, q) = both (filter (> 1)) l (map (* 2) l)\n"
+        " let (a, f) = id last_of 3\n"
+        " in (p, q, pick (length q > 9) iota 2 3, uncurry rows (1, 2) true, f (map (\\_ -> 8) a),\n"
+        "  (match mk (filter (> 2)) l case #foo xs -> length xs case #bar xs -> 9 + length xs),\n"
+        "  (match map_opt iota (#some l[0]) case #some xs -> xs case #none -> [7]))",
+        "[1, 2, 3]", "[2i64, 4i64, 6i64]\n[2i64, 3i64]\n[0i64, 1i64, 2i64]\n"
+        "[[true, true]]\n8i64\n1i64\n[0i64]",
+    ),
+    "an array, and a function that takes arrays of its size": (
+        "type^ dual = ?[n].([n]bool, bool -> [n]bool)\n"
+        "def v (x: i64): dual = let n = x + 1 in (replicate n true, \\b -> replicate n b)\n"
+        "def w (x: i64) = let (n, _) = (x + 1, 0) in (iota n, \\(ys: [n]i64) -> ys[0])\n"
+        "entry main (x: i64) =\n"
+        " let (xs, f) = v x let (ys, g) = w x in (unzip (zip xs (f false)), g (map (+ 1) ys))",
+        "1", "([true, true], [false, false])\n1i64",
+    ),
+    "a zip is overwritten, what it is made of is not": (
+        "def f [n] (xs: [n]i32) (ys: [n]i32): *[n](i32, i32) = zip xs ys\n"
+        "entry main [n] (xs: [n]i32) (ys: [n]i32) =\n"
+        " let (a, b) = unzip (zip xs ys) let q = i32.sum b let a = a with [0] = q\n"
+        " let z = zip xs xs let z = z with [0] = (1, ys[0])\n"
+        " let l = loop z = zip xs ys for i < n do\n"
+        "  let w = zip (map (.0) z) ys in w with [i] = (1, w[0].1)\n"
+        " let m = map (\\x -> let z = f xs ys in z with [0] = (x, 2)) xs\n"
+        " let s = scatter (zip xs ys) (iota n) (zip ys xs)\n"
+        " in (a, unzip z, unzip l, map (map (.0)) m, (unzip s).1, xs, ys)",
+        "[5, 6] [7, 8]", "[15i32, 6i32]\n([1i32, 6i32], [7i32, 6i32])\n"
+        "([1i32, 1i32], [7i32, 7i32])\n[[5i32, 6i32], [6i32, 6i32]]\n"
+        "[5i32, 6i32]\n[5i32, 6i32]\n[7i32, 8i32]",
+    ),
+    "the module type of a parametric module": (
+        "module type num = {type t val of: i32 -> t val to: t -> i32}\n"
+        "module type pairs = (P: num) -> (Q: num) -> {type u val mk: P.t -> Q.t -> u"
+        " val sum: u -> i32}\n"
+        "module twice: pairs = \\(P: {type t val to: t -> i32}) -> \\(Q: num) -> {\n"
+        " type u = (P.t, Q.t)\n"
+        " def more = 1i32 def mk (p: P.t) (q: Q.t) = (p, q) def sum (p, q) = P.to p + Q.to q}\n"
+        "module other (N: num) (F: pairs) = {module q = F N N def f x = q.sum (q.mk x (N.of 4))}\n"
+        "module i = {type t = i64 def of = i64.i32 def to = i32.i64}\n"
+        "module m = twice i i module o = other i twice\n"
+        "entry main (x: i32) = (m.sum (m.mk (i64.i32 x) 2), o.f 3)",
+        "1", "3i32\n7i32",
+    ),
+    "a function that returns an abstract constant": (
+        "module m: {type t val mk: i32 -> t val like [n]: t -> [n]i32 -> [n]i32 val id: t -> t\n"
+        " val sum: t -> i32 val up: *t -> *t} = {\n"
+        " type t = [2]i32 def mk (x: i32): t = [x, x] def like [n] (_: t) (xs: [n]i32) = xs\n"
+        " def id (t: t) = t def sum (t: t) = i32.sum t def up (t: *t) = t with [0] = 9}\n"
+        "def s = m.mk 3 def f (_: i32) = m.id s def l (xs: []i32) = m.like s xs\n"
+        "def g (b: bool) = let k = \\(x: bool) -> if x then s else f 2 in k b\n"
+        "def h (b: bool) = let k (x: bool) = if x then s else f 2 in k b\n"
+        "module mk (P: {type t val one: t}) = {def A = P.one def get (_: i32) = A}\n"
+        "module q = mk {type t = [2]i32 def one = [1i32, 2]}\n"
+        "entry main (x: i32) = (m.sum (g (x > 1)) + m.sum (h (x > 1)), m.sum (m.up (copy (f x))),\n"
+        " copy (q.get x), q.get x, l [x], m.sum (f x))",
+        "3", "12i32\n12i32\n[1i32, 2i32]\n[1i32, 2i32]\n[3i32]\n6i32",
+    ),
+    "what a functor's function computes from a constant of it": (
+        "module mk (R: real) = {type t = R.t def A = [R.i32 1, R.i32 2]\n"
+        " def eval [n] (cs: [n]t) (x: t) : t = R.(reduce (+) (i32 0) (map (* x) cs))\n"
+        " def look = eval A def twice (x: t) = R.(look x + look x)}\n"
+        "module m = mk f32 entry main (x: f32) = m.twice x",
+        "2f32", "12.0f32",
+    ),
     "an entry point whose type a module type narrows": (
         "module type k = {type t val copy [n] : [n]t -> *[n]t}\n"
         "module mk (P: real) : k with t = P.t = {type t = P.t def copy = copy}\n"
@@ -217,12 +313,38 @@ RUN = {
         " open A def f a b = let _ = B.h a in A.f a b}\n"
         "module q = p m {open m def h (x: t) : i32 = x}\n"
             "entry main (x: i32) = (m.f x 3, n.g (n.f x 4), q.f x 5)",
-        "1", "1i32\n3i64\n4i64\n1i32\n5i64",
+        "1", "(1i32, 3i64)\n4i64\n(1i32, 5i64)",
+    ),
+    "a sealed sum of arrays, made with one of its constructors": (
+        "module m : {type~ t val mk : i64 -> *t val len : t -> i64} = {\n"
+        " type~ t = #some ([]i32) | #other ([]i32)\n def mk (n: i64) : *t = #some (replicate n 0)\n"
+        " def len (x: t) = match x case #some a -> length a case #other b -> -length b}\n"
+        "def mk (b: bool) n = if b then m.mk n else m.mk (n + 1)\n"
+        "entry main n = (m.len (m.mk n), m.len (mk false n), m.mk n)",
+        "1i64", "1i64\n2i64\n#some [0i32]",
+    ),
+    "a size that folds with an operator": (
+        "def f [n] (reps: [n]i64) : [reduce (+) 0 reps]i64 = iota (reduce (+) 0 reps)\n"
+        "entry main (xs: []i64) =\n"
+        " (length (f (map (\\x -> x) xs)), map2 (+) (f xs) (reverse (f xs)), length xs)",
+        "[1i64, 2i64]", "3i64\n[2i64, 2i64, 2i64]\n2i64",
+    ),
+    "the length of what is in scope, as a size": (
+        "def f [n] (xs: [n]i64) = iota (length xs)\n"
+        "def two [n] (xs: [n]i64) = map2 (+) (f xs) (f xs) :> [n]i64\n"
+        "entry main (xss: [][]i64) =\n"
+        " (map (\\xs -> map2 (*) (two xs :> [2]i64) (iota (length xss[0]) :> [2]i64)) xss,\n"
+        "  let ys = f xss[0] in iota (length ys), map (\\i -> i + length xss) (iota (length xss)))",
+        "[[1, 2]]", "[[0i64, 2i64]]\n[0i64, 1i64]\n[1i64]",
     ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
 REFUSED = {
+    "def f [n] (_: [n + 1]i32) = n def g [m] (xs: [m]i32) = f xs": "cannot be shown to be",
+    "type~ s = #a ([]i8) | #b ([]i8) def f (x: []i8) = let _v: s = #a x in x": "Nothing determines",
+    "type p = {a: i32} i32": "Only types with names take arguments",
+    "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",
     "module type s = {val ! : i32 -> i32}": "cannot be redefined",
     "module type s = {val m.+ : i32 -> i32 -> i32}": "is in another module",
     "def a m.+ b = a": "is in another module",
@@ -295,6 +417,36 @@ REFUSED = {
     "module m : {val mk : i64 -> []i32} = {def mk (n: i64) = replicate n 1i32}\n"
     "def f (n: i64) : [n]i32 = m.mk n": "expected `[n]i32`, found `[d]i32`",
     "module m : {type t [n] 'a = [n]a} = {type t [n] 'a = [n][1]a}": "The type `t` must be",
+    "def f (x: bool) = let (n, _) = if x then (10, 1) else (20, 2i32)\n"
+    " in \\(_: [n]bool) -> true": "takes arrays of size `n`",
+    "def f n = let (m, _) = (n + 1, true) in (iota (m + 1), zip (iota m))": "takes arrays of size",
+    "def f [n] (xs: [n]i32) = let (a, b) = unzip (zip xs xs) in (a with [0] = 1, b)": "`b` is used",
+    "def f [n] (xs: *[n](i32, i32)) =\n"
+    " let (a, b) = unzip xs in (a with [0] = 1, b with [0] = 2)": "`b` is used",
+    "module type s = {type t val x: t} module f: (X: s) -> {type u val y: u} =\n"
+    " \\(X: s) -> {type u = X.t def y = X.x}\n"
+    "module a = f {type t = i32 def x = 1i32} def z = a.y + 1": "expected `u`",
+    "module type s = {type t val x: t} module type f = (X: s) -> {val z: X.t}\n"
+    "module g: f = \\(X: s) -> {def y = X.x}": "no value `z`",
+    "module type s = {type t val x: t} module type f = s -> {val x: i32}\n"
+    "module g: f = \\(X: {type t val x: t val y: t}) -> {def x = 1i32}": "no value `y`",
+    "module type s = {type t val x: t} module type f = (X: s) -> {val x: X.t}\n"
+    "module g: f = \\(X: s) -> {def x = X.x def y = X.x}\n"
+    "module a = g {type t = i32 def x = 1i32} def z = a.y": "has no `y`",
+    "module type s = {val x: i32} module g: s -> {val x: i32} = {def x = 1i32}": "no parameters",
+    "def f 'a '~b (g: i64 -> a -> b) (x: a) = [g 0 x, g 1 x]": "might differ in size",
+    "def one 'a (f: i64 -> a): a = (tabulate 2 f)[0]\n"
+    "def f 'a '~b (g: i64 -> a -> b) (x: a) = one (\\i -> g i x)": "The argument of `one`",
+    "def both '^a '^b '^c (f: a -> b) (g: b -> c) (x: a): c = g (f x)\n"
+    "def f = both iota (\\xs -> length xs) 2": "every call of an earlier",
+    "def g (n: i64) (m: i64) (b: [n][m]bool) = b[0, 0]\ndef f = uncurry g": "every call of an",
+    "def both '^a '^b (f: a -> b) (x: a) (y: a) = (f x, f y)\n"
+    "def f (n: i64) = let (a, b) = both iota n n in zip a b": "Argument 2 of `zip`",
+    "def f 'a 'b (g: a -> b) (x: a) = g x\ndef h (n: i64) = f iota n": "Argument 1 of `f`",
+    "def f (xs: []i32) = map (\\i -> filter (> i) xs) [1, 2]": "Argument 1 of `map`",
+    "module m: {type~ t val mk: i64 -> t} = {type~ t = []i64 def mk = iota}\n"
+    "def f (n: i64) = copy (m.mk n)": "The argument of `copy`",
+    "def f (m: i64) = [] :> [0][m]i32": "Nothing determines the sizes",
 }
 """Programs, and what the error says."""
 
@@ -321,22 +473,36 @@ def test_refused(source: str) -> None:
     assert not isinstance(caught.value, Limitation)
 
 
+SEALED = """
+module m: {type t val mk: i32 -> t val id: t -> t val up: *t -> *t} = {
+  type t = [2]i32 def mk (x: i32): t = [x, x] def id (t: t) = t def up (t: *t) = t with [0] = 9}
+def s = m.mk 3 def f (_: i32) = m.id s
+def g (b: bool) = let k = \\(x: bool) -> if x then s else f 2 in k b
+def h (b: bool) = let k (x: bool) = if x then s else f 2 in k b
+module mk (P: {type t val one: t}) = {def A = P.one def get (_: i32) = A def one (_: i32) = P.one}
+module q = mk {type t = [2]i32 def one = [1i32, 2]}
+def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c def again i = look i
+"""
+
+
 @pytest.mark.parametrize(
-    ("body", "text"),
-    [("(look i) with [0] = 3", "This consumes `c`, a constant"), ("look i", "may alias `c`")],
-)
-def test_what_a_partial_application_returns_of_a_constant_is_not_overwritten(
-    body: str, text: str
-) -> None:
-    """Futhark's checker accepts these two, and a later pass of it finds the constant consumed."""
-    look = "def c = [1, 2] def pick [n] (xs: [n]i32) (_: i64) = xs def look = pick c"
+    ("body", "constant"),
+    [
+        ("m.up s", "s"), ("m.up (f 1)", "s"), ("m.up (g true)", "s"), ("m.up (h true)", "s"),
+        ("q.get 1 with [0] = 1", "A"), ("q.one 1 with [0] = 1", "one"),
+        ("look 1 with [0] = 3", "c"), ("again 1 with [0] = 3", "c"),
+        ("loop x = again 1 for i < 2 do x with [i] = 3", "c"),
+    ],
+)  # fmt: skip
+def test_a_constant_that_a_function_returns_is_not_overwritten(body: str, constant: str) -> None:
+    """Futhark's checker accepts some of these, and a later pass of it finds a constant consumed."""
     with pytest.raises(CompileError) as caught:
-        check(parse(f"{look}\ndef f (i: i64) = {body}"), Ctx())
-    assert text in caught.value.message
+        check(parse(f"{SEALED}\ndef main = {body}"), Ctx())
+    assert f"This consumes `{constant}`, a constant" in caught.value.message
 
 
 PARTLY_BUILT = """
-module m = {def k = 2i32 def grow (xs: []i32) = scatter_stream xs}
+module m = {def k = 2i32 def grow (xs: []i32) = intrinsics.reverse xs}
 entry main (x: i32) = x + m.k
 entry slope (xs: []f32) = vjp f32.sum xs 1
 def through (xs: []f32) = slope xs
@@ -355,7 +521,7 @@ def test_an_entry_point_that_needs_nothing_else_runs(backend: str) -> None:
     assert told["ok"], told
 
 
-@pytest.mark.parametrize("entry", ["slope", "twice", "grow"])
+@pytest.mark.parametrize("entry", ["slope", "twice"])
 def test_an_entry_point_that_is_not_built_is_told_so(entry: str) -> None:
     asked = {"op": "run", "source": PARTLY_BUILT, "entry": entry, "input": "[1]", "backend": "c"}
     told = answer(asked)
@@ -367,8 +533,3 @@ def test_an_error_elsewhere_is_told_although_the_entry_point_does_not_need_it() 
     source = PARTLY_BUILT + "def wrong = 1i32 + true\n"
     told = answer({"op": "run", "source": source, "input": "3", "backend": "ref"})
     assert not told["ok"]
-
-
-def test_a_function_that_calls_itself_is_a_limitation() -> None:
-    with pytest.raises(Limitation, match="calls itself"):
-        check(parse("def f (x: i32) = f x"), Ctx())

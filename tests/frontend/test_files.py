@@ -94,6 +94,7 @@ def test_what_an_import_does_not_give(source: str, message: str) -> None:
 def test_a_way_out_is_told() -> None:
     assert error('import "lib/sum"', FILES)["hint"] == "Did you mean `lib/sums`?"
     assert error('import "lib/Sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
+    assert error('import "a"', {"A.fut": "def x = 1i32"})["hint"] == "Did you mean `A`?"
     assert error('import "sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
     assert error('import "../sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
     hint = error('import "lib/base"', FILES)["hint"]
@@ -105,7 +106,7 @@ def test_a_way_out_is_told() -> None:
         "Did you mean `base/numbers`?",
     )
     assert "without `.fut`" in error('import "lib/sums.fut"', FILES)["hint"]
-    assert "beside `source`" in error('import "lib/sums"', {})["hint"]
+    assert "beside its `source`" in error('import "lib/sums"', {})["hint"]
 
 
 def test_a_cycle_is_told_with_its_path() -> None:
@@ -212,7 +213,7 @@ def test_errors_of_an_imported_file_are_its_own_and_told_once() -> None:
     found = error('import "b"\nimport "a"\ndef x = nowhere', files)
     assert [one["span"][4] for one in found["errors"]] == ["a.fut"] * 2
     assert [one["span"][0] for one in found["errors"]] == [2, 3]
-    assert found["rendered"].startswith("a.fut:2:13: The right side of `+`")
+    assert found["rendered"].startswith("a.fut:2:13: error[T001]: The right side of `+`")
     assert "2 | def g = f + true\n" in found["rendered"]
     found = error('import "a"', {"a.fut": "def f = = 1"})
     assert (found["kind"], found["span"]) == ("syntax", [1, 9, 1, 10, "a.fut"])
@@ -372,12 +373,15 @@ def test_the_command_line_tells_the_file_of_an_error(
     (folder / "consts.fut").write_bytes(b"def c =\n \xff")
     assert main(["check", program]) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"{folder}/consts.fut:2:2: The byte 0xff")
+    assert told.startswith(f"{folder}/consts.fut:2:2: error[S007]: The byte 0xff")
     assert "2 |  \ufffd\n" in told
+    (folder / "alone.fut").write_bytes(b"def c = 1 -- \xff")
+    assert main(["check", str(folder / "alone.fut")]) == 1
+    assert "1 | def c = 1 -- \ufffd\n" in capsys.readouterr().err
     (folder / "consts.fut").unlink()
     assert main(["check", program]) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"{program}:2:12: There is no file `{folder}/consts.fut`.")
+    assert told.startswith(f"{program}:2:12: error[F001]: There is no file `{folder}/consts.fut`.")
     (folder / "consts.fut").mkdir()
     assert main(["check", program]) == 1
     assert f"There is no file `{folder}/consts.fut`." in capsys.readouterr().err
@@ -426,4 +430,50 @@ def test_a_program_of_too_many_files(
         (folder / f"n{k}.fut").write_text(f'-- more\nimport "n{k + 1}"')
     assert main(["check", str(folder / "n0.fut")]) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"{folder}/n5.fut:2:1: A program has at most 5 files.")
+    assert told.startswith(f"{folder}/n5.fut:2:1: error[F005]: A program has at most 5 files.")
+
+
+def test_warnings_of_the_files_of_its_author() -> None:
+    files = {
+        "vec.fut": "def twice (x: i32) = let y = x in x + x\ndef bad (xs: [3]i32) = xs[3]",
+        "lib/github.com/a/b/c.fut": "def one (x: i32) = let y = x in 1i32",
+        "unasked.fut": "def f = let y = 1i32 in 2i32",
+    }
+    imports = 'import "vec"\nimport "lib/github.com/a/b/c"\n'
+    main = f"{imports}entry main = let z = 1i32 in bad [1, 2, one 3]"
+    found = asked(main, files)["warnings"]
+    assert [(*w["span"][:2], *w["span"][4:], w["message"]) for w in found] == [
+        (3, 18, "`z` is not used."),
+        (1, 26, "vec.fut", "`y` is not used."),
+        (2, 27, "vec.fut", "This index is always out of bounds."),
+    ]
+    assert found[1]["rendered"].startswith("vec.fut:1:26")
+
+
+LIBRARY = """\
+def twice [n] (xs: [n]i32): []i32 =
+  let ys = map (+ 1) xs
+  in ys ++ ys
+def shrink [n] (ks: [n]i64) =
+  map (\\k -> loop s = k while s > 10 do s - i64.sum (scan (+) 0 (iota s))) ks
+"""
+
+
+def test_what_is_told_of_an_imported_file_names_the_caller(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "vec.fut").write_text(LIBRARY)
+    program = folder / "calling.fut"
+    program.write_text(
+        'import "vec"\nentry main (xs: []i32) =\n  twice (map (* 2) xs)\n'
+        "entry other (ks: []i64) = shrink ks\n"
+    )
+    shown = ["show", str(program), "--stage", "merged", "--entry"]
+    assert main([*shown, "main", "--remarks"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if " memory/concat: " in line]
+    assert told
+    assert all(line.startswith(f"{folder}/vec.fut:3:6, called from 3:3: ") for line in told)
+    assert main([*shown, "other", "--target", "cuda"]) == 1
+    refused = capsys.readouterr().err
+    assert refused.startswith(f"{folder}/vec.fut:5:54: error[L009]: How much memory")
+    assert f"\n{program}:4:27: It is called from here.\n4 | entry other" in refused

@@ -21,8 +21,6 @@ HINTS = [
     ("module m = {\n def f = g\n}\ndef g = 1", "`g` is defined below, at line 4;"),
     ("def f (n: i64, x: i32): [n]i32 = replicate n x", "own, `(n: i64)`, or leave the size open"),
     ("def f = \\((n, _): (i64, i64)): [n]i64 -> iota n", "own, `(n: i64)`, or leave the size"),
-    ("def f (a: *intrinsics.acc ([3]i32)) = a", "`reduce_by_index` and `scatter`"),
-    ("def f (a: *acc ([3]i32)) = a", "`reduce_by_index` and `scatter`"),
     ("def g (x: i32) = x def f = g -1", "`f (-1)`"),
     ("def f (xs: []i32) = map -1 xs", "`f (-1)`"),
     ("def f (xs: []i32) = reduce + 0 xs", "`reduce (+) 0 xs`"),

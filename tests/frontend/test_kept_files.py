@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,7 +35,6 @@ def forget() -> None:
     """Forget everything that is kept of programs."""
     api._recent.clear()
     kept._kept.clear()
-    kept._before.clear()
     files_._trees.clear()
 
 
@@ -74,21 +74,32 @@ def test_an_edit_in_the_main_program_checks_it_alone(work: list[str]) -> None:
     assert work == ["parse ", "check "]
 
 
-def test_an_edit_in_a_file_checks_it_and_what_comes_after_it(work: list[str]) -> None:
+def checks(work: list[str], files: dict[str, str]) -> list[str]:
+    """The files that are checked after an edit."""
+    work.clear()
+    assert checked(PROGRAM, files)["ok"]
+    return [one.removeprefix("check ") for one in work if one.startswith("check")]
+
+
+def test_an_edit_in_a_file_checks_it_and_those_that_can_tell(work: list[str]) -> None:
     assert checked(PROGRAM, FILES)["ok"]
-    last, middle = f"f{COUNT - 1}.fut", f"f{COUNT - 3}.fut"
-    for k in range(3):
-        work.clear()
-        assert checked(PROGRAM, {**FILES, last: FILES[last] + f"def more{k} = 1i32"})["ok"]
-    assert work == ["parse ", f"parse {last}", f"check {last}", "check "]
-    for k in range(3):
-        work.clear()
-        assert checked(PROGRAM, {**FILES, middle: FILES[middle] + f"def more{k} = 1i32"})["ok"]
-    assert [one for one in work if "parse" in one] == ["parse ", f"parse {middle}"]
-    assert [one for one in work if "check" in one] == [
-        *(f"check f{k}.fut" for k in range(COUNT - 3, COUNT)),
-        "check ",
-    ]
+    text = FILES["f6.fut"]
+    assert checks(work, {**FILES, "f6.fut": text + "def more = 1i32"}) == ["f6.fut", "f7.fut", ""]
+    assert [one for one in work if "parse" in one] == ["parse ", "parse f6.fut"]
+    assert checks(work, {**FILES, "f6.fut": text + "-- more"}) == ["f6.fut", ""]
+    assert checks(work, {**FILES, "f6.fut": "-- more\n\n" + text}) == ["f6.fut", ""]
+    assert checks(work, {**FILES, "f6.fut": text.replace("* 3", "* 4")}) == ["f6.fut", ""]
+    assert checks(work, {**FILES, "f6.fut": text.replace("* 3", "* 4")}) == []
+
+
+def test_a_file_that_passes_on_what_others_declare_tells_where_that_is_now(work: list[str]) -> None:
+    between = {"b.fut": 'open import "a"'}
+    program = 'import "b" entry main = f true'
+    for lines in range(3):
+        told = checked(program, {**between, "a.fut": "\n" * lines + "def f (x: i32) = x"})
+        assert told["error"]["related"][0]["span"] == [lines + 1, 5, lines + 1, 6, "a.fut"]
+    again = {**between, "a.fut": "\n\n-- more\ndef f (x: i32) = x"}
+    assert checked(program, again)["error"]["related"][0]["span"][0] == 4
 
 
 def test_what_is_kept_changes_no_text() -> None:
@@ -132,7 +143,82 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(6):
         files = {name: f"{text}-- {k}" for name, text in FILES.items()}
         assert checked(PROGRAM, files)["ok"]
-        assert sum(state.characters for state in kept._kept.values()) <= 2 * length
+        assert sum(len(text) for _, text, *_ in kept._kept) <= 2 * length
         assert sum(len(text) for _, text in files_._trees) <= 2 * length
     assert kept._kept
     assert len(files_._trees) > COUNT
+
+
+LINES = {
+    "a.fut": (
+        ("type t = i32", "type t = i64", "type t = (i32, i64)"),
+        ("def c = iota K", "def c = map (+ 1) (iota K)", "def c = [K, 2i64]"),
+        ("def number = K + 3i64", "def number = K"),
+        ("def f (x: i64) = x + K", "def f (x: i64) = let y = x * x in y + K", "def f = (+ K)"),
+        (
+            "module m = { type u = i64 def mk (x: i64) : u = x + K def get (x: u) = x }",
+            "module m : { type u val mk : i64 -> u val get : u -> i64 }"
+            " = { type u = i64 def mk (x: i64) : u = x + K def get (x: u) = x }",
+            "module m : { type u val mk : i64 -> u val get : u -> i64 }"
+            " = { type u = [1]i64 def mk (x: i64) : u = [x] def get (x: u) = x[0] + K }",
+        ),
+        ("module keys (p: { val n : i64 }) = { def all = iota (p.n + K) }",),
+    ),
+    "b.fut": (
+        ('import "a"', 'open import "a"', 'local open import "a"'),
+        ("def again = c", "def again = copy c", "def again (_: i64) = c"),
+        ("def g [n] (xs: [n]i64) : *[n]i64 = copy xs with [0] = f K", "def g (xs: []i64) = xs"),
+        ("def made = m.mk K", "def made = (m.mk K, 1i32).0"),
+        ("module k = keys { def n = K + 2i64 }", "module k = { def all = [number] }"),
+        ("def pair (x: t) = (x, x)", "def pair (x: t) = (x, K + 1i32)"),
+        ("", "local def more = f (f K)"),
+    ),
+    "c.fut": (
+        ('module a = import "a" import "b"', 'local module a = import "a" open import "b"'),
+        ("def sized (n: i64) : [n + K]i64 = replicate (n + K) 1", "def sized (n: i64) = iota n"),
+        ("def last = a.f (a.m.get made)", "def last = a.m.get (a.m.mk K)", "def last = nowhere"),
+        ("module type keyed = { type k val key : k -> i64 }", "-- nothing"),
+    ),
+}
+MAINS = ("(last, sized x)", "(again, k.all)", "g again", "pair", "m.get made", "f x", "number")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_edits_the_answer_is_that_of_a_fresh_check(seed: int) -> None:
+    chance = random.Random(seed)
+    chosen = {path: [[0, 1] for _ in lines] for path, lines in LINES.items()}
+    above, right = dict.fromkeys(LINES, ""), 0
+    for _ in range(80):
+        path = chance.choice(list(LINES))
+        at = chance.randrange(len(LINES[path]))
+        before = chosen[path][at]
+        chosen[path][at] = [chance.randrange(len(LINES[path][at])), chance.randint(1, 3)]
+        above[path] = "\n" * chance.randint(0, 2)
+        files = {
+            path: above[path]
+            + "\n".join(
+                line[version].replace("K", str(number))
+                for line, (version, number) in zip(LINES[path], versions, strict=True)
+            )
+            for path, versions in chosen.items()
+        }
+        imported = 'import "a" import "b" import "c"'
+        program = f"{imported}\nentry main (x: i64) = {chance.choice(MAINS)}"
+        asked = {"op": "show", "source": program, "files": files, "stages": ["typed", "soa"]}
+        api._recent.clear()
+        now, known = plain(answer(asked)), dict(kept._kept)
+        forget()
+        assert now == plain(answer(asked))
+        kept._kept.clear()
+        kept._kept.update(known)
+        right += now["ok"]
+        if not now["ok"]:
+            chosen[path][at] = before
+    assert right > 20
+
+
+def plain(told: Any) -> Any:
+    """An answer without times."""
+    if isinstance(told, dict):
+        return {name: plain(value) for name, value in told.items() if not name.endswith("ms")}
+    return [plain(one) for one in told] if isinstance(told, list) else told

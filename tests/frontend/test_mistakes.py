@@ -16,6 +16,7 @@ from compiler.base.errors import CompileError
 from compiler.base.prim import FLOATS, INTS
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
+from compiler.worker import answer
 
 PRIMS = (*INTS, *FLOATS, "bool")
 
@@ -84,13 +85,17 @@ MISTAKES = [
     ("def f: u8 = 256", "0 to 255"),
     ("type t = #a | #b i32 def f (x: t) = match x case #a -> 0 case #b -> 1", "`#b _`"),
     ("type t = #a | #b i32 def f: t = #c", "It has no constructor `#c`"),
+    ("def f (x: i32) = let y = \"abc\" in y + x", "`map2 (+) xs ys`"),
+    ("def f (x: i32[]) = x[0]", "`[]i32`"),
+    ("def f (xs: []i32) = reverse (map xs)", "The function comes first"),
+    ("def f 'a (xs: []a) = map (+ 1) xs", "`a` stands for any type"),
     # Sizes.
     ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "`xs :> [n]i32`"),
-    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "made by `filter` at 1:34"),
+    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `count` is made by `filter` here."),
     (
         "def f (xs: []i32) =\n  let a = filter (> 0) xs\n  let b = filter (< 0) xs\n"
         "  in map2 (+) a b",
-        "made by `filter` at 2:11. `count` is made by `filter` at 3:11",
+        "2:11 `count` is made by `filter` here. 3:11 `count` is made by `filter` here.",
     ),
 ]  # fmt: skip
 
@@ -99,8 +104,9 @@ MISTAKES = [
 def test_a_mistake_has_a_way_out(source: str, way_out: str) -> None:
     with pytest.raises(CompileError) as caught:
         check(parse(source), Ctx())
-    assert way_out in caught.value.hint
-    told = f"{caught.value.message} {caught.value.hint}"
+    others = [f"{at.line}:{at.col} {says}" for at, says in caught.value.related]
+    assert way_out in " ".join([caught.value.hint, *others])
+    told = " ".join([caught.value.message, caught.value.hint, *others])
     assert "?" not in told
     lines = source.count("\n") + 1
     assert 1 <= caught.value.span.line <= lines
@@ -125,13 +131,29 @@ def test_a_sign_that_is_written_often_is_told_once() -> None:
     assert caught.value.others == ()
 
 
+@pytest.mark.parametrize(
+    "source", ["# sums\ndef f = 1", "def f =\n let a = 1;\n a", "def f = [1; 2]"]
+)
+def test_what_follows_a_skipped_character_is_not_told(source: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert caught.value.others == ()
+
+
+def test_other_declarations_are_told_of_beside_a_skipped_character() -> None:
+    with pytest.raises(CompileError) as caught:
+        parse("def f = (1\ndef g = 1;\ndef h = [1,,2]\ndef k = 1")
+    told = [caught.value, *caught.value.others]
+    assert [one.span.line for one in told] == [2, 2, 3]
+
+
 def test_a_size_that_has_no_name_is_not_claimed() -> None:
     """`xs :> [count]i32` could not be written: nothing in the program is called `count`."""
     source = "def f [n] (xs: [n]i32) = map2 (+) (filter (> 0) xs) xs"
     with pytest.raises(CompileError) as caught:
         check(parse(source), Ctx())
     assert ":>" not in caught.value.hint
-    assert "made by `filter`" in caught.value.hint
+    assert "made by `filter`" in caught.value.related[0].says
 
 
 CLAIMS = [
@@ -171,3 +193,103 @@ def test_an_unknown_argument_of_an_abstract_type_is_a_letter() -> None:
         check(parse(source), Ctx())
     told = [caught.value.message, *(other.message for other in caught.value.others)]
     assert not any("?" in one for one in told), told
+
+
+BOTH_PLACES = [
+    ("def f: i64 =\n  1.5f32", (1, 8, "This is the type of the result.")),
+    ("def f (x: i32) =\n  if x > 0 then x\n  else 1.5f32", (2, 17, "This is the other branch.")),
+    ("def f (x: i32) = match x\n case 0 -> 1i32\n case _ -> true", (2, 12, "the first case")),
+    ("def f (x: f32) = [x,\n  true]", (1, 19, "This is the first.")),
+    ("def f (x: i32) = x +\n  true", (1, 18, "This is the left side.")),
+    ("def f (x: i32) = loop y = x for _i < 3i32 do\n  true", (1, 27, "The loop begins with this.")),
+    ("def g (x: i32) = x\ndef f = g true", (1, 5, "`g` has the type `i32 -> i32`.")),
+    ("def f (g: i32 -> i32) =\n g true", (1, 8, "`g` has the type `i32 -> i32`.")),
+    ("def g (x: i32) = x\ndef f = g 1 2", (1, 5, "`g` has the type `i32 -> i32`.")),
+    ("def f (xs: *[]i32) =\n let ys = xs with [0] = 1\n in xs", (2, 11, "`xs` is consumed here.")),
+    ("def f (xs: []i32) =\n xs with [0] = 1", (1, 8, "`xs` is bound here.")),
+    (
+        "def f (xs: []i32) =\n let n = 1i64 in map (\\i -> xs with [i] = 1) [n]",
+        (1, 8, "bound here"),
+    ),
+    ("def g (x: *[]i32) (y: []i32) = 1i32\ndef f (x: *[]i32) = g x x", (2, 25, "the other")),
+    ("def f = 1i32\ndef f = 2i32", (1, 5, "This is the first definition.")),
+    ("type t = i32\ntype t = i64", (1, 1, "This is the first definition.")),
+    ("def f (x: i32) = let (a, a) = (x, x) in a", (1, 23, "It is bound here first.")),
+    (
+        "def f (n: i64) (xs: [n]i32) =\n"
+        " let n = 2i64\n let ys = replicate n 0i32\n in map2 (+) xs ys",
+        (1, 8, "This is one `n`."),
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "other"), BOTH_PLACES, ids=lambda x: str(x)[:60])
+def test_both_places_that_disagree_are_told(source: str, other: tuple[int, int, str]) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    found = [(at.line, at.col, says) for at, says in caught.value.related]
+    line, col, says = other
+    assert [s for at, c, s in found if (at, c) == (line, col) and says in s], found
+    assert all(at != caught.value.span for at, _ in caught.value.related)
+
+
+MISFITS = [
+    ("module m: {val y: i32} = {\n def y = true}", 2, {(1, 12): "asks for"}),
+    ("module type s = {val y: i32}\nmodule m: s = {\n def y = true}", 3,
+     {(1, 18): "asks for", (2, 11): "is used so"}),
+    ("module f (p: {val y: i32}) = {def z = p.y}\nmodule a = {\n def y = true}\nmodule b = f a", 3,
+     {(1, 15): "asks for", (4, 12): "is used so"}),
+    ("module m: {type t = i32} = {\n type t = i64}", 2, {(1, 21): "asks for"}),
+    ("module m: {type t} = {\n type^ t = i64 -> i64}", 2, {(1, 12): "asks for"}),
+    ("module m: {type t 'a} = {\n type t = i64}", 2, {(1, 12): "asks for"}),
+    ("module type s = {val y: i32}\nmodule m: s =\n {}", 2, {(1, 18): "asks for"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "line", "others"), MISFITS, ids=lambda x: str(x)[:60])
+def test_a_misfit_is_told_where_the_module_defines_it(
+    source: str, line: int, others: dict[tuple[int, int], str]
+) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert caught.value.span.line == line
+    found = {(at.line, at.col): says for at, says in caught.value.related}
+    assert found.keys() == others.keys()
+    assert all(others[place] in says for place, says in found.items())
+
+
+def test_a_misfit_of_an_imported_module_is_told_where_it_is_used() -> None:
+    """Its file may be another's; the definition is the other place."""
+    files = {"a.fut": "module m = {def y = true}"}
+    told = answer({
+        "op": "check",
+        "source": 'import "a"\nmodule k: {val y: i32} = m',
+        "files": files,
+    })  # fmt: skip
+    assert told["error"]["span"][0] == 2
+    assert [one["span"][4:] for one in told["error"]["related"]] == [["a.fut"]]
+
+
+def test_what_uses_a_wrong_module_type_is_not_told_of_again() -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse("module type s = {val y: t}\nmodule m: s = {}\nmodule f (p: s) = {}"), Ctx())
+    assert caught.value.others == ()
+
+
+OWN_NAMES = [
+    ("type point = {x: f32, y: f32}\ndef f (p: point): i32 = p",
+     "expected `i32`, found `point`. `point` is `{x: f32, y: f32}`."),
+    ("type point = {x: f32, y: f32}\ndef f (x: f32): []point = [{x, z = x}]",
+     "expected `[]point`, found `[1]{x: f32, z: f32}`. `point` is"),
+    ("type t = #a | #b i32\ndef f: t = #c",
+     "expected `t`, found a value `#c`. `t` is `#a | #b i32`."),
+    ("type pair = (i32, i32)\ndef f (x: (i32, i32)): i32 = x", "found `(i32, i32)`."),
+    ("module m = {type t = {x: i32}}\ndef f: m.t = {x = true}", "expected `{x: i32}`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "told"), OWN_NAMES, ids=lambda x: str(x)[:60])
+def test_types_have_the_programs_own_names(source: str, told: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert told in caught.value.message

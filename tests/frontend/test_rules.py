@@ -25,6 +25,18 @@ REFUSED = [
     # sizes and functions in types
     ("type row = []f32", "has a size of its own"),
     ("type~ row = []f32 type two = (row, row)", "has a size of its own"),
+    # what a size is called
+    ("def f [n] (xs: [n]i32): [n]i64 = iota (length xs)", "expected `[n]i64`, found `[length xs]"),
+    ("def f [n] (xs: [n]i64) = map2 (+) xs (iota (length xs))", "found `[length xs]i64`"),
+    ("def f [n] (m: i64) (xs: [n]i64) = loop xs for _i < m do map2 (+) (iota (length xs)) xs",
+     "`length xs`"),
+    ("def f (xs: []i32): [length xs]i32 = map (+ 1) xs", "to be `length xs`, which needs `xs`"),
+    ("def f (xss: [][]i64) = map2 (+) xss[0] (iota (length xss[0]))", "`length xss[0]`"),
+    ("type^ f = (k: i64) -> [k]i32 -> i64 def g: f = \\_ xs -> length xs", "does not say so"),
+    ("type^ f = (k: i64) -> [k]i32 -> i64 def g: f = \\k xs -> k + length xs", "that before it"),
+    ("def f (c: bool) (xs: []i32) = if c then filter (> 0) xs else ???", "Nothing determines"),
+    ("def f [n] (xs: [n]i64): [reduce (+) 0 xs]i64 = iota (reduce (*) 0 xs)",
+     "expected `[reduce (+) 0 xs]i64`"),
     ("type~ row = []f32 def f (x: [2]row) = x", "might differ in size"),
     ("def f '~t (x: t) : [1]t = [x]", "might differ in size"),
     ("def f (x: [](bool, ?[k].[k]i8)) = x", "might differ in size"),
@@ -147,7 +159,10 @@ def test_an_error_in_a_functor_is_told_once() -> None:
 
 
 def test_what_is_not_built_counts_where_a_functor_is_applied() -> None:
-    functor = "module f (p: {val x: i32}) = {def y (n: i32) : i32 = y n}"
+    size = "[loop x = n for _i < 3i32 do x * 2]"
+    functor = (
+        f"module f (p: {{val x: i32}}) = {{def y (n: i64): {size}i32 = replicate (n * 8) p.x}}"
+    )
     assert problem(functor) is None
     assert isinstance(problem(f"{functor} module m = f {{def x = 1i32}}"), Limitation)
 

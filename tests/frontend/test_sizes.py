@@ -64,11 +64,21 @@ def test_an_equation_without_a_whole_solution_is_put_off() -> None:
     assert resolve_size(unknown) is unknown
 
 
+def test_no_size_is_found_that_could_be_negative() -> None:
+    unknown = MetaS(0)
+    more = SizeOp("+", unknown, SizeConst(1))
+    assert unify_size(more, SizeVar("n_1"), {}) is None
+    assert unify_size(more, SizeConst(0), {}) is None
+    assert resolve_size(unknown) is unknown
+    assert unify_size(more, SizeOp("+", SizeVar("n_1"), SizeConst(3)), {})
+    assert same_size(unknown, SizeOp("+", SizeVar("n_1"), SizeConst(2)), {})
+
+
 def test_sums_are_as_long_as_they_have_to_be() -> None:
     names = [SizeVar(f"a_{k}") for k in range(60)]
     unknown: Size = MetaS(0)
     total: Size = SizeConst(0)
     for name in names:
         total = SizeOp("+", name, total)
-    assert unify_size(SizeOp("+", unknown, SizeConst(1)), total, {})
-    assert same_size(SizeOp("+", unknown, SizeConst(1)), total, {})
+    assert unify_size(SizeOp("-", unknown, SizeConst(1)), total, {})
+    assert same_size(SizeOp("-", unknown, SizeConst(1)), total, {})

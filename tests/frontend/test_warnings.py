@@ -17,7 +17,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut")
 def told(source: str) -> list[str]:
     """The place and the message of each warning."""
     program = parse(source)
-    found = warnings(program, check(program, Ctx()))
+    found = warnings(program, check(program, Ctx()), {}, "")
     return [f"{w.span.line}:{w.span.col} {w.message}" for w in found]
 
 
@@ -70,12 +70,46 @@ QUIET = [
     "def f (n: i64) : (m: i64) -> i64 = (+ n)",
     "#[noinline] def f (x: i32) = #[sequential] #[trace(here)] map (+ x) [1, 2]",
     "def f (xs: []i32) = #[flattening(no_outer)] map (+ 1) xs",
+    "def plus (x: i64) y = x + y",
+    "def f 't (x: *t) : *t = x",
+    "def f (x: *([]i32, i32)) = x",
+    "module m (p: {type t}) = {def f (x: *p.t) : *p.t = x} module n = m {type t = i32}",
+    "module m : {type t val f : i32 -> *t} = {type t = [1]i32 def f (_: i32) : *t = [2]}"
+    " def f (x: *m.t) = x",
+    "def h (x: i64) = x * x def f (n: i64) = iota (h n)",
+    "def f (n: i64) = (n |> iota, iota <| 2 * n)",
+    "module type a = {type t} module type b = {include a include a with t = t}",
+    "def f = #[unroll] loop x = 1i64 for i < 4i64 do x * i",
 ]
 
 
 @pytest.mark.parametrize("source", QUIET, ids=lambda x: str(x)[:50])
 def test_no_warning(source: str) -> None:
     assert told(source) == []
+
+
+OF_TYPES = [
+    ("def plus x (y: i32, z) = (x + 1, y, z / 2.5)",
+     "1:10 Nothing says which number `x` is: it is taken for `i32`.",
+     "1:21 Nothing says which number `z` is: it is taken for `f64`."),
+    ("type t = (i32, bool) def f (x: *t) : *i32 = x.0",
+     "1:32 `*` has no effect on `(i32, bool)`: its values share no memory.",
+     "1:38 `*` has no effect on `i32`: its values share no memory."),
+    ("def f (n: i64) = iota (let m = n in m * m)",
+     "1:24 What this gives is used as a size, and nobody can tell which that is."),
+    ("def f (xs: []i32) (n: i64) = xs[:loop m = n for i < 3 do m - i]",
+     "1:34 What this gives is used as a size, and nobody can tell which that is."),
+    ("module type a = {type t} module type b = {include a include a}",
+     "1:53 This includes another type `t`, which hides the one above."),
+    ("def f (n: i64) = #[unroll] loop x = 1i64 for i < n do x * i",
+     "1:18 `#[unroll]` has no effect: how often the loop runs is no literal."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OF_TYPES, ids=lambda x: str(x)[2:50])
+def test_what_has_no_effect_or_is_guessed(case: tuple[str, ...]) -> None:
+    source, *expected = case
+    assert told(source) == expected
 
 
 CERTAIN = [
@@ -124,7 +158,7 @@ def test_what_may_succeed(source: str) -> None:
 
 def test_unknown_attributes_have_near_misses() -> None:
     program = parse("def f (xs: []i32) = #[sequental] map (+ 1) xs")
-    (found,) = warnings(program, check(program, Ctx()))
+    (found,) = warnings(program, check(program, Ctx()), {}, "")
     assert "`sequential`" in found.hint
 
 
@@ -137,3 +171,9 @@ def test_unknown_attributes() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_have_no_warnings(path: Path) -> None:
     assert told(path.read_text()) == []
+
+
+def test_a_function_that_uses_the_prelude_s_of_its_name() -> None:
+    source = "def last (xs: []i32) = last xs + 1"
+    assert told(source) == ["1:5 `last` uses the prelude's function of that name, and not itself."]
+    assert told("def f (x: i32): i32 = if x < 1 then x else f (x - 1)") == []

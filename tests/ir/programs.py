@@ -34,6 +34,17 @@ entry main [n_10, m_11] (xs_12: [n_10]i32, yss_13: *[n_10][m_11]f32, k_14: i64) 
       into (hz_38)[_] op (0i32) comm \(a_40: i32, b_41: i32) : (i32) -> (a_40 + b_41)
       map \(x_42: i32) : (i64, i32) -> (i64.i32(x_42 % 10i32), 1i32)
   assert(k_14 >= 0i64 && k_14 < n_10, "index ", k_14, " is out of bounds \"for\" shape [", n_10, "]")
+  let (st_70: [10]i32) =
+    stream [n_10] (xs_12)
+      into (h_39) \(x_71: i32) : () ->
+        let () =
+          loop () = ()
+          for j_72: i64 < 2i64 do
+            push (h_39)[i64.i32(x_71) + j_72] = (x_71)
+              op \(a_73: i32, b_74: i32) : (i32) -> (a_73 + b_74)
+            push (h_39)[j_72] = (5i32)
+            in ()
+        in ()
   let (row_43: [m_11]f32) = yss_13[k_14, 0:+m_11]
   let (row_44: [m_11]f32) = copy(row_43)
   let (up_45: [n_10][m_11]f32) = yss_13 with [k_14, 0:+m_11] = row_44
@@ -57,7 +68,7 @@ entry main [n_10, m_11] (xs_12: [n_10]i32, yss_13: *[n_10][m_11]f32, k_14: i64) 
       in (e_62)
     else (p_28)
   let (sel_63: f32) = select(z_58 == 10i32, min(w_51, 2.0f32), f32.sqrt_8)
-  in (big_61, s_24, sc_35, up_45, h_39, sel_63)
+  in (big_61, s_24, sc_35, up_45, st_70, sel_63)
 """.replace("f32.sqrt_8", "sqrt(abs(w_51))")
 
 KERNELS = r"""

@@ -56,7 +56,7 @@ entry main [n_1] (m_2: mem(i32), xs_3: [n_1]i32 @ m_2 -> 0 + {(n_1: 1)})
 """
     (fun,) = parse(text).funs
     assert entry.visible_results(fun) == [1, 3]
-    assert entry.prims(fun) == ["i32"]
+    assert [p.type.prim for p in entry.external(fun)] == ["i32"]
 
 
 @pytest.mark.parametrize(

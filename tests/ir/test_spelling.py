@@ -7,12 +7,14 @@ import re
 import pytest
 
 from compiler.base.remarks import Remark
+from compiler.ir.spelling import Spelling
 from compiler.pipeline import Compilation
+from testing.generators import families
 
 TWO_SIZES = """
 entry main [n] (xss: [n][7]f64) (is: [n]i64): [n]f64 =
   map2 (\\xs i ->
-    let n = i % 5 + 3
+    let n = i / 3 + i / 5 + i / 7 + i / 11 + i / 13 + 3
     let ys = scan (+) 0 (replicate n xs[0])
     in ys[n - 1] + ys[0]) xss is
 """
@@ -79,3 +81,17 @@ def test_what_is_computed_from_names_is_spelt_so() -> None:
 
 def test_a_number_without_a_name_is_told_by_its_line() -> None:
     assert "8*(number of line 3) + 8 B" in texts(COMPUTED)
+
+
+def test_of_hundreds_of_updates_each_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    array = Spelling.array
+
+    def counted(self: Spelling, name: str) -> str:
+        looked.append(name)
+        return array(self, name)
+
+    monkeypatch.setattr(Spelling, "array", counted)
+    count = 60
+    Compilation(families.constant_slices(count)).result("funmem")
+    assert count <= len(looked) < 8 * count

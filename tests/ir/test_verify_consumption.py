@@ -79,6 +79,25 @@ SEGMAP = f"""
       in (xs_2 with {{[i_8] = v_9}})
   in (u_7)
 """
+STREAM = f"""
+{ARRAYS}
+  let (u_7: [n_1]i64) =
+    stream [n_1] (ys_4)
+      into (xs_2) \\(i_8: i64) : () ->
+        let (v_9: i64) = ys_4[0]
+        push (xs_2)[i_8] = (v_9)
+        in ()
+  in (u_7)
+"""
+PUSHES = f"""
+{ARRAYS}
+  let (u_7: [n_1]i64) =
+    segmap @grid (i_8 < n_1) : ([n_1]i64) ->
+      let (v_9: i64) = ys_4[i_8]
+      push (xs_2)[v_9] = (v_9)
+      in (xs_2 with {{}})
+  in (u_7)
+"""
 SEGHIST = f"""
 {ARRAYS}
   let (u_7: [n_1]i64) =
@@ -114,6 +133,8 @@ CASES = {
     "a loop": (LOOP, "soa", [("(xs_2, ys_4)", "(xs_2, xs_2)"), ("= ys_4[i_11]", "= xs_2[i_11]")]),
     "a call": (CALL, "soa", [("xs_2, ys_4)", "xs_2, xs_2)")]),
     "a kernel": (SEGMAP, "flat", [("= ys_4[i_8]", "= xs_2[i_8]")]),
+    "a stream": (STREAM, "soa", [("(ys_4)", "(xs_2)"), ("= ys_4[0]", "= xs_2[0]")]),
+    "a kernel that pushes": (PUSHES, "flat", [("= ys_4[i_8]", "= xs_2[i_8]")]),
     "a kernel's histogram": (SEGHIST, "flat", [("= ys_4[i_8]", "= xs_2[i_8]")]),
 }
 MUTATED = [(name, k) for name, (_, _, changes) in CASES.items() for k in range(len(changes))]

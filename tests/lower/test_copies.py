@@ -29,7 +29,7 @@ from testing import blocks
 from tests.codegen.helpers import needs_cc
 
 PROGRAM = Path(__file__).parent / "programs" / "copies.fut"
-CASES = blocks.read(PROGRAM).cases
+CASES = blocks.read(PROGRAM)
 EXAMPLES = sorted((Path(api.__file__).parents[1] / "app" / "examples").glob("*.fut"))
 
 
@@ -45,9 +45,9 @@ def test_in_memory_as_in_the_source(stage: str) -> None:
     prog, _ = lowered(source)
     for case in CASES:
         fun = find(prog, case.entry)
-        given, backend = case.arguments(fun), "ref" if stage else "c"
+        given, backend = blocks.arguments(case, fun), "ref" if stage else "c"
         found = api.run_values(OfProgram(source), case.entry, given, backend, stage, 60)["values"]
-        expected = case.expected(fun)
+        expected = blocks.expected(case, fun)
         assert expected is not None
         assert [show(x) for x in found] == [show(x) for x in expected], case.entry
 

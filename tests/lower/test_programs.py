@@ -26,7 +26,7 @@ from compiler.semantics import interp
 from testing import blocks
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.fut"))
-CASES = [(path, case) for path in PROGRAMS for case in blocks.read(path).cases]
+CASES = [(path, case) for path in PROGRAMS for case in blocks.read(path)]
 
 
 @cache
@@ -43,16 +43,16 @@ def test_lowered_programs_are_well_formed(path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "case"), CASES, ids=[f"{p.stem}-{c.entry}-{k}" for k, (p, c) in enumerate(CASES)]
 )
-def test_programs_give_what_they_say(path: Path, case: blocks.Case) -> None:
+def test_programs_give_what_they_say(path: Path, case: blocks.Trial) -> None:
     prog = lowered(path)
     fun = find(prog, case.entry)
-    arguments = case.arguments(fun)
-    if case.error is not None:
+    arguments = blocks.arguments(case, fun)
+    if case.error:
         with pytest.raises(CompileError) as caught:
             interp.run(prog, case.entry, arguments)
-        assert re.search(case.error, caught.value.message)
+        assert re.search(case.regex, caught.value.message)
         return
-    expected = case.expected(fun)
+    expected = blocks.expected(case, fun)
     assert expected is not None
     found = interp.run(prog, case.entry, arguments)
     assert [text(v) for v in found] == [text(v) for v in expected]

@@ -34,3 +34,10 @@ def test_operators_with_a_few_others_between_them_are_still_joined() -> None:
     work.result("fused")
     joined = [r for r in work.remarks() if r.rule == "fuse/side-by-side" and r.kind == "applied"]
     assert joined
+
+
+def test_two_without_names_are_not_called_the_same() -> None:
+    work = Compilation("entry main (xs: []f32) = (f32.sum xs, f32.maximum xs)", Options())
+    work.result("fused")
+    (said,) = (r.because for r in work.remarks() if r.rule == "fuse/side-by-side")
+    assert said == "One pass over `xs` computes the reduction and another reduction."

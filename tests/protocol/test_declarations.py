@@ -1,6 +1,8 @@
 """What is declared of requests and answers is what is taken and given."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -10,11 +12,13 @@ from jsonschema import Draft202012Validator
 from compiler import api, worker
 from compiler.base.errors import ErrorKind
 from compiler.protocol.__main__ import ROOT, made
+from compiler.protocol.answering import ANSWERS, answering
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import EXAMPLE, Operation, Options
 from compiler.protocol.openapi import document, example
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import WrongRequest, checked
+from compiler.protocol.teaching import PUZZLE_EXAMPLE
 from tests.protocol.shapes import SCHEMA, undescribed, wrong, wrong_answer
 from tests.test_advice import OLD
 
@@ -25,6 +29,7 @@ entry main [n][m] (xss: [n][m]f32): [n]f32 =
 """
 CALLING = "def at (xs: []i32) i = xs[i] entry main xs = at xs 7"
 FAILING = "entry main (xs: []i32) (i: i64) = xs[i]"
+TESTED = f"{FAILING}\n-- ==\n-- input {{ true }}\n-- input {{ [1] 0i64 }} output {{ 2 }}\n"
 CHOICE = """
 entry main [n][m] (b: bool) (xss: [n][m]f32): [n]f32 =
   if b then map (reduce (+) 0) xss else map (reduce (*) 1) xss
@@ -45,9 +50,21 @@ def test_what_is_made_from_the_declarations_is_up_to_date(path: str) -> None:
 
 @pytest.mark.parametrize("one", OPERATIONS.values(), ids=OPERATIONS)
 def test_every_operation_is_answered_by_a_function_of_its_types(one: Operation[Any]) -> None:
-    hints = get_type_hints(api.ANSWERS[one.id])
+    hints = get_type_hints(answering(one))
     assert one.request in hints.values()
-    assert OPERATIONS.keys() == api.ANSWERS.keys()
+    assert ANSWERS.keys() <= OPERATIONS.keys()
+
+
+def test_a_worker_that_waits_holds_only_what_compiles() -> None:
+    program = (
+        "import sys, compiler.__main__, compiler.protocol.operations as o;"
+        "from compiler.worker import answer;"
+        "assert answer({'op': 'show', 'source': 'entry main = 1i32'})['ok'];"
+        "late = {one.answered_in for one in o.OPERATIONS.values()};"
+        "print(*sorted({*late, 'compiler.commands', 'numpy.random'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == ["compiler.api", "compiler.worker"], done.stderr
 
 
 @pytest.mark.parametrize("one", OPERATIONS.values(), ids=OPERATIONS)
@@ -57,6 +74,9 @@ def test_the_example_of_an_operation_is_answered(one: Operation[Any]) -> None:
     (answer,) = answers({"op": one.id, **request})
     assert answer["ok"], answer
     assert wrong_answer(one.id, answer) == []
+
+
+ENDLESS = "entry main (n: i64) = map (\\i -> loop x = i while x >= 0 do x ^ 1) (iota 9)"
 
 
 def requests() -> list[dict[str, Any]]:
@@ -71,14 +91,20 @@ def requests() -> list[dict[str, Any]]:
         FAILING,
         "entry main = y",
         "entry",
+        "entry main (xs: *[]i32) = let ys = xs with [0] = 1 in (ys, xs)",
     ]
     found: list[dict[str, Any]] = [{"op": one.id, **example(one)} for one in OPERATIONS.values()]
+    wrong_word = {"line": 1, "column": 14, "end_line": 1, "end_column": 17}
+    wrong_name = "entry main = maq (+ 1) [1]"
+    hint = "Did you mean `map`?"
+    found.append({"op": "fixes", "source": wrong_name, **wrong_word, "hint": hint})
     for source in programs:
         found += [
             {"op": name, "source": source}
             for name in (
                 "check",
                 "interference",
+                "index_functions",
                 "tuning",
                 "attempts",
                 "bounds",
@@ -99,9 +125,19 @@ def requests() -> list[dict[str, Any]]:
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "tuning"}], "stream": True},
         {"op": "validity", "source": EXAMPLE, **small},
         {"op": "validity", "source": EXAMPLE, "sizes": {"n": 1, "k": 2}},
-        {"op": "run", "source": EXAMPLE, **small},
+        {"op": "run", "source": EXAMPLE, **small, "binary": 1000},
         {"op": "run", "source": EXAMPLE, **small, "backend": "ref", "longest": 10},
         {"op": "run", "source": FAILING, "input": "[1] 7i64"},
+        {"op": "eval", "source": EXAMPLE, "expression": "main [1, 2] 1", "backend": "c"},
+        {"op": "observe", "source": EXAMPLE, **small},
+        {"op": "observe", "source": ENDLESS, "deadline": 12.0},
+        {"op": "eval", "source": EXAMPLE, "expression": "main"},
+        {"op": "literate", "source": "-- > :img [[true]]\n\n-- > f\n", "backend": "ref"},
+        {"op": "eval", "source": EXAMPLE, "expression": "trace 1i32"},
+        {"op": "run", "source": "entry main = trace 1i32", "input": "", "backend": "ref"},
+        {"op": "run", "source": "entry main = assert (trace false) 1", "backend": "ref"},
+        *({"op": "test", "source": TESTED, "case": number, "backend": "ref"} for number in (0, 1)),
+        {"op": "tests", "source": TESTED},
         {"op": "run", "source": CALLING, "input": "[1]"},
         {"op": "prove", "a": "{(n : 1)}", "b": "m + {(n : 1)}"},
         {"op": "prove", "a": "{(n : 1)}", "b": "{(n : 1)}", "assumptions": {"nonnegative": ["n"]}},
@@ -113,6 +149,7 @@ def requests() -> list[dict[str, Any]]:
             "source": 'import "a"',
             "files": {"a.fut": "def x = y"},
         },
+        {"op": "lesson", "lesson": PUZZLE_EXAMPLE},
         {"op": "nothing"},
     ]
     return found
@@ -132,8 +169,12 @@ def of_memory(source: str) -> list[dict[str, Any]]:
     ]
 
 
-FOR_OTHERS = {"Problem.position", "Problem.retry", "RunAnswer.note"}
-"""What the server says of its own queue, and what is said where there is no C compiler."""
+FOR_OTHERS = {"Problem.position", "Problem.retry", "RunAnswer.note"} | {
+    f"{answer}.{field}"
+    for answer, fields in (("RunAnswer", ("kept",)), ("EvalAnswer", ("kept", "data")))
+    for field in fields
+}
+"""What the server says of its queue and of results, and what is said without a C compiler."""
 
 
 def test_every_answer_has_the_shape_that_is_declared_and_every_field_occurs() -> None:
@@ -237,4 +278,7 @@ def test_the_options_are_those_that_compile() -> None:
     assert given.keys() == fields(Options).keys()
     made_of = api.options_from(given, {"a.fut": "def x = 1"}, "b.fut")
     plain = api.options_from({})
-    assert all(getattr(made_of, one) != getattr(plain, one) for one in made_of.__slots__)
+    given_by_requests = {"expression"}
+    with_every_run = {"traced"}
+    for one in {*made_of.__slots__} - given_by_requests - with_every_run:
+        assert getattr(made_of, one) != getattr(plain, one)

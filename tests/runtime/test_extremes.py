@@ -14,7 +14,7 @@ import pytest
 
 from compiler.base.errors import RuntimeError_
 from compiler.ir import values
-from compiler.ir.entry import prims
+from compiler.ir.entry import external
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.semantics import heap, interp
@@ -228,7 +228,7 @@ def outcome(run: Any) -> str:
 def test_it_is_refused_everywhere(case: Case, text: str) -> None:
     work = Compilation(case.source)
     soa = work.result("soa").prog
-    args = values.parse(text, prims(next(fun for fun in soa.funs if fun.entry)))
+    args = values.parse(text, [p.type.prim for p in external(next(f for f in soa.funs if f.entry))])
     code = work.result("c").text
     said = [
         outcome(lambda: interp.run(soa, "main", args, MEMORY)),

@@ -14,6 +14,7 @@ import pytest
 from compiler.base.context import Ctx
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.imp.nodes import For, If, ImpProg, Stm, Stms, While
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.lower import lower
@@ -75,13 +76,13 @@ def test_programs_mean_the_same_and_have_no_faults(name: str, version: str) -> N
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_mean_the_same_and_have_no_faults(path: Path, version: str) -> None:
     source = path.read_text("utf-8")
-    known = [case for case in blocks.read(path).cases if case.output is not None]
+    known = [case for case in blocks.read(path) if case.output is not None]
     assert known, "an example needs an input"
     prog = with_kernels(source, version)
     meaning = compiled(source).result("soa").prog
     for case in known:
         fun = next(f for f in meaning.funs if f.name == case.entry)
-        args = case.arguments(fun)
+        args = blocks.arguments(case, fun)
         expected = interp.run(meaning, case.entry, list(args))
         same(kernel_interp.run(prog, case.entry, args, threads=4), expected)
 
@@ -104,7 +105,7 @@ ROW, MATRIX = [np.arange(70)], [np.arange(2 * 70).reshape(2, 70)]
 
 
 @pytest.mark.parametrize(
-    ("threads", "order"), [(1, "ascending"), (3, "random"), (8, "descending"), (32, "random")]
+    ("threads", "order"), [(1, "ascending"), (3, "random"), (40, "descending"), (96, "random")]
 )
 def test_blocks_of_any_size_in_any_order(threads: int, order: Order) -> None:
     for source, args in ((REDUCE, ROW), (SCAN, ROW), (ROWS, MATRIX)):
@@ -181,15 +182,18 @@ def mutants(prog: ImpProg) -> Iterator[ImpProg]:
 
 def is_noticed(prog: ImpProg, args: list[Any], expected: list[Any]) -> bool:
     try:
-        same(kernel_interp.run(prog, "main", args, threads=4), expected)
+        same(kernel_interp.run(prog, "main", args, threads=96), expected)
     except (Fault, AssertionError):
         return True
     return False
 
 
+LONG = np.arange(400)
+
+
 @pytest.mark.parametrize(
     ("source", "args", "barriers", "idle"),
-    [(REDUCE, ROW, 8, 0), (SCAN, ROW, 12, 0), (ROWS, MATRIX, 7, 3)],
+    [(REDUCE, [LONG], 4, 1), (SCAN, [LONG], 7, 1), (ROWS, [LONG.reshape(2, 200)], 5, 3)],
     ids=["reduce", "scan", "rows"],
 )
 def test_a_barrier_that_is_missing_is_noticed(
@@ -198,9 +202,15 @@ def test_a_barrier_that_is_missing_is_noticed(
     """Of those of the kernels that run, which come first: `idle` ones have nothing to wait for.
 
     They are the first and the last one of a block's code, and one that another one follows.
+    Each block has three warps.
     """
     prog = with_kernels(source, "block")
     expected = interp.run(compiled(source).result("soa").prog, "main", list(args))
     assert not is_noticed(prog, args, expected)
     found = [is_noticed(one, args, expected) for one in islice(mutants(prog), barriers)]
     assert (len(found), found.count(False)) == (barriers, idle)
+
+
+def test_a_device_has_blocks_of_whole_warps() -> None:
+    """Short segments are not divided between blocks because of that."""
+    assert THREADS % k.WARP == 0

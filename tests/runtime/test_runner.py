@@ -71,6 +71,21 @@ def test_an_endless_loop_ends_at_the_deadline() -> None:
     assert runner.run_c(text, "main", [np.int32(1)]).values == [1]
 
 
+def test_a_run_that_was_interrupted_says_nothing_about_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = code("def main (x: i32): i32 = x + 1")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as during:
+        during.setattr(runner, "exchange", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run_c(text, "main", [np.int32(1)])
+    assert runner.run_c(text, "main", [np.int32(1)]).values == [2]
+
+
 def test_memory_far_beyond_the_machine() -> None:
     text = code("def main (n: i64): i64 = let xs = scan (+) 0 (iota n) in xs[n / 2] + xs[n / 3]")
     for size, says in ((1 << 45, "memory"), (1 << 61, "Range"), ((1 << 62) + 5, "Range")):

@@ -17,7 +17,7 @@ from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, RuntimeError_, UserError
 from compiler.ir import values
-from compiler.ir.entry import prims
+from compiler.ir.entry import external
 from compiler.ir.nodes import Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value
@@ -68,8 +68,8 @@ def small(path: Path) -> Iterator[tuple[str, list[Value]]]:
     """Entry points with arguments that are not large: what an example brings, and random ones."""
     prog = compiled(path, "c").result("soa").prog
     funs = {fun.name: fun for fun in prog.funs if fun.entry}
-    for case in blocks.read(path).cases:
-        args = case.arguments(funs[case.entry])
+    for case in blocks.read(path):
+        args = blocks.arguments(case, funs[case.entry])
         if sum(a.size for a in args) <= SMALL and all(a.item() <= FEW for a in args if not a.shape):
             yield case.entry, args
     for name, fun in funs.items():
@@ -121,7 +121,9 @@ def test_generated_programs_at_the_ends_of_64_bits(seed: int) -> None:
 def test_extremes(case: Any) -> None:
     soa = Compilation(case.source).result("soa").prog
     for text in case.inputs:
-        args = values.parse(text, prims(next(fun for fun in soa.funs if fun.entry)))
+        args = values.parse(
+            text, [p.type.prim for p in external(next(f for f in soa.funs if f.entry))]
+        )
         assert outcome(value.run, soa, "main", args) == "runtime"
         assert_same(soa, "main", args)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,3 +90,29 @@ def test_where_facts_are_too_many_the_weaker_ones_are_left_out() -> None:
     assert resolved.about("n", 3, {}) == [n - 490, n - k]
     assert resolved.about("n", 3, {n - 490: None}) == [n - k]
     assert resolved.about("z", 3, {}) == []
+
+
+def test_what_a_question_adds_to_is_found_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[Context] = []
+    extended = ResolvedFacts.extended
+
+    def counted(self: ResolvedFacts, more: Context) -> ResolvedFacts:
+        added.append(more)
+        return extended(self, more)
+
+    monkeypatch.setattr(ResolvedFacts, "extended", counted)
+    n, contexts = Poly.var("n"), Contexts()
+    inside = Context((n,)).plus(Context((n - 1,)))
+    for k in range(20):
+        contexts.resolved(inside.plus(Context((Poly.var("i") - k,))))
+    assert len(added) == 2 + 20
+
+
+def test_alternatives_are_decided_once_for_the_same_sizes() -> None:
+    n, m = Poly.var("n"), Poly.var("m")
+    facts = ResolvedFacts().extended(Context(either=((Context((-n,)), Context((m - 1,))),)))
+    decided = facts.with_certain([n - 1])
+    assert facts.with_certain([n - 1]) is decided
+    assert m - 1 in decided.bounds
+    assert facts.with_certain([n - 2]) is not decided
+    assert facts.with_certain([n]) is facts or m - 1 not in facts.with_certain([n]).bounds

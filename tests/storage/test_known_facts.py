@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.base.names import base_of
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
@@ -132,7 +132,7 @@ entry main [n] (d: *[n][n]i64) =
 
 def test_a_literal_is_not_called_after_a_parameter_of_the_prelude() -> None:
     source = "entry main [n] (xs: [n][1]i64) = map (\\row -> [0] ++ map (+ 1) row) xs"
-    found = api.attempts(AttemptsRequest(source))["attempts"]
+    found = explanations.attempts(AttemptsRequest(source))["attempts"]
     told = [one["because"] for one in found if one["rule"] == "shortcircuit/concat"]
     assert any(text.startswith("The array literal in line 1 is made outside") for text in told)
 

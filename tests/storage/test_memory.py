@@ -158,7 +158,7 @@ def test_threads_that_keep_to_their_own_cells_are_free_of_races() -> None:
 def test_a_race_names_both_threads_and_the_cell() -> None:
     with pytest.raises(Exception, match=r"Two threads meet") as caught:
         run_race("0 + {(n_1: 1)}", "(i_7 + 1) % n_1")
-    assert caught.value.code == "race"
+    assert caught.value.cause == "race"
     assert str(caught.value) == (
         "Two threads meet: (i = 0) reads cell 1 of `xs_mem#1`, and (i = 1) writes it."
     )

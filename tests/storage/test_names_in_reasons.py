@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.algebra.poly import Poly
 from compiler.base.names import NameSource
 from compiler.ir.spelling import Spelling
@@ -47,7 +47,7 @@ entry main [n0] (xss: *[n0][n0]i32): *[n0][n0]i32 =
 
 def told(source: str) -> list[dict[str, Any]]:
     """The attempts that failed."""
-    answer = api.attempts(AttemptsRequest(source))
+    answer = explanations.attempts(AttemptsRequest(source))
     return [one for one in answer["attempts"] if not one["done"]]
 
 
@@ -72,7 +72,7 @@ def test_names_know_whose_they_are() -> None:
     assert names.said(made) is None
     assert names.said(names.fresh(scan)) == "scan'"
     assert names.said(names.fresh(made)) is None
-    other = names.fork()
+    other = names.fork(100)
     assert other.said(scan) == "scan'"
     assert names.said(other.authored("map", "map")) is None
 
@@ -102,7 +102,7 @@ entry main (n: i64) (is: []i64): [][]i64 =
 @pytest.mark.parametrize("source", [INNER_SIZE, TWO_OF_A_NAME])
 def test_bytes_are_in_names_of_the_program_or_in_others(source: str) -> None:
     """What is copied is what is allocated; an inner size is not called as an outer one is."""
-    for one in api.attempts(AttemptsRequest(source))["attempts"]:
+    for one in explanations.attempts(AttemptsRequest(source))["attempts"]:
         if one["done"] and one["copied"] and one["allocated"]:
             assert one["copied"] == one["allocated"]
 
@@ -121,6 +121,6 @@ def test_names_with_digits_are_shown_as_they_were_written() -> None:
         "entry main [n] (xs_07: *[n][n]i32) (i_1: i64) (ys_3: [n]i32): *[n][n]i32 =\n"
         " let zs_5 = map (+ 1) ys_3 in xs_07 with [i_1] = zs_5"
     )
-    (attempt,) = api.attempts(AttemptsRequest(source))["attempts"]
+    (attempt,) = explanations.attempts(AttemptsRequest(source))["attempts"]
     assert {"i_1", "zs_5", "n"} <= set(attempt["names"].values())
     assert not {"i", "zs"} & set(attempt["names"].values())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler import api
+from compiler import explanations
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import interp
@@ -61,7 +61,7 @@ entry main [n] (xs: [n]i32): [n]i32 = map (\\i -> xs[i] + xs[n - 1 - i]) (iota n
 
 
 def refused(source: str, rule: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.attempts(AttemptsRequest(source))["attempts"]
+    found: list[dict[str, Any]] = explanations.attempts(AttemptsRequest(source))["attempts"]
     return [one for one in found if one["rule"] == f"shortcircuit/{rule}" and not one["done"]]
 
 

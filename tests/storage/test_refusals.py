@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.base.remarks import NOTHING, Remark
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
@@ -132,7 +132,8 @@ entry main [n] (xss: *[n][4]i32) (k: i64): *[n][4]i32 =
 """
 HISTOGRAM = """
 entry main [n] [m] (dss: *[4][m]i32) (is: [n]i64) (vss: [n][m]i32): *[4][m]i32 =
-  reduce_by_index dss (map2 (+)) (replicate m 0) is (map (scan (+) 0) vss)
+  let after p q = map (\\i -> p[i]) q
+  in reduce_by_index dss after (map i32.i64 (iota m)) is (map (scan (+) 0) vss)
 """
 IN_SHARED_MEMORY = """
 entry main [n] (xss: [n][256]i32): [n][256]i32 =
@@ -183,7 +184,7 @@ TARGETS = {Refusal.OTHER_SPACE: "cuda"}
 def told(source: str, target: str = "c") -> list[dict[str, Any]]:
     """All attempts, as the page is told of them."""
     asked = AttemptsRequest(source, {"target": target})
-    found: list[dict[str, Any]] = api.attempts(asked)["attempts"]
+    found: list[dict[str, Any]] = explanations.attempts(asked)["attempts"]
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
+from compiler import explanations
 from compiler.algebra.disjoint import Unknown
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
@@ -89,6 +89,21 @@ def test_the_copies_that_stay_do_so_for_five_reasons() -> None:
     source = (EXAMPLES / "copies_that_stay.fut").read_text("utf-8")
     updates = [condition for rule, condition in outcomes(source) if rule == "update"]
     assert updates == [5, 2, 4, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("xss", "Copies `xss`. `xss` comes"),
+        ("map (map (+ 1)) xss", "Builds `yss` where its copy lies"),
+    ],
+)
+def test_a_copy_is_not_told_to_lie_in_itself(value: str, says: str) -> None:
+    source = f"entry main [n][m] (xss: [n][m]i32) = let yss = {value} in transpose yss"
+    work = Compilation(source, Options())
+    work.result("shortcircuit")
+    told = [one.because for one in work.remarks() if one.rule == "shortcircuit/copy"]
+    assert any(one.startswith(says) for one in told), told
 
 
 def test_a_neighbour_is_built_in_its_row() -> None:
@@ -290,7 +305,7 @@ REASONS = {
 
 @pytest.mark.parametrize("source", REASONS)
 def test_the_reason_is_a_plain_sentence(source: str) -> None:
-    found = api.attempts(AttemptsRequest(source))["attempts"]
+    found = explanations.attempts(AttemptsRequest(source))["attempts"]
     (because,) = [one["because"] for one in found if one["rule"] == "shortcircuit/update"]
     assert because == REASONS[source]
 

@@ -21,7 +21,15 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import is_plain, poly_exp, product
 from compiler.codegen.interior import Interior, interior
 from compiler.codegen.kernels.threads import is_local
-from compiler.codegen.sequential import copy_body, copy_dims, next_name, sequential
+from compiler.codegen.sequential import (
+    copy_body,
+    copy_dims,
+    loops,
+    next_name,
+    sequential,
+    update_bins,
+    with_updates,
+)
 from compiler.codegen.traits import Traits, allocations, traits_of, work_of
 from compiler.ir.nodes import SE, Bin, Lit, Var
 
@@ -229,6 +237,12 @@ class MapKernels(Statements):
 
     def map(self, kernel: imp.Kernel) -> None:
         """Share out the points."""
+        body = with_updates(kernel.body, update_bins)
+        if body is not kernel.body:
+            # Sums of floats are to be the same in every run: one core combines in order.
+            body = loops(kernel.dims, body, kernel.prov)
+            self.body(body, traits_of(body))
+            return
         traits = traits_of(kernel.body)
         dims = kernel.dims
         if not dims:

@@ -9,17 +9,19 @@ An entry point takes and fills arrays of 64-bit slots, one per scalar or block, 
 from __future__ import annotations
 
 import json
-from itertools import count
+from collections.abc import Callable, Iterator
+from itertools import chain, count
 
 from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.base.spans import Prov
 from compiler.base.target import Target
-from compiler.base.text import Line, Text
+from compiler.base.text import Line, Text, lines
 from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.c.stms import Sites
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import Formal, ImpFun, ImpProg
 from compiler.codegen.signature import Plain, signature, symbol
@@ -36,10 +38,11 @@ _VECTOR_OFF = """\
 #define SS_VECTOR
 #endif
 """
+Printer = Callable[[Scalars, Sites, Iterator[int]], MapKernels]
 _TWO = frozenset(("pow", "atan2", "hypot", "fmod", "copysign", "nextafter"))
 
 
-def emit(prog: ImpProg, ctx: Ctx, printer: type[MapKernels] = Kernels) -> Text:
+def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     """The C file of a program; `printer` says how kernels run."""
     scalars = Scalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
@@ -58,6 +61,7 @@ def emit(prog: ImpProg, ctx: Ctx, printer: type[MapKernels] = Kernels) -> Text:
         ("ss_move(", c_runtime.MOVE),
         ("ss_parts(", c_runtime.PARTS),
         ("ss_scratch(", c_runtime.SCRATCH),
+        ("ss_spent(", c_runtime.PROFILE),
     ):
         if word in body_text:
             head.append(text)
@@ -69,9 +73,8 @@ def emit(prog: ImpProg, ctx: Ctx, printer: type[MapKernels] = Kernels) -> Text:
         head.append(c_runtime.TRUNC)
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
-    lines = [Line(text) for part in head for text in part.split("\n")]
     ctx.records["c"] = [prov for prov, _ in sites]
-    return (*lines, *bodies, *_about(prog, sites))
+    return (*chain.from_iterable(map(lines, head)), *bodies, *_about(prog, sites))
 
 
 def _declaration(name: str) -> str:
@@ -135,17 +138,12 @@ def description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -
     }
 
 
-def _about(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> list[Line]:
+def _about(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> Text:
     text = json.dumps(description(prog, sites))
     pieces = [text[at : at + 90] for at in range(0, len(text), 90)]
-    lines = [
-        Line(""),
-        Line("// What the runner reads: entry points, and checks with their places."),
-    ]
-    lines.append(Line("const char ss_about[] ="))
-    lines.extend(Line(f"    {_quoted(piece)}") for piece in pieces)
-    lines[-1] = Line(lines[-1].text + ";")
-    return lines
+    quoted = "\n".join(f"    {_quoted(piece)}" for piece in pieces)
+    said = "// What the runner reads: entry points, and checks with their places."
+    return tuple(map(Line, f"\n{said}\nconst char ss_about[] =\n{quoted};".split("\n")))
 
 
 def _quoted(text: str) -> str:

@@ -234,3 +234,23 @@ static void *ss_scratch(void *old, ss_wide count, int64_t size) {
 }
 static void ss_unscratch(void *cells) { free(cells); }
 """
+
+SECTIONS = 1000
+"""How many statements of a program are measured."""
+PROFILE = f"""\
+// Nanoseconds and calls of what is measured.
+#include <time.h>
+int64_t ss_profile[{2 * SECTIONS}];
+
+static int64_t ss_now(void) {{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}}
+
+static void ss_spent(int section, int64_t began) {{
+    ss_profile[2 * section] += ss_now() - began;
+    ss_profile[2 * section + 1]++;
+}}
+
+"""

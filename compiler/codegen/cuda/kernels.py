@@ -9,7 +9,7 @@ from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp.nodes import Alloc, Assert, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.walk import pool_bytes, slots_of, statements
+from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 
@@ -34,7 +34,6 @@ class DeviceCode(Statements):
     label = ""
     labels = 0
     volatile = False
-    slots: frozenset[str] = frozenset()
 
     def launched(self, kernel: k.Kernel, host: Writer) -> None:
         """A kernel's function, which came from what its launch came from."""
@@ -43,8 +42,6 @@ class DeviceCode(Statements):
 
     def function(self, kernel: k.Kernel) -> None:
         """`extern "C" __global__ void name(parameters) { .. }`."""
-        slots = slots_of(kernel)
-        self.slots = frozenset(slot.name for slot in slots)
         shown = [
             f"{self.cell_type(a.prim)} *{c_name(a.name)}"
             if a.block
@@ -58,11 +55,18 @@ class DeviceCode(Statements):
         for a in kernel.params:
             if not a.block and a.prim == "f16":
                 self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
-        pool = pool_bytes(slots)
-        if pool:
-            self.line(f"__shared__ __align__(8) char pool[{pool} * THREADS];")
+        self.line(f"if ({self.failed_before(kernel)}) return;")
         self.stms(kernel.body)
         self.close()
+
+    def failed_before(self, kernel: k.Kernel) -> str:
+        """Whether a check has failed by now, so that what this kernel reads may be anything.
+
+        One in this launch tells all threads of a block or none, where they wait for each other.
+        """
+        waits = any(isinstance(s, k.Barrier | k.Shuffle) for s in statements(kernel.body))
+        flag = "*(volatile int64_t *)failure"
+        return f"__syncthreads_or({flag} != 0)" if waits else flag
 
     def parameter(self, a: k.Param) -> str:
         """The name of a scalar parameter."""
@@ -84,9 +88,8 @@ class DeviceCode(Statements):
         return f"*(volatile {self.cell_type(stm.prim)} *)&{text}" if self.volatile else text
 
     def value(self, stm: Load | k.Fetch) -> str:
-        """The value of a cell; slots hold registers."""
-        is_half = stm.prim == "f16" and stm.block not in self.slots
-        return f"half_to_float({self.cell(stm)})" if is_half else self.cell(stm)
+        """The value of a cell."""
+        return f"half_to_float({self.cell(stm)})" if stm.prim == "f16" else self.cell(stm)
 
     def load(self, stm: Load) -> None:
         """A cell's value."""
@@ -99,7 +102,7 @@ class DeviceCode(Statements):
     def store(self, stm: Store) -> None:
         """A cell's next value."""
         value = self.show(stm.value)
-        is_half = stm.prim == "f16" and stm.block not in self.slots
+        is_half = stm.prim == "f16"
         self.line(f"{self.cell(stm)} = {f'float_to_half({value})' if is_half else value};")
 
     def run_alloc(self, stm: Alloc) -> None:
@@ -111,16 +114,13 @@ class DeviceCode(Statements):
         size = max(1, int(stm.count.value))
         self.line(f"__shared__ {self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
 
-    def pool_slots(self, stm: k.Slots) -> None:
-        """A part of the pool."""
-        kind = self.type(stm.prim)
-        self.line(f"{kind} *{c_name(stm.name)} = ({kind} *)(pool + {stm.offset} * THREADS);")
-
     # --- control -----------------------------------------------------------------------------
 
     def fail(self, call: str) -> None:
-        """Report, then leave the point or the kernel."""
+        """Report, then leave the point or the kernel; nobody waits for a lock for ever."""
         self.line(f"ss_fail(failure, {call});")
+        if self.volatile:
+            self.line("atomicExch(lock, 0);")
         self.line(f"goto {self.label};" if self.label else "return;")
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> str:
@@ -175,6 +175,11 @@ class DeviceCode(Statements):
         """Wait for the block."""
         self.line("__syncthreads();")
 
+    def shuffle(self, stm: k.Shuffle) -> None:
+        """A register of another lane; narrow ones are words."""
+        given = f"{self.show(stm.value)}, {self.show(stm.lane)}"
+        self.line(f"{c_name(stm.name)} = __shfl_sync(0xffffffff, {given});")
+
     # --- updates -----------------------------------------------------------------------------
 
     def atomic(self, stm: k.Atomic) -> None:
@@ -189,7 +194,7 @@ class DeviceCode(Statements):
         word = "unsigned int" if BYTES[stm.prim] == 4 else "unsigned long long"
         name, kind = c_name(stm.name), self.type(stm.prim)
         self.line(f"{word} *place = ({word} *)&{self.cell(stm)};")
-        self.line(f"{word} seen = *place, before;")
+        self.line(f"{word} seen = *(volatile {word} *)place, before;")
         self.open("do {")
         self.line("before = seen;")
         self.line(f"{kind} {name} = *({kind} *)&before;")
@@ -220,8 +225,8 @@ DeviceCode.prints = {
     k.Stride: "stride",
     k.Scope: "scope",
     k.Exit: "leave",
-    k.Slots: "pool_slots",
     k.Barrier: "barrier",
+    k.Shuffle: "shuffle",
     k.Atomic: "atomic",
     k.Exchange: "exchange",
     k.Locked: "locked",

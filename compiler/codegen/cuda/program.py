@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import count
+from itertools import chain, count
 
 from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.base.spans import Prov
 from compiler.base.target import Target
-from compiler.base.text import Line, Text
+from compiler.base.text import Line, Text, lines
 from compiler.codegen.c.program import description
 from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
@@ -41,7 +41,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     about = json.dumps(description(prog, sites))
     ctx.records["cuda"] = [prov for prov, _ in sites]
     return (
-        *(Line(text) for part in head for text in part.split("\n")),
+        *chain.from_iterable(map(lines, head)),
         *kernels.lines,
         Line(""),
         Line(HOST_MARK),

@@ -4,7 +4,7 @@ Grammar, one line per form; `printer.py` says how they look, `runtime/imp_interp
 
     prog   ::= fun..
     fun    ::= name(param..) -> (result..) = stm..
-    stm    ::= define | declare | assign | alloc | free | load | store | copy
+    stm    ::= define | declare | assign | alloc | free | load | store | copy | push
              | if | for | while | assert | kernel
     kernel ::= space, body, and what happens with the values of the points: map, reduce, scan, hist
 
@@ -15,10 +15,11 @@ scope: names defined in it are gone after it. All names are unique in the progra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import field
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
@@ -180,6 +181,7 @@ class Combine:
     """An associative operator on tuples of scalars.
 
     `body` computes `results` from `lhs` and `rhs`; `neutral` is evaluated outside of the kernel.
+    `prov` is what the results came from, if that is not what the kernel came from.
     """
 
     prims: tuple[Prim, ...]
@@ -189,6 +191,7 @@ class Combine:
     results: tuple[SE, ...]
     neutral: tuple[SE, ...]
     commutative: bool = False
+    prov: Prov = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,8 @@ class Fold:
     op: Combine
     inputs: tuple[SE, ...]
     into: tuple[Cell | Name, ...]
+    prov: Prov = field(default=(), compare=False)
+    """what the inputs came from"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +248,8 @@ class Histogram:
     bins: tuple[SE, ...]
     values: tuple[SE, ...]
     dests: tuple[tuple[Name, Lmad[Poly]], ...]
+    prov: Prov = field(default=(), compare=False)
+    """what the bins and values came from"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +257,17 @@ class HistWork:
     """Histograms over the last dimension, one per point of the outer ones."""
 
     hists: tuple[Histogram, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Push(Stm):
+    """Combine one bin with its values, at once: other points may combine theirs with the same one.
+
+    The operator's neutral element is not needed, and not there.
+    """
+
+    hist: Histogram
+    prov: Prov = ()
 
 
 Work = MapWork | ReduceWork | ScanWork | HistWork

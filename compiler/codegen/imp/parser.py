@@ -377,6 +377,7 @@ ImpParser.forms = {
     "for": ImpParser.count_loop,
     "while": ImpParser.while_loop,
     "assert": ImpParser.check,
+    "push": lambda p: imp.Push(p.histogram()),
     "map": lambda p: p.kernel("map"),
     "reduce": lambda p: p.kernel("reduce"),
     "scan": lambda p: p.kernel("scan"),

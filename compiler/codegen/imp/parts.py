@@ -37,6 +37,7 @@ PARTS: Mapping[type, Fields] = {
     imp.For: fields("bind:index se:bound stms:body"),
     imp.While: fields("stms:body"),
     imp.Assert: fields("se:cond ses:message"),
+    imp.Push: fields("node:hist"),
     imp.Kernel: fields("dims:dims stms:body node:work"),
     imp.MapWork: (),
     imp.ReduceWork: fields("nodes:folds"),

@@ -64,9 +64,9 @@ class Out:
         self.node = -1
         self.src: Prov = ()
 
-    def line(self, indent: int, text: str) -> None:
-        """A line of the statement that is printed."""
-        self.lines.append(Line(" " * indent + text, self.src, self.node))
+    def line(self, indent: int, text: str, src: Prov = ()) -> None:
+        """A line of the statement that is printed; `src` is what it came from, if told."""
+        self.lines.append(Line(" " * indent + text, src or self.src, self.node))
 
     def stms(self, indent: int, stms: imp.Stms) -> None:
         """Statements; one that says nothing of where it comes from came with what it stands in."""
@@ -176,6 +176,10 @@ def _assert(out: Out, indent: int, s: imp.Assert) -> None:
     out.line(indent, f"assert({', '.join((show_se(s.cond), *parts))})")
 
 
+def _push(out: Out, indent: int, s: imp.Push) -> None:
+    _histogram(out, indent, s.hist, "push")
+
+
 def _kernel(out: Out, indent: int, s: imp.Kernel) -> None:
     dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
     per_block = " per_block" if s.per_block else ""
@@ -196,26 +200,28 @@ def _fold(out: Out, indent: int, fold: imp.Fold) -> None:
     into = ", ".join(
         cell_text(i.block, i.at) if isinstance(i, imp.Cell) else name_text(i) for i in fold.into
     )
-    _combine(out, indent, f"fold {show_operands(fold.inputs)} into ({into})", fold.op)
+    head = f"fold {show_operands(fold.inputs)} into ({into})"
+    _combine(out, indent, head, fold.op, fold.prov)
 
 
-def _histogram(out: Out, indent: int, hist: imp.Histogram) -> None:
+def _histogram(out: Out, indent: int, hist: imp.Histogram, word: str = "bins") -> None:
     at = ", ".join(
         f"{show_se(i)} < {show_se(n)}" for i, n in zip(hist.bins, hist.shape, strict=True)
     )
     dests = ", ".join(f"{name_text(block)} -> {show_lmad(lmad)}" for block, lmad in hist.dests)
-    _combine(out, indent, f"bins ({at}) in ({dests}) get {show_operands(hist.values)}", hist.op)
+    head = f"{word} ({at}) in ({dests}) get {show_operands(hist.values)}"
+    _combine(out, indent, head, hist.op, hist.prov)
 
 
-def _combine(out: Out, indent: int, head: str, op: imp.Combine) -> None:
+def _combine(out: Out, indent: int, head: str, op: imp.Combine, prov: Prov) -> None:
     names = (*op.lhs, *op.rhs)
     params = ", ".join(
         f"{name_text(n)}: {p}" for n, p in zip(names, op.prims + op.prims, strict=True)
     )
     comm = " comm" if op.commutative else ""
-    out.line(indent, f"{head} op ({params}) neutral {show_operands(op.neutral)}{comm} {{")
+    out.line(indent, f"{head} op ({params}) neutral {show_operands(op.neutral)}{comm} {{", prov)
     out.stms(indent + 2, op.body)
-    out.line(indent + 2, f"in {show_operands(op.results)}")
+    out.line(indent + 2, f"in {show_operands(op.results)}", op.prov)
     out.line(indent, "}")
 
 
@@ -232,5 +238,6 @@ PRINTS: Prints = {
     imp.For: _for,
     imp.While: _while,
     imp.Assert: _assert,
+    imp.Push: _push,
     imp.Kernel: _kernel,
 }

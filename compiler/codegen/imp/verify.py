@@ -326,6 +326,10 @@ class _Checker(ScalarChecker):
         self.must(len(counts) == 1, "an operator's parts differ in number")
         for value, prim in zip(op.neutral, op.prims, strict=True):
             self.scalar(value, prim, "the neutral element")
+        self.operator_body(op)
+
+    def operator_body(self, op: imp.Combine) -> None:
+        """Check what an operator computes."""
         scope = (self.where, self.variables, set(self.unset))
         self.where, self.variables = "thread", set()
         names = [*op.lhs, *op.rhs]
@@ -377,10 +381,25 @@ class _Checker(ScalarChecker):
                     self.typed(fold.inputs, fold.op.prims, "what is folded")
             case imp.HistWork(hists):
                 for hist in hists:
-                    self.must(len(hist.bins) == len(hist.shape), "a bin has other dimensions")
-                    for index in hist.bins:
-                        self.scalar(index, "i64", "a bin")
-                    self.typed(hist.values, hist.op.prims, "what is combined")
+                    self.bin(hist)
+
+    def bin(self, hist: imp.Histogram) -> None:
+        """Check which bin a point has something for, and what."""
+        self.must(len(hist.bins) == len(hist.shape), "a bin has other dimensions")
+        for index in hist.bins:
+            self.scalar(index, "i64", "a bin")
+        self.typed(hist.values, hist.op.prims, "what is combined")
+
+    def push(self, s: imp.Push) -> None:
+        hist, op = s.hist, s.hist.op
+        counts = {len(part) for part in (op.prims, op.lhs, op.rhs, op.results)}
+        self.must(len(counts) == 1 and not op.neutral, "an operator's parts differ in number")
+        self.must(self.where == "thread", "a push stands outside of threads")
+        self.bin(hist)
+        for size in hist.shape:
+            self.scalar(size, "i64", "a size of an accumulator")
+        self.destinations(hist)
+        self.operator_body(op)
 
     def typed(self, values: Sequence[SE], prims: Sequence[Prim], what: str) -> None:
         """Check that expressions have these types."""
@@ -402,6 +421,7 @@ _Checker.checks = {
     imp.For: _Checker.count_loop,
     imp.While: _Checker.while_loop,
     imp.Assert: _Checker.check,
+    imp.Push: _Checker.push,
     imp.Kernel: _Checker.kernel,
 }
 

@@ -9,21 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.base.spans import Prov
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Copy,
-    For,
-    HistWork,
-    If,
-    Kernel,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import block_fold
 from compiler.codegen.kernels.nodes import BLOCK, Barrier, Scope
@@ -39,7 +25,7 @@ from compiler.codegen.kernels.threads import (
 from compiler.codegen.sequential import copy_body, copy_dims, sequential
 
 
-def map_code(kernel: Kernel) -> Stms:
+def map_code(kernel: imp.Kernel) -> imp.Stms:
     """A thread for each point, or a block of threads for each point."""
     if kernel.per_block:
         block = k.Indices(kernel.dims, i64(BLOCK), kernel.prov)
@@ -47,25 +33,25 @@ def map_code(kernel: Kernel) -> Stms:
     return own_point(kernel) + thread_code(kernel.body)
 
 
-def block_code(stms: Stms) -> Stms:
+def block_code(stms: imp.Stms) -> imp.Stms:
     """What the threads of a block run together."""
-    out: list[Stm] = []
+    out: list[imp.Stm] = []
     for stm in stms:
         match stm:
-            case Kernel():
+            case imp.Kernel():
                 out.extend(_together(_inner(stm), stm.prov))
-            case Copy():
-                copy = Kernel(
-                    "copy", "block", copy_dims(stm), copy_body(stm), MapWork(), prov=stm.prov
+            case imp.Copy():
+                copy = imp.Kernel(
+                    "copy", "block", copy_dims(stm), copy_body(stm), imp.MapWork(), prov=stm.prov
                 )
                 out.extend(_together((Scope(all_points(copy)),), stm.prov))
-            case Store():
-                out.extend(_together((If(FIRST, (stm,), (), stm.prov),), stm.prov))
-            case If(_, then, orelse):
+            case imp.Store():
+                out.extend(_together((imp.If(FIRST, (stm,), (), stm.prov),), stm.prov))
+            case imp.If(_, then, orelse):
                 out.append(replace(stm, then=block_code(then), orelse=block_code(orelse)))
-            case For() | While():
+            case imp.For() | imp.While():
                 out.append(replace(stm, body=block_code(stm.body)))
-            case Alloc():
+            case imp.Alloc():
                 out.append(shared(stm))
             case _:
                 out.append(stm)
@@ -73,16 +59,16 @@ def block_code(stms: Stms) -> Stms:
     return tuple(s for at, s in enumerate(out) if not (at and waits[at] and waits[at - 1]))
 
 
-def _together(stms: Stms, prov: Prov) -> Stms:
+def _together(stms: imp.Stms, prov: Prov) -> imp.Stms:
     """What touches memory that all threads of a block see, between barriers."""
     return (Barrier(prov), *stms, Barrier(prov))
 
 
-def _inner(kernel: Kernel) -> Stms:
+def _inner(kernel: imp.Kernel) -> imp.Stms:
     match kernel.work:
-        case MapWork():
+        case imp.MapWork():
             return (Scope(all_points(kernel)),)
-        case ReduceWork(folds) | ScanWork(folds):
+        case imp.ReduceWork(folds) | imp.ScanWork(folds):
             return (Scope(block_fold(kernel, folds), prov=kernel.prov),)
-        case HistWork():
-            return (If(FIRST, (point(sequential(kernel)),), (), kernel.prov),)
+        case imp.HistWork():
+            return (imp.If(FIRST, (point(sequential(kernel)),), (), kernel.prov),)

@@ -1,21 +1,33 @@
 """Reductions and scans by blocks of threads, for any associative operator.
 
-Threads take elements in order, so that operators need not commute, and combine them in a tree in
-shared memory. What stands before the next tile of elements is carried in every thread.
+Threads take elements in order, so that operators need not commute. The threads of a warp combine
+theirs by shuffles, in log2 steps; the warps' totals go through shared memory, once for a tile of
+elements. What stands before the next tile is carried in every thread.
 
 Many elements are cut into ranges, one for each block of threads: the first kernel folds each range,
 the second combines the ranges' outcomes, and for scans a third goes over the ranges again.
+
+Note [Several elements a thread]. The fewer tiles, the less there is to wait for. But what lies
+together in memory has to be read by neighbouring threads at once. So a tile is read into shared
+memory, an element after the other for each thread; there each thread goes through its own elements,
+which lie together; and what a scan makes of them is written as it was read. The number of a
+thread's elements is odd, so that the same elements of all threads lie in different banks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from compiler.base.names import Name
-from compiler.base.prim import Prim
+from compiler.base.prim import BYTES, Prim
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
+from compiler.base.target import Target
 from compiler.codegen.imp.nodes import (
+    Alloc,
     Assign,
     Cell,
     Declare,
@@ -29,20 +41,24 @@ from compiler.codegen.imp.nodes import (
     Stms,
     Store,
 )
-from compiler.codegen.index import add, product, sub
+from compiler.codegen.index import add, minimum, product, sub
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, Barrier, Scope
+from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
 from compiler.codegen.kernels.threads import FIRST, i64, point, thread_code
 from compiler.codegen.sequential import accumulate, assign_all, begin, finish, loops
 from compiler.codegen.traits import builtin, may_recompute, traits_of, without_stores
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Scalar, Select, Var
 
-SEGMENT, RANGE, TILE, STEP, OTHER = (
-    f"{OWN}{name}" for name in ("segment", "range", "tile", "step", "other")
+SEGMENT, RANGE, TILE, STEP, LANE, WARP_OF, COUNT, ITEMS, AT = (
+    f"{OWN}{name}"
+    for name in ("segment", "range", "tile", "step", "lane", "warp", "count", "items", "at")
 )
 BLOCKS, CHUNK = "blocks_0", "chunk_0"
 """How many blocks of threads share a segment, and how many elements each takes."""
-LAST: SE = sub(i64(THREADS), ONE)
+SEVERAL = Rule("kernels/several", "Threads take several elements of a reduction or scan at once.")
+MOST_ITEMS = 23
+TILE_BYTES = 24 << 10
+"""Shared memory for a tile: eight blocks of threads have as much at once."""
 
 
 def own(name: Name, what: str) -> Name:
@@ -64,14 +80,15 @@ def components(folds: Sequence[Fold]) -> list[tuple[Name, Prim, SE]]:
     ]
 
 
-def slots(folds: Sequence[Fold]) -> Stms:
-    """Shared memory for one value per thread and component."""
-    out: list[Stm] = []
-    offset = 0
-    for lhs, prim, _ in components(folds):
-        out.append(k.Slots(own(lhs, "all"), prim, offset))
-        offset += k.slot_bytes(prim)
-    return tuple(out)
+def totals(kernel: Kernel, folds: Sequence[Fold]) -> Stms:
+    """Shared memory for what each warp comes to, and which warp and lane a thread is."""
+    prov, thread = kernel.prov, Var(THREAD, "i32")
+    warps = Lit(WARP, "i64")  # there are no more in a block
+    return (
+        Define(LANE, "i32", Bin("&", "i32", thread, Lit(WARP - 1, "i32")), prov),
+        Define(WARP_OF, "i32", Bin("//", "i32", thread, Lit(WARP, "i32")), prov),
+        *(Alloc(own(n, "all"), warps, prim, "shared", prov) for n, prim, _ in components(folds)),
+    )
 
 
 def carries(folds: Sequence[Fold], known: bool = True) -> Stms:
@@ -89,18 +106,57 @@ def block_fold(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
     body = carries(folds) + tiles(kernel, folds, ZERO, end, scan, kernel.body)
     if not scan:
         body += results(folds, kernel.prov)
-    return slots(folds) + loops(kernel.dims[:-1], body, kernel.prov)
+    return totals(kernel, folds) + loops(kernel.dims[:-1], body, kernel.prov)
 
 
 # --- tiles -----------------------------------------------------------------------------------
 
 
+class Tile(NamedTuple):
+    """How many elements each thread takes of a tile, at most, and how many that has."""
+
+    each: int
+    size: int
+
+
+def several(folds: Sequence[Fold], scan: bool, target: Target) -> Outcome[Tile]:
+    """How many elements a thread takes, where their order counts."""
+    if not (scan or ordered(folds)):
+        return None
+    width = sum(BYTES[prim] for _, prim, _ in components(folds))
+    each = min(MOST_ITEMS, (TILE_BYTES // (target.threads * width) - 1) | 1)
+    if each < 2:
+        return Missed(
+            f"Each thread takes one element of {width} bytes at a time, since there is no room for "
+            "several in the memory that a block of threads shares."
+        )
+    because = (
+        f"Each thread takes up to {each} elements that follow each other, so that threads wait for "
+        f"each other once for {each * target.threads} elements; these are read and written through "
+        "shared memory, so that neighbouring threads touch neighbouring cells."
+    )
+    return Applied(Tile(each, each * target.threads), because)
+
+
+def ordered(folds: Sequence[Fold]) -> bool:
+    """Whether the order of elements counts."""
+    return not all(builtin(fold.op) or fold.op.commutative for fold in folds)
+
+
 def tiles(
-    kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, scan: bool, body: Stms
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    low: SE,
+    high: SE,
+    scan: bool,
+    body: Stms,
+    tile_of: Tile | None = None,
 ) -> Stms:
-    """Tile after tile of as many elements as there are threads, from `low` up to `high`."""
-    if not scan and all(builtin(fold.op) or fold.op.commutative for fold in folds):
+    """Tile after tile of elements, from `low` up to `high`; one for each thread, or several."""
+    if not (scan or ordered(folds)):
         return strided(kernel, folds, low, high, body)
+    if tile_of is not None:
+        return staged(kernel, folds, low, high, scan, body, tile_of)
     prov, index = kernel.prov, kernel.dims[-1][0]
     tile = own(index, "tile")
     inside: SE = Bin("<", "i64", i64(index), high)
@@ -108,14 +164,73 @@ def tiles(
     code: list[Stm] = [Define(index, "i64", add(i64(tile), i64(THREAD)), prov)]
     code += starts(folds, prov)
     code.append(If(inside, (point(body + steps),), (), prov))
-    for fold in folds:
-        code += tree(fold, prov)
+    code += combined(folds, scan, prov)
     if scan:
-        ends = tuple(s for fold in folds for s in (before(fold, prov), *finish(fold, prov)))
+        ends = tuple(s for fold in folds for s in (up_to(fold, prov), *finish(fold, prov)))
         code.append(If(inside, ends, (), prov))
-    code += [next_carry(fold, prov) for fold in folds]
     code.append(Barrier(prov))
     return (k.Stride(tile, "i64", low, high, "+", i64(THREADS), tuple(code), prov),)
+
+
+def staged(
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    low: SE,
+    high: SE,
+    scan: bool,
+    body: Stms,
+    tile_of: Tile,
+) -> Stms:
+    """Tiles with several elements a thread: see Note [Several elements a thread]."""
+    prov, index = kernel.prov, kernel.dims[-1][0]
+    tile, parts = own(index, "tile"), components(folds)
+    at = i64(AT)
+    kept = tuple(
+        Alloc(own(n, "tile"), Lit(tile_of.size, "i64"), p, "shared", prov) for n, p, _ in parts
+    )
+    inputs = [value for fold in folds for value in fold.inputs]
+    puts = tuple(
+        Store(own(n, "tile"), p, at, value, prov)
+        for (n, p, _), value in zip(parts, inputs, strict=True)
+    )
+    whole = Define(index, "i64", add(i64(tile), at), prov)
+    read: Stms = (whole, point(body + puts))
+    if traits_of(body).asserts:
+        read = (*(Store(own(n, "tile"), p, at, ne, prov) for n, p, ne in parts), *read)
+    first = Bin("*", "i64", i64(THREAD), i64(ITEMS))
+    last = minimum(add(first, i64(ITEMS)), i64(COUNT))
+
+    def own_elements(*stms: Stm) -> k.Stride:
+        return k.Stride(AT, "i64", first, last, "+", ONE, stms, prov)
+
+    def all_elements(*stms: Stm) -> k.Stride:
+        return k.Stride(AT, "i64", i64(THREAD), i64(COUNT), "+", i64(THREADS), stms, prov)
+
+    def join(fold: Fold) -> Scope:
+        return combine(fold, fold.op.lhs, [Cell(own(n, "tile"), at) for n in fold.op.lhs], prov)
+
+    code: list[Stm] = [
+        Define(COUNT, "i64", minimum(sub(high, i64(tile)), i64(own(index, "size"))), prov),
+        all_elements(*read),
+        Barrier(prov),
+        *starts(folds, prov),
+        own_elements(*map(join, folds)),
+        *combined(folds, scan, prov),
+    ]
+    if scan:
+        prefix = tuple(Store(own(n, "tile"), p, at, Var(n, p), prov) for n, p, _ in parts)
+        gets = tuple(k.Fetch(n, p, own(n, "tile"), at, prov) for n, p, _ in parts)
+        ends = tuple(stm for fold in folds for stm in finish(fold, prov))
+        code += [stm for fold in folds for stm in before(fold, prov)]
+        code += [own_elements(*map(join, folds), *prefix), Barrier(prov)]
+        code.append(all_elements(whole, *gets, *ends))
+    threads = i64(THREADS)
+    needed = Bin("//", "i64", add(sub(high, low), sub(threads, ONE)), threads)
+    odd = Bin("|", "i64", minimum(needed, Lit(tile_of.each, "i64")), ONE)
+    size = Define(own(index, "size"), "i64", Bin("*", "i64", i64(ITEMS), threads), prov)
+    step = i64(own(index, "size"))
+    loop = k.Stride(tile, "i64", low, high, "+", step, tuple(code), prov)
+    return (*kept, Define(ITEMS, "i64", odd, prov), size, loop)
 
 
 def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: Stms) -> Stms:
@@ -124,13 +239,7 @@ def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: St
     steps = tuple(s for fold in folds for s in accumulate(fold, prov))
     out = starts(folds, prov)
     out += every(kernel, low, high, (point(body + steps),))
-    for fold in folds:
-        out += tree(fold, prov)
-        out += tuple(
-            k.Fetch(own(lhs, "carry"), prim, own(lhs, "all"), LAST, prov)
-            for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True)
-        )
-    return (*out, Barrier(prov))
+    return (*out, *combined(folds, False, prov), Barrier(prov))
 
 
 def every(kernel: Kernel, low: SE, high: SE, body: Stms) -> Stms:
@@ -145,23 +254,81 @@ def starts(folds: Sequence[Fold], prov: Prov) -> Stms:
     return tuple(s for fold in folds for s in begin(fold.op, prov))
 
 
-def tree(fold: Fold, prov: Prov) -> Stms:
-    """Inclusive prefixes over the threads, in shared memory, in log2 steps and in order.
+def combined(folds: Sequence[Fold], scan: bool, prov: Prov) -> Stms:
+    """Combine the threads' left operands with the carry, in order.
 
-    The last slot has the total. Afterwards the left operands hold the thread's prefix.
+    For a scan, `before` is what stands before the thread's warp, and `own` its prefix in that.
     """
-    lhs, prims = fold.op.lhs, fold.op.prims
-    publish = tuple(
-        Store(own(name, "all"), prim, i64(THREAD), Var(name, prim), prov)
-        for name, prim in zip(lhs, prims, strict=True)
+    return tuple(
+        stm
+        for fold in folds
+        for stm in (*in_warp(fold, prov, Lit(WARP, "i32")), *over_warps(fold, scan, prov))
     )
-    thread, step = Var(THREAD, "i32"), Var(STEP, "i32")
-    other = [Cell(own(name, "all"), Var(OTHER, "i32")) for name in lhs]
-    join = (Define(OTHER, "i32", Bin("-", "i32", thread, step), prov), combine(fold, other, lhs))
-    body = (If(Bin(">=", "i32", thread, step), join, (), prov), Barrier(prov), *publish)
-    one, threads = Lit(1, "i32"), Var(THREADS, "i32")
-    doubling = k.Stride(STEP, "i32", one, threads, "*", Lit(2, "i32"), (*body, Barrier(prov)), prov)
-    return (*publish, Barrier(prov), doubling)
+
+
+def in_warp(fold: Fold, prov: Prov, lanes: SE) -> Stms:
+    """Inclusive prefixes over so many lanes that follow each other, by shuffles.
+
+    LANE is the number of a lane among them.
+    """
+    lane, step = Var(LANE, "i32"), Var(STEP, "i32")
+    left = [own(name, "left") for name in fold.op.lhs]
+    join = If(Bin(">=", "i32", lane, step), (combine(fold, left, fold.op.lhs, prov),), (), prov)
+    body = (*shuffled(fold, fold.op.lhs, step, prov), join)
+    doubling = k.Stride(STEP, "i32", Lit(1, "i32"), lanes, "*", Lit(2, "i32"), body, prov)
+    pairs = zip(left, fold.op.prims, strict=True)
+    return (*(Declare(name, Scalar(prim), None, prov) for name, prim in pairs), doubling)
+
+
+def shuffled(fold: Fold, names: Sequence[Name], by: SE, prov: Prov) -> Stms:
+    """In `left`, variables of the thread so many lanes before."""
+    parts = zip(fold.op.lhs, fold.op.prims, names, strict=True)
+    lane = Bin("-", "i32", Var(THREAD, "i32"), by)
+    return tuple(k.Shuffle(own(n, "left"), p, Var(name, p), lane, prov) for n, p, name in parts)
+
+
+def over_warps(fold: Fold, scan: bool, prov: Prov) -> Stms:
+    """Go through the warps' totals, from the carry on: what they come to is the next carry."""
+    lhs, pairs = fold.op.lhs, list(zip(fold.op.lhs, fold.op.prims, strict=True))
+    warp, at = Var(WARP_OF, "i32"), Var(STEP, "i32")
+    thread, threads = Var(THREAD, "i32"), Var(THREADS, "i32")
+    ends = Bin("==", "i32", Var(LANE, "i32"), Lit(WARP - 1, "i32"))
+    is_last = Bin("==", "i32", thread, Bin("-", "i32", threads, Lit(1, "i32")))
+    publish = tuple(Store(own(n, "all"), p, warp, Var(n, p), prov) for n, p in pairs)
+    warps = Bin("//", "i32", Bin("+", "i32", threads, Lit(WARP - 1, "i32")), Lit(WARP, "i32"))
+    body: Stms = (combine(fold, lhs, [Cell(own(n, "all"), at) for n in lhs], prov),)
+    kept: list[Stm] = []
+    if scan:
+        here = tuple(Assign(own(n, "before"), Var(n, p), prov) for n, p in pairs)
+        body = (If(Bin("==", "i32", at, warp), here, (), prov), *body)
+        for n, p in pairs:
+            kept.append(Define(own(n, "own"), p, Var(n, p), prov))
+            kept.append(Declare(own(n, "before"), Scalar(p), Var(own(n, "carry"), p), prov))
+    return (
+        If(Bin("||", "bool", ends, is_last), publish, (), prov),
+        Barrier(prov),
+        *kept,
+        *(Assign(n, Var(own(n, "carry"), p), prov) for n, p in pairs),
+        k.Stride(STEP, "i32", Lit(0, "i32"), warps, "+", Lit(1, "i32"), body, prov),
+        *(Assign(own(n, "carry"), Var(n, p), prov) for n, p in pairs),
+    )
+
+
+def up_to(fold: Fold, prov: Prov) -> Scope:
+    """What stands before the thread, with its own elements."""
+    first, whole = ([own(n, what) for n in fold.op.lhs] for what in ("before", "own"))
+    return combine(fold, first, whole, prov)
+
+
+def before(fold: Fold, prov: Prov) -> Stms:
+    """What stands before the thread, without its own elements."""
+    lhs = fold.op.lhs
+    first, left, whole = ([own(n, what) for n in lhs] for what in ("before", "left", "own"))
+    join = combine(fold, first, left, prov)
+    pairs = zip(lhs, fold.op.prims, first, strict=True)
+    alone = tuple(Assign(n, Var(name, p), prov) for n, p, name in pairs)
+    is_first = Bin("==", "i32", Var(LANE, "i32"), Lit(0, "i32"))
+    return (*shuffled(fold, whole, Lit(1, "i32"), prov), If(is_first, alone, (join,), prov))
 
 
 def combine(
@@ -185,24 +352,8 @@ def combine(
         elif value != lhs:
             code.append(Assign(lhs, Var(value, prim), prov))
     code += thread_code(op.body)
-    code += assign_all(op.lhs, op.prims, op.results, prov)
+    code += assign_all(op.lhs, op.prims, op.results, op.prov or prov)
     return Scope(tuple(code), traits_of(op.body).asserts, prov)
-
-
-def before(fold: Fold, prov: Prov) -> Scope:
-    """Put what stands before the tile in front of the thread's prefix."""
-    return combine(fold, [own(n, "carry") for n in fold.op.lhs], fold.op.lhs, prov)
-
-
-def next_carry(fold: Fold, prov: Prov) -> Scope:
-    """What stands before the next tile."""
-    last = [Cell(own(n, "all"), LAST) for n in fold.op.lhs]
-    joined = combine(fold, [own(n, "carry") for n in fold.op.lhs], last, prov)
-    kept = tuple(
-        Assign(own(n, "carry"), Var(n, prim), prov)
-        for n, prim in zip(fold.op.lhs, fold.op.prims, strict=True)
-    )
-    return Scope((joined, *kept), prov=prov)
 
 
 def by_first(stms: Stms, prov: Prov) -> Stms:
@@ -226,13 +377,16 @@ def results(folds: Sequence[Fold], prov: Prov) -> Stms:
 # --- ranges ----------------------------------------------------------------------------------
 
 
-def own_range(kernel: Kernel) -> tuple[Stms, SE, SE]:
-    """Which range of which segment a block of threads works on: from where, and up to where."""
+def own_range(kernel: Kernel, *more: tuple[Name, SE]) -> tuple[Stms, SE, SE]:
+    """Which range of which segment a block of threads works on: from where, and up to where.
+
+    `more`: what else tells blocks of threads apart, and how many there are of it.
+    """
     *outer, (index, end) = kernel.dims
     prov = kernel.prov
     segments = product([size for _, size in outer])
     code: list[Stm] = [
-        k.Indices(((SEGMENT, segments), (RANGE, i64(BLOCKS))), i64(BLOCK), prov),
+        k.Indices(((SEGMENT, segments), (RANGE, i64(BLOCKS)), *more), i64(BLOCK), prov),
         *segment(kernel),
     ]
     low, high = i64(own(index, "low")), i64(own(index, "high"))
@@ -248,7 +402,7 @@ def segment(kernel: Kernel) -> Stms:
     return (k.Indices(outer, i64(SEGMENT), kernel.prov),) if outer else ()
 
 
-def first_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
+def first_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
     """Every block of threads folds its range of a segment.
 
     A scan whose points are cheap computes them again in the third stage; others store here.
@@ -257,14 +411,15 @@ def first_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
     if scan and may_recompute(body, traits_of(body)):
         scan, body = False, without_stores(body)
     head, low, high = own_range(kernel)
-    code = head + slots(folds) + carries(folds) + tiles(kernel, folds, low, high, scan, body)
+    code = head + totals(kernel, folds) + carries(folds)
+    code += tiles(kernel, folds, low, high, scan, body, tile_of)
     for lhs, prim, _ in components(folds):
         total = Var(own(lhs, "carry"), prim)
         code += by_first((Store(part(lhs), prim, i64(BLOCK), total, prov),), prov)
     return code
 
 
-def second_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
+def second_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
     """One block of threads per segment combines the ranges' outcomes.
 
     For a scan they become what stands before each range.
@@ -278,21 +433,16 @@ def second_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
     code: list[Stm] = [Define(block, "i64", number, prov), *starts(folds, prov)]
     taken = tuple(k.Fetch(lhs, p, part(lhs), at, prov) for lhs, p, _ in components(folds))
     code.append(If(inside, taken, (), prov))
-    for fold in folds:
-        code += tree(fold, prov)
-        if scan:
-            code.append(exclusive(fold, prov))
-            kept = tuple(
-                Store(part(lhs), prim, at, Var(lhs, prim), prov)
-                for lhs, prim in zip(fold.op.lhs, fold.op.prims, strict=True)
-            )
-            code.append(If(inside, kept, (), prov))
-        code.append(next_carry(fold, prov))
+    code += combined(folds, scan, prov)
+    if scan:
+        code += [stm for fold in folds for stm in before(fold, prov)]
+        kept = tuple(Store(part(n), p, at, Var(n, p), prov) for n, p, _ in components(folds))
+        code.append(If(inside, kept, (), prov))
     code.append(Barrier(prov))
     loop = k.Stride(TILE, "i64", ZERO, i64(BLOCKS), "+", i64(THREADS), tuple(code), prov)
     head = (Define(SEGMENT, "i64", i64(BLOCK), prov), *segment(kernel))
     end = () if scan else results(into_cells(folds), prov)
-    return (*head, *slots(folds), *carries(folds), loop, *end)
+    return (*head, *totals(kernel, folds), *carries(folds), loop, *end)
 
 
 def into_cells(folds: Sequence[Fold]) -> list[Fold]:
@@ -314,20 +464,7 @@ def result_cell(variable: Name) -> Name:
     return f"{variable}_cell"
 
 
-def exclusive(fold: Fold, prov: Prov) -> Scope:
-    """Replace a thread's inclusive prefix by what stands before it and before the tile."""
-    op = fold.op
-    previous = sub(i64(THREAD), ONE)
-    left = tuple(
-        k.Fetch(lhs, prim, own(lhs, "all"), previous, prov)
-        for lhs, prim in zip(op.lhs, op.prims, strict=True)
-    )
-    nothing = tuple(Assign(lhs, ne, prov) for lhs, ne in zip(op.lhs, op.neutral, strict=True))
-    choice = If(Bin(">", "i64", i64(THREAD), ZERO), left, nothing, prov)
-    return Scope((choice, before(fold, prov)), prov=prov)
-
-
-def third_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
+def third_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
     """Every block of threads scans its range, from what stands before it on."""
     head, low, high = own_range(kernel)
     if not may_recompute(kernel.body, traits_of(kernel.body)):
@@ -336,8 +473,8 @@ def third_stage(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
         k.Fetch(own(lhs, "carry"), prim, part(lhs), i64(BLOCK), kernel.prov)
         for lhs, prim, _ in components(folds)
     )
-    scan = tiles(kernel, folds, low, high, True, kernel.body)
-    return head + slots(folds) + carries(folds, known=False) + start + scan
+    scan = tiles(kernel, folds, low, high, True, kernel.body, tile_of)
+    return head + totals(kernel, folds) + carries(folds, known=False) + start + scan
 
 
 def add_prefixes(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE) -> Stms:

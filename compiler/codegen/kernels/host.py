@@ -13,23 +13,7 @@ from typing import Any
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Sites, Writer
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Copy,
-    Declare,
-    Define,
-    For,
-    Free,
-    If,
-    ImpFun,
-    Load,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.py_scalar import py_name, show, show_count
@@ -49,7 +33,7 @@ class Host(Writer):
         self.sites = sites
         self.launched = launched
 
-    def function(self, fun: ImpFun) -> None:
+    def function(self, fun: imp.ImpFun) -> None:
         """An entry point."""
         self.src = fun.prov
         self.line("")
@@ -60,7 +44,7 @@ class Host(Writer):
         self.line(f"return ({''.join(f'{_operand(v)}, ' for v in fun.values)})")
         self.indent = ""
 
-    def stms(self, stms: Sequence[Stm]) -> None:
+    def stms(self, stms: Sequence[imp.Stm]) -> None:
         """Statements with their provenance."""
         src, node = self.src, self.node
         if not stms:
@@ -71,66 +55,66 @@ class Host(Writer):
             _PRINT[type(stm)](self, stm)
         self.src, self.node = src, node
 
-    def nested(self, head: str, stms: Stms) -> None:
+    def nested(self, head: str, stms: imp.Stms) -> None:
         """A head and its block."""
         self.open(head)
         self.stms(stms)
         self.indent = self.indent[:-4]
 
-    def define(self, s: Define) -> None:
+    def define(self, s: imp.Define) -> None:
         """A scalar."""
         self.line(f"{py_name(s.name)} = {show(s.value)}")
 
-    def declare(self, s: Declare) -> None:
+    def declare(self, s: imp.Declare) -> None:
         """A variable."""
         start = "None" if s.value is None else _operand(s.value)
         self.line(f"{py_name(s.name)} = {start}")
 
-    def assign(self, s: Assign) -> None:
+    def assign(self, s: imp.Assign) -> None:
         """A variable's next value."""
         self.line(f"{py_name(s.name)} = {_operand(s.value)}")
 
-    def alloc(self, s: Alloc) -> None:
+    def alloc(self, s: imp.Alloc) -> None:
         """A block on the device."""
         place = self.site(
             s.prov, ("There is not enough memory on the device for ", s.count, " elements.")
         )
         self.line(f'{py_name(s.name)} = device.alloc({show_count(s.count)}, "{s.prim}", {place})')
 
-    def free(self, s: Free) -> None:
+    def free(self, s: imp.Free) -> None:
         """CuPy counts its blocks."""
         self.line(f"{py_name(s.name)} = None")
 
-    def load(self, s: Load | k.Fetch) -> None:
+    def load(self, s: imp.Load | k.Fetch) -> None:
         """A cell, after all kernels."""
         self.line(f"{py_name(s.name)} = device.read({py_name(s.block)}, {show(s.at)})")
 
-    def store(self, s: Store) -> None:
+    def store(self, s: imp.Store) -> None:
         """A cell."""
         self.line(f"device.write({py_name(s.block)}, {show(s.at)}, {show(s.value)})")
 
-    def copy(self, s: Copy) -> None:
+    def copy(self, s: imp.Copy) -> None:
         """One copy of the device: cells that do not lie together are copied by kernels."""
         count = show(product([poly_exp(d.size) for d in s.dest_lmad.dims]))
         dest = f"{py_name(s.dest)}, {show(poly_exp(s.dest_lmad.offset))}"
         source = f"{py_name(s.source)}, {show(poly_exp(s.source_lmad.offset))}"
         self.line(f"device.copy({dest}, {source}, {count})")
 
-    def branch(self, s: If) -> None:
+    def branch(self, s: imp.If) -> None:
         """Both arms."""
         self.nested(f"if {show(s.cond)}:", s.then)
         if s.orelse:
             self.nested("else:", s.orelse)
 
-    def count_loop(self, s: For) -> None:
+    def count_loop(self, s: imp.For) -> None:
         """A loop of the host."""
         self.nested(f"for {py_name(s.index)} in range({show(s.bound)}):", s.body)
 
-    def while_loop(self, s: While) -> None:
+    def while_loop(self, s: imp.While) -> None:
         """A loop of the host."""
         self.nested(f"while {py_name(s.cond)}:", s.body)
 
-    def check(self, s: Assert) -> None:
+    def check(self, s: imp.Assert) -> None:
         """A check of the host."""
         values = "".join(f"{show(p)}, " for p in s.message if not isinstance(p, str))
         self.line(f"if not ({show(s.cond)}):")
@@ -156,7 +140,7 @@ class Host(Writer):
 
     def ranges(self, s: k.Ranges) -> None:
         """How segments are cut."""
-        given = f"{show(s.segments)}, {show(s.size)}"
+        given = ", ".join(map(show, (s.segments, s.size, s.least)))
         self.line(f"{py_name(s.blocks)}, {py_name(s.chunk)} = device.ranges({given})")
 
     def part(self, s: k.Part) -> None:
@@ -187,19 +171,19 @@ def _argument(a: k.Param) -> str:
     return f"np.{_NUMPY[a.prim]}({py_name(a.name)})"
 
 
-_PRINT: dict[type[Stm], Callable[[Host, Any], None]] = {
-    Define: Host.define,
-    Declare: Host.declare,
-    Assign: Host.assign,
-    Alloc: Host.alloc,
-    Free: Host.free,
-    Load: Host.load,
-    Store: Host.store,
-    Copy: Host.copy,
-    If: Host.branch,
-    For: Host.count_loop,
-    While: Host.while_loop,
-    Assert: Host.check,
+_PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
+    imp.Define: Host.define,
+    imp.Declare: Host.declare,
+    imp.Assign: Host.assign,
+    imp.Alloc: Host.alloc,
+    imp.Free: Host.free,
+    imp.Load: Host.load,
+    imp.Store: Host.store,
+    imp.Copy: Host.copy,
+    imp.If: Host.branch,
+    imp.For: Host.count_loop,
+    imp.While: Host.while_loop,
+    imp.Assert: Host.check,
     k.Launch: Host.launch,
     k.Ranges: Host.ranges,
     k.Part: Host.part,

@@ -8,103 +8,112 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.prim import Prim
 from compiler.base.rules import Pass
-from compiler.base.spans import NOWHERE
-from compiler.base.target import Target
+from compiler.base.spans import Prov
 from compiler.codegen.c.types import c_name
-from compiler.codegen.imp.nodes import (
-    Copy,
-    Fold,
-    For,
-    HistWork,
-    If,
-    ImpProg,
-    Kernel,
-    MapWork,
-    ReduceWork,
-    ScanWork,
-    Stm,
-    Stms,
-    While,
-)
-from compiler.codegen.index import product
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
+    SEVERAL,
     components,
     first_stage,
     part,
     result_cell,
     second_stage,
+    several,
     third_stage,
 )
-from compiler.codegen.kernels.threads import own_point, thread_code
+from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
+from compiler.codegen.kernels.threads import i64, own_point, thread_code
+from compiler.codegen.kernels.transpose import transposition, turned
 from compiler.codegen.kernels.walk import free_names, shared_bytes
-from compiler.codegen.sequential import copy_body, copy_dims, sequential
-from compiler.ir.nodes import ONE, ZERO, Bin, Lit
+from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
+from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 
 SMALL_SEGMENT = 32
 """Segments up to this size are reduced or scanned by one thread each."""
 
 
-def lower(prog: ImpProg, ctx: Ctx) -> ImpProg:
+def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     """The program with launches in place of kernels."""
-    lowering = _Lowering(ctx.target)
-    return ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
+    lowering = _Lowering(ctx)
+    return imp.ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
 
 
-KERNELS = Pass("kernels", "Makes kernels of threads, barriers and shared memory.", lower)
+KERNELS = Pass(
+    "kernels",
+    "Makes kernels of threads, barriers and shared memory.",
+    lower,
+    (ROWS, SEVERAL, SHARED_BINS),
+)
 
 
 class _Lowering:
     """Translates the host's statements; copies that are kernels are numbered."""
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
+    def __init__(self, ctx: Ctx) -> None:
+        self.ctx, self.target = ctx, ctx.target
         self.copies = 0
 
-    def host(self, stms: Stms) -> Stms:
+    def host(self, stms: imp.Stms) -> imp.Stms:
         """Statements of the host."""
-        out: list[Stm] = []
+        out: list[imp.Stm] = []
         for stm in stms:
             match stm:
-                case Kernel():
+                case imp.Kernel():
                     out.extend(self.kernel(stm))
-                case Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
+                case imp.Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
                     out.append(self.copy(stm))
-                case If(_, then, orelse):
+                case imp.If(_, then, orelse):
                     out.append(replace(stm, then=self.host(then), orelse=self.host(orelse)))
-                case For() | While():
+                case imp.For() | imp.While():
                     out.append(replace(stm, body=self.host(stm.body)))
                 case _:
                     out.append(stm)
         return tuple(out)
 
-    def copy(self, stm: Copy) -> k.Launch:
-        """A copy of cells that do not lie together: a map."""
+    def copy(self, stm: imp.Copy) -> k.Launch:
+        """A copy of cells that do not lie together: a map, or a transposition by squares."""
         self.copies += 1
         dims, body = copy_dims(stm), copy_body(stm)
         name = f"copy_{self.copies}"
-        return self.map(Kernel(name, "grid", dims, body, MapWork(), prov=stm.prov), name)
+        kernel = imp.Kernel(name, "grid", dims, body, imp.MapWork(), prov=stm.prov)
+        ends = turned(stm)
+        if ends is None:
+            return self.map(kernel, name)
+        code, blocks = transposition(stm, ends)
+        return k.Launch(self.function(name, code, kernel), "blocks", blocks, prov=stm.prov)
 
-    def kernel(self, kernel: Kernel) -> Stms:
+    def kernel(self, kernel: imp.Kernel) -> imp.Stms:
         """The launches that do a kernel's work."""
         name = c_name(kernel.name)
         match kernel.work:
-            case MapWork():
-                return (self.map(kernel, name),)
-            case HistWork():
+            case imp.MapWork():
+                locks: imp.Stms = ()
+
+                def update(hist: imp.Histogram, prov: Prov) -> imp.Stms:
+                    nonlocal locks
+                    locks = self.locks([hist], prov) or locks
+                    return (update_bin(hist, self.target, prov),)
+
+                kernel = replace(kernel, body=with_updates(kernel.body, update))
+                return (*locks, self.map(kernel, name))
+            case imp.HistWork():
                 return self.hist(kernel, kernel.work, name)
-            case ReduceWork(folds) | ScanWork(folds):
+            case imp.ReduceWork(folds) | imp.ScanWork(folds):
                 return self.staged(kernel, folds, name)
 
-    def function(self, name: str, body: Stms, source: Kernel) -> k.Kernel:
+    def function(self, name: str, body: imp.Stms, source: imp.Kernel) -> k.Kernel:
         """A kernel whose parameters are what its body uses and does not define.
 
         Raises Limitation if it needs more shared memory than a block of threads has.
@@ -113,63 +122,96 @@ class _Lowering:
         params = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
         params += [k.Param(n, p, True) for n, p in names.free_blocks().items()]
         made = k.Kernel(name, tuple(params), body, source.prov)
-        need, there = shared_bytes(made, self.target), self.target.shared_bytes
+        need, there = shared_bytes(made), self.target.shared_bytes
         if need > there:
-            raise Limitation(
+            raise Limitation.at(
+                codes.limits.GPU_MEMORY,
                 f"A block of threads needs {need} bytes of shared memory here, and has {there}.",
-                source.prov[0] if source.prov else NOWHERE,
+                source.prov,
                 "Combine fewer values at once, or run the program with the C back end.",
             )
         return made
 
-    def map(self, kernel: Kernel, name: str) -> k.Launch:
+    def map(self, kernel: imp.Kernel, name: str) -> k.Launch:
         """A thread, or a block of threads, for each point."""
         made = self.function(name, map_code(kernel), kernel)
         points = product([size for _, size in kernel.dims])
         return k.Launch(made, "blocks" if kernel.per_block else "points", points, prov=kernel.prov)
 
-    def hist(self, kernel: Kernel, work: HistWork, name: str) -> Stms:
-        """A thread for each point, which updates bins."""
+    def hist(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> imp.Stms:
+        """Bins in shared memory, or a thread for each point that updates the result."""
         prov = kernel.prov
-        locks: Stms = ()
-        if any(map(needs_lock, work.hists)):
-            locks = (k.Zeros(LOCKS, "i32", COUNT, prov),)
+        locks = self.locks(work.hists, prov)
+        outcome = plan(kernel, work.hists, self.target)
+        made = self.ctx.commit(SHARED_BINS, prov, outcome)
+        if made is None:
+            return (*locks, self.bins(kernel, work, name))
+        code = hist_stage(kernel, work, made, self.target)
+        *outer, (_, size) = kernel.dims
+        segments = product([size for _, size in outer])
+        shared = self.function(f"{name}_shared", code, kernel)
+        stages: imp.Stms = (k.Ranges(BLOCKS, CHUNK, segments, size, made.least, prov),)
+        if made.passes != ONE:
+            stages += (imp.Define(PASSES, "i64", made.passes, prov),)
+            segments = mul(segments, i64(PASSES))
+        stages += (k.Launch(shared, "blocks", segments, BLOCKS, prov),)
+        if made.worth == TRUE:
+            return (*locks, *stages)
+        return (*locks, imp.If(made.worth, stages, (self.bins(kernel, work, name),), prov))
+
+    def bins(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> k.Launch:
+        """A thread for each point, which updates bins of the result."""
+        prov = kernel.prov
         updates = tuple(update_bin(hist, self.target, prov) for hist in work.hists)
         body = own_point(kernel) + thread_code(kernel.body) + updates
         points = product([size for _, size in kernel.dims])
-        return (*locks, k.Launch(self.function(name, body, kernel), "points", points, prov=prov))
+        return k.Launch(self.function(name, body, kernel), "points", points, prov=prov)
 
-    def staged(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> Stms:
-        """Two or three stages; short segments have a thread each."""
-        stages = self.stages(kernel, folds, name)
+    def locks(self, hists: Sequence[imp.Histogram], prov: Prov) -> imp.Stms:
+        """The locks that histograms need."""
+        return (k.Zeros(LOCKS, "i32", COUNT, prov),) if any(map(needs_lock, hists)) else ()
+
+    def staged(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
+        """Two or three stages; short segments have a few lanes each, or a thread."""
+        stages, prov = self.stages(kernel, folds, name), kernel.prov
         *outer, last = kernel.dims
         if not outer:
             return stages
+        lanes = self.ctx.commit(ROWS, prov, rows(kernel))
+        if lanes is not None:
+            made = self.function(f"{name}_rows", row_code(kernel, folds), kernel)
+            wide = Conv("i32", "i64", Var(LANES, "i32"))
+            points = mul(product([size for _, size in outer]), wide)
+            launch = k.Launch(made, "points", points, prov=prov)
+            few: SE = Bin("<=", "i64", last[1], Lit(LONGEST, "i64"))
+            return (imp.If(few, (imp.Define(LANES, "i32", lanes, prov), launch), stages, prov),)
         inner = sequential(replace(kernel, dims=(last,)))
-        small = replace(kernel, dims=tuple(outer), body=inner, work=MapWork())
+        small = replace(kernel, dims=tuple(outer), body=inner, work=imp.MapWork())
         short = Bin("<=", "i64", last[1], Lit(SMALL_SEGMENT, "i64"))
-        return (If(short, (self.map(small, f"{name}_short"),), stages, kernel.prov),)
+        return (imp.If(short, (self.map(small, f"{name}_short"),), stages, kernel.prov),)
 
-    def stages(self, kernel: Kernel, folds: tuple[Fold, ...], name: str) -> Stms:
+    def stages(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
         """Ranges, then their outcomes; for a scan the ranges again."""
-        prov, scan = kernel.prov, isinstance(kernel.work, ScanWork)
+        prov, scan = kernel.prov, isinstance(kernel.work, imp.ScanWork)
         segments = product([size for _, size in kernel.dims[:-1]])
-        out: list[Stm] = [k.Ranges(BLOCKS, CHUNK, segments, kernel.dims[-1][1], prov)]
+        size, least = kernel.dims[-1][1], Lit(4 * self.target.threads, "i64")
+        out: list[imp.Stm] = [k.Ranges(BLOCKS, CHUNK, segments, size, least, prov)]
         for lhs, prim, _ in components(folds):
             out.append(k.Part(part(lhs), prim, segments, BLOCKS, prov))
         cells = [] if scan else _variables(folds)
         out += [k.Part(result_cell(name_), prim, ONE, prov=prov) for name_, prim in cells]
         codes = {"first": first_stage, "second": second_stage}
         codes |= {"third": third_stage} if scan else {}
+        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target))
         for stage, code in codes.items():
-            made = self.function(f"{name}_{stage}", code(kernel, folds), kernel)
+            made = self.function(f"{name}_{stage}", code(kernel, folds, tile), kernel)
             times = "" if stage == "second" else BLOCKS
             out.append(k.Launch(made, "blocks", segments, times, prov))
         out += [k.Fetch(name_, prim, result_cell(name_), ZERO, prov) for name_, prim in cells]
         return tuple(out)
 
 
-def _variables(folds: Sequence[Fold]) -> list[tuple[str, Prim]]:
+def _variables(folds: Sequence[imp.Fold]) -> list[tuple[str, Prim]]:
     """The variables of the host that a reduction gives values to."""
     return [
         (into, prim)

@@ -6,7 +6,7 @@ Grammar, one line per form. `verify.py` says what a program is, `semantics` what
     host   ::= a statement of IMP, but no kernel | launch | ranges | part | zeros | fetch
     kernel ::= name(param..) = thread..
     thread ::= define | declare | assign | alloc | load | store | if | for | while | assert
-             | fetch | indices | stride | scope | exit | slots | barrier
+             | fetch | indices | stride | scope | exit | barrier | shuffle
              | atomic | exchange | locked
 
 Every thread of every block runs a kernel's statements. THREAD is its number in its block, BLOCK the
@@ -16,8 +16,10 @@ Note [Barriers]. A barrier lets no thread of a block pass before all have come, 
 written before it they all see behind it. So all threads of a block come to it, equally often, or
 none: it stands under no condition that differs between threads, and behind no exit for some.
 
-Note [Shared memory] belongs to a block of threads: an `alloc` of constant size, or `slots`, a cell
-for each thread, in a pool that all slots of a kernel share.
+Note [Shuffles]. WARP threads of a block that follow each other are a warp, and have a lane each. By
+a shuffle they see each other's values without memory: all of them come to it, as to a barrier.
+
+Note [Shared memory] belongs to a block of threads: an `alloc` of constant size.
 
 Note [Races]. Two threads may touch one cell, and one of them write it, if a barrier of their block
 stands between, or if both do it by atomic operations or under the cell's lock. All else is a race.
@@ -27,11 +29,11 @@ Names of the kernel IR's own begin with OWN, which is not printed; those of IMP 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp.nodes import Stm, Stms
 from compiler.ir.nodes import SE
@@ -39,6 +41,7 @@ from compiler.ir.nodes import SE
 OWN = "%"
 THREAD, BLOCK, THREADS, PLACE = (f"{OWN}{name}" for name in ("thread", "block", "threads", "place"))
 IDS = (THREAD, BLOCK, THREADS, PLACE)
+WARP = 32
 
 # --- what a thread runs ----------------------------------------------------------------------
 
@@ -98,18 +101,17 @@ class Exit(Stm):
 
 
 @dataclass(frozen=True, slots=True)
-class Slots(Stm):
-    """Shared memory with a cell for each thread, `offset` bytes times THREADS into the pool."""
+class Shuffle(Stm):
+    """The variable `name` becomes `value` as it is in another lane of the warp, modulo WARP.
+
+    Where there is no such lane it becomes the thread's own.
+    """
 
     name: Name
     prim: Prim
-    offset: int
+    value: SE
+    lane: SE
     prov: Prov = ()
-
-
-def slot_bytes(prim: Prim) -> int:
-    """What a slot takes: as a register, in which halves are floats."""
-    return 4 if prim == "f16" else BYTES[prim]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,16 @@ class Launch(Stm):
 
 @dataclass(frozen=True, slots=True)
 class Ranges(Stm):
-    """Define how many `blocks` of threads share each of `segments`, and the `chunk` of each."""
+    """Define how many `blocks` of threads share each of `segments`, and the `chunk` of each.
+
+    No more of them than have `least` elements each.
+    """
 
     blocks: Name
     chunk: Name
     segments: SE
     size: SE
+    least: SE
     prov: Prov = ()
 
 

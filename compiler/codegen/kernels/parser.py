@@ -56,13 +56,11 @@ class _Parser(ImpParser):
         t.expect("=")
         self.need("ranges")
         self.types |= {blocks: Scalar("i64"), chunk: Scalar("i64")}
-        segments, size = self.scalars()
-        return k.Ranges(blocks, chunk, segments, size)
+        segments, size, least = self.scalars()
+        return k.Ranges(blocks, chunk, segments, size, least)
 
     def fresh(self, name: Name, kind: Mem) -> Stm:
         """What makes a block."""
-        if self.word("slots"):
-            return k.Slots(name, kind.prim, self.parenthesised(self.tokens.integer))
         if self.word("part"):
             return k.Part(name, kind.prim, *self.parenthesised(self.times))
         if self.word("zeros"):
@@ -116,6 +114,16 @@ class _Parser(ImpParser):
         self.need("if")
         return k.Exit(self.se())
 
+    def shuffle(self) -> Stm:
+        """A variable, and whose value it becomes."""
+        name = self.tokens.name("a variable")
+        kind = self.types[name]
+        assert isinstance(kind, Scalar)
+        self.arrow()
+        value = self.se()
+        self.need("of")
+        return k.Shuffle(name, kind.prim, value, _wide(self.se(), "i32"))
+
     def atomic(self) -> Stm:
         """An operation on a cell."""
         op = self.tokens.next()
@@ -149,6 +157,7 @@ _Parser.forms = {
     "scope": lambda p: k.Scope(p.block()),
     "exit": _Parser.exit,
     "barrier": lambda p: k.Barrier(),
+    "shuffle": _Parser.shuffle,
     "atomic": _Parser.atomic,
     "exchange": _Parser.exchange,
     "locked": _Parser.locked,

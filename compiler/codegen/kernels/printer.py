@@ -2,15 +2,17 @@
 
 entry main (n_1: i64, xs_mem_2: mem(f32)) -> (s_9: f32) {
 ..
-let blocks_0, chunk_0 = ranges(1, n_1)
+let blocks_0, chunk_0 = ranges(1, n_1, 1024)
 let x_4_part: mem(f32) = part(1 * blocks_0)
 launch sum_5_first (blocks_0: i64, xs_mem_2: mem(f32)) in 1 * blocks_0 blocks {
 indices (%segment < 1, %range < blocks_0) of %block
-let %x_4_all: mem(f32, shared) = slots(0)
+let %x_4_all: mem(f32, shared) = alloc(32)
 for %i_6: i64 from %thread to n_1 by + %threads {
 ..
 }
-%x_4_all[%thread] <- x_4
+shuffle %x_4_left <- x_4 of %thread - %step
+..
+%x_4_all[%warp] <- x_4
 barrier
 ..
 }
@@ -51,12 +53,12 @@ def _exit(out: Out, indent: int, s: k.Exit) -> None:
     out.line(indent, f"exit if {show_se(s.cond)}")
 
 
-def _slots(out: Out, indent: int, s: k.Slots) -> None:
-    out.line(indent, _block(s.name, Mem(s.prim, "shared"), f"slots({s.offset})"))
-
-
 def _barrier(out: Out, indent: int, s: k.Barrier) -> None:
     out.line(indent, "barrier")
+
+
+def _shuffle(out: Out, indent: int, s: k.Shuffle) -> None:
+    out.line(indent, f"shuffle {name_text(s.name)} <- {show_se(s.value)} of {show_se(s.lane)}")
 
 
 def _atomic(out: Out, indent: int, s: k.Atomic) -> None:
@@ -83,7 +85,8 @@ def _launch(out: Out, indent: int, s: k.Launch) -> None:
 
 def _ranges(out: Out, indent: int, s: k.Ranges) -> None:
     names = f"{name_text(s.blocks)}, {name_text(s.chunk)}"
-    out.line(indent, f"let {names} = ranges({_number(s.segments)}, {_number(s.size)})")
+    given = ", ".join(map(_number, (s.segments, s.size, s.least)))
+    out.line(indent, f"let {names} = ranges({given})")
 
 
 def _part(out: Out, indent: int, s: k.Part) -> None:
@@ -116,8 +119,8 @@ PRINTS: Prints = {
     k.Stride: _stride,
     k.Scope: _scope,
     k.Exit: _exit,
-    k.Slots: _slots,
     k.Barrier: _barrier,
+    k.Shuffle: _shuffle,
     k.Atomic: _atomic,
     k.Exchange: _exchange,
     k.Locked: _locked,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler import codes
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.base.spans import NOWHERE
 from compiler.codegen.imp.nodes import Alloc, Copy, Define, For, Free, If, Kernel, Stm, Stms, While
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
@@ -72,8 +72,9 @@ def shared(stm: Alloc) -> Alloc:
 
 
 def _unsupported(stm: Alloc, what: str) -> Limitation:
-    span = stm.prov[0] if stm.prov else NOWHERE
-    return Limitation(f"{what} is not supported on the GPU yet", span)
+    return Limitation.at(
+        codes.limits.GPU_MEMORY, f"{what} is not supported on the GPU yet", stm.prov
+    )
 
 
 def point(stms: Stms) -> Scope:

@@ -13,22 +13,7 @@ from collections.abc import Iterable
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.target import Target
-from compiler.codegen.imp.nodes import (
-    Alloc,
-    Assert,
-    Assign,
-    Declare,
-    Define,
-    For,
-    If,
-    ImpProg,
-    Kernel,
-    Load,
-    Stm,
-    Stms,
-    Store,
-    While,
-)
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.printer import show_stm
@@ -37,7 +22,7 @@ from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Mem, Scalar, Type, Var
 
 
-def verify(prog: ImpProg, target: Target) -> None:
+def verify(prog: imp.ImpProg, target: Target) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program for `target`."""
     checker = _Checker(target)
     for fun in prog.funs:
@@ -51,7 +36,7 @@ class _Checker(ImpChecker):
         super().__init__()
         self.target = target
 
-    def shown(self, stm: Stm) -> str:
+    def shown(self, stm: imp.Stm) -> str:
         """A statement in messages."""
         return show_stm(stm)
 
@@ -69,11 +54,11 @@ class _Checker(ImpChecker):
         return super().se(se)
 
     def cell(self, block: Name, prim: Prim, at: SE) -> None:
-        """Check a cell; indices of slots may be narrow."""
+        """Check a cell; numbers of threads and warps are narrow."""
         self.block(block, prim)
         self.must(self.se(at) in ("i32", "i64"), "an index is no i64")
 
-    def no_kernel(self, s: Kernel) -> None:
+    def no_kernel(self, s: imp.Kernel) -> None:
         self.fail("a kernel of IMP is left")
 
     # --- the host ----------------------------------------------------------------------------
@@ -87,7 +72,7 @@ class _Checker(ImpChecker):
             wanted = Mem(param.prim) if param.block else Scalar(param.prim)
             self.must(kind == wanted, f"`{param.name}` is no such value of the host")
             self.must(param.name not in self.freed, f"`{param.name}` has been freed")
-        need, there = shared_bytes(s.kernel, self.target), self.target.shared_bytes
+        need, there = shared_bytes(s.kernel), self.target.shared_bytes
         self.must(need <= there, f"`{s.kernel.name}` needs {need} bytes of shared memory")
         scope = self.types, self.where, self.variables, self.unset, self.owned
         self.types = {p.name: Mem(p.prim) if p.block else Scalar(p.prim) for p in s.kernel.params}
@@ -104,6 +89,7 @@ class _Checker(ImpChecker):
     def ranges(self, s: k.Ranges) -> None:
         self.scalar(s.segments, "i64", "the number of segments")
         self.scalar(s.size, "i64", "the size of a segment")
+        self.scalar(s.least, "i64", "the size of a range")
         for name in (s.blocks, s.chunk):
             self.types[name] = Scalar("i64")
 
@@ -143,11 +129,16 @@ class _Checker(ImpChecker):
     def exit(self, s: k.Exit) -> None:
         self.scalar(s.cond, "bool", "the condition")
 
-    def slots(self, s: k.Slots) -> None:
-        self.bind(s.name, Mem(s.prim, "shared"))
-
     def barrier(self, s: k.Barrier) -> None:
         self.must(self.where == "block", "the host waits for no block")
+
+    def shuffle(self, s: k.Shuffle) -> None:
+        self.must(self.target.warp == k.WARP, "the target has no warps")
+        self.may_assign(s.name)
+        self.must(self.types[s.name] == Scalar(s.prim), f"`{s.name}` is no {s.prim}")
+        self.scalar(s.value, s.prim, "what is shuffled")
+        self.scalar(s.lane, "i32", "the number of a lane")
+        self.unset.discard(s.name)
 
     def atomic(self, s: k.Atomic) -> None:
         there = (s.op, s.prim) in self.target.atomics
@@ -158,7 +149,7 @@ class _Checker(ImpChecker):
     def exchange(self, s: k.Exchange) -> None:
         self.must(BYTES[s.prim] in (4, 8), f"a {s.prim} is no word")
         self.cell(s.block, s.prim, s.at)
-        self.at_once(s.body, (Store, k.Locked))
+        self.at_once(s.body, (imp.Store, k.Locked))
         self.bind(s.name, Scalar(s.prim))
         self.variables.add(s.name)
         self.stms(s.body)
@@ -169,27 +160,24 @@ class _Checker(ImpChecker):
         self.at_once(s.body, (k.Locked,))
         self.stms(s.body)
 
-    def at_once(self, body: Stms, but: tuple[type[Stm], ...]) -> None:
+    def at_once(self, body: imp.Stms, but: tuple[type[imp.Stm], ...]) -> None:
         """Check that a body waits for nobody, and has no statements of these classes."""
         for stm in statements(body):
-            wrong = isinstance(stm, (k.Barrier, *but))
+            wrong = isinstance(stm, (k.Barrier, k.Shuffle, *but))
             self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
 
-    def stms_kept_open(self, stms: Stms) -> list[Name]:
+    def stms_kept_open(self, stms: imp.Stms) -> list[Name]:
         """Check statements in order; the names that they bind stay in scope."""
         names = super().stms_kept_open(stms)
         for stm in stms:
-            match stm:
-                case k.Indices():
-                    names += [name for name, _ in stm.dims]
-                case k.Slots():
-                    names.append(stm.name)
+            if isinstance(stm, k.Indices):
+                names += [name for name, _ in stm.dims]
         return names
 
 
 _Checker.checks = {
     **ImpChecker.checks,
-    Kernel: _Checker.no_kernel,
+    imp.Kernel: _Checker.no_kernel,
     k.Launch: _Checker.launch,
     k.Ranges: _Checker.ranges,
     k.Part: _Checker.part,
@@ -199,8 +187,8 @@ _Checker.checks = {
     k.Stride: _Checker.stride,
     k.Scope: _Checker.scope,
     k.Exit: _Checker.exit,
-    k.Slots: _Checker.slots,
     k.Barrier: _Checker.barrier,
+    k.Shuffle: _Checker.shuffle,
     k.Atomic: _Checker.atomic,
     k.Exchange: _Checker.exchange,
     k.Locked: _Checker.locked,
@@ -226,38 +214,41 @@ class _Divergence:
         """A variable gets a value."""
         (self.names.add if differs else self.names.discard)(name)
 
-    def stms(self, stms: Stms, apart: bool) -> None:
+    def stms(self, stms: imp.Stms, apart: bool) -> None:
         """Statements that all threads run, or, if `apart`, only some of them."""
         for stm in stms:
             self.stm(stm, apart)
 
-    def stm(self, stm: Stm, apart: bool) -> None:
+    def stm(self, stm: imp.Stm, apart: bool) -> None:
         match stm:
-            case Define(name, _, value):
+            case imp.Define(name, _, value):
                 self.assign(name, self.differs(value))
-            case Declare(name, _, value) | Assign(name, value):
+            case imp.Declare(name, _, value) | imp.Assign(name, value):
                 if not isinstance(value, str):
                     self.assign(name, apart or (value is not None and self.differs(value)))
-            case Load() | k.Fetch():
+            case imp.Load() | k.Fetch():
                 private = stm.block in self.names
                 self.assign(stm.name, apart or private or self.differs(stm.at))
-            case Alloc():
+            case imp.Alloc():
                 self.assign(stm.name, stm.space == "private")
             case k.Indices():
                 for name, _ in stm.dims:
                     self.assign(name, self.differs(stm.flat))
-            case k.Barrier():
-                self.checker.must(not apart, "not all threads of a block come to this barrier")
-                self.checker.must(not self.gone, "some threads have left before this barrier")
-            case k.Exit(cond) | Assert(cond):
+            case k.Barrier() | k.Shuffle():
+                what = "barrier" if isinstance(stm, k.Barrier) else "shuffle"
+                self.checker.must(not apart, f"not all threads of a block come to this {what}")
+                self.checker.must(not self.gone, f"some threads have left before this {what}")
+                if isinstance(stm, k.Shuffle):
+                    self.assign(stm.name, True)
+            case k.Exit(cond) | imp.Assert(cond):
                 self.gone |= apart or self.differs(cond)
-            case If(cond, then, orelse):
+            case imp.If(cond, then, orelse):
                 self.branches((then, orelse), apart or self.differs(cond))
-            case For(index, _, bound, body):
+            case imp.For(index, _, bound, body):
                 self.loop(index, apart or self.differs(bound), body)
             case k.Stride(index, _, start, end, _, by, body):
                 self.loop(index, apart or self.differs(start, end, by), body)
-            case While(cond, body):
+            case imp.While(cond, body):
                 self.loop(cond, apart, body)
             case k.Scope(body, point):
                 gone = self.gone
@@ -266,7 +257,7 @@ class _Divergence:
             case k.Exchange() | k.Locked():
                 self.stms(stm.body, True)
 
-    def branches(self, arms: Iterable[Stms], apart: bool) -> None:
+    def branches(self, arms: Iterable[imp.Stms], apart: bool) -> None:
         """One of the arms."""
         before, after = set(self.names), set[Name]()
         for arm in arms:
@@ -275,7 +266,7 @@ class _Divergence:
             after |= self.names
         self.names = after
 
-    def loop(self, name: Name, apart: bool, body: Stms) -> None:
+    def loop(self, name: Name, apart: bool, body: imp.Stms) -> None:
         """Any number of times, as `name` says: an index, or a condition."""
         before: set[Name] = set()
         self.assign(name, apart or name in self.names)

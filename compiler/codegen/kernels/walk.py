@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
-from compiler.base.target import Target
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
 from compiler.codegen.imp.parts import PARTS, Fields, fields
@@ -20,8 +19,8 @@ _PARTS: Mapping[type, Fields] = {
     k.Stride: fields("bind:index se:start se:end se:by stms:body"),
     k.Scope: fields("stms:body"),
     k.Exit: fields("se:cond"),
-    k.Slots: fields("bind:name"),
     k.Barrier: (),
+    k.Shuffle: fields("se:value se:lane"),
     k.Atomic: fields("writes:block se:at se:value"),
     k.Exchange: fields("bind:name writes:block se:at stms:body"),
     k.Locked: fields("lock:locks se:at stms:body"),
@@ -52,25 +51,13 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
             _gather(stm.kernel.body, found)
 
 
-def slots_of(kernel: k.Kernel) -> list[k.Slots]:
-    """The slots that a kernel's threads have in the pool."""
-    return [stm for stm in statements(kernel.body) if isinstance(stm, k.Slots)]
-
-
-def pool_bytes(slots: Iterable[k.Slots]) -> int:
-    """The size of the pool for each thread: that of the largest of all slots' ends."""
-    return max((slot.offset + k.slot_bytes(slot.prim) for slot in slots), default=0)
-
-
-def shared_bytes(kernel: k.Kernel, target: Target) -> int:
+def shared_bytes(kernel: k.Kernel) -> int:
     """The shared memory of a block of threads."""
-    own, slots = 0, list[k.Slots]()
-    for stm in statements(kernel.body):
-        if isinstance(stm, k.Slots):
-            slots.append(stm)
-        elif isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
-            own += max(1, int(stm.count.value)) * BYTES[stm.prim]
-    return pool_bytes(slots) * target.threads + own
+    return sum(
+        max(1, int(stm.count.value)) * BYTES[stm.prim]
+        for stm in statements(kernel.body)
+        if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit)
+    )
 
 
 def free_names(stms: Stms) -> FreeNames:

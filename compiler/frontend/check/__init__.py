@@ -32,18 +32,27 @@ from compiler.frontend.typed import TypedProg
 __all__ = ["check"]
 
 
+def examine(program: decs.Program, ctx: Ctx) -> Checked:
+    """All that can be checked of a program, and what is wrong with the rest.
+
+    Errors: `TypeError_`, of the files that it imports.
+    """
+    prelude = load()
+    out = Checked(Checker(ctx, scope=prelude.scope(), table=TABLE))
+    check_program(out, program, dict(ctx.options.files), prelude.scope)
+    return out
+
+
 def check(program: decs.Program, ctx: Ctx) -> TypedProg:
     """The typed program, with the definitions of the prelude that it reaches.
 
     Where `ctx.options.entry` needs no definition that cannot be built yet, those are left out.
     Errors: `TypeError_` or `Limitation`, the first in the text; `others` holds the rest.
     """
-    prelude = load()
-    st = Checker(ctx, scope=prelude.scope(), table=TABLE)
-    out = Checked(st)
-    check_program(out, program, dict(ctx.options.files), prelude.scope)
+    out = examine(program, ctx)
     without = any(entry.name == ctx.options.entry for entry in out.entries)
     if errors := out.errors if without else out.errors + out.not_built:
         raise first_error(errors)
     ctx.attributes.update(attributes(out.defs))
-    return TypedProg((*prelude.reachable(st.used), *out.defs), tuple(out.entries))
+    defs = (*load().reachable(out.st.used), *out.defs)
+    return TypedProg(defs, tuple(out.entries), frozenset(out.st.warned))

@@ -7,15 +7,16 @@ An error in a file ends the check, so that it is not told of those that import i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from compiler import codes
 from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
-from compiler.frontend.check.kept import Progress
+from compiler.frontend.check.kept import Interface, Progress
 from compiler.frontend.check.missing import missing, package_hint
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.scope import Module, Scope
-from compiler.frontend.files import Import, imports, in_order, parsed
+from compiler.frontend.files import Import, imports, parsed
 
 
 def check_program(
@@ -25,8 +26,10 @@ def check_program(
 
     Errors: a file that is not among `files`, imports itself, or has errors.
     """
-    progress = Progress(out, in_order(program, files, out.st.ctx.options.main))
-    _check(_Files(out, files, empty, progress), program)
+    all_files = _Files(out, files, empty)
+    for one in imports(program.decs):
+        _import(all_files, one)
+    check_decs(out, program.decs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,7 @@ class _Files:
     out: Checked
     texts: Mapping[str, str]
     empty: Callable[[], Scope]
-    progress: Progress
-
-
-def _check(all_files: _Files, program: decs.Program) -> None:
-    for one in imports(program.decs):
-        _import(all_files, one)
-    check_decs(all_files.out, program.decs)
+    interfaces: dict[str, Interface] = field(default_factory=dict)
 
 
 def _import(all_files: _Files, one: Import) -> None:
@@ -51,9 +48,12 @@ def _import(all_files: _Files, one: Import) -> None:
     above = [main, *out.importing] if main else out.importing
     if path in above:
         if path == above[-1]:
-            raise TypeError_(f"`{path}` imports itself.", one.span, "Leave the import out.")
+            raise TypeError_(
+                codes.files.CYCLE, f"`{path}` imports itself.", one.span, "Leave the import out."
+            )
         ring = [*above[above.index(path) :], path]
         raise TypeError_(
+            codes.files.CYCLE,
             f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
             one.span,
             "Move what both of them need to a file of its own.",
@@ -63,21 +63,35 @@ def _import(all_files: _Files, one: Import) -> None:
     if path not in files:
         raise missing(one, path, files, main)
     program = parsed(files[path], path)
-    st = out.st
+    out.importing.append(path)
+    for inner in imports(program.decs):
+        _import(all_files, inner)
+    known = all_files.interfaces
+    direct = [out.path_of(inner) for inner in imports(program.decs)]
+    progress = Progress(out, path, files[path], {name: known[name] for name in direct})
+    known[path] = progress.recall() or progress.done(_declared(all_files, program))
+    out.importing.pop()
+
+
+def _declared(all_files: _Files, program: decs.Program) -> Module:
+    """What a file declares, in a scope of its own.
+
+    Errors: the first one in it.
+    """
+    out, st = all_files.out, all_files.out.st
     outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
     st.scope, st.own_types, st.declared_later, out.own, out.exported = (
-        all_files.empty(), set(), {}, set(), Module(),
+        all_files.empty(), {}, {}, {}, Module(),
     )  # fmt: skip
-    out.importing.append(path)
-    _check(all_files, program)
+    check_decs(out, program.decs)
     if out.errors:
         error = first_error(out.errors)
-        error.hint = " ".join(filter(None, (error.hint, package_hint(path, files))))
+        hint = package_hint(out.importing[-1], all_files.texts)
+        error.hint = " ".join(filter(None, (error.hint, hint)))
         raise error
-    out.importing.pop()
-    out.imported[path] = out.exported
+    declared = out.exported
     st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
-    all_files.progress.file_done()
+    return declared
 
 
 def first_error(errors: list[CompileError]) -> CompileError:

@@ -1,105 +1,200 @@
-"""What has been checked of a program's files is kept, so that an edit costs what comes after it.
+"""What has been checked of a program's files is kept, so that an edit costs what depends on it.
 
-Files are checked one after the other, those that others import first. What the checker knows after
-some of them depends on these alone: their paths and texts are its key. A program that begins with
-the same files goes on from there. Kept is what is known after all files, for edits in the main
-program, and what was known before the first file that has changed, for further edits in that one.
+What the check of a file adds to what is known depends on the file's path and text, on where its
+names begin, and on what those that it imports show of themselves: their interfaces. An edit that
+leaves a file's interface as it was leaves those that import it as they are. Names begin at a round
+number in every file, so that few edits change the names of those that come after it.
 """
 
 from __future__ import annotations
 
-import copy
-import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from itertools import accumulate
+from itertools import islice
 from typing import Any
 
 from compiler.base.errors import CompileError
-from compiler.base.names import NameSource
+from compiler.base.names import Mark, Name
+from compiler.base.spans import NOWHERE
 from compiler.frontend import typed as t
+from compiler.frontend.check.modules.module_types import ModuleType
+from compiler.frontend.check.modules.modules import Functor
 from compiler.frontend.check.program import Checked
-from compiler.frontend.check.scope.scope import Module
+from compiler.frontend.check.scope.scope import Module, Scheme, Sealed
 from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.walks import names_in_type
 
 MOST_CHARACTERS = 400_000
-"""Of all files of what is kept, but for the last; each takes about 100 bytes."""
+"""Of all files that are kept, but for the last; each takes about 100 bytes."""
+ROUND = 1000
 
-_OF_A_FILE = frozenset(("ctx", "scope", "table", "level", "span", "own_types", "declared_later"))
-_STATE = tuple(one.name for one in fields(Checker) if one.name not in _OF_A_FILE)
+_ADDED = ("used", "gave")
+"""What is empty at the beginning of a file; to the rest it adds only names and spans of its own."""
+_OTHERS = ("table", "serials", "transparent", "own_types", "declared_later")
+_STATE = tuple(
+    one.name
+    for one in fields(Checker)
+    if str(one.type).startswith(("dict", "set")) and one.name not in _OTHERS
+)
 
-_kept: OrderedDict[bytes, _State] = OrderedDict()
-_before: list[bytes] = []
-"""The keys of the program before."""
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Interface:
+    """What a file shows of itself: what it declares, and what is known of the names in that.
+
+    Two that differ only in where things are defined are one.
+    """
+
+    declared: Module
+    known: dict[Name, tuple[object, ...]]
+
+
+_Key = tuple[str, str, int, tuple[Interface, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """What is known after some files."""
+class _File:
+    """What the check of a file has added."""
 
-    checker: dict[str, Any]
-    names: NameSource
+    interface: Interface
+    declared: Module
+    imported: tuple[Module, ...]
+    """What it imports, if what it declares itself may show where something in there is defined."""
+    state: dict[str, Any]
+    bound: tuple[Name, ...]
+    names: Mark
+    authors: dict[Name, str]
     defs: tuple[t.Def, ...]
     not_built: tuple[CompileError, ...]
-    imported: dict[str, Module]
-    characters: int
+
+
+_kept: OrderedDict[_Key, _File] = OrderedDict()
 
 
 class Progress:
-    """How far the files of a program have been checked; begins where an earlier one has been."""
+    """The check of a file whose imports have been checked."""
 
-    def __init__(self, out: Checked, order: Sequence[tuple[str, str]]) -> None:
-        """`order`: paths and texts of the files, in the order in which they are checked."""
-        global _before
+    def __init__(self, out: Checked, path: str, text: str, imports: dict[str, Interface]) -> None:
+        """`imports`: what the files show of themselves that it imports, by path."""
+        st = out.st
+        st.ctx.names.round_up(ROUND)
         self._out = out
-        self._keys = list(accumulate(order, _key, initial=b""))[1:]
-        self._lengths = [len(text) for _, text in order]
-        same = sum(1 for _ in _common(self._keys, _before))
-        self._worth = {same, len(order)}
-        _before = self._keys
-        for number in range(len(order), 0, -1):
-            if self._keys[number - 1] in _kept:
-                _kept.move_to_end(self._keys[number - 1])
-                self._restore(_kept[self._keys[number - 1]])
-                break
+        self._path = path
+        self._imported = tuple(out.imported[path] for path in imports)
+        self._names = st.ctx.names.mark()
+        self._key: _Key = (path, text, self._names[0], tuple(imports.values()))
+        self._before = {name: getattr(st, name) for name in _ADDED}
+        for name in _ADDED:
+            setattr(st, name, set())
+        state = {name: getattr(st, name) for name in _STATE}
+        self._sizes = {name: len(value) for name, value in state.items()}
+        self._sets = {name: set(value) for name, value in state.items() if isinstance(value, set)}
+        self._bound, self._defs, self._not_built = map(len, (st.serials, out.defs, out.not_built))
 
-    def file_done(self) -> None:
-        """One more file has been checked without an error."""
-        number = len(self._out.imported)
-        if number in self._worth and number <= len(self._keys):
-            _kept[self._keys[number - 1]] = self._state(sum(self._lengths[:number]))
-            characters = sum(state.characters for state in _kept.values())
-            while characters > MOST_CHARACTERS and len(_kept) > 1:
-                characters -= _kept.popitem(last=False)[1].characters
+    def recall(self) -> Interface | None:
+        """What the file shows of itself if it has been checked before; all is then as it was."""
+        found, out = _kept.get(self._key), self._out
+        if found is None:
+            return None
+        if any(a is not b for a, b in zip(found.imported, self._imported, strict=False)):
+            return None
+        _kept.move_to_end(self._key)
+        self._add(found.state)
+        for name in found.bound:
+            out.st.serials[name] = len(out.st.serials)
+        out.st.ctx.names.go_on(found.names, found.authors)
+        out.defs += found.defs
+        out.not_built += found.not_built
+        out.imported[self._path] = found.declared
+        return found.interface
 
-    def _state(self, characters: int) -> _State:
-        out = self._out
-        return _State(
-            {name: copy.copy(getattr(out.st, name)) for name in _STATE},
-            out.st.ctx.names.fork(),
-            tuple(out.defs),
-            tuple(out.not_built),
-            dict(out.imported),
-            characters,
+    def done(self, declared: Module) -> Interface:
+        """What the file shows of itself, now that it has been checked without an error."""
+        out, names = self._out, self._out.st.ctx.names
+        shown = Interface(declared, _known(out.st, declared))
+        interface = next(self._like(shown), shown)
+        _kept[self._key] = _File(
+            interface,
+            declared,
+            self._imported if _shows_others(declared, self._path) else (),
+            {name: self._added(name) for name in _STATE},
+            tuple(islice(out.st.serials, self._bound, None)),
+            names.mark(),
+            names.since(self._names),
+            tuple(out.defs[self._defs :]),
+            tuple(out.not_built[self._not_built :]),
         )
+        self._add({})
+        out.imported[self._path] = declared
+        characters = sum(len(text) for _, text, *_ in _kept)
+        while characters > MOST_CHARACTERS and len(_kept) > 1:
+            characters -= len(_kept.popitem(last=False)[0][1])
+        return interface
 
-    def _restore(self, state: _State) -> None:
-        out = self._out
-        for name, value in state.checker.items():
-            setattr(out.st, name, copy.copy(value))
-        out.st.ctx.names = state.names.fork()
-        out.defs[:], out.not_built[:] = state.defs, state.not_built
-        out.imported.update(state.imported)
+    def _like(self, shown: Interface) -> Iterator[Interface]:
+        """What the file has shown of itself before that nobody can tell from this."""
+        for (path, *_), file in reversed(_kept.items()):
+            old = file.interface
+            if path == self._path and old.declared == shown.declared and old.known == shown.known:
+                yield old
+
+    def _added(self, name: str) -> Any:
+        """What the file has added to a part of the checker's state."""
+        now = getattr(self._out.st, name)
+        if isinstance(now, set):
+            return now - self._sets[name]
+        return dict(islice(now.items(), self._sizes[name], None))
+
+    def _add(self, state: dict[str, Any]) -> None:
+        """Add to what was known before the file."""
+        st = self._out.st
+        for name, before in self._before.items():
+            setattr(st, name, before | getattr(st, name))
+        for name, added in state.items():
+            getattr(st, name).update(added)
 
 
-def _key(before: bytes, file: tuple[str, str]) -> bytes:
-    path, text = (part.encode() for part in file)
-    return hashlib.sha256(b"%b%d %b%b" % (before, len(path), path, text)).digest()
+def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
+    """What the checker knows of the names that a module mentions, and of those in that."""
+    found: dict[Name, tuple[object, ...]] = {}
+    names = _names(module)
+    while names:
+        name = names.pop()
+        if name not in found:
+            alias, constants = st.alias.get(name), st.of_constants.get(name, frozenset())
+            found[name] = (name in st.constants, name in st.given, constants, alias)
+            names |= constants
+            if alias is not None:
+                names_in_size(alias, names)
+    return found
 
 
-def _common(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[bytes]:
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            return
-        yield a
+def _names(module: Module) -> set[Name]:
+    """The names that a module mentions, but for those that functors and module types do."""
+    found: set[Name] = set()
+    for value in module.values.values():
+        if isinstance(value, Scheme):
+            types, sizes = value.args or ((), ())
+            found |= {value.name}.union(*map(names_in_type, (value.type, *types)))
+            for size in sizes:
+                names_in_size(size, found)
+        elif isinstance(value, Sealed):
+            found |= names_in_type(value.type)
+    return found.union(
+        *[names_in_type(one.type) for one in module.types.values()],
+        *[_names(inner) for inner in module.modules.values()],
+    )
+
+
+def _shows_others(module: Module, path: str) -> bool:
+    """Whether what a file declares may tell where something in another file is."""
+    placed = (*module.values.values(), *module.types.values())
+    spans = [getattr(one, "span", NOWHERE) for one in placed]
+    return (
+        isinstance(module, Functor)
+        or any(span.is_own and span.file != path for span in spans)
+        or any(isinstance(one, ModuleType) for one in module.module_types.values())
+        or any(_shows_others(inner, path) for inner in module.modules.values())
+    )

@@ -1,29 +1,29 @@
 """What is told of an import of a file that is not there: near misses, and where packages come from.
 
-A package's files lie below `lib/HOST/USER/NAME`, where `futhark pkg sync` puts them; a file
-`futhark.pkg` beside `lib` says which version of which package is required.
+A file `futhark.pkg` beside `lib` says which version of which package is required.
 """
 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.frontend.check.scope.scope import did_you_mean
-from compiler.frontend.files import ENDING, MANIFEST, Import
+from compiler.frontend.files import ENDING, MANIFEST, Import, package_of
 
-_PACKAGE = re.compile(r"((?:.*/)?)lib/([\w-]+(?:\.[\w-]+)+/[\w.-]+/[\w.-]+)/")
-_ALONE = "A request gives the texts of other files beside `source`; the command line reads them."
+_ALONE = "An imported file lies in the folder of the program, or is given beside its `source`."
 
 
 def missing(one: Import, path: str, files: Mapping[str, str], main: str) -> TypeError_:
     """The error of an import of `path`, which is not among `files`."""
-    found = _PACKAGE.match(path)
+    found = package_of(path)
     if found is not None:
         return _of_package(one, path, found[2], f"{found[1]}{MANIFEST}", files)
-    return TypeError_(f"There is no file `{path}`.", one.span, _hint(one, path, files, main))
+    return TypeError_(
+        codes.files.MISSING, f"There is no file `{path}`.", one.span, _hint(one, path, files, main)
+    )
 
 
 def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
@@ -34,7 +34,8 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     inside = [name for name, file in known.items() if file.startswith(f"{path[: -len(ENDING)]}/")]
     if inside:
         return f"`{one.path}` is a folder: import a file of it, such as `{min(inside)}`."
-    same = [name for name in known if posixpath.basename(name) == posixpath.basename(one.path)]
+    last = posixpath.basename(one.path).lower()
+    same = [name for name in known if posixpath.basename(name).lower() == last]
     if same:
         return f"Did you mean {' or '.join(f'`{name}`' for name in sorted(same)[:3])}?"
     if path.startswith("../"):
@@ -58,6 +59,7 @@ def _of_package(
         name = posixpath.relpath(path, folder)
         near = did_you_mean(name.removesuffix(ENDING), known)
         return TypeError_(
+            codes.files.PACKAGE,
             f"There is no file `{name}` in the package `{package}`{required and f', {required}'}.",
             one.span,
             f"{near} Another version of the package may have it: `futhark pkg add {package}` takes "
@@ -65,8 +67,14 @@ def _of_package(
         )
     if required:
         message = f"The package `{package}` is not there, {required}."
-        return TypeError_(message, one.span, "Fetch it with `futhark pkg sync` in that folder.")
+        return TypeError_(
+            codes.files.PACKAGE,
+            message,
+            one.span,
+            "Fetch it with `futhark pkg sync` in that folder.",
+        )
     return TypeError_(
+        codes.files.PACKAGE,
         f"The package `{package}` is not there"
         + (f", and `{manifest}` does not require it." if manifest in files else "."),
         one.span,
@@ -85,7 +93,7 @@ def requirement(package: str, manifest: str | None) -> str:
 
 def package_hint(file: str, files: Mapping[str, str]) -> str:
     """What to do about an error in a file of a package; "" of another file."""
-    found = _PACKAGE.match(file)
+    found = package_of(file)
     if found is None:
         return ""
     required = requirement(found[2], files.get(f"{found[1]}{MANIFEST}"))

@@ -27,14 +27,22 @@ from compiler.frontend.check.definitions.type_exps import resolve_type
 from compiler.frontend.check.expressions.table import TABLE
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.builtins import BITS_OF, member_names
-from compiler.frontend.check.scope.scope import Abbreviation, Builtin, Module, Scheme, Scope, Value
+from compiler.frontend.check.scope.scope import (
+    ACCUMULATOR,
+    Abbreviation,
+    Builtin,
+    Module,
+    Scheme,
+    Scope,
+    Value,
+)
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import PRIM_T, resolve
 from compiler.frontend.intrinsics import INTRINSICS, PUBLIC
 from compiler.frontend.parser import parse
 
 FOLDER = Path(__file__).parent.parent / "prelude"
-FILES = ("functions", "zips", "operators", "arrays", "lmads")
+FILES = ("functions", "zips", "operators", "arrays", "lmads", "accumulators", "derivatives")
 
 
 class PreludeNames(NameSource):
@@ -64,6 +72,7 @@ class Prelude:
         """A new scope with the prelude's names in it."""
         scope = Scope()
         scope.values = dict(self.values)
+        scope.types = {"acc": ACCUMULATOR}
         scope.modules = dict(self.modules)
         scope.module_types = dict(self.module_types)
         return scope
@@ -124,6 +133,7 @@ def build() -> Prelude:
     modules: dict[Prim, Module] = {p: _prim_module(p) for p in PRIMS}
     for prim, module in modules.items():
         st.scope.bind_module(prim, module)
+    st.scope.bind_type("acc", ACCUMULATOR)
     intrinsics = _intrinsics(st)
     st.scope.bind_module("intrinsics", intrinsics)
     out = Checked(st)
@@ -132,7 +142,7 @@ def build() -> Prelude:
     prelude.values = dict(st.scope.values)
     for prim in NUMBERS:
         _check_members(prelude, out, prim, modules)
-    public = Module(values={name: intrinsics.values[name] for name in PUBLIC})
+    public = Module({name: intrinsics.values[name] for name in PUBLIC}, {"acc": ACCUMULATOR})
     prelude.modules = {**{p: modules[p] for p in PRIMS}, "intrinsics": public}
     _check_file(prelude, out, "modules/types")
     prelude.module_types = dict(st.scope.module_types)

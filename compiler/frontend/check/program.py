@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler import codes
+from compiler.base.errors import CompileError, Limitation, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
@@ -18,6 +19,7 @@ from compiler.frontend.check.definitions.functions import (
     define,
     expand,
 )
+from compiler.frontend.check.definitions.recursion import check_calls
 from compiler.frontend.check.definitions.type_exps import has_any_size, resolve_type
 from compiler.frontend.check.finish.causality import check_causality
 from compiler.frontend.check.finish.entries import entry_point
@@ -36,11 +38,11 @@ from compiler.frontend.check.scope.scope import (
     TypeParamInfo,
 )
 from compiler.frontend.check.scope.state import Checker, Silent
-from compiler.frontend.check.types.metas import ANY_SIZE, MetaS, resolve, resolve_size
+from compiler.frontend.check.types.metas import MetaS, resolve, resolve_size
 from compiler.frontend.check.types.unify import final_type
-from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.check.types.walks import names_in_type, shows_arrays
 from compiler.frontend.files import Import, path_of
-from compiler.frontend.types import Arrow, Record, Size, Sum, Type
+from compiler.frontend.types import ANY_SIZE, Arrow, Record, Size, Sum, Type
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Checked:
     """Why definitions of values and modules are left out that can be wrong only in themselves."""
     depth: int = 0
     """The modules around the declarations that are being checked."""
-    own: set[str] = field(default_factory=set)
+    own: dict[str, Span] = field(default_factory=dict)
     """The values and modules that the current module has defined so far."""
     imported: dict[str, Module] = field(default_factory=dict)
     """What each file that has been checked declares, by path."""
@@ -141,7 +143,7 @@ class _Body:
         scope = out.st.scope
         mark = scope.mark()
         saved = (out.depth, out.st.own_types, out.own, out.exported)
-        out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, set(), set(), Module()
+        out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, {}, {}, Module()
         before = len(out.errors)
         check_decs(out, decs)
         module = out.exported
@@ -193,13 +195,21 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
         st.wrong_types.add(dec.name)
     elif isinstance(dec, decs.ModDec):
         st.scope.bind_module(dec.name, Module(wrong=True))
+    elif isinstance(dec, decs.ModTypeDec):
+        st.scope.bind_module_type(dec.name, Poison(dec.span))
 
 
 def _once(out: Checked, name: str, span: Span) -> None:
     """Take note of a value or module; one module declares each name once."""
     if name in out.own:
-        raise TypeError_(f"`{name}` is defined twice.", span)
-    out.own.add(name)
+        raise defined_twice(f"`{name}`", span, out.own[name])
+    out.own[name] = span
+
+
+def defined_twice(what: str, span: Span, first: Span) -> TypeError_:
+    """The error for a second definition."""
+    related = (Related(first, "This is the first definition."),)
+    return TypeError_(codes.names.DEFINED_TWICE, f"{what} is defined twice.", span, "", related)
 
 
 def _value(out: Checked, dec: decs.ValDec) -> None:
@@ -208,6 +218,7 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
     _once(out, dec.name, dec.name_span)
     if dec.kind == "entry" and out.depth:
         raise TypeError_(
+            codes.names.ENTRY_IN_MODULE,
             "An entry point cannot be inside a module.",
             dec.name_span,
             f"Define `entry {dec.name} = m.{dec.name}` outside of the module `m`.",
@@ -231,26 +242,32 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
 def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
     _sizes_are_known(st)
-    zonk = Zonk(st.ctx)
-    definition = expand(st, zonk.definition(made.definition))
+    zonk = Zonk(st.ctx, st.own_sizes)
+    definition = zonk.definition(made.definition)
+    if definition.recursive:
+        check_calls(definition, made.scheme.lifted)
+    definition = expand(st, definition)
     is_entry = top and (dec.kind == "entry" or dec.name == "main")
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, st.constants | st.used, st.left_first)
     declared_unique = definition.unique
     definition = check_definition(
-        definition, dec.ret is not None, not dec.params, st.given, st.kept, st.of_constants
+        definition, dec.ret is not None, not dec.params, made.scheme.type, st
     )
     if not definition.params and definition.size_params and definition.ext:
         raise TypeError_(
+            codes.sizes.CONSTANT,
             f"`{dec.name}` is no function, so it cannot have size parameters and unknown sizes.",
             dec.name_span,
         )
     if not definition.params:
         st.constants.add(definition.name)
         st.constants.update(definition.ext)
+        if not shows_arrays(made.scheme.type):
+            st.give(definition.name)
     scheme = made.scheme
-    type_ = final_type(scheme.type) if st.opaque_types else zonk.type(scheme.type)
+    type_ = final_type(scheme.type) if zonk.abstract else zonk.type(scheme.type)
     if definition.unique != declared_unique:
         type_ = with_unique_result(type_)
     made.scheme = replace(
@@ -267,6 +284,7 @@ def _sizes_are_known(st: Checker) -> None:
     for name, size, span in st.let_sizes:
         if isinstance(resolve_size(size), MetaS):
             raise TypeError_(
+                codes.sizes.UNDETERMINED,
                 f"Nothing determines the size `{name}`.",
                 span,
                 "Write the type of the value, with the size that it has.",
@@ -288,7 +306,7 @@ def with_unique_result(type_: Type) -> Type:
 
 def _type(st: Checker, dec: decs.TypeDec) -> None:
     if dec.name in st.own_types:
-        raise TypeError_(f"The type `{dec.name}` is defined twice.", dec.span)
+        raise defined_twice(f"The type `{dec.name}`", dec.span, st.own_types[dec.name])
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
@@ -312,26 +330,36 @@ def _type(st: Checker, dec: decs.TypeDec) -> None:
     used = names_in_type(found.type)
     for param, source in zip(params, dec.params, strict=True):
         if param.is_size and param.name not in used:
-            raise TypeError_(f"The size parameter `{source.name}` is not used.", source.span)
+            raise TypeError_(
+                codes.sizes.UNDETERMINED,
+                f"The size parameter `{source.name}` is not used.",
+                source.span,
+            )
     lift = LIFT[dec.kind]
     if lift < LIFTED and (found.lift == LIFTED or _is_functional(found.type)):
         raise TypeError_(
-            f"The type `{dec.name}` contains a function.", dec.span, "Define it with `type^`."
+            codes.types.FUNCTION,
+            f"The type `{dec.name}` contains a function.",
+            dec.span,
+            "Define it with `type^`.",
         )
     if anonymous and _takes_any_size(found.type):
         raise TypeError_(
+            codes.sizes.UNNAMED,
             f"The type `{dec.name}` is that of a function whose argument's size has no name.",
             anonymous[0],
             f"Name the size: `{dec.kind} {dec.name} [n] = [n]i32 -> i32`.",
         )
     if lift < SIZE_LIFTED and (found.lift == SIZE_LIFTED or anonymous):
         raise TypeError_(
+            codes.sizes.OPEN_TYPE,
             f"The type `{dec.name}` has a size of its own, which may differ from value to value.",
             anonymous[0] if anonymous else dec.span,
             "Define it with `type~`, or name the size: `type t [n] = [n]i32`.",
         )
-    st.own_types.add(dec.name)
-    st.scope.bind_type(dec.name, Abbreviation(params, found.type, found.unique, found.ext, lift))
+    st.own_types[dec.name] = dec.span
+    made = Abbreviation(params, found.type, found.unique, found.ext, lift, dec.span)
+    st.scope.bind_type(dec.name, made)
 
 
 def _takes_any_size(type_: Type) -> bool:

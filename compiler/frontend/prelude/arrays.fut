@@ -76,3 +76,34 @@ def tabulate_2d 'a (n: i64) (m: i64) (f: i64 -> i64 -> a) : *[n][m]a =
 
 def tabulate_3d 'a (n: i64) (m: i64) (o: i64) (f: i64 -> i64 -> i64 -> a) : *[n][m][o]a =
   intrinsics.map (\i -> tabulate_2d m o (f i)) (intrinsics.iota n)
+
+-- All first results of `f` behind one another, in an array that doubles when it is full. Before it:
+-- how many each element has, which of all begin one, and where each begins; behind it: the second
+-- results.
+def flatmap [n] 'a 'b 'c (f: a -> ?[k].([k]b, c)) (xs: [n]a)
+          : ?[m].([n]i64, [m]bool, [n]i64, [m]b, [n]c) =
+  let (m, starts, all, others) =
+    loop (used, starts, all, others) = (0i64, intrinsics.replicate n 0i64, [], [])
+    for i < n do
+      let (ys, other) = f xs[i]
+      let after = used + length ys
+      in ( after
+         , starts with [i] = used
+         , if after <= length all then all with [used:after] = ys
+           else all[:used] ++ ys ++ intrinsics.replicate after ys[0]
+         , if i == 0 then intrinsics.replicate n other else others with [i] = other
+         )
+  let counts =
+    intrinsics.map (\i -> (if i + 1 < n then starts[i + 1] else m) - starts[i]) (intrinsics.iota n)
+  let begin = map2 (\start count -> if count > 0 then start else -1) starts counts
+  let flags = intrinsics.replicate m false
+  in ( counts
+     , intrinsics.scatter_1d flags begin (intrinsics.replicate n true)
+     , starts
+     , all[:m]
+     , others :> [n]c
+     )
+
+def flatmap' [n] 'a 'b (f: a -> ?[k].[k]b) (xs: [n]a) : ?[m].([n]i64, [m]bool, [n]i64, [m]b) =
+  let (counts, flags, starts, all, _) = flatmap (\x -> (f x, ())) xs
+  in (counts, flags, starts, all)

@@ -1,8 +1,8 @@
 -- Arrays of tuples from tuples of arrays, and back.
 
-def zip [n] 'a 'b (xs: [n]a) (ys: [n]b) : [n](a, b) = intrinsics.zip xs ys
+def zip [n] 'a 'b (xs: [n]a) (ys: [n]b) : *[n](a, b) = intrinsics.zip xs ys
 
-def zip2 [n] 'a 'b (xs: [n]a) (ys: [n]b) : [n](a, b) = intrinsics.zip xs ys
+def zip2 [n] 'a 'b (xs: [n]a) (ys: [n]b) : *[n](a, b) = intrinsics.zip xs ys
 
 def zip3 [n] 'a 'b 'c (xs: [n]a) (ys: [n]b) (zs: [n]c) : *[n](a, b, c) =
   intrinsics.map (\(x, (y, z)) -> (x, y, z)) (intrinsics.zip xs (intrinsics.zip ys zs))

@@ -55,7 +55,7 @@ def _function(fun: Function, found: Classes, ctx: Ctx) -> Function:
 
 def _body(body: Body, found: Classes, ctx: Ctx) -> Body:
     stms = _stms(body.stms, body.results, found, ctx)
-    return body if stms is body.stms else Body(stms, body.results)
+    return body if stms is body.stms else replace(body, stms=stms)
 
 
 def _stms(
@@ -123,7 +123,7 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         outcome = rule.apply(graph, first, second, name, others)
         if only_single and isinstance(outcome, Missed):
             continue
-        merged = ctx.commit(rule, second.stm.prov, outcome)
+        merged = ctx.commit(rule, second.stm.prov, outcome, fused=first.stm.prov)
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
@@ -167,7 +167,8 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
                     continue
                 explain = last and k >= -_TOLD
                 outcome = SIDE_BY_SIDE.apply(graph, first, current, explain=explain)
-                merged = ctx.commit(SIDE_BY_SIDE, current.stm.prov, outcome)
+                prov = current.stm.prov
+                merged = ctx.commit(SIDE_BY_SIDE, prov, outcome, fused=first.stm.prov)
                 if merged is not None:
                     current = graph.merge(first, current, merged)
                     changed = True

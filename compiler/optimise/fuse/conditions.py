@@ -73,10 +73,11 @@ def nothing_between(graph: Graph, first: Node, second: Node, name: str) -> Misse
 
 def can_keep(second: Node, needed: set[str]) -> Missed | None:
     """Condition 4."""
-    if not needed or not isinstance(second.stm.exp, ir.Hist):
+    if not needed or not isinstance(second.stm.exp, ir.Hist | ir.Stream):
         return None
     what = ", ".join(f"`{base_of(name)}`" for name in sorted(needed))
-    return Missed(f"{what} is needed elsewhere as well, and a histogram has no other results.")
+    kind = "histogram" if isinstance(second.stm.exp, ir.Hist) else "stream"
+    return Missed(f"{what} is needed elsewhere as well, and a {kind} has no other results.")
 
 
 def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed | None:
@@ -130,6 +131,7 @@ _WORDS = {
     ir.Scan: "the scan",
     ir.Scatter: "the scatter",
     ir.Hist: "the histogram",
+    ir.Stream: "the stream",
 }
 
 

@@ -31,7 +31,9 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
     obstacle = _obstacle(graph, first, second)
     if obstacle and not explain:
         return None
-    names = _called(graph, first), _called(graph, second)
+    names = [_called(graph, first), _called(graph, second)]
+    if names[0] == names[1]:
+        names[1] = names[1].replace("the ", "another ")
     what = ", ".join(f"`{base_of(name)}`" for name in shared)
     if obstacle:
         return Missed(obstacle.format(one=names[0], other=names[1], what=what))

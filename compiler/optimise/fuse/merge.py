@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.base.spans import merge_prov
+from compiler.base.spans import Prov, merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.types import as_operand
@@ -37,12 +37,13 @@ class SoacParts:
     kept_types: tuple[ir.Type, ...]
     fixed_pat: tuple[ir.Param, ...]
     kept_pat: tuple[ir.Param, ...]
+    prov: Prov
 
 
 def parts(stm: ir.Stm) -> SoacParts:
     """A parallel operator taken apart."""
     exp = stm.exp
-    assert isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
+    assert isinstance(exp, ir.Soac)
     ops: tuple[object, ...] = ()
     values = results = 0
     if isinstance(exp, (ir.Reduce, ir.Scan)):
@@ -51,6 +52,8 @@ def parts(stm: ir.Stm) -> SoacParts:
     elif isinstance(exp, ir.Scatter):
         ops = exp.dests
         values, results = sum(d.rank + 1 for d in exp.dests), len(exp.dests)
+    elif isinstance(exp, ir.Stream):
+        ops, results = exp.dests, len(stm.pat)
     elif isinstance(exp, ir.Hist):
         ops = exp.ops
         values, results = len(exp.fn.body.results), len(stm.pat)
@@ -68,11 +71,12 @@ def parts(stm: ir.Stm) -> SoacParts:
         exp.fn.returns[values:],
         stm.pat[:results],
         stm.pat[results:],
+        body.prov,
     )
 
 
 _MERGED: dict[tuple[type, type], type] = {
-    **{(ir.Map, kind): kind for kind in (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist)},
+    **{(ir.Map, kind): kind for kind in ir.Soac.__args__},
     **{(kind, ir.Map): kind for kind in (ir.Reduce, ir.Scan, ir.Scatter)},
     (ir.Reduce, ir.Reduce): ir.Reduce,
     (ir.Scan, ir.Scan): ir.Scan,
@@ -106,7 +110,7 @@ def merge(first: ir.Stm, second: ir.Stm, needed: set[Name]) -> ir.Stm:
     params, arrays = list(a.params), list(a.arrays)
     for param, array in zip(b.params, b.arrays, strict=True):
         if array in elements:
-            elements[array] = _bind(param, elements[array], first, mapping, binds)
+            elements[array] = _bind(param, elements[array], a.prov or first.prov, mapping, binds)
         elif array in own:
             mapping[param.name] = as_operand(own[array])
         else:
@@ -119,6 +123,7 @@ def merge(first: ir.Stm, second: ir.Stm, needed: set[Name]) -> ir.Stm:
     body = ir.Body(
         (*a.stms, *binds, *stms),
         (*a.fixed, *fixed, *kept, *(elements[a.kept_pat[k].name] for k in stay)),
+        merge_prov(b.prov, a.prov if a.fixed or stay else ()),
     )
     returns = (*a.fixed_types, *b.fixed_types, *b.kept_types, *(a.kept_types[k] for k in stay))
     pat = (*a.fixed_pat, *b.fixed_pat, *b.kept_pat, *(a.kept_pat[k] for k in stay))
@@ -130,7 +135,7 @@ def merge(first: ir.Stm, second: ir.Stm, needed: set[Name]) -> ir.Stm:
 def _bind(
     param: ir.Param,
     value: ir.Operand,
-    first: ir.Stm,
+    prov: Prov,
     mapping: dict[Name, Replacement],
     binds: list[ir.Stm],
 ) -> ir.Operand:
@@ -138,7 +143,7 @@ def _bind(
     if isinstance(value, str) or walk.se_parts(value) == ():
         mapping[param.name] = value
         return value
-    binds.append(ir.Stm((param,), value, first.prov))
+    binds.append(ir.Stm((param,), value, prov))
     assert isinstance(param.type, ir.Scalar)
     return ir.Var(param.name, param.type.prim)
 

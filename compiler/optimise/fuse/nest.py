@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
@@ -130,7 +130,7 @@ def flatten_map(producer: ir.Stm, view: ir.Stm, ctx: Ctx) -> Outcome[list[ir.Stm
         stms.append(ir.Stm((numbers,), ir.Iota(size, ir.ZERO, ir.ONE, "i64"), view.prov))
         at = ir.Param(ctx.fresh("k"), ir.I64)
         inputs.append((at, numbers.name))
-        body = ir.Body((*_reads(nest, at, view), *body.stms), body.results)
+        body = replace(body, stms=(*_reads(nest, at, view), *body.stms))
     exp = _map(size, inputs, body, nest.inner.fn)
     stms.append(ir.Stm(view.pat, exp, merge_prov(view.prov, producer.prov)))
     said = f"Computes `{base_of(reshape.array)}` flat, without an inner dimension."

@@ -55,7 +55,7 @@ def pull_views(
         outcome = rule.apply(new[made][-1], stm, ctx)
         if isinstance(outcome, Applied):
             outcome = _refused(new[made][-1], stm, counts, stms[made + 1 : at], found) or outcome
-        replaced = ctx.commit(rule, stm.prov, outcome)
+        replaced = ctx.commit(rule, stm.prov, outcome, fused=stms[made].prov)
         if replaced is not None:
             new[made] = new[made][:-1]
             new[at] = replaced

@@ -10,7 +10,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
 from compiler.ir import walk
-from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Soac, Stm
+from compiler.ir.nodes import Hist, If, Loop, Map, Reduce, Scan, Scatter, Soac, Stm, Stream
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
@@ -108,6 +108,9 @@ _INTO = (
     ),
     NodeRule(
         "fuse/map-hist", "A map goes into the histogram that reads it.", (Hist,), fuse_into_reader
+    ),
+    NodeRule(
+        "fuse/map-stream", "A map goes into the stream that reads it.", (Stream,), fuse_into_reader
     ),
 )
 RULE_OF: dict[type, NodeRule] = {kind: rule for rule in _INTO for kind in rule.on}

@@ -15,19 +15,14 @@ from __future__ import annotations
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.rules import NodeRule, Pass
+from compiler.base.rules import Pass
 from compiler.ir.nodes import Function, Prog
 from compiler.ir.sharing import unique_arrays
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.simplify.engine import HANDLERS, RULES, simplify_function
+from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State
 
 _MAX_ROUNDS = 4
-_WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_part]
-_BY_CLASS = {
-    kind: tuple(rule for rule in _WHOLE if kind in rule.on)
-    for kind in {kind for rule in _WHOLE for kind in rule.on}
-}
 
 
 def simplify(prog: Prog, ctx: Ctx) -> Prog:
@@ -43,7 +38,7 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
 def _function(fun: Function, ctx: Ctx, unique: set[Name]) -> Function:
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, unique, uses, HANDLERS, _BY_CLASS, nest=number > 0)
+        state = State(ctx, unique, uses, HANDLERS, BY_CLASS, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new

@@ -9,7 +9,19 @@ from operator import is_
 from compiler.algebra.poly import Poly
 from compiler.analysis.effects import operands_cannot_fail, results_cannot_fail
 from compiler.base.names import Name
-from compiler.ir.nodes import Array, Body, Exp, Lambda, Operand, Param, Stm, Type, Var
+from compiler.base.spans import Prov, merge_prov
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    Exp,
+    KernelBody,
+    Lambda,
+    Operand,
+    Param,
+    Stm,
+    Type,
+    Var,
+)
 from compiler.optimise.simplify.scalars import body_results, operand
 from compiler.optimise.simplify.state import ScopeKind, State
 
@@ -32,10 +44,10 @@ def splice(s: State, stm: Stm, instead: Instead) -> None:
         s.let(param, value, stm.prov)
     stms(s, instead.body.stms)
     for param, value in zip(stm.pat, instead.body.results, strict=True):
-        if value == param.name:
+        if value == param.name or (type(value) is Var and value.name == param.name):
             continue
         s.depths = 0
-        s.let(param, operand(s, value), stm.prov)
+        s.let(param, operand(s, value), instead.body.prov or stm.prov)
 
 
 def stms(s: State, todo: tuple[Stm, ...]) -> None:
@@ -45,11 +57,22 @@ def stms(s: State, todo: tuple[Stm, ...]) -> None:
         s.handlers[type(stm.exp)](s, stm)
 
 
-def rebuilt(old: Body, new_stms: list[Stm], results: tuple[Operand, ...]) -> Body:
+def rebuilt(s: State, old: Body, new_stms: list[Stm], results: tuple[Operand, ...]) -> Body:
     """A body of the new parts; the old one if they are the same."""
     if results is old.results and all_same(new_stms, old.stms):
         return old
-    return Body(tuple(new_stms), results)
+    return Body(tuple(new_stms), results, results_prov(s, old))
+
+
+def results_prov(s: State, old: Body | KernelBody) -> Prov:
+    """Where results came from, with the expressions that were moved into them.
+
+    Those come first where nothing else is computed there.
+    """
+    pulled = merge_prov(*s.pulled)
+    s.pulled.clear()
+    names = all(isinstance(result, str | Var) for result in old.results)
+    return merge_prov(pulled, old.prov) if names else merge_prov(old.prov, pulled)
 
 
 def nested_body(
@@ -68,8 +91,9 @@ def nested_body(
     scope.depths |= s.depths
     s.depths = 0
     results = body_results(s, body.results)
+    new = rebuilt(s, body, scope.stms, results)
     s.leave()
-    return rebuilt(body, scope.stms, results), scope.speculatable and results_cannot_fail(results)
+    return new, scope.speculatable and results_cannot_fail(results)
 
 
 def nested_lambda(

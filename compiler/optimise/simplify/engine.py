@@ -10,6 +10,7 @@ from compiler.algebra.poly import Poly
 from compiler.analysis.effects import may_fail, must_stay
 from compiler.base.remarks import Applied, Fate, Outcome
 from compiler.base.rules import NodeRule, Rule
+from compiler.base.spans import merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Rewrite, rewrite
@@ -26,7 +27,7 @@ from compiler.optimise.simplify.bodies import (
     variable,
 )
 from compiler.optimise.simplify.index import Same
-from compiler.optimise.simplify.parallel import seg_operator, soac_operator
+from compiler.optimise.simplify.parallel import push, seg_operator, soac_operator
 from compiler.optimise.simplify.scalars import body_results, operands, scalar
 from compiler.optimise.simplify.state import CSE, HOIST, State
 
@@ -45,7 +46,7 @@ def simplify_function(s: State, fun: ir.Function) -> ir.Function:
     stms(s, fun.body.stms)
     s.depths = 0
     results = body_results(s, fun.body.results)
-    body = rebuilt(fun.body, s.scopes[-1].stms, results)
+    body = rebuilt(s, fun.body, s.scopes[-1].stms, results)
     s.leave()
     return fun if body is fun.body else replace(fun, body=body)
 
@@ -180,9 +181,10 @@ def _if(s: State, stm: ir.Stm) -> None:
     new = exp if same else ir.If(cond, then, orelse)
     selected = branch.as_selects(new)
     if selected is not None and s.share():
+        prov = merge_prov(stm.prov, then.prov, orelse.prov)
         for param, value in zip(stm.pat, selected, strict=True):
             s.depths = 0
-            s.let(param, scalar(s, value), stm.prov)
+            s.let(param, scalar(s, value), prov)
         return
     new, pat = branch.share_equal_results(s, new, stm)
     if not pat and not must_stay(new):
@@ -248,6 +250,11 @@ RULES: tuple[Rule, ...] = (
     HOIST,
 )
 
+_WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_part]
+BY_CLASS = {
+    kind: tuple(rule for rule in _WHOLE if kind in rule.on)
+    for kind in {kind for rule in _WHOLE for kind in rule.on}
+}
 HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
     **dict.fromkeys(ir.SE_NODES, _scalar),
     **dict.fromkeys(
@@ -272,6 +279,7 @@ HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
     ir.Call: _plain,
     ir.Threshold: _plain,
     ir.Alloc: _plain,
-    **dict.fromkeys((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist), soac_operator),
+    **dict.fromkeys(ir.Soac.__args__, soac_operator),
+    ir.Push: push,
     **dict.fromkeys(ir.SegOp.__args__, seg_operator),
 }

@@ -14,7 +14,7 @@ from compiler.base.spans import Prov
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE, ZERO, Assert, Bin
 from compiler.ir.sizes import se_of
-from compiler.optimise.simplify.state import HOIST, State
+from compiler.optimise.simplify.state import HOIST, LEFT, State
 
 
 def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
@@ -25,7 +25,7 @@ def hoist_check(s: State, check: Assert, prov: Prov) -> bool:
     if s.is_off(HOIST) or not cannot_fail(check.cond):
         return False
     cond, depths, depth = check.cond, s.depends(check.cond), s.depth
-    while depth >= max(depths.bit_length(), 1) and s.scopes[depth].kind in ("lambda", "loop"):
+    while depth >= max(depths.bit_length(), 1) and s.scopes[depth].kind in LEFT:
         trips = s.scopes[depth].trips
         if trips is None or s.depends(trips) >> depth:
             break

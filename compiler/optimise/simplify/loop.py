@@ -55,7 +55,7 @@ def unrolled(s: State, stm: ir.Stm, exp: ir.Loop) -> Outcome[Instead]:
             " the most.",
             "Unroll a part of it: a loop with few iterations inside of one with many.",
         )
-    body = ir.Body(_with_less(exp.body.stms, form.unroll // trips), exp.body.results)
+    body = replace(exp.body, stms=_with_less(exp.body.stms, form.unroll // trips))
     index = ir.Param(form.index, ir.Scalar(form.prim))
     given = (*zip(exp.params, exp.init, strict=True), (index, ir.Lit(0, form.prim)))
     stms, results = list(body.stms), body.results

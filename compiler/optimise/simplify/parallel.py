@@ -10,17 +10,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
 from compiler.ir import nodes as ir
 from compiler.ir.walk import Rewrite, rewrite
-from compiler.optimise.simplify import soac
-from compiler.optimise.simplify.bodies import (
-    all_same,
-    nested_lambda,
-    pattern,
-    splice,
-    stms,
-    types_of,
-    unless_it_can_fail,
-    variable,
-)
+from compiler.optimise.simplify import bodies, soac
 from compiler.optimise.simplify.scalars import operand, operands, scalar
 from compiler.optimise.simplify.state import CSE, State
 
@@ -28,29 +18,29 @@ from compiler.optimise.simplify.state import CSE, State
 def soac_operator(s: State, stm: ir.Stm) -> None:
     """A map, reduction, scan, scatter or histogram: inputs, bodies, outputs, sharing, place."""
     exp = stm.exp
-    assert isinstance(exp, (ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
+    assert isinstance(exp, ir.Soac)
     width = s.poly(exp.width)
     exp = exp if width is exp.width else replace(exp, width=width)
     instead = s.rewritten(stm, exp)
     if instead is not None:
-        splice(s, stm, instead)
+        bodies.splice(s, stm, instead)
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
     simplified, speculatable = _with_parts(s, exp, width, prepare)
     new, pat, extra = soac.outputs(s, simplified, stm)
     if not pat and extra:
-        stms(s, tuple(extra))
+        bodies.stms(s, tuple(extra))
     if not pat and pat is not stm.pat:
         return
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
-    typed = pattern(s, final)
+    typed = bodies.pattern(s, final)
     shared = not any(p.name in s.unique for p in pat)
     if shared and _computed_before(s, final, new):
-        stms(s, tuple(extra))
+        bodies.stms(s, tuple(extra))
         return
     safe = (
-        unless_it_can_fail(s, speculatable, stm.pat, new)
-        if not isinstance(exp, (ir.Scatter, ir.Hist))
+        bodies.unless_it_can_fail(s, speculatable, stm.pat, new)
+        if not isinstance(exp, (ir.Scatter, ir.Hist, ir.Stream))
         else None
     )
     depth = s.emit(typed, new, stm.prov, safe, stm)
@@ -60,7 +50,7 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
     if shared:
         s.table.add_soac(new, tuple(p.name for p in pat), depth)
     if extra:
-        stms(s, tuple(extra))
+        bodies.stms(s, tuple(extra))
 
 
 def _with_parts(
@@ -68,9 +58,9 @@ def _with_parts(
 ) -> tuple[ir.Soac, bool]:
     """The operator with its parts simplified, itself if none changes; whether it cannot fail."""
     arrays = tuple(map(s.name, exp.arrays))
-    if all_same(arrays, exp.arrays):
+    if bodies.all_same(arrays, exp.arrays):
         arrays = exp.arrays
-    fn, speculatable = nested_lambda(s, exp.fn, prepare, width)
+    fn, speculatable = bodies.nested_lambda(s, exp.fn, prepare, width)
     same = width is exp.width and fn is exp.fn and arrays is exp.arrays
     match exp:
         case ir.Map():
@@ -79,6 +69,10 @@ def _with_parts(
             dests = tuple(replace(d, array=s.name(d.array)) for d in exp.dests)
             same = same and dests == exp.dests
             return exp if same else ir.Scatter(width, dests, fn, arrays), speculatable
+        case ir.Stream():
+            into = tuple(map(s.name, exp.dests))
+            same = same and into == exp.dests
+            return exp if same else ir.Stream(width, into, fn, arrays), speculatable
         case ir.Hist():
             hists, ops_speculatable = _hist_ops(s, exp.ops)
             same = same and hists is exp.ops
@@ -104,19 +98,33 @@ def _computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
         return False
     for param, name in zip(stm.pat, found, strict=True):
         s.counts[name] = s.counts.get(name, 0) + 1
-        s.alias(param, name if type(param.type) is ir.Array else variable(name, param))
+        s.alias(param, name if type(param.type) is ir.Array else bodies.variable(name, param))
     return True
+
+
+def push(s: State, stm: ir.Stm) -> None:
+    """What is put at a place of an accumulator; it stays where it is."""
+    exp = stm.exp
+    assert isinstance(exp, ir.Push)
+    dests = tuple(map(s.name, exp.dests))
+    at = tuple(scalar(s, index) for index in exp.at)
+    values, op = operands(s, exp.values), tuple(bodies.nested_lambda(s, fn)[0] for fn in exp.op)
+    same = dests == exp.dests and bodies.all_same((*at, *op), (*exp.at, *exp.op))
+    new = exp if same and values is exp.values else ir.Push(dests, at, values, op)
+    s.emit((), new, stm.prov, None, stm)
 
 
 def _operators(s: State, ops: tuple[ir.Operator, ...]) -> tuple[tuple[ir.Operator, ...], bool]:
     pairs = [_operator(s, op) for op in ops]
     new = tuple(op for op, _ in pairs)
-    return (ops if all_same(new, ops) else new), all(speculatable for _, speculatable in pairs)
+    return (ops if bodies.all_same(new, ops) else new), all(
+        speculatable for _, speculatable in pairs
+    )
 
 
 def _operator(s: State, op: ir.Operator) -> tuple[ir.Operator, bool]:
     neutral = operands(s, op.neutral)
-    fn, speculatable = nested_lambda(s, op.fn)
+    fn, speculatable = bodies.nested_lambda(s, op.fn)
     same = neutral is op.neutral and fn is op.fn
     return (op if same else ir.Operator(fn, neutral, op.commutative)), speculatable
 
@@ -131,7 +139,7 @@ def _hist_ops(s: State, ops: tuple[ir.HistOp, ...]) -> tuple[tuple[ir.HistOp, ..
         same = op is hist.op and dests == hist.dests
         new.append(hist if same else ir.HistOp(dests, hist.rank, op))
     result = tuple(new)
-    return (ops if all_same(result, ops) else result), speculatable
+    return (ops if bodies.all_same(result, ops) else result), speculatable
 
 
 def seg_operator(s: State, stm: ir.Stm) -> None:
@@ -150,24 +158,25 @@ def seg_operator(s: State, stm: ir.Stm) -> None:
     elif not isinstance(new, ir.SegMap):
         ops = _operators(s, new.ops)[0]
         new = new if ops is new.ops else replace(new, ops=ops)
-    s.emit(pattern(s, stm), new, stm.prov, None, stm)
+    s.emit(bodies.pattern(s, stm), new, stm.prov, None, stm)
 
 
 def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     scope = s.enter("kernel")
     for name, bound in space.dims:
         s.bind_index(name, bound)
-    stms(s, body.stms)
+    bodies.stms(s, body.stms)
     scope.depths |= s.depths
     s.depths = 0
     parts = Rewrite(se=partial(scalar, s), name=s.name, poly=s.poly)
     results = tuple(rewrite_result(r, parts, s) for r in body.results)
+    prov = bodies.results_prov(s, body)
     s.leave()
-    returns = types_of(s, body.returns)
-    same = all_same(results, body.results) and returns is body.returns
-    if same and all_same(scope.stms, body.stms):
+    returns = bodies.types_of(s, body.returns)
+    same = bodies.all_same(results, body.results) and returns is body.returns
+    if same and bodies.all_same(scope.stms, body.stms):
         return body
-    return ir.KernelBody(tuple(scope.stms), results, returns)
+    return ir.KernelBody(tuple(scope.stms), results, returns, prov)
 
 
 def rewrite_result(result: ir.KernelResult, parts: Rewrite, s: State) -> ir.KernelResult:

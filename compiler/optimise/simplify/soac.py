@@ -14,6 +14,7 @@ from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule
 from compiler.base.spans import merge_prov
 from compiler.ir import nodes as ir
+from compiler.ir import walk
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.types import shape_of
 from compiler.optimise.dead import lambda_with, some
@@ -40,7 +41,7 @@ def inputs(s: State, stm: ir.Stm, exp: ir.Soac, width: Poly) -> tuple[ir.Soac, C
     if inputs.changed:
         body = exp.fn.body
         if inputs.stms:
-            body = ir.Body((*inputs.stms, *body.stms), body.results)
+            body = replace(body, stms=(*inputs.stms, *body.stms))
         fn = ir.Lambda(tuple(inputs.params), body, exp.fn.returns)
         exp = replace(exp, fn=fn, arrays=tuple(inputs.arrays))
     if inputs.index is not None:
@@ -203,7 +204,7 @@ def _reads_by_index(s: State, stm: ir.Stm, exp: ir.Soac, index: ir.Param, width:
             arrays.append(array)
     if len(stms) == len(exp.fn.body.stms):
         return exp
-    fn = ir.Lambda(tuple(params), ir.Body(tuple(stms), exp.fn.body.results), exp.fn.returns)
+    fn = ir.Lambda(tuple(params), replace(exp.fn.body, stms=tuple(stms)), exp.fn.returns)
     return replace(exp, fn=fn, arrays=tuple(arrays))
 
 
@@ -327,6 +328,16 @@ def computed_before(stm: ir.Stm, found: tuple[Name, ...]) -> str:
     return f"{mine} was computed before, as {theirs}."
 
 
+def pushes_nothing(s: State, stm: ir.Stm, exp: ir.Stream) -> Outcome[Instead]:
+    """`stream f xs into ys ==> ys`, where f pushes nothing."""
+    inner = walk.all_stms(exp.fn.body.stms)
+    if any(isinstance(one.exp, ir.Push) for one in inner) or must_stay(exp):
+        return None
+    return Applied(
+        Instead(ir.Body((), exp.dests)), "Nothing is pushed: the arrays stay as they are."
+    )
+
+
 def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Outcome[Instead]:
     """`map f xs ==> [f xs[0]]`; `reduce op ne xs ==> op ne xs[0]`, where xs has one element.
 
@@ -350,7 +361,7 @@ def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Out
         given = zip(op.fn.params, (*op.neutral, *values[begin:end]), strict=True)
         for param, value in given:
             assert not isinstance(value, str)
-            stms.append(ir.Stm((param,), value, stm.prov))
+            stms.append(ir.Stm((param,), value, exp.fn.body.prov or stm.prov))
         stms += op.fn.body.stms
         values[begin:end] = op.fn.body.results
     for k, param in enumerate(stm.pat):
@@ -370,5 +381,11 @@ RULES = (
         "A parallel operator over one element is no parallel operator.",
         (ir.Map, ir.Reduce, ir.Scan),
         one_element,
+    ),
+    NodeRule(
+        "simplify/stream-nothing",
+        "A stream that pushes nothing is no stream.",
+        (ir.Stream,),
+        pushes_nothing,
     ),
 )

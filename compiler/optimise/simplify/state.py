@@ -24,21 +24,8 @@ from compiler.base.prim import COMPARE_OPS
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov, merge_prov
+from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import (
-    FALSE,
-    I64,
-    SE,
-    TRUE,
-    Array,
-    Bin,
-    Exp,
-    Lit,
-    Operand,
-    Param,
-    Stm,
-    Var,
-)
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
@@ -56,6 +43,8 @@ HOIST = Rule(
 )
 T = TypeVar("T")
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
+LEFT = frozenset[ScopeKind](("lambda", "loop"))
+"""Bodies that statements may be moved out of."""
 _COMPARE = frozenset(COMPARE_OPS)
 _MAX_TERMS = 8
 MAX_NESTED = 14
@@ -68,7 +57,7 @@ class OpenBody:
 
     kind: ScopeKind
     depth: int
-    stms: list[Stm] = field(default_factory=list)
+    stms: list[ir.Stm] = field(default_factory=list)
     depths: int = 0
     trips: Poly | None = None
     """How often it runs for one run of the body around it, where that is known."""
@@ -78,7 +67,7 @@ class OpenBody:
     outer_pulled: list[Prov] = field(default_factory=list)
 
 
-Handlers = Mapping[type, Callable[["State", Stm], None]]
+Handlers = Mapping[type, Callable[["State", ir.Stm], None]]
 """What to do with a statement, by the class of its expression."""
 
 
@@ -91,11 +80,11 @@ class Delayed:
     """A delayed array: element i is `value` where `index` is i; `iota` are the numbers i."""
 
     index: Name
-    value: SE
+    value: ir.SE
     iota: Name
     depth: int
 
-    def element(self, at: SE) -> SE:
+    def element(self, at: ir.SE) -> ir.SE:
         """The element at a place."""
         return map_se(self.value, lambda var: at if var.name == self.index else var)
 
@@ -147,11 +136,11 @@ class State:
         self.counts = uses.counts
         self.fresh: dict[Name, int] = {}
         self.delayed: dict[Name, Delayed] = {}
-        self.subst: dict[Name, Operand] = {}
+        self.subst: dict[Name, ir.Operand] = {}
         self.polys: dict[Name, Poly] = {}
         self.depths_of: dict[Name, int] = {}
-        self.types: dict[Name, Array] = {}
-        self.defs: dict[Name, Exp] = {}
+        self.types: dict[Name, ir.Array] = {}
+        self.defs: dict[Name, ir.Exp] = {}
         self.moved: dict[Name, Prov] = {}
         self.facts = IntegerFacts(self.polys, ctx.proved_here())
         self.table = Table()
@@ -183,7 +172,7 @@ class State:
             self.rewrites += 1
         return new
 
-    def rewritten(self, stm: Stm, exp: Exp) -> Any:
+    def rewritten(self, stm: ir.Stm, exp: ir.Exp) -> Any:
         """What the first rule that has something to say makes of `exp`, which `stm` computes."""
         for rule in self.rules.get(type(exp), ()):
             new = self.commit(rule, stm.prov, rule.apply(self, stm, exp))
@@ -220,11 +209,11 @@ class State:
         self.pulled = scope.outer_pulled + self.pulled
         return scope
 
-    def bind(self, param: Param) -> Param:
+    def bind(self, param: ir.Param) -> ir.Param:
         """Bring a parameter into scope, with its type rewritten."""
         param = self.param(param)
         self.depths_of[param.name] = 1 << self.depth
-        if type(param.type) is Array:
+        if type(param.type) is ir.Array:
             self.types[param.name] = param.type
             self.facts.array(param.type.shape, self.depth)
         return param
@@ -235,15 +224,15 @@ class State:
         self.facts.index(name, extent)
         self.facts.runs(extent, self.depth)
 
-    def param(self, param: Param) -> Param:
+    def param(self, param: ir.Param) -> ir.Param:
         """A binding with substitutions made in its type."""
         kind = param.type
-        if type(kind) is not Array:
+        if type(kind) is not ir.Array:
             return param
         shape = self.shape(kind.shape)
         if shape is kind.shape:
             return param
-        return Param(param.name, Array(kind.prim, shape, kind.mem), param.unique)
+        return ir.Param(param.name, ir.Array(kind.prim, shape, kind.mem), param.unique)
 
     def shape(self, shape: tuple[Poly, ...]) -> tuple[Poly, ...]:
         """Sizes with substitutions made."""
@@ -274,13 +263,13 @@ class State:
         value = self.subst.pop(name)
         prov = self.moved.pop(name)
         assert not isinstance(value, str)
-        stm = Stm((Param(name, I64),), value, prov)
+        stm = ir.Stm((ir.Param(name, ir.I64),), value, prov)
         scope = self.scopes[-1]
         scope.stms.append(stm)
         scope.depths |= self.depths_of[name]
         self.depths_of[name] = 1 << scope.depth
 
-    def depends(self, value: Operand | Poly) -> int:
+    def depends(self, value: ir.Operand | Poly) -> int:
         """The depths that a simplified operand or size depends on."""
         if isinstance(value, str):
             return self.depths_of.get(value, 0)
@@ -289,17 +278,17 @@ class State:
             found |= self.depths_of.get(name, 0)
         return found
 
-    def decided(self, cond: SE) -> SE | None:
+    def decided(self, cond: ir.SE) -> ir.SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
-        if type(cond) is not Bin and type(cond) is not Var:
+        if type(cond) is not ir.Bin and type(cond) is not ir.Var:
             return None
         known = self.facts.truths.get(cond) if self.facts.truths else None
         if known is not None:
-            return TRUE if known[0] else FALSE
-        if type(cond) is Bin and cond.op in _COMPARE and cond.at == "i64":
+            return ir.TRUE if known[0] else ir.FALSE
+        if type(cond) is ir.Bin and cond.op in _COMPARE and cond.at == "i64":
             truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
             if truth is not None:
-                return TRUE if truth else FALSE
+                return ir.TRUE if truth else ir.FALSE
         return None
 
     # --- statements --------------------------------------------------------------------------
@@ -312,7 +301,7 @@ class State:
         self.pulled.clear()
         return prov if merged == prov else merged
 
-    def alias(self, param: Param, value: Operand) -> None:
+    def alias(self, param: ir.Param, value: ir.Operand) -> None:
         """From now on `param` is `value`, a name, variable or literal."""
         name = param.name
         self.subst[name] = value
@@ -320,21 +309,23 @@ class State:
             # Whoever used the one now uses the other, in place of the statement that made it one.
             self.counts[value] = self.counts.get(value, 1) - 1 + self.counts.get(name, 0)
         self.depths_of[name] = self.depends(value)
-        if not isinstance(value, str) and param.type == I64:
+        if not isinstance(value, str) and param.type == ir.I64:
             poly = poly_of(value)
             if poly is not None:
                 self.polys[name] = poly
 
-    def let(self, param: Param, value: Operand, prov: Prov, old: Stm | None = None) -> None:
+    def let(
+        self, param: ir.Param, value: ir.Operand, prov: Prov, old: ir.Stm | None = None
+    ) -> None:
         """Bind a simplified operand to a name: a copy, a known expression, or a new statement.
 
         `self.depths` is what `value` depends on.
         """
-        if isinstance(value, str | Lit | Var):
+        if isinstance(value, str | ir.Lit | ir.Var):
             self.pulled.clear()
             self.alias(param, value)
             return
-        poly = poly_of(value) if param.type == I64 else None
+        poly = poly_of(value) if param.type == ir.I64 else None
         if poly is not None and len(poly.terms) <= _MAX_TERMS:
             self.polys[param.name] = poly
         if param.name in self.single and size(value) <= MAX_NESTED and self.spend():
@@ -345,22 +336,22 @@ class State:
         found = self.table.find(value)
         if found is not None and not self.is_off(CSE) and self.share():
             self.pulled.clear()
-            self.alias(param, Var(found, param.type.prim))
+            self.alias(param, ir.Var(found, param.type.prim))
             return
         pat = (param,) if old is None else old.pat
         depth = self.emit(pat, value, prov, lambda limit: cannot_fail(value), old)
         self.table.add(value, param.name, depth)
         self.defs[param.name] = value
-        if param.type == I64:
+        if param.type == ir.I64:
             self.facts.defined(param.name, value, depth)
 
     def emit(
         self,
-        pat: tuple[Param, ...],
-        exp: Exp,
+        pat: tuple[ir.Param, ...],
+        exp: ir.Exp,
         prov: Prov,
         safe: Callable[[int], bool] | None = None,
-        old: Stm | None = None,
+        old: ir.Stm | None = None,
     ) -> int:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
@@ -374,38 +365,45 @@ class State:
         """Whether something around a statement of that depth may still move out of its scope.
 
         That is what `speculatable` is for. Nothing moves out of a scope that it depends on, or of
-        the outermost one.
+        the outermost one, of a branch or a kernel; and kernels stay where they are.
         """
         depths = self.depths
         for inner in range(depth, 1, -1):
+            if self.scopes[inner].kind == "kernel":
+                return False
             depths |= self.scopes[inner].depths
-            if not depths >> (inner - 1) & 1:
+            if self.scopes[inner - 1].kind in LEFT and not depths >> (inner - 1) & 1:
                 return True
         return False
 
     def append(
-        self, depth: int, pat: tuple[Param, ...], exp: Exp, prov: Prov, old: Stm | None = None
+        self,
+        depth: int,
+        pat: tuple[ir.Param, ...],
+        exp: ir.Exp,
+        prov: Prov,
+        old: ir.Stm | None = None,
     ) -> None:
         """Add a statement at the end of the body of that depth."""
         scope = self.scopes[depth]
         if old is not None and old.exp is exp and old.pat is pat and old.prov == prov:
             scope.stms.append(old)
         else:
-            scope.stms.append(Stm(pat, exp, prov))
+            scope.stms.append(ir.Stm(pat, exp, prov))
         scope.depths |= self.depths
         bit = 1 << depth
         for param in pat:
             self.depths_of[param.name] = bit
-            if type(param.type) is Array:
+            if type(param.type) is ir.Array:
                 self.types[param.name] = param.type
                 self.facts.array(param.type.shape, depth)
 
-    def _depth_for(self, pat: tuple[Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
+    def _depth_for(self, pat: tuple[ir.Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""
         here = self.depth
         level = max(self.depths.bit_length() - 1, 0)
         depth = here
-        while depth > level and self.scopes[depth].kind in ("lambda", "loop"):
+        while depth > level and self.scopes[depth].kind in LEFT:
             depth -= 1
         if depth == here or self.is_off(HOIST) or not safe(depth):
             return here

@@ -16,8 +16,9 @@ costs.py        where a copy takes less time (9)
 assumptions.py  what holds at a place of the program
 contexts.py     facts that grow, by their names
 terms.py        index arithmetic as polynomials
-tree.py         a function as a tree: an index over it, and where arrays are now
-edits.py        what attempts change in it, as values
+tree.py         a function as it was: what is around a statement, who binds and uses a name
+edited.py       what has been edited in it so far, and the program that comes of it
+edits.py        what attempts change, as values
 origins.py      where the facts of a proof come from
 attempts.py     attempts as plain data
 trial.py        refused attempts, made all the same and run
@@ -25,13 +26,14 @@ clash.py        what such a run has shown
 ways_out.py     what the author could state so that an attempt is made
 wording.py      what arrays are called in remarks
 
-Note: why there is a tree beside the program. An attempt asks what is around a statement, what
-comes before it and who uses an array; a node of a program knows none of these. Hundreds of attempts
-change where arrays are and the order of a few statements, one after the other: a program made anew
-after each would be as much work as all statements for each attempt, and what is known of a
-statement (its facts, its summary) would have to be found again under another node. A tree's items
-stay the same ones through all edits, so what is kept is kept by item, and `rebuilt` makes one
-program at the end.
+Note: why a function is edited, and not made anew by each attempt. An attempt asks what is around a
+statement, what comes before it and who uses an array. There may be hundreds of attempts, and each
+changes where a few arrays are and the order of a few statements: a program made anew after each
+would be as much work as all statements for each attempt, with a new index, and what is known of a
+statement (its facts, its summary) would have to be found again under another node. So there is one
+index, which nothing writes: items are the same through all edits, and what is kept is kept by item.
+What changes is small (`Edited`), is changed by edits only, and `rebuilt` makes one program of both
+at the end.
 """
 
 from __future__ import annotations
@@ -42,11 +44,13 @@ from dataclasses import dataclass
 from itertools import count
 
 from compiler.algebra.argument import Argument
+from compiler.algebra.gate import forget
 from compiler.analysis.exact import exactness
 from compiler.base.context import Ctx
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
 from compiler.protocol.kinds import Json
+from compiler.storage.short_circuit.assumptions import forget_many
 from compiler.storage.short_circuit.attempts import RULES, Attempt
 from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.origins import Origins
@@ -68,6 +72,8 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     Needs: memory, allocations inside kernels. Keeps: values, names and provenance of statements;
     results of entry points stay where they are.
     """
+    if ctx.is_shown:
+        forget_many()
     budget, numbers = Budget(), count()
     shortcuts = tuple(Shortcut(fun, ctx, budget=budget, numbers=numbers) for fun in prog.funs)
     funs = tuple(shortcut.run() for shortcut in shortcuts)
@@ -75,6 +81,8 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
         Record(tuple(one.attempts), one.terms.atoms, tuple(one.assumptions.proved))
         for one in shortcuts
     )
+    for record in records:
+        forget(record.proved)
     ctx.records[ID] = Attempted(prog, _bare(ctx), records)
     same = all(new is old for new, old in zip(funs, prog.funs, strict=True))
     return prog if same else Prog(funs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import takewhile
 
 from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
 from compiler.algebra.disjoint import Verdict, disjoint
@@ -14,32 +15,18 @@ from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    SE,
-    Array,
-    Assert,
-    Bin,
-    Conv,
-    ForLoop,
-    Fun,
-    If,
-    Loop,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Un,
-    Var,
-)
+from compiler.ir import nodes as ir
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.budget import Budget
 from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.terms import ZERO, Terms, divided
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.tree import Item, TreeBody
 
 _ROUNDS = 3
-_REMEMBERED = 512
-"""Questions and their answers that a process keeps: code for the GPU asks those of C again."""
+_REMEMBERED, _KEPT = 512, 64
+"""Questions with their answers that a process keeps, as code for the GPU asks those of C again; and
+that may be left when another program comes, which is often the same with a change."""
 _MOST = 24
 """Facts for one question: those that share names with it, nearest first."""
 
@@ -63,19 +50,20 @@ class Assumptions:
     """Facts by scope, made when first asked for."""
 
     def __init__(
-        self, tree: Tree, terms: Terms, given: Context = NOTHING, budget: Budget | None = None
+        self, now: Edited, terms: Terms, given: Context = NOTHING, budget: Budget | None = None
     ) -> None:
         """`given` holds in all of the function; `budget`: what proofs may take."""
         self.given = given
-        self.tree = tree
+        self.now = now
         self.terms = terms
         self.budget = budget or Budget()
         self._sizes_known: dict[tuple[Poly, Context], bool] = {}
         self._contexts = Contexts()
         self._outer: dict[TreeBody, Context] = {}
-        self._inner: dict[TreeBody, list[Context]] = {}
-        """What holds in front of every statement of a body."""
+        self._inner: dict[TreeBody, tuple[tuple[Item, ...], list[Context]]] = {}
+        """The statements of bodies, and what holds in front of each of them."""
         self._said: dict[Item, Context] = {}
+        self._stated: dict[Poly, Context] = {}
         self.proved: list[Argument] = []
         """Inequalities that were asked for and shown."""
         self._quotients: dict[tuple[object, ...], dict[Poly, Lemma]] = {}
@@ -86,12 +74,19 @@ class Assumptions:
         found = self._around(scope)
         if before is None:
             return found
-        known = self._inner.setdefault(scope, [found])
-        del known[scope.known + 1 :]
+        items, known = self._inner.get(scope, ((), [found]))
+        now = self.now.items(scope)
+        if items is not now:
+            same = takewhile(lambda pair: pair[0] is pair[1], zip(items, now, strict=False))
+            del known[sum(1 for _ in same) + 1 :]
+            self._inner[scope] = now, known
         while len(known) <= before:
-            known.append(known[-1].plus(self._says(scope.items[len(known) - 1])))
-        scope.known = len(known) - 1
+            known.append(known[-1].plus(self._says(now[len(known) - 1])))
         return known[before]
+
+    def in_front(self, item: Item) -> Context:
+        """What holds in front of a statement."""
+        return self.at(item.scope, self.now.at(item))
 
     def _around(self, scope: TreeBody) -> Context:
         found = self._outer.get(scope)
@@ -100,16 +95,20 @@ class Assumptions:
             if item is None:
                 found = self._sizes()
             else:
-                found = self.at(item.scope, item.at).plus(self._entering(scope, item))
+                found = self.in_front(item).plus(self._entering(scope, item))
             self._outer[scope] = found
         return found
 
     def _sizes(self) -> Context:
         found: dict[Poly, None] = {}
-        for param in self.tree.fun.params:
-            if isinstance(param.type, Array):
+        for param in self.now.tree.fun.params:
+            if isinstance(param.type, ir.Array):
                 found.update((self.terms.normal(size), None) for size in param.type.shape)
         return Context(tuple(size for size in found if size.constant is None)).plus(self.given)
+
+    def stated(self, bound: Poly) -> Context:
+        """That something is not negative: one object, so that what follows is found out once."""
+        return self._stated.setdefault(bound, Context((bound,)))
 
     def checked(self, items: Iterable[Item]) -> Context:
         """What the checks among statements say."""
@@ -120,7 +119,7 @@ class Assumptions:
 
     def _says(self, item: Item) -> Context:
         """What a statement says if it is a check."""
-        if not isinstance(item.stm.exp, Assert):
+        if not isinstance(item.stm.exp, ir.Assert):
             return NOTHING
         found = self._said.get(item)
         if found is None:
@@ -130,7 +129,7 @@ class Assumptions:
     def _entering(self, scope: TreeBody, item: Item) -> Context:
         exp = item.stm.exp
         found = NOTHING
-        if isinstance(exp, If):
+        if isinstance(exp, ir.If):
             found = self.condition(exp.cond, scope.kind == "then")
         for over in self.ranges(scope):
             index = Poly.var(over.name)
@@ -147,36 +146,41 @@ class Assumptions:
 
     def _indices(self, scope: TreeBody) -> tuple[Range, ...]:
         exp = scope.parent.stm.exp if scope.parent is not None else None
-        if isinstance(exp, Loop) and isinstance(exp.form, ForLoop):
+        if isinstance(exp, ir.Loop) and isinstance(exp.form, ir.ForLoop):
             form = exp.form
             if form.prim == "i64":
                 return (Range(form.index, ZERO, self.terms.poly(form.bound)),)
             if form.prim == "u64":
                 return ()
-            index = self.terms.poly(Conv(form.prim, "i64", Var(form.index, form.prim))).as_name
-            bound = self.terms.poly(Conv(form.prim, "i64", form.bound))
+            index = self.terms.poly(
+                ir.Conv(form.prim, "i64", ir.Var(form.index, form.prim))
+            ).as_name
+            bound = self.terms.poly(ir.Conv(form.prim, "i64", form.bound))
             return () if index is None else (Range(index, ZERO, bound),)
-        if isinstance(exp, SegMap | SegRed | SegScan | SegHist) and scope.kind == "kernel":
+        if (
+            isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
+            and scope.kind == "kernel"
+        ):
             dims = exp.space.dims
             return tuple(Range(index, ZERO, self.terms.normal(bound)) for index, bound in dims)
         return ()
 
-    def condition(self, cond: SE, holds: bool) -> Context:
+    def condition(self, cond: ir.SE, holds: bool) -> Context:
         """What a condition, or its contrary, states."""
         match cond:
-            case Var(name, _) if name in self.terms.defs:
+            case ir.Var(name, _) if name in self.terms.defs:
                 return self.condition(self.terms.defs[name], holds)
-            case Un("not", _, arg):
+            case ir.Un("not", _, arg):
                 return self.condition(arg, not holds)
-            case Bin("&&" | "||" as op, _, a, b):
+            case ir.Bin("&&" | "||" as op, _, a, b):
                 left, right = self.condition(a, holds), self.condition(b, holds)
                 if (op == "&&") == holds:
                     return left.plus(right).flat()
                 if left is not NOTHING and right is not NOTHING:
                     return Context(_in_common(left, right), either=((left, right),))
-            case Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
+            case ir.Bin("<" | "<=" | ">" | ">=" | "==" | "!=" as op, "i64", a, b):
                 return _compared(op if holds else _CONTRARY[op], a, b, self.terms)
-            case Fun(fun, _, args) if holds and fun.startswith("inside_"):
+            case ir.Fun(fun, _, args) if holds and fun.startswith("inside_"):
                 return self._inside([self.terms.poly(arg) for arg in args])
         return NOTHING
 
@@ -216,10 +220,10 @@ class Assumptions:
         if value.constant is not None:
             return value.constant >= 0
         if value.as_name is None and all(coeff > 0 for coeff in value.terms.values()):
-            names = (Poly.var(name) for name in value.names())
+            names = map(Poly.var, sorted(value.names()))
             if all(self.is_size(name, known) for name in names):
                 return True
-        for context in (self.at(self.tree.root), known):
+        for context in (self.at(self.now.tree.root), known):
             found = self._sizes_known.get((value, context))
             if found is None:
                 found = self.unproved([value], context, Lmad(ZERO, ())) is None
@@ -357,6 +361,12 @@ def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Assumed) -> Verdict:
     return disjoint(write, use, known.facts())
 
 
+def forget_many() -> None:
+    """Another program comes: drop the answers if they are many."""
+    if _verdict.cache_info().currsize > _KEPT:
+        forget()
+
+
 def forget() -> None:
     """Drop all answers that the process has kept, for those who measure how long they take."""
     _facts.cache_clear()
@@ -377,7 +387,7 @@ def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-def _compared(op: str, a: SE, b: SE, terms: Terms) -> Context:
+def _compared(op: str, a: ir.SE, b: ir.SE, terms: Terms) -> Context:
     left, right = terms.compared(a), terms.compared(b)
     match op:
         case "<":

@@ -160,5 +160,4 @@ def _names(told: Json) -> set[str]:
     places = (told["place"], told["projected"], *told["moved"])
     found = {told["source"], told["destination"], told["creation"], *told["lifted"]}
     found |= {place[key] for place in places for key in ("array", "block") if key in place}
-    parts = {key: part for key, part in told.items() if key not in ("src", "made")}
-    return (found | set(names_in(parts))) - {""}
+    return (found | set(names_in(told))) - {""}

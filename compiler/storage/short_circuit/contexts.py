@@ -84,6 +84,7 @@ class ResolvedFacts:
         "_waiting",
         "_watching",
         "_weaker",
+        "_where",
         "bounds",
         "equal",
     )
@@ -103,6 +104,8 @@ class ResolvedFacts:
         self._waiting: dict[int, tuple[Context, Context]] = dict(before._waiting) if before else {}
         self._watching: dict[Poly, tuple[int, ...]] = dict(before._watching) if before else {}
         """For the kinds of facts that contradict a side of an alternative: which alternatives."""
+        self._where: dict[frozenset[tuple[Poly, int]], ResolvedFacts] = {}
+        """These facts where more is certain: many questions are about the same sizes."""
 
     def extended(self, more: Context) -> ResolvedFacts:
         """These facts and more."""
@@ -119,8 +122,11 @@ class ResolvedFacts:
                 numbers[kind] = min(number, numbers.get(kind, number))
         if not numbers:
             return self
-        new = ResolvedFacts(self)
-        new._resolve([at for kind in numbers for at in new._watching[kind]], numbers)
+        key = frozenset(numbers.items())
+        new = self._where.get(key)
+        if new is None:
+            new = self._where[key] = ResolvedFacts(self)
+            new._resolve([at for kind in numbers for at in new._watching[kind]], numbers)
         return new
 
     def about(self, names: Iterable[Name], most: int, taken: Container[Poly]) -> list[Poly]:
@@ -240,10 +246,11 @@ class Contexts:
         if found is None:
             found = ResolvedFacts().extended(at)
             self._keep(at, found)
+        near = (context, *(context.parts or ()))
         for one in reversed(ahead):
             assert one.parts is not None
             found = found.extended(one.parts[1])
-            if one is context or one.depth % _EVERY == 0:
+            if one in near or one.depth % _EVERY == 0:
                 self._keep(one, found)
         return found
 

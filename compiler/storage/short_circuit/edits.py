@@ -1,4 +1,4 @@
-"""What an attempt that succeeds changes in a function, as values; all changes of a `Tree` are here.
+"""What an attempt that succeeds changes in a function, as values; all changes are made here.
 
 A body keeps its statements but for those that move up and checks that go. Other arrays' memory
 stays as it is, so that what is known of them stays true.
@@ -6,27 +6,29 @@ stays as it is, so that what is known of them stays true.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from compiler.base.names import Name
-from compiler.ir.nodes import MemBind
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.ir.nodes import MemBind, Stm
+from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.tree import Item, TreeBody
 
 
 @dataclass(frozen=True, slots=True)
 class BuildInPlace:
-    """Arrays have other memory, and statements move up in front of the one that creates them."""
+    """Arrays have other memory, and statements move up in front of the one that creates them.
+
+    Some of these may be new, if `update` is: the point, where its indices have got names.
+    """
 
     mem: Mapping[Name, MemBind]
     creation: Item
     lifted: tuple[Item, ...]
     emptied: tuple[Name, ...]
-    """Blocks that nothing is in any more."""
-    removed: tuple[Name, ...]
-    """Those of them that were allocated."""
-    dropped: tuple[Name, ...]
-    """Those that branches returned."""
+    """Blocks that nothing is in any more, and that nothing allocates or returns."""
+    update: tuple[Item, Stm] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,57 +62,54 @@ class RemoveCheck:
 Edit = BuildInPlace | TakeBlock | StopCarrying | RemoveCheck
 
 
-def apply(tree: Tree, edit: Edit) -> None:
-    """Change the tree."""
+def apply(now: Edited, edit: Edit) -> None:
+    """Change the function."""
     match edit:
-        case BuildInPlace():
-            for name, mem in edit.mem.items():
-                tree.mem[name] = mem
-                tree.members.setdefault(mem.block, []).append(name)
-            for block in edit.emptied:
-                tree.members.pop(block, None)
-                tree.carried.pop(block, None)
-            tree.removed.update(edit.removed)
-            tree.dropped.update(edit.dropped)
-            if edit.lifted:
-                _lift(edit.lifted, edit.creation)
-                tree.number()
+        case BuildInPlace(mem, creation, lifted, emptied, update):
+            now.mem.update(mem)
+            for name, place in mem.items():
+                now.members.setdefault(place.block, []).append(name)
+            for block in emptied:
+                now.members.pop(block, None)
+                now.carried.pop(block, None)
+            now.gone.update(emptied)
+            if update is not None:
+                now.updates.update([update])
+            if lifted:
+                _lift(now, lifted, creation)
         case TakeBlock(old, new):
-            _rename(tree, old, new)
-            tree.removed.add(old)
+            _rename(now, old, new)
         case StopCarrying(loop, param, result, start):
             for old in (param, result):
-                _rename(tree, old, start)
-                tree.dropped.add(old)
-            tree.carried[start].remove(loop.scope)
-            tree.carried[start].remove(loop.children[0])
+                _rename(now, old, start)
+            now.carried[start].remove(loop.scope)
+            now.carried[start].remove(loop.children[0])
         case RemoveCheck(check):
-            del check.scope.items[check.at]
-            _renumber(check.scope, check.at)
+            items, at = now.items(check.scope), now.at(check)
+            _order(now, check.scope, (*items[:at], *items[at + 1 :]), at)
 
 
-def _rename(tree: Tree, old: Name, new: Name) -> None:
+def _rename(now: Edited, old: Name, new: Name) -> None:
     """Let a block be another one; its arrays keep their index functions."""
-    tree.renamed[old] = new
-    moved = tree.members.pop(old, [])
+    now.renamed[old] = new
+    now.gone.add(old)
+    moved = now.members.pop(old, [])
     for name in moved:
-        tree.mem[name] = MemBind(new, tree.mem[name].lmad)
-    tree.members[new] = [*tree.members.get(new, ()), *moved]
-    tree.carried[new] = [*tree.carried.get(new, ()), *tree.carried.pop(old, ())]
+        now.mem[name] = MemBind(new, now.mem[name].lmad)
+    now.members[new] = [*now.members.get(new, ()), *moved]
+    now.carried[new] = [*now.carried.get(new, ()), *now.carried.pop(old, ())]
 
 
-def _lift(lifted: tuple[Item, ...], creation: Item) -> None:
-    scope = creation.scope
-    moving = set(lifted)
-    kept = [item for item in scope.items if item not in moving]
-    at = kept.index(creation)
-    scope.items[:] = [*kept[:at], *lifted, *kept[at:]]
-    _renumber(scope)
+def _lift(now: Edited, lifted: Sequence[Item], creation: Item) -> None:
+    for item in lifted:
+        new = (param.name for param in item.stm.pat if param.name not in now.tree.binder)
+        now.added.update(dict.fromkeys(new, item))
+    moving, items, at = set(lifted), now.items(creation.scope), now.at(creation)
+    later = (item for item in items[at:] if item not in moving)
+    _order(now, creation.scope, (*items[:at], *lifted, *later), at)
 
 
-def _renumber(scope: TreeBody, first: int = 0) -> None:
-    """Let every statement from `first` on know its position again, as some have moved."""
-    scope.known = min(scope.known, first)
-    scope.moves += 1
-    for at in range(first, len(scope.items)):
-        scope.items[at].at = at
+def _order(now: Edited, scope: TreeBody, items: tuple[Item, ...], first: int) -> None:
+    """Let a body have these statements, where those in front of the first one have not moved."""
+    now.order[scope] = items
+    now.positions.update(zip(items[first:], count(first), strict=False))

@@ -25,8 +25,9 @@ from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called
 
 
@@ -35,7 +36,7 @@ class Guards:
 
     def __init__(
         self,
-        tree: Tree,
+        now: Edited,
         terms: Terms,
         assumptions: Assumptions,
         ctx: Ctx,
@@ -43,14 +44,14 @@ class Guards:
     ) -> None:
         """`numbers`: those of the attempts to come."""
         self.numbers = numbers
-        self.tree = tree
+        self.now = now
         self.terms = terms
         self.assumptions = assumptions
         self.ctx = ctx
 
     def prove(self, scope: TreeBody) -> Iterator[Attempt]:
         """Try to prove each guard in a body, and take away those that hold."""
-        for item in tuple(scope.items):
+        for item in self.now.items(scope):
             for child in item.children:
                 yield from self.prove(child)
             guard = self._guard(item)
@@ -73,7 +74,7 @@ class Guards:
         return None
 
     def _try(self, guard: Fun, more: Context, item: Item) -> Attempt:
-        known = self.assumptions.at(item.scope, item.at).plus(more)
+        known = self.assumptions.in_front(item).plus(more)
         parts = [self.terms.poly(arg) for arg in guard.args]
         inside = guard.fun.startswith("inside")
         dims = tuple(map(Dim, *(parts[2 if inside else 0 :][k::2] for k in (0, 1))))
@@ -81,7 +82,7 @@ class Guards:
         attempt = Attempt(
             next(self.numbers), GUARD, name, array, item.stm.prov, mem, check=item.stm
         )
-        what = f"the slice of {called(self.tree, array)}" if array else "the slice"
+        what = f"the slice of {called(self.now, array)}" if array else "the slice"
         because = ""
         if self.assumptions.budget.is_spent:
             claim = f"All of {what} lies inside" if inside else f"No two elements of {what} meet"
@@ -91,12 +92,12 @@ class Guards:
             missing = self._inside(parts[0], Lmad(parts[1], dims), known)
             if missing is not None:
                 attempt.missing = (missing,)
-                because = f"{self.tree.spell.poly(missing)} >= 0 is not proved"
+                because = f"{self.now.spell.poly(missing)} >= 0 is not proved"
         else:
             claim = f"No two elements of {what} are one cell"
             attempt.obligations = list(self._apart(dims, known))
             because = next(
-                filter(None, (_unproved(o, self.tree.spell.poly) for o in attempt.obligations)), ""
+                filter(None, (_unproved(o, self.now.spell.poly) for o in attempt.obligations)), ""
             )
         if because:
             attempt.refusal, attempt.condition = Refusal.GUARD, Refusal.GUARD.condition
@@ -114,15 +115,15 @@ class Guards:
         attempt.because = applied.because
         if self.ctx.commit(GUARD, item.stm.prov, applied, attempt.number) is not None:
             attempt.done = True
-            edits.apply(self.tree, edits.RemoveCheck(item))
+            edits.apply(self.now, edits.RemoveCheck(item))
         return attempt
 
     def _guarded(
         self, dims: tuple[Dim[Poly], ...], item: Item
     ) -> tuple[Name, Name, MemBind | None]:
         """The slice that is guarded: its name, its array, and its place."""
-        mem = self.tree.mem
-        for later in item.scope.items[item.at + 1 :]:
+        mem = self.now.mem
+        for later in self.now.items(item.scope)[self.now.at(item) + 1 :]:
             exp = later.stm.exp
             if not isinstance(exp, Slice | Update) or not isinstance(exp.dims[0], DimLmad):
                 continue

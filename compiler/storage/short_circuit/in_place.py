@@ -11,119 +11,106 @@ from collections.abc import Callable, Iterator
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    Alloc,
-    Array,
-    Copy,
-    If,
-    Index,
-    Loop,
-    Scratch,
-    SegMap,
-    Var,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.wording import called
 
 Aliases = Callable[[Name], frozenset[Name]]
 
 
-def candidates(tree: Tree, terms: Terms, item: Item) -> Iterator[tuple[Name, Name]]:
+def candidates(now: Edited, terms: Terms, item: Item) -> Iterator[tuple[Name, Name]]:
     """Results of a statement, each with an array whose place it could take."""
     exp = item.stm.exp
-    if isinstance(exp, Copy):
+    if isinstance(exp, ir.Copy):
         name = item.stm.pat[0].name
-        if _alike(tree, terms, name, exp.array):
+        if _alike(now, terms, name, exp.array):
             yield name, exp.array
         return
-    if isinstance(exp, Loop):
-        yield from _filled(tree, terms, item, exp)
-    if not isinstance(exp, SegMap):
+    if isinstance(exp, ir.Loop):
+        yield from _filled(now, terms, item, exp)
+    if not isinstance(exp, ir.SegMap):
         return
-    thread = tuple(Var(index, "i64") for index, _ in exp.space.dims)
+    thread = tuple(ir.Var(index, "i64") for index, _ in exp.space.dims)
     read = dict.fromkeys(_read_at(item.children[-1], thread))
     for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
-        if not isinstance(param.type, Array) or isinstance(result, str | Write):
+        if not isinstance(param.type, ir.Array) or isinstance(result, str | ir.Write):
             continue
         for array in read:
-            if tree.scope_of[array] is not item.children[-1] and _alike(
-                tree, terms, param.name, array
+            if now.scope_of(array) is not item.children[-1] and _alike(
+                now, terms, param.name, array
             ):
                 yield param.name, array
 
 
-def _filled(tree: Tree, terms: Terms, item: Item, exp: Loop) -> Iterator[tuple[Name, Name]]:
+def _filled(now: Edited, terms: Terms, item: Item, exp: ir.Loop) -> Iterator[tuple[Name, Name]]:
     """Results of a loop that fills a new array, each with an array that the loop reads."""
     body = item.children[0]
     for start in exp.init:
-        if not isinstance(start, str) or start not in tree.mem:
+        if not isinstance(start, str) or start not in now.mem:
             continue
-        first = tree.binder.get(start)
-        if first is None or first.scope is not item.scope or not isinstance(first.stm.exp, Scratch):
+        first = now.binder(start)
+        if (
+            first is None
+            or first.scope is not item.scope
+            or not isinstance(first.stm.exp, ir.Scratch)
+        ):
             continue
         for array in sorted(item.arrays & item.names):
-            if tree.scope_of[array] is not body and _alike(tree, terms, start, array):
+            if now.scope_of(array) is not body and _alike(now, terms, start, array):
                 yield start, array
 
 
-def scratch_of(tree: Tree, name: Name) -> Item:
-    """The statement that makes an array that a loop fills."""
-    return tree.binder[name]
-
-
-def _read_at(scope: TreeBody, thread: tuple[Var, ...]) -> Iterator[Name]:
+def _read_at(scope: TreeBody, thread: tuple[ir.Var, ...]) -> Iterator[Name]:
     """The arrays that a body indexes by the thread, and by nothing else."""
-    for item in scope.items:
+    for item in all_items(scope):
         exp = item.stm.exp
-        if isinstance(exp, Index) and exp.at == thread:
+        if isinstance(exp, ir.Index) and exp.at == thread:
             yield exp.array
-        for child in item.children:
-            yield from _read_at(child, thread)
 
 
-def _alike(tree: Tree, terms: Terms, new: Name, old: Name) -> bool:
+def _alike(now: Edited, terms: Terms, new: Name, old: Name) -> bool:
     """Whether two arrays lie in the same way in different blocks of one kind."""
-    mine, theirs = tree.mem[new], tree.mem[old]
-    if mine.block == theirs.block or tree.types[mine.block] != tree.types[theirs.block]:
+    mine, theirs = now.mem[new], now.mem[old]
+    if mine.block == theirs.block or now.tree.types[mine.block] != now.tree.types[theirs.block]:
         return False
-    binder = tree.binder.get(mine.block)
-    if binder is None or not isinstance(binder.stm.exp, Alloc):
+    binder = now.binder(mine.block)
+    if binder is None or not isinstance(binder.stm.exp, ir.Alloc):
         return False
-    if tree.binder[new].scope is not binder.scope:
+    if now.tree.binder[new].scope is not binder.scope:
         return False
-    first = tree.serial(new)
-    if any(tree.serial(x) <= first for x in tree.members[mine.block] if x != new):
+    others = [x for x in now.members[mine.block] if x != new]
+    if others and min(map(now.comes, others)) <= now.comes(new):
         return False  # Other arrays are built there as well.
-    if not _fits(tree, terms, new, binder.stm.exp, theirs.block):
+    if not _fits(now, terms, new, binder.stm.exp, theirs.block):
         return False
     normal = terms.normal_lmad
     return mine.lmad == theirs.lmad or normal(mine.lmad).same_cells(normal(theirs.lmad))
 
 
-def _fits(tree: Tree, terms: Terms, new: Name, made: Alloc, block: Name) -> bool:
+def _fits(now: Edited, terms: Terms, new: Name, made: ir.Alloc, block: Name) -> bool:
     """Whether all of the memory made for `new` fits into a block that holds an array like it.
 
     Memory may be larger than `new`, which is built in the place of a part of something then.
     """
-    others = [Poly.product(tree.array(new).shape)]
-    other = tree.binder.get(block)
-    if other is not None and isinstance(other.stm.exp, Alloc):
+    others = [Poly.product(now.array(new).shape)]
+    other = now.binder(block)
+    if other is not None and isinstance(other.stm.exp, ir.Alloc):
         others.append(other.stm.exp.count)
     count = made.count
     return count in others or terms.normal(count) in map(terms.normal, others)
 
 
-def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
+def nobody_needs(now: Edited, aliases: Aliases, block: Name, item: Item) -> None:
     """Condition 6: after a statement, nothing in a block is used. Raises Failed."""
     scope = item.scope
     while True:
-        _not_after(tree, block, scope, item)
-        if tree.scope_of[block] is scope:
+        _not_after(now, block, scope, item)
+        if now.scope_of(block) is scope:
             break
         if scope.parent is None or scope.kind not in ("then", "else"):
             where = {"loop": "a loop", "kernel": "a kernel"}.get(scope.kind, "a function")
@@ -133,88 +120,88 @@ def nobody_needs(tree: Tree, aliases: Aliases, block: Name, item: Item) -> None:
             )
         item = scope.parent
         scope = item.scope
-    if len(tree.carried.get(block, ())) > 0:
+    if len(now.carried.get(block, ())) > 0:
         raise Failed(Refusal.KEPT, "The memory that would be overwritten is handed on as well.")
-    _owned(tree, aliases, block, scope)
+    _owned(now, aliases, block, scope)
 
 
-def _not_after(tree: Tree, block: Name, scope: TreeBody, item: Item) -> None:
-    for name in tree.members.get(block, ()):
-        if any(user.at > item.at for user in tree.users_in(name, scope)):
-            raise Failed(Refusal.KEPT, f"{called(tree, name)} is used again later.")
+def _not_after(now: Edited, block: Name, scope: TreeBody, item: Item) -> None:
+    for name in now.members.get(block, ()):
+        if any(now.at(user) > now.at(item) for user in now.users_in(name, scope)):
+            raise Failed(Refusal.KEPT, f"{called(now, name)} is used again later.")
         if any(mentions(result, name) for result in scope.results):
-            raise Failed(Refusal.KEPT, f"{called(tree, name)} is a result as well.")
+            raise Failed(Refusal.KEPT, f"{called(now, name)} is a result as well.")
 
 
-def _owned(tree: Tree, aliases: Aliases, block: Name, scope: TreeBody) -> None:
+def _owned(now: Edited, aliases: Aliases, block: Name, scope: TreeBody) -> None:
     """The block may be overwritten when its arrays are used no more."""
-    binder = tree.binder.get(block)
+    binder = now.binder(block)
     if binder is None:
-        for param in tree.fun.params:
+        for param in now.tree.fun.params:
             kind = param.type
-            if isinstance(kind, Array) and kind.mem is not None and kind.mem.block == block:
+            if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block == block:
                 if not param.unique:
                     raise Failed(
                         Refusal.CALLERS,
-                        f"{called(tree, param.name)} belongs to the caller.",
-                        Refusal.CALLERS.offer(str(tree.said(param.name))),
+                        f"{called(now, param.name)} belongs to the caller.",
+                        Refusal.CALLERS.offer(str(now.said(param.name))),
                     )
                 return
         raise Failed(Refusal.CALLERS, "The memory belongs to the caller.")
     exp = binder.stm.exp
-    if isinstance(exp, Alloc):
+    if isinstance(exp, ir.Alloc):
         return
-    if isinstance(exp, If):
+    if isinstance(exp, ir.If):
         if all(
-            (found := tree.binder.get(root)) is not None
-            and isinstance(found.stm.exp, Alloc)
+            (found := now.binder(root)) is not None
+            and isinstance(found.stm.exp, ir.Alloc)
             and found.scope.depth > scope.depth
             for root in aliases(block)
         ):
             return
         raise Failed(Refusal.FROM_BRANCH, "A branch returns memory that is used elsewhere.")
-    assert isinstance(exp, Loop)
+    assert isinstance(exp, ir.Loop)
     names = [param.name for param in exp.params]
     if block not in names:
         raise Failed(Refusal.FROM_LOOP, "The memory comes out of a loop.")
     at = names.index(block)
-    start, end = tree.block(str(exp.init[at])), tree.block(str(binder.children[0].results[at]))
-    last = tree.binder.get(end)
-    fresh = last is not None and isinstance(last.stm.exp, Alloc) and last.scope is scope
+    start, end = now.block(str(exp.init[at])), now.block(str(binder.children[0].results[at]))
+    last = now.binder(end)
+    fresh = last is not None and isinstance(last.stm.exp, ir.Alloc) and last.scope is scope
     if end != block and not fresh:
         raise Failed(Refusal.LOOP_SHARES, "A loop hands memory on that is used elsewhere.")
     try:
-        _first_value(tree, aliases, start, binder)
+        _first_value(now, aliases, start, binder)
     except Failed as failed:
         if failed.hint:
             raise
         pairs = zip(exp.params, exp.init, strict=True)
-        first = next(v for p, v in pairs if isinstance(p.type, Array) and _is_in(p.type, block))
-        hint = Refusal.START_KEPT.offer(called(tree, str(first)))
+        first = next(v for p, v in pairs if isinstance(p.type, ir.Array) and _is_in(p.type, block))
+        hint = Refusal.START_KEPT.offer(called(now, str(first)))
         raise Failed(Refusal.START_KEPT, failed.because, hint) from None
 
 
-def _is_in(kind: Array, block: Name) -> bool:
+def _is_in(kind: ir.Array, block: Name) -> bool:
     return kind.mem is not None and kind.mem.block == block
 
 
-def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
+def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None:
     """What a loop starts with is used neither in it nor after it."""
     body = loop.children[0]
-    if len(tree.carried.get(start, ())) != 1:
+    if len(now.carried.get(start, ())) != 1:
         raise Failed(
             Refusal.START_KEPT, "The memory that the loop starts with is handed on as well."
         )
-    for name in tree.members.get(start, ()):
-        if tree.users_in(name, body):
+    for name in now.members.get(start, ()):
+        if now.users_in(name, body):
             raise Failed(
                 Refusal.START_KEPT,
-                f"The loop uses {called(tree, name)} beside its own value of it.",
+                f"The loop uses {called(now, name)} beside its own value of it.",
             )
     scope, item = loop.scope, loop
     while True:
-        _not_after(tree, start, scope, item)
-        if tree.scope_of[start] is scope:
+        _not_after(now, start, scope, item)
+        if now.scope_of(start) is scope:
             break
         if scope.parent is None or scope.kind not in ("then", "else"):
             raise Failed(
@@ -222,30 +209,30 @@ def _first_value(tree: Tree, aliases: Aliases, start: Name, loop: Item) -> None:
             )
         item = scope.parent
         scope = item.scope
-    _owned(tree, aliases, start, scope)
+    _owned(now, aliases, start, scope)
 
 
-def is_carried(tree: Tree, block: Name) -> bool:
+def is_carried(now: Edited, block: Name) -> bool:
     """Whether a block is what a loop hands from one iteration to the next."""
-    binder = tree.binder.get(block)
+    binder = now.binder(block)
     return (
         binder is not None
-        and isinstance(binder.stm.exp, Loop)
-        and tree.scope_of[block] is not binder.scope
+        and isinstance(binder.stm.exp, ir.Loop)
+        and now.scope_of(block) is not binder.scope
     )
 
 
-def unchanged_blocks(tree: Tree, item: Item) -> list[tuple[Name, Name, Name]]:
+def unchanged_blocks(now: Edited, item: Item) -> list[tuple[Name, Name, Name]]:
     """Blocks that a loop need not carry: parameter, result, and the block that they always are."""
     exp = item.stm.exp
-    if not isinstance(exp, Loop):
+    if not isinstance(exp, ir.Loop):
         return []
     found: list[tuple[Name, Name, Name]] = []
     for param, start, result, outcome in zip(
         exp.params, exp.init, item.children[0].results, item.stm.pat, strict=True
     ):
-        if param.name in tree.mem or not isinstance(start, str) or param.name in tree.dropped:
+        if param.name in now.mem or not isinstance(start, str) or param.name in now.gone:
             continue
-        if isinstance(result, str) and tree.block(result) == param.name:
-            found.append((param.name, outcome.name, tree.block(start)))
+        if isinstance(result, str) and now.block(result) == param.name:
+            found.append((param.name, outcome.name, now.block(start)))
     return found

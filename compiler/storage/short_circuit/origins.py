@@ -35,7 +35,7 @@ class Origins:
         self._more = more
         self._found: dict[Poly, tuple[str, Prov]] = {}
         self._sizes()
-        self._scope(assumptions.tree.root)
+        self._scope(assumptions.now.tree.root)
         for atoms in (assumptions.terms.atoms, more):
             quotients = atoms.quotients(atoms)
             facts = [*atoms.facts(atoms), *(f for q in quotients for f in divided(*q))]
@@ -49,7 +49,9 @@ class Origins:
 
     def of(self, facts: Facts, write: Lmad[Poly], use: Lmad[Poly]) -> list[Json]:
         """For each of the facts, in order: `why` in a few words, `src` the spans it is from."""
-        known = {facts.normal(fact): origin for fact, origin in reversed(self._found.items())}
+        known = self._found
+        if facts.equalities:
+            known = {facts.normal(fact): origin for fact, origin in reversed(known.items())}
         cells = {facts.normal(dim.size) - 1 for lmad in (write, use) for dim in lmad.dims}
         found = []
         for bound in facts.bounds:
@@ -62,7 +64,7 @@ class Origins:
         """Where in the user's text arrays are made, each span once."""
         found: dict[Span, None] = {}
         for name in names:
-            item = self._assumptions.tree.binder.get(name)
+            item = self._assumptions.now.binder(name)
             found.update(dict.fromkeys(item.stm.prov if item is not None else ()))
         return user_spans(found)
 
@@ -78,8 +80,8 @@ class Origins:
                 self._context(side, why, prov)
 
     def _sizes(self) -> None:
-        spell = self._assumptions.tree.spell
-        for param in self._assumptions.tree.fun.params:
+        spell = self._assumptions.now.spell
+        for param in self._assumptions.now.tree.fun.params:
             if not isinstance(param.type, Array):
                 continue
             for size in param.type.shape:
@@ -87,7 +89,7 @@ class Origins:
                 self._note(self._assumptions.terms.normal(size), why, _NOWHERE)
 
     def _scope(self, scope: TreeBody) -> None:
-        for item in scope.items:
+        for item in self._assumptions.now.items(scope):
             exp, prov = item.stm.exp, item.stm.prov
             if isinstance(exp, Assert):
                 self._context(self._assumptions.condition(exp.cond, True), "a check", prov)
@@ -104,7 +106,7 @@ class Origins:
         over = "iterations of a loop" if isinstance(exp, Loop) else "points of a kernel"
         for index in self._assumptions.ranges(scope):
             name = Poly.var(index.name)
-            why = f"{self._assumptions.tree.spell.quoted(index.name)} counts the {over}"
+            why = f"{self._assumptions.now.spell.quoted(index.name)} counts the {over}"
             self._note(name, why, prov)
             self._note(index.count - 1 - name, why, prov)
             self._note(index.count - 1, f"else there are no {over}, and nothing is done", prov)

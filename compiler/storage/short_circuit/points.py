@@ -17,30 +17,7 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
-from compiler.ir.nodes import (
-    I64,
-    SE,
-    Alloc,
-    Array,
-    ArrayLit,
-    Assert,
-    Concat,
-    Copy,
-    Function,
-    Loop,
-    MemBind,
-    Param,
-    Rearrange,
-    Reshape,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Stm,
-    Update,
-    Var,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
 from compiler.ir.spelling import sentence
@@ -61,12 +38,13 @@ from compiler.storage.short_circuit.attempts import (
 from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import NO_NAME, Projection, checks, sliced
 from compiler.storage.short_circuit.safety import Safety
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import both, called
 
 _HINTS = 32
@@ -93,6 +71,17 @@ class CircuitPoint:
     beside: tuple[Poly, ...] = ()
     """How many rows of the destination come before and after it: the place is inside if there are
     no less than none, which may be checked only later."""
+    dims: tuple[ir.DimIndex, ...] = ()
+    """An update's, with names for indices that are no polynomials."""
+    new: tuple[Item, ...] = ()
+    """The statements that give these names."""
+
+    def update(self) -> tuple[Item, ir.Stm] | None:
+        """An update that gets other indices."""
+        old = self.item.stm
+        if not isinstance(old.exp, ir.Update) or old.exp.dims == self.dims:
+            return None
+        return self.item, replace(old, exp=replace(old.exp, dims=self.dims))
 
 
 class Forced(Exception):
@@ -104,7 +93,7 @@ class Shortcut:
 
     def __init__(
         self,
-        fun: Function,
+        fun: ir.Function,
         ctx: Ctx,
         given: Context = NOTHING,
         forced: int | None = None,
@@ -118,9 +107,9 @@ class Shortcut:
         program may take.
         """
         self.ctx = ctx
-        self.tree = Tree(fun, ctx.names.said)
-        self.terms = Terms(self.tree)
-        self.assumptions = Assumptions(self.tree, self.terms, given, budget)
+        self.now = Edited(fun, ctx.names.said)
+        self.terms = Terms(self.now)
+        self.assumptions = Assumptions(self.now, self.terms, given, budget)
         self.attempts: list[Attempt] = []
         self.numbers = numbers or count()
         self.forced = forced
@@ -130,32 +119,32 @@ class Shortcut:
         """Arrays that are parts of others now: that they fit is checked where they are created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
         """For arrays that are parts of others now: sizes that must not be negative."""
-        self.meanings = Meanings(fun.body.stms, self.tree.block)
+        self.meanings = Meanings(fun.body.stms, self.now.block)
         self.aliases = self.meanings.of
-        self.summaries = Summaries(self.tree)
+        self.summaries = Summaries(self.now)
 
-    def run(self) -> Function:
+    def run(self) -> ir.Function:
         """All attempts; the function with what came of them."""
         overwriting = not self._off(IN_PLACE_MAP)
         if overwriting:
-            self._overwriting(self.tree.root, True)
-        self._scope(self.tree.root)
+            self._overwriting(self.now.tree.root, True)
+        self._scope(self.now.tree.root)
         if overwriting:
-            self._overwriting(self.tree.root, False)
+            self._overwriting(self.now.tree.root, False)
         if not self._off(GUARD):
-            guards = Guards(self.tree, self.terms, self.assumptions, self.ctx, self.numbers)
-            self.attempts += guards.prove(self.tree.root)
+            guards = Guards(self.now, self.terms, self.assumptions, self.ctx, self.numbers)
+            self.attempts += guards.prove(self.now.tree.root)
         if not any(attempt.done for attempt in self.attempts):
-            return self.tree.fun
-        return self.tree.rebuilt()
+            return self.now.tree.fun
+        return self.now.rebuilt()
 
     def _scope(self, scope: TreeBody) -> None:
         if scope.kind == "operator":
             return
         self._results(scope)
-        for item in reversed(tuple(scope.items)):
+        for item in reversed(self.now.items(scope)):
             self._item(item)
-        for item in reversed(tuple(scope.items)):
+        for item in reversed(self.now.items(scope)):
             for child in reversed(item.children):
                 self._scope(child)
 
@@ -169,26 +158,26 @@ class Shortcut:
         """
         if scope.kind == "operator":
             return
-        for item in scope.items:
+        for item in self.now.items(scope):
             for child in item.children:
                 self._overwriting(child, carried)
             self._overwrite(item, carried)
-            for param, result, start in in_place.unchanged_blocks(self.tree, item):
-                edits.apply(self.tree, edits.StopCarrying(item, param, result, start))
+            for param, result, start in in_place.unchanged_blocks(self.now, item):
+                edits.apply(self.now, edits.StopCarrying(item, param, result, start))
                 self.meanings.changed()
                 self.summaries.forget()
 
     def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
         done: set[Name] = set()
-        for name, array in in_place.candidates(self.tree, self.terms, item):
-            target = self.tree.mem[array]
+        for name, array in in_place.candidates(self.now, self.terms, item):
+            target = self.now.mem[array]
             if name in done or target.block in done:
                 continue
-            if in_place.is_carried(self.tree, target.block) != carried:
+            if in_place.is_carried(self.now, target.block) != carried:
                 continue
             attempt = Attempt(next(self.numbers), IN_PLACE_MAP, name, array, item.stm.prov, target)
-            kind = self.tree.array(name)
+            kind = self.now.array(name)
             attempt.allocated = (self._bytes(kind.prim, Poly.product(kind.shape)),)
             try:
                 self._overwritable(attempt, target.block, item)
@@ -210,15 +199,15 @@ class Shortcut:
             self._reuse(attempt)
             attempt.moved = new
             raise Forced
-        common = (self.tree, self.terms, self.assumptions, self.aliases)
+        common = (self.now, self.terms, self.assumptions, self.aliases)
         safety = Safety(*common, new, block, summaries=self.summaries)
         attempt.obligations = safety.obligations
         try:
-            if isinstance(item.stm.exp, SegMap):
+            if isinstance(item.stm.exp, ir.SegMap):
                 safety.item(item)
-            elif isinstance(item.stm.exp, Loop):
-                first = in_place.scratch_of(self.tree, attempt.source)
-                safety.segment(item.scope, first.at, item.at + 1)
+            elif isinstance(item.stm.exp, ir.Loop):
+                first = self.now.tree.binder[attempt.source]
+                safety.segment(item.scope, self.now.at(first), self.now.at(item) + 1)
         except Failed as failed:
             if changeable is None:
                 raise
@@ -229,7 +218,7 @@ class Shortcut:
     def _needed(self, block: Name, item: Item) -> Failed | None:
         """Why a block is still needed, if its author can change that. Raises Failed if not."""
         try:
-            in_place.nobody_needs(self.tree, self.aliases, block, item)
+            in_place.nobody_needs(self.now, self.aliases, block, item)
         except Failed as failed:
             made_up = failed.refusal is Refusal.START_KEPT and self._is_made_up(block)
             if made_up or not self.ctx.is_shown or self.tried == _HINTS:
@@ -242,13 +231,13 @@ class Shortcut:
 
     def _is_made_up(self, block: Name) -> bool:
         """Whether the loop that carries a block is none that the author wrote."""
-        return self.ctx.loops.isdisjoint(self.tree.binder[block].stm.prov)
+        return self.ctx.loops.isdisjoint(self.now.tree.binder[block].stm.prov)
 
-    def _renamed(self, name: Name, block: Name) -> dict[Name, MemBind]:
+    def _renamed(self, name: Name, block: Name) -> dict[Name, ir.MemBind]:
         """The places of all arrays that share a block with `name`, in another block."""
-        mem = self.tree.mem
+        mem = self.now.mem
         return {
-            other: MemBind(block, mem[other].lmad) for other in self.tree.members[mem[name].block]
+            other: ir.MemBind(block, mem[other].lmad) for other in self.now.members[mem[name].block]
         }
 
     def _not_reused(self, attempt: Attempt, failed: Failed) -> None:
@@ -256,7 +245,7 @@ class Shortcut:
         attempt.refused(failed)
         if failed.condition == 6 and not failed.hint:
             return  # Most arrays are used again: that is nothing to tell.
-        source, destination = both(self.tree, attempt.source, attempt.destination)
+        source, destination = both(self.now, attempt.source, attempt.destination)
         because = sentence(f"{source} does not take the place of {destination}. {failed.because}")
         numbers = (("allocated", self._amount(attempt.allocated)),)
         missed = Missed(because, attempt.hint, numbers, failed.refusal.id)
@@ -265,7 +254,7 @@ class Shortcut:
     def _reuse(self, attempt: Attempt) -> bool:
         """Give the result the block of what it overwrites; whether there was fuel for it."""
         name, array = attempt.source, attempt.destination
-        source, destination = both(self.tree, name, array)
+        source, destination = both(self.now, name, array)
         because = sentence(
             f"{source} takes the place of {destination}, which nothing uses any more."
         )
@@ -275,12 +264,12 @@ class Shortcut:
             return False
         self.attempts.append(attempt)
         attempt.done, attempt.because, attempt.creation = True, because, name
-        old = self.tree.mem[name].block
+        old = self.now.mem[name].block
         assert attempt.target is not None
-        edits.apply(self.tree, edits.TakeBlock(old, attempt.target.block))
+        edits.apply(self.now, edits.TakeBlock(old, attempt.target.block))
         self.meanings.changed()
         self.summaries.forget()
-        attempt.projected = self.tree.mem[name]
+        attempt.projected = self.now.mem[name]
         attempt.moved = {name: attempt.projected}
         return True
 
@@ -288,7 +277,7 @@ class Shortcut:
         """A number of elements in bytes: in the function's sizes if it can, as they are spelt."""
         normal = self.terms.normal(count)
         plain = count if any(name in self.terms.atoms for name in normal.names()) else normal
-        spelt = {name: Poly.var(self.tree.spell.number(name)) for name in sorted(plain.names())}
+        spelt = {name: Poly.var(self.now.spell.number(name)) for name in sorted(plain.names())}
         return plain.subst(spelt) * BYTES[prim]
 
     def _amount(self, sizes: tuple[Poly, ...]) -> str:
@@ -303,26 +292,26 @@ class Shortcut:
     def _results(self, scope: TreeBody) -> None:
         """A kernel's results that are arrays, beside those of reductions and scans."""
         item = scope.parent
-        if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, SegHist):
+        if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, ir.SegHist):
             return
         exp = item.stm.exp
-        assert isinstance(exp, SegMap | SegRed | SegScan)
+        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan)
         thread = [Poly.var(index) for index, _ in exp.space.dims]
-        folded = 0 if isinstance(exp, SegMap) else sum(len(op.neutral) for op in exp.ops)
+        folded = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
         pairs = list(enumerate(zip(item.stm.pat, scope.results, strict=True)))
         for k, (param, result) in reversed(pairs[folded:]):
-            if isinstance(result, str) and isinstance(param.type, Array):
-                full = self.tree.mem[param.name]
+            if isinstance(result, str) and isinstance(param.type, ir.Array):
+                full = self.now.mem[param.name]
                 target = full.row(*thread)
-                end = len(scope.items)
+                end = len(self.now.items(scope))
                 at = CircuitPoint(KERNEL_RESULT, scope, end, result, param.name, item, k)
                 self._try(at, target)
-            elif isinstance(result, Write):
+            elif isinstance(result, ir.Write):
                 self._rows(scope, param.name, result, k, item)
 
-    def _rows(self, scope: TreeBody, name: Name, write: Write, given: int, item: Item) -> None:
+    def _rows(self, scope: TreeBody, name: Name, write: ir.Write, given: int, item: Item) -> None:
         """Arrays that a kernel puts at computed indices of an array."""
-        full = self.tree.mem[name]
+        full = self.now.mem[name]
         for at, value in reversed(write.writes):
             if isinstance(value, str) and len([v for _, v in write.writes if v == value]) == 1:
                 plain = [poly_of(index) for index in at]
@@ -331,57 +320,59 @@ class Shortcut:
                     for found, index in zip(plain, at, strict=True)
                 )
                 target = full.row(*row)
-                end = len(scope.items)
+                end = len(self.now.items(scope))
                 point = CircuitPoint(KERNEL_RESULT, scope, end, value, name, item, given, row)
                 self._try(point, target)
 
     def _item(self, item: Item) -> None:
         exp = item.stm.exp
-        mem = self.tree.mem
+        mem = self.now.mem
         match exp:
-            case Update(_, dims, str(value)):
+            case ir.Update(_, dims, str(value)):
                 name = item.stm.pat[0].name
                 full = mem[name]
-                point = CircuitPoint(UPDATE, item.scope, item.at, value, name, item)
+                point = CircuitPoint(UPDATE, item.scope, self.now.at(item), value, name, item)
                 if mem[value].block == full.block:
                     return
-                old = item.stm
-                named = tuple(with_indices(dim, lambda se: self._name(se, item)) for dim in dims)
-                lmad = sliced(self.terms, full.lmad, named, item)
-                item.stm = Stm(old.pat, replace(exp, dims=named), old.prov)
-                if not self._try(point, MemBind(full.block, lmad)):
-                    item.stm = old
-            case Copy(array):
+                new: list[Item] = []
+                dims = tuple(
+                    with_indices(dim, lambda se: self._name(se, item, new)) for dim in dims
+                )
+                lmad = sliced(self.terms, full.lmad, dims, item)
+                self._try(replace(point, dims=dims, new=tuple(new)), ir.MemBind(full.block, lmad))
+            case ir.Copy(array):
                 name = item.stm.pat[0].name
-                self._try(CircuitPoint(COPY, item.scope, item.at, array, name, item), mem[name])
-            case Concat() | ArrayLit():
+                self._try(
+                    CircuitPoint(COPY, item.scope, self.now.at(item), array, name, item), mem[name]
+                )
+            case ir.Concat() | ir.ArrayLit():
                 name = item.stm.pat[0].name
                 for source, target, beside in reversed(list(self._parts(mem[name], exp))):
                     point = CircuitPoint(
-                        CONCAT, item.scope, item.at, source, name, item, beside=beside
+                        CONCAT, item.scope, self.now.at(item), source, name, item, beside=beside
                     )
                     self._try(point, target)
 
-    def _name(self, se: SE, item: Item) -> SE:
+    def _name(self, se: ir.SE, item: Item, new: list[Item]) -> ir.SE:
         """An index, or a name for one that is no polynomial: bound if the attempt succeeds."""
         if poly_of(se) is not None:
             return se
         found = self.terms.named(se, item)
         if found is None:
             found = self.ctx.fresh("at")
-            self.terms.define(self.tree.pending(Param(found, I64), se, item))
-        return Var(found, "i64")
+            new.append(self.terms.define(found, se, item))
+        return ir.Var(found, "i64")
 
     def _parts(
-        self, full: MemBind, exp: Concat | ArrayLit
-    ) -> Iterator[tuple[Name, MemBind, tuple[Poly, ...]]]:
+        self, full: ir.MemBind, exp: ir.Concat | ir.ArrayLit
+    ) -> Iterator[tuple[Name, ir.MemBind, tuple[Poly, ...]]]:
         """The arrays with their places, and with what is beside them."""
-        if isinstance(exp, ArrayLit):
+        if isinstance(exp, ir.ArrayLit):
             for k, elem in enumerate(exp.elems):
                 if isinstance(elem, str):
                     yield elem, full.row(Poly.const(k)), ()
             return
-        counts = [self.tree.array(name).shape[0] for name in exp.arrays]
+        counts = [self.now.array(name).shape[0] for name in exp.arrays]
         starts = [*accumulate(counts, initial=ZERO)]
         after = [*accumulate(reversed(counts), initial=ZERO)][-2::-1]
         for name, start, size, rest in zip(exp.arrays, starts, counts, after, strict=False):
@@ -389,8 +380,8 @@ class Shortcut:
 
     # --- one attempt ---
 
-    def _attempt(self, point: CircuitPoint, target: MemBind | None) -> Attempt:
-        kind = self.tree.array(self._reshaped(point.source))
+    def _attempt(self, point: CircuitPoint, target: ir.MemBind | None) -> Attempt:
+        kind = self.now.array(self._reshaped(point.source))
         attempt = Attempt(
             next(self.numbers),
             point.rule,
@@ -405,22 +396,22 @@ class Shortcut:
 
     def _reshaped(self, name: Name) -> Name:
         """The array that it is another shape of: behind a check, sizes may have other names."""
-        item = self.tree.binder.get(name)
-        while item is not None and isinstance(item.stm.exp, Rearrange | Reshape):
+        item = self.now.binder(name)
+        while item is not None and isinstance(item.stm.exp, ir.Rearrange | ir.Reshape):
             name = item.stm.exp.array
-            item = self.tree.binder.get(name)
+            item = self.now.binder(name)
         return name
 
-    def _try(self, point: CircuitPoint, target: MemBind) -> bool:
-        """Whether the array is now built there."""
+    def _try(self, point: CircuitPoint, target: ir.MemBind) -> None:
+        """Build the array there if that is safe."""
         if self._off(point.rule):
-            return False
-        mine = self.tree.mem[point.source]
+            return
+        mine = self.now.mem[point.source]
         normal = self.terms.normal_lmad
         if mine.block == target.block and normal(mine.lmad).same_cells(normal(target.lmad)):
-            return False
+            return
         attempt = self._attempt(point, target)
-        plan = Projection(self.tree, self.terms, self.assumptions)
+        plan = Projection(self.now, self.terms, self.assumptions, point.new)
         try:
             creation = self._creation(point, target, attempt, plan)
         except Failed as failed:
@@ -430,19 +421,19 @@ class Shortcut:
                 tried = failed is late and point.rule is not COPY
                 failed = late if tried else Failed(late.refusal, late.because)
             self._refuse(attempt, failed)
-            return False
+            return
         attempt.creation = _created(creation, plan)
         attempt.projected = plan.new.get(attempt.creation)
         attempt.lifted = [p.name for item in plan.lifted for p in item.stm.pat]
-        return self._commit(point, plan, creation, attempt)
+        self._commit(point, plan, creation, attempt)
 
     def _creation(
-        self, point: CircuitPoint, target: MemBind, attempt: Attempt, plan: Projection
+        self, point: CircuitPoint, target: ir.MemBind, attempt: Attempt, plan: Projection
     ) -> Item:
         """What creates the array, if that can be done in its place. Raises Failed."""
         self._afford(attempt)
         if point.rule is KERNEL_RESULT:
-            slower = costs.slower(self.tree, point.source, point.scope)
+            slower = costs.slower(self.now, point.source, point.scope)
             if slower is not None and not self.ctx.target.in_step:
                 raise slower
         creation = plan.build(point.scope, point.end, point.source, target, point.given)
@@ -452,19 +443,19 @@ class Shortcut:
             self._commit(point, plan, creation, attempt)
             raise Forced
         safety = Safety(
-            self.tree,
+            self.now,
             self.terms,
             self.assumptions,
             self.aliases,
             plan.new,
             target.block,
-            self.terms.normal_lmad(self.tree.mem[point.destination].lmad),
+            self.terms.normal_lmad(self.now.mem[point.destination].lmad),
             self.assumptions.checked(plan.lifted),
             frozenset(plan.lifted),
             self.summaries,
         )
         attempt.obligations = safety.obligations
-        safety.segment(point.scope, creation.at, point.end)
+        safety.segment(point.scope, self.now.at(creation), point.end)
         rows = point.rule is KERNEL_RESULT and not point.row
         safety.others(point.scope, target.lmad, point.source, rows)
         if plan.late is not None:
@@ -490,20 +481,22 @@ class Shortcut:
 
     def _words(self, attempt: Attempt, done: bool) -> str:
         """What happens to the source, as a sentence without its end."""
-        source, destination = both(self.tree, attempt.source, attempt.destination)
+        source, destination = both(self.now, attempt.source, attempt.destination)
         if attempt.rule is KERNEL_RESULT:
             how = f"builds {source} in" if done else f"copies {source} into"
             return f"Every point {how} its row of {destination}"
+        if destination == f"a copy of {source}":
+            return f"Builds {source} where its copy lies" if done else f"Copies {source}"
         how = f"Builds {source} in" if done else f"Copies {source} into"
         return f"{how} its place in {destination}"
 
     def _commit(
         self, point: CircuitPoint, plan: Projection, creation: Item, attempt: Attempt
-    ) -> bool:
+    ) -> None:
         saved = (
             self._bytes(item.stm.exp.prim, item.stm.exp.count)
             for item in plan.allocations
-            if isinstance(item.stm.exp, Alloc)
+            if isinstance(item.stm.exp, ir.Alloc)
         )
         attempt.allocated = tuple(dict.fromkeys(saved))
         attempt.moved = dict(plan.new)
@@ -515,7 +508,7 @@ class Shortcut:
         new = Applied(plan, because, numbers)
         if self.ctx.commit(point.rule, attempt.prov, new, attempt.number) is None:
             attempt.because = "There is no fuel left."
-            return False
+            return
         attempt.done, attempt.because = True, because
         if point.rule is UPDATE or (
             point.rule is not KERNEL_RESULT and point.destination in self.inside
@@ -524,15 +517,14 @@ class Shortcut:
         beside = self._beside(point)
         if beside:
             self.beside |= dict.fromkeys(plan.new, beside)
-        edits.apply(self.tree, plan.edit(creation))
+        edits.apply(self.now, plan.edit(creation, point.update()))
         self.summaries.moved(plan.new)
         self.summaries.changed(point.item)
-        return True
 
     # --- condition 4 ---
 
     def _available(
-        self, plan: Projection, point: CircuitPoint, target: MemBind, creation: Item
+        self, plan: Projection, point: CircuitPoint, target: ir.MemBind, creation: Item
     ) -> None:
         """The place can be computed where the source is created, and is inside the destination."""
         if creation.scope is not point.scope:
@@ -545,7 +537,11 @@ class Shortcut:
                     raise Failed(Refusal.NO_NAME, NO_NAME)
         if point.row:
             self._inside(plan, point, creation)
-        if isinstance(point.item.stm.exp, Update) or plan.sizes or point.destination in self.inside:
+        if (
+            isinstance(point.item.stm.exp, ir.Update)
+            or plan.sizes
+            or point.destination in self.inside
+        ):
             self._checked(plan, point, creation, names | plan.sizes)
         self._has_room(plan, point, creation)
 
@@ -565,15 +561,15 @@ class Shortcut:
         missing = self._negative(plan, point, creation, claims)
         if missing is None:
             return
-        between = point.scope.items[creation.at : point.end]
+        between = self.now.items(point.scope)[self.now.at(creation) : point.end]
         names = set[Name]().union(*(size.names() for size in (*claims, *self._beside(point))))
         self._first(plan, point, creation, checks(between, names))
         missing = self._negative(plan, point, creation, claims)
         if missing is not None:
             raise Failed(
                 Refusal.NO_ROOM,
-                f"It is not known yet where {called(self.tree, point.source)} is created that"
-                f" {self.tree.spell.poly(missing)} >= 0.",
+                f"It is not known yet where {called(self.now, point.source)} is created that"
+                f" {self.now.spell.poly(missing)} >= 0.",
                 missing=(missing,),
             )
 
@@ -585,7 +581,7 @@ class Shortcut:
         claims: Sequence[Poly],
     ) -> Poly | None:
         """The first of some sizes that may be negative where the source is created."""
-        known = self.assumptions.at(point.scope, creation.at)
+        known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
         claims = [claim for claim in claims if not self.assumptions.is_size(claim, known)]
         if not claims:
@@ -596,18 +592,18 @@ class Shortcut:
 
     def _sizes(self, creation: Item, claims: Sequence[Poly]) -> Iterator[Poly]:
         """Sizes of the arrays that are there before a statement, if they have to do with claims."""
-        tree = self.tree
+        now = self.now
         names = set[Name]().union(*(size.names() for size in claims))
-        for name in tree.mem:
-            if tree.visible(name, creation):
-                for size in map(self.terms.normal, tree.array(name).shape):
+        for name in now.mem:
+            if now.visible(name, creation):
+                for size in map(self.terms.normal, now.array(name).shape):
                     if size.constant is None and size.names() & names:
                         yield size
 
     def _inside(self, plan: Projection, point: CircuitPoint, creation: Item) -> None:
         """Computed indices are those of elements: else the row is written nowhere."""
-        shape = self.tree.array(point.destination).shape
-        known = self.assumptions.at(point.scope, creation.at)
+        shape = self.now.array(point.destination).shape
+        known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
         claims: list[Poly] = []
         for at, size in zip(point.row, shape, strict=False):
@@ -616,38 +612,36 @@ class Shortcut:
         where = self.terms.normal_lmad(plan.new[point.source].lmad)
         missing = self.assumptions.unproved(claims, known, where)
         if missing is not None:
-            inside = f"inside of {called(self.tree, point.destination)}"
-            needs = f"that needs {self.tree.spell.poly(missing)} >= 0"
+            inside = f"inside of {called(self.now, point.destination)}"
+            needs = f"that needs {self.now.spell.poly(missing)} >= 0"
             because = f"It is not proved that the place is {inside}: {needs}."
             raise Failed(Refusal.OUTSIDE, because, missing=(missing,))
 
     def _in_scope(self, name: Name, array: Name, plan: Projection) -> bool:
         """Whether a name can be used where an array is bound."""
-        at, item = self.tree.binder[array], self.tree.binder.get(name)
-        if name not in self.tree.scope_of:
-            return False
-        return item is at or item in plan.lifted or self.tree.visible(name, at)
+        at, item = self.now.tree.binder[array], plan.binder(name)
+        return item is at or item in plan.lifted or self.now.visible(name, at)
 
     def _checked(
         self, plan: Projection, point: CircuitPoint, creation: Item, names: set[Name]
     ) -> None:
         """Checks that the place is inside of the array come first."""
-        between = point.scope.items[creation.at : point.end]
+        between = self.now.items(point.scope)[self.now.at(creation) : point.end]
         exp = point.item.stm.exp
-        mentioned = {name for name in names if name != self.tree.mem[point.destination].block}
+        mentioned = {name for name in names if name != self.now.mem[point.destination].block}
         for lifted in plan.lifted:
             mentioned |= lifted.names
-        for dim in exp.dims if isinstance(exp, Update) else ():
+        for dim in point.dims:
             for se in (dim.start, *dim.strides):
                 se_uses(se, mentioned.add)
-        mentioned = {name for name in mentioned if name not in self.tree.mem}
+        mentioned = {name for name in mentioned if name not in self.now.mem}
         stuck = self._first(plan, point, creation, checks(between, mentioned))
-        if stuck is not None and (plan.sizes or not isinstance(exp, Update)):
+        if stuck is not None and (plan.sizes or not isinstance(exp, ir.Update)):
             raise stuck
-        left = [x for x in between if isinstance(x.stm.exp, Assert) and x not in plan.lifted]
+        left = [x for x in between if isinstance(x.stm.exp, ir.Assert) and x not in plan.lifted]
         if not left:
             return
-        fits = not isinstance(exp, Update) or self._fits(plan, exp, point, creation)
+        fits = not isinstance(exp, ir.Update) or self._fits(plan, point, creation)
         if not fits or point.destination in self.inside:
             # Any of them may be the one that says so.
             stuck = self._first(plan, point, creation, left)
@@ -672,13 +666,13 @@ class Shortcut:
                 stuck = failed
         return stuck
 
-    def _fits(self, plan: Projection, exp: Update, point: CircuitPoint, creation: Item) -> bool:
+    def _fits(self, plan: Projection, point: CircuitPoint, creation: Item) -> bool:
         """Whether what is checked before the creation shows that the slice is inside."""
-        known = self.assumptions.at(point.scope, creation.at)
+        known = self.assumptions.in_front(creation)
         known = known.plus(self.assumptions.checked(plan.lifted))
-        shape = self.tree.array(point.destination).shape
+        shape = self.now.array(point.destination).shape
         claims: list[Poly] = []
-        for dim, size in zip(exp.dims, map(self.terms.normal, shape), strict=True):
+        for dim, size in zip(point.dims, map(self.terms.normal, shape), strict=True):
             part = as_lmad(dim, self.terms.poly, self.terms.normal)
             for cell in part.corners():
                 claims += [cell, size - 1 - cell]

@@ -7,72 +7,56 @@ array if both of its bodies do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.ir import nodes as ir
 from compiler.ir import slices
 from compiler.ir.may_fail import operator_may_fail
-from compiler.ir.nodes import (
-    SE,
-    SE_NODES,
-    Alloc,
-    Assert,
-    Bin,
-    Copy,
-    DimIndex,
-    DimSlice,
-    Exp,
-    If,
-    Index,
-    Iota,
-    Lit,
-    Loop,
-    Mem,
-    MemBind,
-    Rearrange,
-    Replicate,
-    Reshape,
-    Scratch,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
-    Select,
-    Slice,
-    Update,
-    Var,
-    Write,
-)
 from compiler.ir.sizes import poly_of, prim_of
 from compiler.ir.walk import se_parts
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.edits import BuildInPlace
 from compiler.storage.short_circuit.terms import Terms
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called, in_line, there_already
 
 NO_NAME = "An index is no polynomial and has no name."
-_MOVABLE = (*SE_NODES, Index, SegMap, SegRed, SegScan, Loop, If, Iota, Replicate)
+_MOVABLE = (
+    *ir.SE_NODES,
+    ir.Index,
+    ir.SegMap,
+    ir.SegRed,
+    ir.SegScan,
+    ir.Loop,
+    ir.If,
+    ir.Iota,
+    ir.Replicate,
+)
 """Statements that an author can move up in front of an array that they do not use."""
 
 
 class Projection:
     """What changes if an attempt succeeds."""
 
-    def __init__(self, tree: Tree, terms: Terms, assumptions: Assumptions) -> None:
-        self.tree = tree
+    def __init__(
+        self, now: Edited, terms: Terms, assumptions: Assumptions, new: Iterable[Item] = ()
+    ) -> None:
+        """`new`: statements that are in no body yet, which give the place's indices names."""
+        self.named = {item.stm.pat[0].name: item for item in new}
+        self.now = now
         self.terms = terms
         self.assumptions = assumptions
-        self.new: dict[Name, MemBind] = {}
+        self.new: dict[Name, ir.MemBind] = {}
         """The new places of the source and of all arrays in its block."""
         self.blocks: list[Name] = []
         """The blocks that nothing is in any more."""
         self.allocations: list[Item] = []
-        self.dropped: list[Name] = []
         self.lifted: list[Item] = []
         """Statements that move up in front of the creation, in order."""
         self.sizes: set[Name] = set()
@@ -82,58 +66,56 @@ class Projection:
         self.earlier: list[str] = []
         """What the author would have to compute before the array is made."""
 
-    def edit(self, creation: Item) -> BuildInPlace:
+    def edit(self, creation: Item, update: tuple[Item, ir.Stm] | None) -> BuildInPlace:
         """All of it as one change of the function."""
-        removed = (item.stm.pat[0].name for item in self.allocations)
-        return BuildInPlace(
-            self.new,
-            creation,
-            tuple(self.lifted),
-            tuple(self.blocks),
-            tuple(removed),
-            tuple(self.dropped),
-        )
+        lifted, blocks = tuple(self.lifted), tuple(self.blocks)
+        return BuildInPlace(self.new, creation, lifted, blocks, update)
+
+    def binder(self, name: Name) -> Item | None:
+        """The statement that binds a name, also if it is new."""
+        return self.named.get(name) or self.now.binder(name)
 
     # --- conditions 1 to 3 ---
 
     def build(
-        self, scope: TreeBody, end: int, source: Name, target: MemBind, given: int | None = None
+        self, scope: TreeBody, end: int, source: Name, target: ir.MemBind, given: int | None = None
     ) -> Item:
         """Let `source`, which is in place at statement `end` of `scope`, be built at `target`.
 
         `given`: the result of the body that it is. Answers the statement that creates it.
         """
-        tree = self.tree
-        block = tree.mem[source].block
-        what = called(tree, source)
-        binder = tree.binder.get(block)
+        now = self.now
+        block = now.mem[source].block
+        what = called(now, source)
+        binder = now.binder(block)
         if block == target.block:
             raise Failed(
                 Refusal.ELSEWHERE_IN_IT,
                 f"{what} is in the destination's memory already, at another place.",
             )
-        if binder is None or binder.scope is not scope or binder.at >= end:
+        if binder is None or binder.scope is not scope or self.now.at(binder) >= end:
             raise Failed(
-                Refusal.THERE_ALREADY, there_already(tree, source, block, scope.items[end:])
+                Refusal.THERE_ALREADY,
+                there_already(now, source, block, self.now.items(scope)[end:]),
             )
         self._same_space(block, target.block, what)
         self._unused(scope, end, block, source, given)
-        members = sorted(tree.members.get(block, ()), key=tree.serial)
+        members = sorted(now.members.get(block, ()), key=now.comes)
         exp = binder.stm.exp
         creation, lmad = self._undone(source, block, target.lmad)
         creation, lmad = self._earliest(creation, lmad, members, block)
-        if isinstance(exp, Loop):
+        if isinstance(exp, ir.Loop):
             raise Failed(
                 Refusal.MOVING, f"{what} moves to another block in every iteration of a loop."
             )
         first = self._roots(creation, block)
-        if isinstance(exp, Alloc):
+        if isinstance(exp, ir.Alloc):
             self.allocations.append(binder)
-        if len(first) != 1 or not (isinstance(exp, Alloc) or creation is binder):
+        if len(first) != 1 or not (isinstance(exp, ir.Alloc) or creation is binder):
             raise self.built_otherwise(source)
         self.blocks.append(block)
-        self.new[first[0]] = MemBind(target.block, lmad)
-        if isinstance(exp, If):
+        self.new[first[0]] = ir.MemBind(target.block, lmad)
+        if isinstance(exp, ir.If):
             self._branches(binder, block, first[0])
         self._forwards(members, block, target.block)
         if not self._same(self.new[source], target):
@@ -146,12 +128,12 @@ class Projection:
         return Failed(Refusal.BUILT_OTHERWISE, because)
 
     def _called(self, name: Name) -> str:
-        return called(self.tree, name)
+        return called(self.now, name)
 
     def _same_space(self, block: Name, target: Name, what: str) -> None:
-        mine, theirs = self.tree.types[block], self.tree.types[target]
-        assert isinstance(mine, Mem)
-        assert isinstance(theirs, Mem)
+        mine, theirs = self.now.tree.types[block], self.now.tree.types[target]
+        assert isinstance(mine, ir.Mem)
+        assert isinstance(theirs, ir.Mem)
         if mine.space != theirs.space:
             raise Failed(
                 Refusal.OTHER_SPACE,
@@ -162,10 +144,10 @@ class Projection:
         self, scope: TreeBody, end: int, block: Name, source: Name, given: int | None
     ) -> None:
         """Condition 3."""
-        tree = self.tree
-        for name in tree.members.get(block, ()):
-            for item in tree.users_in(name, scope):
-                if item.at > end and self.late is None:
+        now = self.now
+        for name in now.members.get(block, ()):
+            for item in now.users_in(name, scope):
+                if self.now.at(item) > end and self.late is None:
                     self.late = Failed(
                         Refusal.USED_AGAIN,
                         f"{self._called(name)} is used again{in_line(item)} after it has been put "
@@ -175,12 +157,12 @@ class Projection:
             for k, result in enumerate(scope.results):
                 if k == given or not mentions(result, name):
                     continue
-                if given is None or isinstance(result, Write) or scope.kind != "kernel":
+                if given is None or isinstance(result, ir.Write) or scope.kind != "kernel":
                     raise Failed(
                         Refusal.RESULT_AS_WELL, f"{self._called(name)} is a result as well."
                     )
         expected = scope.results.count(block) if given is not None else 0
-        if len(tree.carried.get(block, ())) > expected:
+        if len(now.carried.get(block, ())) > expected:
             raise Failed(
                 Refusal.HANDED_ON,
                 f"The memory of {self._called(source)} is handed on by a loop or branch.",
@@ -190,36 +172,36 @@ class Projection:
 
     def _undone(self, source: Name, block: Name, lmad: Lmad[Poly]) -> tuple[Item, Lmad[Poly]]:
         """The statement that creates what `source` is a view of, and its place."""
-        tree = self.tree
+        now = self.now
         name = source
-        while (item := tree.binder.get(name)) is not None:
+        while (item := now.binder(name)) is not None:
             exp = item.stm.exp
             back: Name | None = None
             match exp:
-                case Rearrange(perm, array):
+                case ir.Rearrange(perm, array):
                     back = array
                     order = sorted(range(len(perm)), key=perm.__getitem__)
                     lmad = lmad.permute(order)
-                case Reshape(_, array):
+                case ir.Reshape(_, array):
                     back = array
-                    if tree.mem[array].block == block:
+                    if now.mem[array].block == block:
                         lmad = self._reshaped(lmad, self._shape(array), name)
-                case Slice(array, dims):
+                case ir.Slice(array, dims):
                     back = array
                     lmad = self._unsliced(lmad, dims, name, array)
-                case Update(array, _, _):
+                case ir.Update(array, _, _):
                     back = array
-                case Loop():
+                case ir.Loop():
                     back = _before(item, exp, name)
-                case SegMap() | SegRed() | SegScan() | SegHist():
+                case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                     back = _written(item, name)
-                case If():
+                case ir.If():
                     at = [p.name for p in item.stm.pat].index(name)
                     result = item.children[0].results[at]
-                    binder = tree.binder.get(block)
+                    binder = now.binder(block)
                     if binder is not item and isinstance(result, str):
                         back = result
-            if back is None or tree.mem[back].block != block:
+            if back is None or now.mem[back].block != block:
                 return item, lmad
             name = back
         raise self.built_otherwise(source)
@@ -231,13 +213,13 @@ class Projection:
         roots = self._roots(creation, block)
         if members[0] in roots or len(roots) != 1:
             return creation, lmad
-        mem = self.tree.mem
+        mem = self.now.mem
         if not self._same(mem[members[0]], mem[roots[0]]):
             raise self.built_otherwise(roots[0])
         return self._undone(members[0], block, lmad)
 
     def _shape(self, name: Name) -> tuple[Poly, ...]:
-        return self.tree.array(name).shape
+        return self.now.array(name).shape
 
     def _reshaped(self, lmad: Lmad[Poly], shape: tuple[Poly, ...], name: Name) -> Lmad[Poly]:
         """A place seen under another shape."""
@@ -251,7 +233,7 @@ class Projection:
         elif len(shape) == lmad.rank and self._coerced(lmad.shape, shape):
             strides = lmad.strides
         else:
-            why = seen.because(self.tree.spell.poly)
+            why = seen.because(self.now.spell.poly)
             raise Failed(Refusal.OTHER_SHAPE, f"{self._called(name)} has another shape: {why}.")
         dims = tuple(Dim(size, stride) for size, stride in zip(shape, strides, strict=True))
         return Lmad(lmad.offset, dims)
@@ -269,12 +251,12 @@ class Projection:
         )
 
     def _unsliced(
-        self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name, array: Name
+        self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], name: Name, array: Name
     ) -> Lmad[Poly]:
         """Undo a slice that keeps all elements: whole dimensions, forwards or backwards."""
         normal = self.terms.normal
         for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
-            if not isinstance(dim, DimSlice) or normal(dim.count) != normal(size):
+            if not isinstance(dim, ir.DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
                     Refusal.A_PART,
                     f"Only a part of {self._called(array)} goes into the place: all of it would "
@@ -291,7 +273,7 @@ class Projection:
 
     def _roots(self, creation: Item, block: Name) -> list[Name]:
         """The arrays that a statement creates in a block."""
-        mem = self.tree.mem
+        mem = self.now.mem
         return [p.name for p in creation.stm.pat if p.name in mem and mem[p.name].block == block]
 
     def _branches(self, item: Item, block: Name, name: Name) -> None:
@@ -301,40 +283,39 @@ class Projection:
         for scope in item.children:
             result = scope.results[array]
             assert isinstance(result, str)
-            if self.tree.mem[result].block != self.tree.block(str(scope.results[at])):
+            if self.now.mem[result].block != self.now.block(str(scope.results[at])):
                 raise self.built_otherwise(name)
-            self.build(scope, len(scope.items), result, self.new[name], array)
-        self.dropped.append(block)
+            self.build(scope, len(self.now.items(scope)), result, self.new[name], array)
 
     def _forwards(self, members: Sequence[Name], block: Name, target: Name) -> None:
         """The new place of every array in the block."""
         for name in members:
             if name not in self.new:
-                self.new[name] = MemBind(target, self._derived(name))
+                self.new[name] = ir.MemBind(target, self._derived(name))
         for name in members:
             self._check_loop(name)
 
     def _derived(self, name: Name) -> Lmad[Poly]:
         """The new index function of an array, by what it is made from."""
-        tree, new = self.tree, self.new
-        item = tree.binder.get(name)
+        now, new = self.now, self.new
+        item = now.binder(name)
         back: Name | None = None
         match item.stm.exp if item is not None else None:
-            case Rearrange(perm, array) if array in new:
+            case ir.Rearrange(perm, array) if array in new:
                 return new[array].lmad.permute(perm)
-            case Reshape(shape, array) if array in new:
+            case ir.Reshape(shape, array) if array in new:
                 return self._reshaped(new[array].lmad, shape, name)
-            case Slice(array, dims) if array in new:
+            case ir.Slice(array, dims) if array in new:
                 return self._sliced(new[array].lmad, dims, name)
-            case Update(array, _, _):
+            case ir.Update(array, _, _):
                 back = array
-            case Loop() as exp:
+            case ir.Loop() as exp:
                 assert item is not None
                 back = _before(item, exp, name)
-            case SegMap() | SegRed() | SegScan() | SegHist():
+            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 assert item is not None
                 back = _written(item, name)
-            case If():
+            case ir.If():
                 assert item is not None
                 at = [p.name for p in item.stm.pat].index(name)
                 found = [scope.results[at] for scope in item.children]
@@ -342,10 +323,10 @@ class Projection:
                 if len(places) == 2 and self._same(*places):
                     return places[0].lmad
         if back is None or back not in new:
-            back = next((x for x in new if self._same(tree.mem[x], tree.mem[name])), None)
+            back = next((x for x in new if self._same(now.mem[x], now.mem[name])), None)
         if back is None:
             raise self.built_otherwise(name)
-        old = tree.mem
+        old = now.mem
         if not self._same(old[name], old[back]):
             raise Failed(
                 Refusal.OTHER_LAYOUT, f"{self._called(name)} changes its layout on the way."
@@ -354,8 +335,8 @@ class Projection:
 
     def _check_loop(self, name: Name) -> None:
         """What an iteration hands on is in the same place."""
-        item = self.tree.binder.get(name)
-        if item is None or not isinstance(item.stm.exp, Loop):
+        item = self.now.binder(name)
+        if item is None or not isinstance(item.stm.exp, ir.Loop):
             return
         names = [param.name for param in item.stm.exp.params]
         if name not in names:
@@ -368,10 +349,10 @@ class Projection:
         ):
             raise self.built_otherwise(name)
 
-    def _sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], name: Name) -> Lmad[Poly]:
-        return sliced(self.terms, lmad, dims, self.tree.binder[name])
+    def _sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], name: Name) -> Lmad[Poly]:
+        return sliced(self.terms, lmad, dims, self.now.tree.binder[name])
 
-    def _same(self, a: MemBind, b: MemBind) -> bool:
+    def _same(self, a: ir.MemBind, b: ir.MemBind) -> bool:
         if a.block != b.block:
             return False
         normal = self.terms.normal_lmad
@@ -386,21 +367,22 @@ class Projection:
 
         With a `source`: what only its author can move is taken to be moved, and noted as `late`.
         """
-        needed: dict[int, Item] = {}
-        by_author: set[int] = set()
+        needed: dict[Item, None] = {}
+        by_author: set[Item] = set()
         moved: set[Name] = set()
         roots: dict[Name, Name] = {}
         wanted = sorted(names)
         while wanted:
             name = wanted.pop()
-            at = self.tree.position(name, scope)
+            item = self.binder(name)
+            at = end if name in self.named else self.now.position(name, scope)
             if at is None:
                 raise Failed(Refusal.NO_NAME, NO_NAME)
-            if at < before.at:
+            if at < self.now.at(before):
                 continue
-            item = self.tree.binder[name]
-            if item.serial in needed:
-                if item.serial in by_author and name not in moved:
+            assert item is not None
+            if item in needed:
+                if item in by_author and name not in moved:
                     self._move(roots.get(name, name), source)
                 continue
             if item is before or not (_liftable(item) or self._is_read(item, before)):
@@ -409,8 +391,8 @@ class Projection:
                         self._move(roots.get(name, name), source)
                     moved |= item.names
                     roots |= dict.fromkeys(item.names, roots.get(name, name))
-                    by_author.add(item.serial)
-                    needed[item.serial] = item
+                    by_author.add(item)
+                    needed[item] = None
                     wanted += sorted(item.names)
                     continue
                 what = self._called(roots.get(name, name))
@@ -419,12 +401,12 @@ class Projection:
                     f"The place depends on {what}, which is computed only after the array has been "
                     "made.",
                 )
-            needed[item.serial] = item
-            if name in roots or self.tree.said(name) is not None:
+            needed[item] = None
+            if name in roots or self.now.said(name) is not None:
                 roots |= dict.fromkeys(item.names, roots.get(name, name))
             wanted += sorted(item.names)
             wanted += self._divisors(item, scope, before, end)
-        self.lift(list(needed.values()))
+        self.lift([*needed])
 
     def _move(self, name: Name, source: Name) -> None:
         """Note that the author would have to compute something before an array is made."""
@@ -447,13 +429,13 @@ class Projection:
         array's name is looked for.
         """
         exp = item.stm.exp
-        if not isinstance(exp, Index):
+        if not isinstance(exp, ir.Index):
             return False
         claims: list[Poly] = []
-        for at, size in zip(exp.at, self.tree.array(exp.array).shape, strict=True):
+        for at, size in zip(exp.at, self.now.array(exp.array).shape, strict=True):
             index = self.terms.poly(at)
             claims += [index, self.terms.normal(size) - 1 - index]
-        known = self.assumptions.at(before.scope, before.at)
+        known = self.assumptions.in_front(before)
         return self.assumptions.unproved(claims, known, Lmad(Poly.const(0), ())) is None
 
     def make_room(self, scope: TreeBody, before: Item, destination: Name, end: int) -> None:
@@ -461,19 +443,21 @@ class Projection:
 
         It reads nothing that changes in between: arrays that are bound before keep their values.
         """
-        tree = self.tree
-        block = tree.mem[destination].block
-        made = tree.binder.get(block)
-        if made is None or made.scope is not scope or not isinstance(made.stm.exp, Alloc):
+        now = self.now
+        block = now.mem[destination].block
+        made = now.binder(block)
+        if made is None or made.scope is not scope or not isinstance(made.stm.exp, ir.Alloc):
             return
-        first = min(tree.members.get(block, ()), key=tree.serial)
-        item = tree.binder[first]
-        if item.scope is not scope or not before.at < item.at < end:
+        first = min(now.members.get(block, ()), key=now.comes)
+        item = now.tree.binder[first]
+        if item.scope is not scope or not self.now.at(before) < self.now.at(item) < end:
             return
-        if not isinstance(item.stm.exp, (Copy, Iota, Replicate, Scratch)):
+        if not isinstance(item.stm.exp, (ir.Copy, ir.Iota, ir.Replicate, ir.Scratch)):
             return
         lifted = self.lifted
-        needed = checks(scope.items[before.at : item.at], set(item.names))
+        needed = checks(
+            self.now.items(scope)[self.now.at(before) : self.now.at(item)], set(item.names)
+        )
         try:
             divisors = self._divisors(item, scope, before, end)
             self.make_available(scope, before, {*item.names, *divisors, block}, end)
@@ -487,26 +471,27 @@ class Projection:
 
     def lift(self, items: Sequence[Item]) -> None:
         """Move statements in front of the creation."""
-        found = {item.serial: item for item in (*self.lifted, *items)}
-        self.lifted = [found[key] for key in sorted(found)]
+        found, new = {*self.lifted, *items}, self.named.values()
+        before = sorted(found.difference(new), key=self.now.at)
+        self.lifted = [*before, *(item for item in new if item in found)]
 
-    def _never_zero(self, se: SE) -> bool:
+    def _never_zero(self, se: ir.SE) -> bool:
         """Whether a value is another one in place of zero."""
-        if isinstance(se, Var) and se.name in self.terms.defs:
+        if isinstance(se, ir.Var) and se.name in self.terms.defs:
             return self._never_zero(self.terms.defs[se.name])
         match se:
-            case Lit(value, _):
+            case ir.Lit(value, _):
                 return value != 0
-            case Select(Bin("==", _, a, Lit(0, _)), then, orelse):
+            case ir.Select(ir.Bin("==", _, a, ir.Lit(0, _)), then, orelse):
                 return a == orelse and self._never_zero(then)
         return False
 
-    def _is_nonzero(self, divisor: SE, before: Item) -> bool:
+    def _is_nonzero(self, divisor: ir.SE, before: Item) -> bool:
         """Whether what is known at a statement says that a divisor has a sign."""
         if prim_of(divisor) != "i64":
             return False
         value, nowhere = self.terms.poly(divisor), Lmad(Poly.const(0), ())
-        known = self.assumptions.at(before.scope, before.at)
+        known = self.assumptions.in_front(before)
         signs = ([sign * value - 1] for sign in (1, -1))
         return any(self.assumptions.unproved(claim, known, nowhere) is None for claim in signs)
 
@@ -516,7 +501,7 @@ class Projection:
         for divisor in (x for part in _scalars(item.stm.exp) for x in _divisors(part)):
             if self._never_zero(divisor) or self._is_nonzero(divisor, before):
                 continue
-            check = next((c for c in scope.items[:end] if _denies_zero(c, divisor)), None)
+            check = next((c for c in self.now.items(scope)[:end] if _denies_zero(c, divisor)), None)
             if check is None:
                 value = self.terms.poly(divisor) if prim_of(divisor) == "i64" else None
                 raise Failed(
@@ -524,24 +509,24 @@ class Projection:
                     "The place is computed by a division that is not checked before.",
                     missing=() if value is None else (value - 1,),
                 )
-            if check.at > before.at:
+            if self.now.at(check) > self.now.at(before):
                 self.lift([check])
                 names += check.names
         return names
 
 
-def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Item) -> Lmad[Poly]:
+def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], item: Item) -> Lmad[Poly]:
     """The part of an index function that the slice in a statement selects, in names of the program.
 
     Raises Failed if an index is no polynomial, and has no name.
     """
 
-    def poly(se: SE) -> Poly:
+    def poly(se: ir.SE) -> Poly:
         found = poly_of(se)
         if found is not None:
             return found
         name = terms.named(se, item)
-        if name is None and isinstance(se, Var):
+        if name is None and isinstance(se, ir.Var):
             name = se.name
         if name is None:
             raise Failed(Refusal.NO_NAME, NO_NAME)
@@ -552,12 +537,12 @@ def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[DimIndex, ...], item: Ite
 
 def mentions(result: object, name: Name) -> bool:
     """Whether a result of a body is, or writes, an array."""
-    if isinstance(result, Write):
+    if isinstance(result, ir.Write):
         return result.dest == name or any(value == name for _, value in result.writes)
     return result == name
 
 
-def _before(item: Item, exp: Loop, name: Name) -> Name | None:
+def _before(item: Item, exp: ir.Loop, name: Name) -> Name | None:
     """What a loop's result or parameter was before."""
     for param, value, result in zip(exp.params, exp.init, item.stm.pat, strict=True):
         if name == result.name:
@@ -570,59 +555,59 @@ def _before(item: Item, exp: Loop, name: Name) -> Name | None:
 def _written(item: Item, name: Name) -> Name | None:
     """The array that a kernel's result takes the place of."""
     exp = item.stm.exp
-    if isinstance(exp, SegHist):
+    if isinstance(exp, ir.SegHist):
         dests = [dest for op in exp.ops for dest in op.dests]
         return dests[[param.name for param in item.stm.pat].index(name)]
     for param, result in zip(item.stm.pat, item.children[-1].results, strict=True):
         if param.name == name:
-            return result.dest if isinstance(result, Write) else None
+            return result.dest if isinstance(result, ir.Write) else None
     return None
 
 
 def _liftable(item: Item) -> bool:
     """Whether a statement may stand further up: it computes a scalar, and cannot fail."""
-    return isinstance(item.stm.exp, (*SE_NODES, Alloc))
+    return isinstance(item.stm.exp, (*ir.SE_NODES, ir.Alloc))
 
 
-def _scalars(exp: Exp) -> tuple[SE, ...]:
+def _scalars(exp: ir.Exp) -> tuple[ir.SE, ...]:
     """What is computed by a statement that may stand further up."""
     match exp:
-        case Index():
+        case ir.Index():
             return exp.at
-        case Iota():
+        case ir.Iota():
             return (exp.start, exp.step)
-        case Replicate():
+        case ir.Replicate():
             return () if isinstance(exp.value, str) else (exp.value,)
-    return (exp,) if isinstance(exp, SE_NODES) else ()
+    return (exp,) if isinstance(exp, ir.SE_NODES) else ()
 
 
-def _divisors(se: SE) -> list[SE]:
+def _divisors(se: ir.SE) -> list[ir.SE]:
     """What an expression divides by, where that may be zero."""
-    found: list[SE] = []
-    if isinstance(se, Bin) and operator_may_fail(se.op, se.at, se.rhs):
+    found: list[ir.SE] = []
+    if isinstance(se, ir.Bin) and operator_may_fail(se.op, se.at, se.rhs):
         found.append(se.rhs)
     for part in se_parts(se):
         found += _divisors(part)
     return found
 
 
-def _denies_zero(item: Item, divisor: SE) -> bool:
+def _denies_zero(item: Item, divisor: ir.SE) -> bool:
     """Whether a statement checks that something is not zero."""
-    return isinstance(item.stm.exp, Assert) and _says_not_zero(item.stm.exp.cond, divisor)
+    return isinstance(item.stm.exp, ir.Assert) and _says_not_zero(item.stm.exp.cond, divisor)
 
 
-def _says_not_zero(cond: SE, divisor: SE) -> bool:
+def _says_not_zero(cond: ir.SE, divisor: ir.SE) -> bool:
     match cond:
-        case Bin("&&", _, a, b):
+        case ir.Bin("&&", _, a, b):
             return _says_not_zero(a, divisor) or _says_not_zero(b, divisor)
-        case Bin("!=", _, a, Lit(0, _)):
+        case ir.Bin("!=", _, a, ir.Lit(0, _)):
             return a == divisor
     return False
 
 
 def checks(items: Sequence[Item], names: set[Name]) -> list[Item]:
     """The assertions among statements that have to do with names, directly or through others."""
-    left = [item for item in items if isinstance(item.stm.exp, Assert)]
+    left = [item for item in items if isinstance(item.stm.exp, ir.Assert)]
     found: list[Item] = []
     known = set(names)
     growing = True

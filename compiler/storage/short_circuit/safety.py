@@ -15,29 +15,7 @@ from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import (
-    Array,
-    ArrayLit,
-    Concat,
-    Copy,
-    If,
-    Index,
-    Iota,
-    Loop,
-    MemBind,
-    Rearrange,
-    Replicate,
-    Reshape,
-    SegHist,
-    SegMap,
-    SegOp,
-    SegRed,
-    SegScan,
-    Slice,
-    Stm,
-    Update,
-    Write,
-)
+from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit import quotients
 from compiler.storage.short_circuit.access import (
@@ -52,9 +30,10 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.covers import covers
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items
+from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, together, uses
 from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
 
@@ -62,7 +41,7 @@ _FEW = 8
 """Up to so many uses each have a proof of their own; more are taken together where they can be."""
 _LONG = 12
 """Unless where they begin is a sum of more terms than so many."""
-OPERATORS = (SegMap, SegRed, SegScan, SegHist)
+OPERATORS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
 
 class Safety:
@@ -70,11 +49,11 @@ class Safety:
 
     def __init__(
         self,
-        tree: Tree,
+        now: Edited,
         terms: Terms,
         assumptions: Assumptions,
         aliases: Callable[[Name], frozenset[Name]],
-        new: dict[Name, MemBind],
+        new: dict[Name, ir.MemBind],
         block: Name,
         destination: Lmad[Poly] | None = None,
         checked: Context = NOTHING,
@@ -87,10 +66,10 @@ class Safety:
         `summaries`: what is kept from one attempt to the next.
         """
         self.lifted = lifted
-        self.summaries = summaries or Summaries(tree)
+        self.summaries = summaries or Summaries(now)
         self.destination = destination
         self.checked = checked
-        self.tree = tree
+        self.now = now
         self.terms = terms
         self.assumptions = assumptions
         self.aliases = aliases
@@ -119,24 +98,26 @@ class Safety:
     def _body(self, scope: TreeBody, after: Summary | None = None) -> Summary:
         """All of a body inside; `after` is what it does at its end."""
         known = self.assumptions.at(scope)
-        return self._backwards(scope, 0, len(scope.items), after or Summary(), known)
+        return self._backwards(scope, 0, len(self.now.items(scope)), after or Summary(), known)
 
     def _backwards(
         self, scope: TreeBody, first: int, end: int, total: Summary, known: Context
     ) -> Summary:
-        row = self._kept.body(scope)
+        items = self.summaries.touching(scope)
+        row = self._kept.body(scope, items)
 
-        def others(first: int, end: int) -> list[Uses]:
-            return row.between(first, end, lambda at: self._uses(scope.items[at]))
+        def others(*ends: int) -> list[Uses]:
+            first, end = (self.summaries.number(scope, at) for at in ends)
+            return row.between(first, end, lambda k: self._uses(items[k]))
 
-        alone = [item for item in self._alone.get(scope, ()) if first <= item.at < end]
-        for item in sorted(alone, key=lambda item: -item.at):
-            total.uses = together([total.uses, *others(item.at + 1, end)])
-            end = item.at
+        alone = [item for item in self._alone.get(scope, ()) if first <= self.now.at(item) < end]
+        for item in sorted(alone, key=lambda item: -self.now.at(item)):
+            total.uses = together([total.uses, *others(self.now.at(item) + 1, end)])
+            end = self.now.at(item)
             if item not in self.lifted:
                 here = self.item(item)
                 if here.writes and total.uses.count:
-                    self._compare(here.writes, total.uses, known, f"after {doing(self.tree, item)}")
+                    self._compare(here.writes, total.uses, known, f"after {doing(self.now, item)}")
                 total.writes += here.writes
                 total.uses = together([total.uses, here.uses])
         total.uses = together([total.uses, *others(first, end)]).once()
@@ -158,44 +139,44 @@ class Safety:
         exp: Any = stm.exp
         out = Summary()
         match exp:
-            case Index(array, at):
+            case ir.Index(array, at):
                 lmad = self._lmad(array)
                 if lmad is not None:
                     thread = list(map(self.terms.poly, at))
                     rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
                     self._use(out, array, lmad.fix(*thread), False, rows)
-            case Slice() | Rearrange() | Reshape():
+            case ir.Slice() | ir.Rearrange() | ir.Reshape():
                 self._view(item, exp, out)
-            case Update(array, dims, value):
+            case ir.Update(array, dims, value):
                 lmad = self._lmad(array)
                 if lmad is not None:
                     self._write(out, array, self.terms.sliced(lmad, dims))
-                if isinstance(value, str):
-                    self._move(item, out, [value])
-            case Copy(array):
+                self._move(item, out, [value])
+            case ir.Copy(array):
                 self._create(out, stm)
                 self._move(item, out, [array])
-            case Concat(arrays):
+            case ir.Concat(values) | ir.ArrayLit(values):
                 self._create(out, stm)
-                self._move(item, out, arrays)
-            case ArrayLit(elems):
+                self._move(item, out, values)
+            case ir.Replicate(_, value):
                 self._create(out, stm)
-                self._move(item, out, [elem for elem in elems if isinstance(elem, str)])
-            case Replicate(_, value):
+                self._move(item, out, [value])
+            case ir.Iota():
                 self._create(out, stm)
-                if isinstance(value, str):
-                    self._move(item, out, [value])
-            case Iota():
-                self._create(out, stm)
-            case If():
+            case ir.If():
                 for scope in item.children:
                     inner = self._body(scope)
                     out.writes += [self._leave(w, scope, ()) for w in inner.writes]
                     out.uses = together([out.uses, self._left(inner.uses, scope, ())])
-            case Loop():
+            case ir.Loop():
                 self._loop(item, out)
-            case SegMap() | SegRed() | SegScan() | SegHist():
+            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 self._kernel(item, exp, out)
+            case ir.Push(dests, _, values):
+                for name in dests:
+                    self._somewhere(out, name)
+                self._operators(item.children, out)
+                self._move(item, out, values)
         return out
 
     # --- single accesses ---
@@ -206,14 +187,14 @@ class Safety:
         if mem is None:
             if not self._is_used(name):
                 return None
-            mem = self.tree.mem[name]
+            mem = self.now.mem[name]
         return self.terms.normal_lmad(mem.lmad)
 
     def _is_used(self, name: Name) -> bool:
         """Whether an array may share memory with the destination."""
         found = self._using.get(name)
         if found is None:
-            mem = self.tree.mem.get(name)
+            mem = self.now.mem.get(name)
             found = mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
             self._using[name] = found
         return found
@@ -238,14 +219,14 @@ class Safety:
 
     def _wider(self, name: Name) -> tuple[Lmad[Poly], ...]:
         """The index functions of an array and of those that it is a view of."""
-        mem = self.new if name in self.new else self.tree.mem
+        mem = self.new if name in self.new else self.now.mem
         kept = self._wider_new if name in self.new else self.summaries.wider
         block = mem[name].block
         views: list[Name] = []
         at: Name | None = name
         while at is not None and at in mem and mem[at].block == block and at not in kept:
             views.append(at)
-            at = self.tree.behind(at)
+            at = self.now.tree.behind(at)
         known = at is not None and at in mem and mem[at].block == block
         found = kept[at] if known and at is not None else ()
         for view in reversed(views):
@@ -254,32 +235,32 @@ class Safety:
             kept[view] = found
         return found
 
-    def _create(self, out: Summary, stm: Stm) -> None:
+    def _create(self, out: Summary, stm: ir.Stm) -> None:
         """All of a new array is written."""
         name = stm.pat[0].name
         lmad = self._lmad(name)
         if lmad is not None:
             self._write(out, name, lmad)
 
-    def _view(self, item: Item, exp: Slice | Rearrange | Reshape, out: Summary) -> None:
+    def _view(self, item: Item, exp: ir.Slice | ir.Rearrange | ir.Reshape, out: Summary) -> None:
         """Nothing happens, unless the elements move to another block."""
-        mem = self.tree.mem
+        mem = self.now.mem
         if mem[item.stm.pat[0].name].block != mem[exp.array].block:
             self._create(out, item.stm)
             self._move(item, out, [exp.array])
 
-    def _move(self, item: Item, out: Summary, arrays: Iterable[Name]) -> None:
-        """Elements are read while others are written: in whatever order."""
+    def _move(self, item: Item, out: Summary, values: Iterable[ir.Operand]) -> None:
+        """Elements of arrays are read while others are written: in whatever order."""
         reads: list[Access] = []
-        for array in arrays:
+        for array in (value for value in values if isinstance(value, str)):
             lmad = self._lmad(array)
             if lmad is not None and array not in self.new:
                 reads.append(Access(array, lmad, False, self._wider(array)))
-        if out.writes:
+        if out.writes and reads:
             written = {write.lmad for write in out.writes}
             meeting = uses(use for use in reads if use.lmad not in written)
-            known = self.assumptions.at(item.scope, item.at)
-            self._compare(out.writes, meeting, known, f"within {doing(self.tree, item)}")
+            known = self.assumptions.in_front(item)
+            self._compare(out.writes, meeting, known, f"within {doing(self.now, item)}")
         out.use(reads)
 
     # --- loops and kernels ---
@@ -326,44 +307,44 @@ class Safety:
         (scope,) = item.children
         one = self._body(scope)
         over = self.assumptions.ranges(scope)
-        where = f"in {{}} iterations of {doing(self.tree, item)}"
+        where = f"in {{}} iterations of {doing(self.now, item)}"
         if one.writes and one.uses.count:
             self._across(scope, one, over, True, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
         out.uses = together([out.uses, self._left(one.uses, scope, over)])
 
-    def _kernel(self, item: Item, exp: SegOp, out: Summary) -> None:
+    def _kernel(self, item: Item, exp: ir.SegOp, out: Summary) -> None:
         """Thesis 6.6.2: what a thread writes, others must not touch."""
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
-        where = f"at {{}} points of {doing(self.tree, item)}"
-        if not isinstance(exp, SegMap):
-            self._operators(item, out)
+        where = f"at {{}} points of {doing(self.now, item)}"
+        if not isinstance(exp, ir.SegMap):
+            self._operators(item.children[:-1], out)
             one.uses = together([one.uses, out.uses])
             if one.writes and one.uses.count:
-                self._all(scope, one, over, f"in {doing(self.tree, item)}")
+                self._all(scope, one, over, f"in {doing(self.now, item)}")
         elif one.writes and one.uses.count:
             self._across(scope, one, over, False, where)
         out.writes += [self._leave(w, scope, over) for w in one.writes]
         out.uses = together([out.uses, self._left(one.uses, scope, over)])
 
-    def _operators(self, item: Item, out: Summary) -> None:
+    def _operators(self, scopes: Iterable[TreeBody], out: Summary) -> None:
         """What an operator's function touches, nobody says when."""
-        for scope in item.children[:-1]:
+        for scope in scopes:
             for inner in all_items(scope):
                 for name in inner.names:
                     if name in self.new:
                         raise Failed(
-                            Refusal.IN_OPERATOR, f"An operator uses {called(self.tree, name)}."
+                            Refusal.IN_OPERATOR, f"An operator uses {called(self.now, name)}."
                         )
-                    if name in self.tree.mem and self._is_used(name):
+                    if name in self.now.mem and self._is_used(name):
                         out.use([Access(name, None, True, self._wider(name))])
 
-    def _results(self, item: Item, exp: SegOp, scope: TreeBody) -> Summary:
+    def _results(self, item: Item, exp: ir.SegOp, scope: TreeBody) -> Summary:
         """What a thread writes at its end."""
         out = Summary()
-        if isinstance(exp, SegHist):
+        if isinstance(exp, ir.SegHist):
             for param in item.stm.pat:
                 self._somewhere(out, param.name)
             return out
@@ -381,24 +362,26 @@ class Safety:
             start = at + 1
         out.uses = together([out.uses, *row.between(start, len(scope.results), one)])
         known = self.assumptions.at(scope)
-        self._compare(out.writes, out.uses, known, f"in the results of {doing(self.tree, item)}")
+        self._compare(out.writes, out.uses, known, f"in the results of {doing(self.now, item)}")
         return out
 
-    def _result(self, item: Item, exp: SegMap | SegRed | SegScan, at: int, out: Summary) -> None:
+    def _result(
+        self, item: Item, exp: ir.SegMap | ir.SegRed | ir.SegScan, at: int, out: Summary
+    ) -> None:
         """What a thread writes of one result."""
         scope = item.children[-1]
         param, result = item.stm.pat[at], scope.results[at]
-        if not isinstance(param.type, Array):
+        if not isinstance(param.type, ir.Array):
             return
         known = self.assumptions.at(scope)
-        if isinstance(result, Write):
+        if isinstance(result, ir.Write):
             for index, value in result.writes:
                 row = self._row_of(out, param.name, list(map(self.terms.poly, index)))
                 if isinstance(value, str):
                     self._row(item, out, value, row, known)
             return
         thread = [Poly.var(index) for index, _ in exp.space.dims]
-        if isinstance(exp, SegRed) and at < sum(len(op.neutral) for op in exp.ops):
+        if isinstance(exp, ir.SegRed) and at < sum(len(op.neutral) for op in exp.ops):
             thread.pop()
         row = self._row_of(out, param.name, thread)
         if isinstance(result, str):
@@ -420,7 +403,7 @@ class Safety:
         if lmad is None or result in self.new or lmad == row:
             return
         access = Access(result, lmad, False, self._wider(result))
-        where = f"in the results of {doing(self.tree, item)}"
+        where = f"in the results of {doing(self.now, item)}"
         self._compare(out.writes, uses([access]), known, where)
         out.use([access])
 
@@ -436,7 +419,7 @@ class Safety:
         `scope` is the body that the array is built in; `name` is the array. `rows`: the place is
         the thread's row of a result of the kernel that the body is of.
         """
-        bound = self.tree.scope_of.get(self.block)
+        bound = self.now.scope_of(self.block)
         access = Access(name, self.terms.normal_lmad(own), True)
         while scope is not bound and scope.parent is not None:
             item = scope.parent
@@ -449,8 +432,8 @@ class Safety:
                     scope, rows = item.scope, False
                     continue
                 rows = False
-                where = f"at {{}} points of {doing(self.tree, item)}"
-                if isinstance(item.stm.exp, SegMap):
+                where = f"at {{}} points of {doing(self.now, item)}"
+                if isinstance(item.stm.exp, ir.SegMap):
                     touched = together([touched, uses([access])])
                 else:
                     self._all(scope, Summary([access], touched), over, where)
@@ -462,7 +445,7 @@ class Safety:
     def _touched(self, scope: TreeBody, item: Item) -> Uses:
         """All that one thread of a kernel touches of the destination, whenever."""
         quiet = _Quiet(
-            self.tree,
+            self.now,
             self.terms,
             self.assumptions,
             self.aliases,
@@ -471,7 +454,7 @@ class Safety:
             summaries=self.summaries,
         )
         exp = item.stm.exp
-        assert isinstance(exp, SegMap | SegRed | SegScan | SegHist)
+        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses
 
     # --- comparing ---
@@ -486,7 +469,7 @@ class Safety:
     ) -> None:
         """One iteration's writes against the uses of other ones, or of later ones only."""
         assert scope.parent is not None
-        outside = self.assumptions.at(scope.parent.scope, scope.parent.at)
+        outside = self.assumptions.in_front(scope.parent)
         inside = self.assumptions.at(scope)
         for write in one.writes:
             for use in self._not_all_apart(write, one.uses, scope, over, outside, where):
@@ -555,7 +538,7 @@ class Safety:
             for side, text in ((later, "later"), (earlier, "earlier")):
                 if only_later and side is earlier:
                     continue
-                some = Context((side.count - 1,))
+                some = self.assumptions.stated(side.count - 1)
                 yield self._shifted(use, scope, over[: k + 1], index, side, inner), text, some
 
     def _shifted(
@@ -588,7 +571,7 @@ class Safety:
     def _all(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
         """All writes of all iterations against all uses."""
         assert scope.parent is not None
-        known = self.assumptions.at(scope.parent.scope, scope.parent.at)
+        known = self.assumptions.in_front(scope.parent)
         writes = [self._leave(w, scope, over) for w in one.writes]
         self._compare(writes, self._left(one.uses, scope, over), known, where.format("all"))
 
@@ -598,7 +581,7 @@ class Safety:
             for use in self._one_by_one(write, some, known, where):
                 if write.lmad is None or use.lmad is None:
                     unknown = use if use.lmad is None else write
-                    array = called(self.tree, unknown.array)
+                    array = called(self.now, unknown.array)
                     raise Failed(
                         Refusal.COMPUTED_CELLS,
                         f"Which elements of {array} are used {where} depends on values that are "
@@ -609,14 +592,14 @@ class Safety:
                         Refusal.ANY_CELL,
                         f"Any element of the destination may be "
                         f"{'written' if use.writes else 'read'} {where}, through "
-                        f"{called(self.tree, use.array)}.",
+                        f"{called(self.now, use.array)}.",
                     )
                 verdict = self._verdict(write.lmad, use.lmad, known)
                 self._record(write.lmad, use.lmad, where, verdict)
                 if not isinstance(verdict, Disjoint):
-                    first, second = both(self.tree, write.array, use.array)
+                    first, second = both(self.now, write.array, use.array)
                     does = "written" if use.writes else "read"
-                    because = not_apart(self.tree.spell.poly, first, second, does, where, verdict)
+                    because = not_apart(self.now.spell.poly, first, second, does, where, verdict)
                     raise Failed(
                         Refusal.NOT_APART, because + self._unbounded(write.lmad, use.lmad, verdict)
                     )
@@ -624,7 +607,7 @@ class Safety:
     def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
         missing = verdict.missing if isinstance(verdict, Unknown) else None
         names = write.names() | use.names() if missing is None else missing.names()
-        return unbounded(self.tree, self.terms, names)
+        return unbounded(self.now, self.terms, names)
 
     def _one_by_one(
         self, write: Access, some: Uses, known: Context, where: str
@@ -651,7 +634,7 @@ class Safety:
             return self.assumptions.is_size(size, known)
 
         def is_argument(size: Poly) -> bool:
-            return self.assumptions.is_size(size, self.assumptions.at(self.tree.root))
+            return self.assumptions.is_size(size, self.assumptions.at(self.now.tree.root))
 
         waiting = [*covers(some.covers(is_argument), is_size, write)][::-1]
         while waiting:

@@ -6,14 +6,17 @@ belong to other arrays; what moves is forgotten.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import SegMap, SegRed, SegScan, Write
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items
+from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import Row, Uses
 
 
@@ -22,15 +25,15 @@ class OfBlocks:
 
     def __init__(self) -> None:
         self.kept: dict[Item, Uses] = {}
-        self._bodies: dict[TreeBody, tuple[int, Row]] = {}
+        self._bodies: dict[TreeBody, tuple[tuple[Item, ...], Row]] = {}
         self._results: dict[TreeBody, Row] = {}
 
-    def body(self, scope: TreeBody) -> Row:
-        """What the statements of a body touch, the last one first."""
-        moves, found = self._bodies.get(scope, (-1, None))
-        if found is None or moves != scope.moves:
-            found = Row(len(scope.items), last_first=True)
-            self._bodies[scope] = scope.moves, found
+    def body(self, scope: TreeBody, items: tuple[Item, ...]) -> Row:
+        """What these statements of a body touch, the last one first."""
+        before, found = self._bodies.get(scope, (None, None))
+        if found is None or before is not items:
+            found = Row(len(items), last_first=True)
+            self._bodies[scope] = items, found
         return found
 
     def results(self, scope: TreeBody) -> Row:
@@ -40,15 +43,11 @@ class OfBlocks:
             found = self._results[scope] = Row(len(scope.results), last_first=False)
         return found
 
-    def changed(self, item: Item) -> None:
-        """Forget a statement and those around it."""
-        at: Item | None = item
-        while at is not None:
-            self.kept.pop(at, None)
-            _, row = self._bodies.get(at.scope, (0, None))
-            if row is not None:
-                row.changed(at.at)
-            at = at.scope.parent
+    def changed(self, item: Item, at: int) -> None:
+        """Forget a statement, which is the one number `at` of its body that touches arrays."""
+        self.kept.pop(item, None)
+        if item.scope in self._bodies:
+            self._bodies[item.scope][1].changed(at)
 
     def changed_result(self, scope: TreeBody, at: int) -> None:
         """Forget what one result of a kernel touches."""
@@ -60,13 +59,28 @@ class OfBlocks:
 class Summaries:
     """Summaries of the statements of one function."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+    def __init__(self, now: Edited) -> None:
+        self.now = now
         self.wider: dict[Name, tuple[Lmad[Poly], ...]] = {}
         """The index functions of an array and of those that it is a view of, in one block."""
         self.outside: dict[tuple[TreeBody, Lmad[Poly], int], Lmad[Poly] | None] = {}
         """What cells are for all values of so many indices of a body, from outside of it."""
         self._of: dict[frozenset[Name], OfBlocks] = {}
+        self._touching: dict[TreeBody, tuple[tuple[Item, ...], tuple[Item, ...]]] = {}
+
+    def touching(self, scope: TreeBody) -> tuple[Item, ...]:
+        """The statements of a body that touch arrays: one object while none of these has moved."""
+        items = self.now.items(scope)
+        before, found = self._touching.get(scope, (None, ()))
+        if before is not items:
+            some = tuple(item for item in items if item.arrays)
+            found = found if some == found else some
+            self._touching[scope] = items, found
+        return found
+
+    def number(self, scope: TreeBody, at: int) -> int:
+        """How many statements in front of one touch arrays."""
+        return bisect_left(self.touching(scope), at, key=self.now.at)
 
     def of(self, roots: frozenset[Name]) -> OfBlocks:
         """What statements touch of certain blocks."""
@@ -75,9 +89,9 @@ class Summaries:
     def concerned(self, names: Iterable[Name]) -> Iterator[Item]:
         """The statements that bind or use arrays."""
         for name in names:
-            yield from self.tree.users.get(name, ())
-            if name in self.tree.binder:
-                yield self.tree.binder[name]
+            yield from chain.from_iterable(self.now.tree.users.get(name, {}).values())
+            if name in self.now.tree.binder:
+                yield self.now.tree.binder[name]
 
     def results(self, names: Iterable[Name]) -> Iterator[tuple[TreeBody, int]]:
         """The results of kernels that arrays are, or are put into."""
@@ -87,7 +101,7 @@ class Summaries:
     @cached_property
     def _results(self) -> Mapping[Name, list[tuple[TreeBody, int]]]:
         found: dict[Name, list[tuple[TreeBody, int]]] = {}
-        for item in all_items(self.tree.root):
+        for item in all_items(self.now.tree.root):
             if isinstance(item.stm.exp, SegMap | SegRed | SegScan):
                 scope = item.children[-1]
                 pairs = zip(item.stm.pat, scope.results, strict=True)
@@ -113,8 +127,12 @@ class Summaries:
 
     def changed(self, item: Item) -> None:
         """Forget a statement and those around it."""
-        for found in self._of.values():
-            found.changed(item)
+        around: Item | None = item
+        while around is not None:
+            at = self.number(around.scope, self.now.at(around))
+            for found in self._of.values():
+                found.changed(around, at)
+            around = around.scope.parent
 
     def forget(self) -> None:
         """Forget everything, as blocks have become others."""

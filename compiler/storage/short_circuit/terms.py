@@ -16,13 +16,14 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.analysis.exact import Exact, Reading, exactness
 from compiler.base.names import Name
-from compiler.ir.nodes import SE, SE_NODES, Bin, Conv, DimIndex, Lit, Un, Var
+from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
 from compiler.ir.slices import sliced
 from compiler.ir.spelling import Meaning, as_factor
-from compiler.ir.walk import se_uses
+from compiler.ir.walk import free, se_uses
 from compiler.protocol.polynomials import Factor
-from compiler.storage.short_circuit.tree import Item, Tree, TreeBody
+from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 
 ONE = Poly.const(1)
 ZERO = Poly.const(0)
@@ -88,41 +89,41 @@ class Atoms(dict[Name, Atom]):
 class Terms:
     """The scalars of one function."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.defs: dict[Name, SE] = {}
-        self._named: dict[SE, list[Name]] = {}
+    def __init__(self, now: Edited) -> None:
+        self.now = now
+        self.defs: dict[Name, ir.SE] = {}
+        self._named: dict[ir.SE, list[Name]] = {}
         self.atoms = Atoms()
         self._innermost: dict[Name, TreeBody] = {}
         """For atoms the scope of what they are made of."""
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
-        self._define(tree.root)
+        for item in all_items(now.tree.root):
+            if isinstance(item.stm.exp, ir.SE_NODES):
+                self._define(item.stm.pat[0].name, item.stm.exp)
 
     @cached_property
     def exact(self) -> Exact:
         """What may be read as polynomials; most functions never ask."""
-        return exactness(self.tree.fun)
+        return exactness(self.now.tree.fun)
 
-    def _define(self, scope: TreeBody) -> None:
-        for item in scope.items:
-            exp = item.stm.exp
-            if isinstance(exp, SE_NODES):
-                self.define(item)
-            for child in item.children:
-                self._define(child)
+    def _define(self, name: Name, se: ir.SE) -> None:
+        self.defs[name] = se
+        self._named.setdefault(se, []).append(name)
 
-    def define(self, item: Item) -> None:
-        """Take note of a scalar's definition."""
-        exp = item.stm.exp
-        assert isinstance(exp, SE_NODES)
-        self.defs[item.stm.pat[0].name] = exp
-        self._named.setdefault(exp, []).append(item.stm.pat[0].name)
+    def define(self, name: Name, se: ir.SE, before: Item) -> Item:
+        """A statement that is new, right in front of another one: it gives an expression a name."""
+        self._define(name, se)
+        self._innermost[name] = before.scope
+        self._values[name] = self.poly(se)
+        self.now.spell.stands_for(name, se)
+        stm = ir.Stm((ir.Param(name, ir.I64),), se, before.stm.prov)
+        return Item(stm, before.scope, self.now.at(before), frozenset(free(stm)))
 
-    def named(self, se: SE, item: Item) -> Name | None:
+    def named(self, se: ir.SE, item: Item) -> Name | None:
         """A name for an expression that a statement in front of `item` gives it."""
         names = self._named.get(se, ())
-        return next((name for name in names if self.tree.visible(name, item)), None)
+        return next((name for name in names if self.now.visible(name, item)), None)
 
     # --- polynomials ---
 
@@ -134,22 +135,27 @@ class Terms:
             found = Poly.var(name)
             self._values[name] = found
             if se is not None:
-                unfolded = self._ring(se, "places")
+                unfolded = self._ring(se, "places") if self._fits(name) else self.poly(se)
                 if len(unfolded.terms) <= _LARGEST:
                     found = self._values[name] = unfolded
         return found
+
+    def _fits(self, name: Name) -> bool:
+        """Whether a name's definition may be unfolded; who unfolds polynomials asks beforehand."""
+        return name in self.exact.defined or self.exact.unfolds(name)
 
     def normal(self, poly: Poly) -> Poly:
         """A size or a part of an index function with definitions unfolded, where that fits."""
         names = poly.names()
         if not names or (poly.as_name is not None and names.isdisjoint(self.defs)):
             return poly
-        reading = self.exact.sizes.get(poly, "unfolded")
+        reading = self.exact.sizes.get(poly)
         if reading == "opaque":
             return self._unknown(f"({poly})", names, poly)
         mapping = {}
         for name in names:
-            value = self.value(name) if reading == "unfolded" else self._kept(name)
+            is_exact = self.exact.unfolds(name) if reading is None else reading == "unfolded"
+            value = self.value(name) if is_exact else self._kept(name)
             if value.as_name != name:
                 mapping[name] = value
         return poly.subst(mapping) if mapping else poly
@@ -162,19 +168,19 @@ class Terms:
             found = self._normal[lmad] = Lmad(self.normal(lmad.offset), dims)
         return found
 
-    def poly(self, se: SE) -> Poly:
+    def poly(self, se: ir.SE) -> Poly:
         """An i64 expression as a polynomial that is its value: of atoms where it may be none."""
         return self._poly(se, "places")
 
-    def compared(self, se: SE) -> Poly:
+    def compared(self, se: ir.SE) -> Poly:
         """The same for a part of a condition, from there on."""
         return self._poly(se, "conditions")
 
-    def _poly(self, se: SE, where: Where) -> Poly:
+    def _poly(self, se: ir.SE, where: Where) -> Poly:
         match se:
-            case Bin("+" | "-" | "*", "i64", _, _) | Un("neg", "i64", _):
+            case ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
                 reading = self._reading(se, where) or "opaque"
-            case Var(name, "i64"):
+            case ir.Var(name, "i64"):
                 reading = "unfolded"
                 if self._is_sum(name):
                     reading = self._reading(se, where) or "named"
@@ -184,7 +190,7 @@ class Terms:
             return self._opaque(se, se)
         return self._ring(se, where, reading == "named")
 
-    def _reading(self, se: SE, where: Where) -> Reading | None:
+    def _reading(self, se: ir.SE, where: Where) -> Reading | None:
         exact = self.exact
         return (exact.places if where == "places" else exact.conditions).get(se)
 
@@ -192,29 +198,29 @@ class Terms:
         """Whether a name is defined by a sum or product, which may wrap."""
         return name in self.defs and name in self.exact.defined
 
-    def _ring(self, se: SE, where: Where, named: bool = False) -> Poly:
+    def _ring(self, se: ir.SE, where: Where, named: bool = False) -> Poly:
         """The polynomial of an expression, modulo 2**64; `named`: do not unfold its names."""
         match se:
-            case Lit(value, _):
+            case ir.Lit(value, _):
                 return Poly.const(int(value))
-            case Var(name, _):
+            case ir.Var(name, _):
                 return self._kept(name) if named else self.value(name)
-            case Bin("+", "i64", a, b):
+            case ir.Bin("+", "i64", a, b):
                 return self._ring(a, where, named) + self._ring(b, where, named)
-            case Bin("-", "i64", a, b):
+            case ir.Bin("-", "i64", a, b):
                 return self._ring(a, where, named) - self._ring(b, where, named)
-            case Bin("*", "i64", a, b):
+            case ir.Bin("*", "i64", a, b):
                 return self._ring(a, where, named) * self._ring(b, where, named)
-            case Un("neg", "i64", a):
+            case ir.Un("neg", "i64", a):
                 return -self._ring(a, where, named)
-            case Bin("/" | "min" | "max" as op, "i64", a, b):
+            case ir.Bin("/" | "min" | "max" as op, "i64", a, b):
                 return self._atom(op, self._poly(a, where), self._poly(b, where))
-            case Bin("%", "i64", a, b):
+            case ir.Bin("%", "i64", a, b):
                 left, right = self._poly(a, where), self._poly(b, where)
                 return left - right * self._atom("/", left, right)
-            case Conv(src, "i64", Lit(number, _)) if src in _NARROW:
+            case ir.Conv(src, "i64", ir.Lit(number, _)) if src in _NARROW:
                 return Poly.const(int(number))
-            case Conv(_, "i64", arg):
+            case ir.Conv(_, "i64", arg):
                 return self._opaque(se, arg)
         return self._opaque(se, se)
 
@@ -238,32 +244,32 @@ class Terms:
         if name not in self.atoms:
             self.atoms[name] = Atom(op, (a, b), (op, a, b))
             self._innermost[name] = self.deepest(a.names() | b.names())
-            self.tree.spell.stands_for(name, (op, a, b))
+            self.now.spell.stands_for(name, (op, a, b))
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 
-    def _opaque(self, se: SE, inside: SE) -> Poly:
+    def _opaque(self, se: ir.SE, inside: ir.SE) -> Poly:
         """An expression of which nothing is known but that it is always the same."""
-        while isinstance(inside, Var) and inside.prim != "i64" and inside.name in self.defs:
+        while isinstance(inside, ir.Var) and inside.prim != "i64" and inside.name in self.defs:
             inside = self.defs[inside.name]
-        if isinstance(se, Conv):
-            se = Conv(se.src, se.dst, inside)
+        if isinstance(se, ir.Conv):
+            se = ir.Conv(se.src, se.dst, inside)
         names: set[Name] = set()
         se_uses(se, names.add)
         return self._unknown(show_se(se), names, se)
 
-    def _unknown(self, name: Name, names: Iterable[Name], what: SE | Poly) -> Poly:
+    def _unknown(self, name: Name, names: Iterable[Name], what: ir.SE | Poly) -> Poly:
         """The atom of that name, made of `names`, of which nothing is known but what it is."""
         if name not in self.atoms:
             self.atoms[name] = Atom(_OPAQUE, (), what)
             self._innermost[name] = self.deepest(names)
-            self.tree.spell.stands_for(name, what)
+            self.now.spell.stands_for(name, what)
             self._values[name] = Poly.var(name)
         return Poly.var(name)
 
     def deepest(self, names: Iterable[Name]) -> TreeBody:
         """The innermost of the scopes in which names are bound."""
-        found = self.tree.root
+        found = self.now.tree.root
         for name in names:
             scope = self.scope(name)
             if scope is not None and scope.depth > found.depth:
@@ -272,11 +278,11 @@ class Terms:
 
     def scope(self, name: Name) -> TreeBody | None:
         """Where a name, or an atom's innermost name, is bound."""
-        return self._innermost.get(name) or self.tree.scope_of.get(name)
+        return self._innermost.get(name) or self.now.tree.scope_of.get(name)
 
     # --- index functions ---
 
-    def sliced(self, lmad: Lmad[Poly], dims: tuple[DimIndex, ...]) -> Lmad[Poly]:
+    def sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
         return sliced(lmad, dims, self.poly, self.normal)
 

@@ -222,7 +222,7 @@ class Trials:
         self.ctx = ctx
         self.attempts = attempts
         before = self.rerun()
-        self.tree, self.assumptions = before.tree, before.assumptions
+        self.now, self.assumptions = before.now, before.assumptions
 
     def rerun(self, given: Context = NOTHING, forced: int | None = None) -> Shortcut:
         """Another run of all attempts: with more facts, or one of them made in any case."""
@@ -242,7 +242,7 @@ class Trials:
             shortcut.run()
         except Forced:
             funs = list(self.prog.funs)
-            funs[self.at] = shortcut.tree.rebuilt()
+            funs[self.at] = shortcut.now.rebuilt()
             return Prog(tuple(funs)), shortcut.attempts[number]
         return None
 
@@ -259,11 +259,11 @@ class Trials:
         if attempt.condition == GUARD:
             stop = self.stop(number)
             if stop is not None:
-                attempt.shown, attempt.because = stop, stopping(self.tree, attempt.because, stop)
+                attempt.shown, attempt.because = stop, stopping(self.now, attempt.because, stop)
             return True
         clash = self.clash(number)
         if clash is not None:
-            attempt.shown, attempt.because = clash, clashing(self.tree, clash)
+            attempt.shown, attempt.because = clash, clashing(self.now, clash)
         return True
 
     def clash(self, number: int) -> Clash | None:
@@ -347,12 +347,12 @@ class Trials:
 
     def known(self, attempt: Attempt) -> Context:
         """What is checked around an attempt and in it, before and afterwards."""
-        item = self.tree.binder.get(attempt.destination) or self.tree.binder.get(attempt.source)
-        scope = item.scope if item is not None else self.tree.root
-        found = self.assumptions.at(scope, len(scope.items))
+        item = self.now.binder(attempt.destination) or self.now.binder(attempt.source)
+        scope = item.scope if item is not None else self.now.tree.root
+        found = self.assumptions.at(scope, len(self.now.items(scope)))
         while scope.parent is not None:
             scope = scope.parent.scope
-            found = found.plus(self.assumptions.checked(scope.items))
+            found = found.plus(self.assumptions.checked(self.now.items(scope)))
         return found
 
 

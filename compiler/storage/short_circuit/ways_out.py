@@ -24,10 +24,10 @@ _TRIED = 8
 
 def stated(trials: Trials, number: int) -> Iterator[str]:
     """Conditions in the author's names that prove a refused attempt, the simplest first."""
-    fun, tree = trials.fun, trials.tree
+    fun, now = trials.fun, trials.now
     if not fun.entry:
         return
-    names = {p.name for p in fun.params if p.type == I64 and tree.said(p.name) is not None}
+    names = {p.name for p in fun.params if p.type == I64 and now.said(p.name) is not None}
     attempt = trials.attempts[number]
     found = dict.fromkeys(c for c in _claims(trials, attempt) if c.names() and c.names() <= names)
     for claim in sorted(found, key=lambda claim: len(claim.terms))[:_TRIED]:
@@ -41,7 +41,7 @@ def stated(trials: Trials, number: int) -> Iterator[str]:
 
 def holder(trials: Trials) -> str:
     """A parameter that a check can be attached to, one that no type mentions; or ""."""
-    said = trials.tree.said
+    said = trials.now.said
     arrays = (said(p.name) for p in trials.fun.params if isinstance(p.type, Array))
     return next((name for name in arrays if name is not None), "")
 
@@ -79,7 +79,7 @@ def _condition(trials: Trials, claim: Poly) -> str:
     """`claim >= 0` without minus signs, as the author would write it."""
     more = Poly({mono: coeff for mono, coeff in claim.terms.items() if coeff > 0})
     less = Poly({mono: -coeff for mono, coeff in claim.terms.items() if coeff < 0})
-    spell = trials.tree.spell
+    spell = trials.now.spell
     return f"{_products(more, spell)} >= {_products(less, spell)}"
 
 

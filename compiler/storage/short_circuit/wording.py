@@ -11,13 +11,14 @@ from compiler.base.spans import line_of
 from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
 from compiler.ir.spelling import sentence
 from compiler.storage.short_circuit.clash import Clash, Stop
+from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.terms import Terms
-from compiler.storage.short_circuit.tree import Item, Tree
+from compiler.storage.short_circuit.tree import Item
 
 
-def called(tree: Tree, name: Name) -> str:
+def called(now: Edited, name: Name) -> str:
     """An array in a few words that go into a sentence: by its name, if its author gave it one."""
-    return tree.spell.array(name)
+    return now.spell.array(name)
 
 
 def in_line(item: Item | None) -> str:
@@ -26,11 +27,11 @@ def in_line(item: Item | None) -> str:
     return f" in {line}" if line else ""
 
 
-def there_already(tree: Tree, name: Name, block: Name, later: Sequence[Item]) -> str:
+def there_already(now: Edited, name: Name, block: Name, later: Sequence[Item]) -> str:
     """Why an array in a block that is made elsewhere cannot be built in a place: it is there."""
-    members = sorted(tree.members.get(block, ()), key=tree.serial)
-    what, entire = called(tree, name), called(tree, members[0] if members else name)
-    binder = tree.binder.get(block)
+    members = sorted(now.members.get(block, ()), key=now.comes)
+    what, entire = called(now, name), called(now, members[0] if members else name)
+    binder = now.binder(block)
     where = "comes from the caller" if binder is None else "is made outside of this body"
     user = next((x for x in later[1:] if x.arrays.intersection(members) and _line(x)), None)
     also = f" and is used again{in_line(user)}" if user is not None else ""
@@ -38,31 +39,31 @@ def there_already(tree: Tree, name: Name, block: Name, later: Sequence[Item]) ->
     return f"{is_}{also}: its elements are there already, and have to be copied."
 
 
-def unbounded(tree: Tree, terms: Terms, names: Iterable[Name]) -> str:
+def unbounded(now: Edited, terms: Terms, names: Iterable[Name]) -> str:
     """Of the names in what is not proved those of which nothing can be known, as a sentence."""
     inner = {x for n in names if n in terms.atoms for p in terms.atoms[n].args for x in p.names()}
     for name in sorted({*names, *inner}):
-        item = tree.binder.get(name)
+        item = now.binder(name)
         exp = item.stm.exp if item is not None else None
         if not isinstance(exp, Loop) or all(param.name != name for param in exp.params):
             continue
-        what = f" Nothing bounds {tree.spell.quoted(name)}, which the loop{in_line(item)} changes"
+        what = f" Nothing bounds {now.spell.quoted(name)}, which the loop{in_line(item)} changes"
         if isinstance(exp.form, WhileLoop):
             return f"{what} as long as a condition holds; the index of a `for` loop has bounds."
         return f"{what} in every iteration; what is computed from the loop's index has bounds."
     return ""
 
 
-def doing(tree: Tree, item: Item) -> str:
+def doing(now: Edited, item: Item) -> str:
     """A statement in a few words: its last name, or what it is and where."""
-    return tree.spell.statement(item.stm)
+    return now.spell.statement(item.stm)
 
 
-def both(tree: Tree, source: Name, destination: Name) -> tuple[str, str]:
+def both(now: Edited, source: Name, destination: Name) -> tuple[str, str]:
     """Two arrays in a few words each, which are not the same."""
-    one, other = called(tree, source), called(tree, destination)
+    one, other = called(now, source), called(now, destination)
     if one == other:
-        first, second = (_line(tree.binder.get(name)) for name in (source, destination))
+        first, second = (_line(now.binder(name)) for name in (source, destination))
         if first and second and first != second:
             return f"{one} of {first}", f"{other} of {second}"
         return one, f"the new {other.removeprefix('the ')}"
@@ -78,30 +79,30 @@ def not_apart(
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
 
 
-def clashing(tree: Tree, clash: Clash) -> str:
+def clashing(now: Edited, clash: Clash) -> str:
     """What a run has shown, as a sentence."""
-    write, use = both(tree, clash.write.array, clash.use.array)
+    write, use = both(now, clash.write.array, clash.use.array)
     does = "written" if clash.use.writes else "read"
     what = f"{write} would overwrite cell {clash.cell}, where {use} is {does}"
-    return f"{sentence(what)} {_where(tree, clash)}."
+    return f"{sentence(what)} {_where(now, clash)}."
 
 
-def stopping(tree: Tree, because: str, stop: Stop) -> str:
+def stopping(now: Edited, because: str, stop: Stop) -> str:
     """Why something is checked when the program runs, and that a run has come to where it fails."""
-    return f"{because.removesuffix('.')}; it fails{_values(tree, stop.inputs)}."
+    return f"{because.removesuffix('.')}; it fails{_values(now, stop.inputs)}."
 
 
-def _where(tree: Tree, clash: Clash) -> str:
+def _where(now: Edited, clash: Clash) -> str:
     """Where the cell is needed, as seen from the statement that writes it, and in which run."""
-    values = _values(tree, clash.inputs)
+    values = _values(now, clash.inputs)
     for mine, theirs in zip(clash.write.around, clash.use.around, strict=False):
         if mine is not theirs:
-            return f"by {_doing(tree, theirs)}{values}"
+            return f"by {_doing(now, theirs)}{values}"
         over = [name for name in _over(mine) if name in clash.write.indices]
         if any(clash.write.indices[name] != clash.use.indices.get(name) for name in over):
             which = "in another iteration" if isinstance(mine.exp, Loop) else "at another point"
-            return f"{which} of {_doing(tree, mine)}{values}{_indices(tree, clash, over)}"
-    return f"within {_doing(tree, clash.use.around[-1])}{values}"
+            return f"{which} of {_doing(now, mine)}{values}{_indices(now, clash, over)}"
+    return f"within {_doing(now, clash.use.around[-1])}{values}"
 
 
 def _over(stm: Stm) -> list[Name]:
@@ -114,25 +115,25 @@ def _over(stm: Stm) -> list[Name]:
     return []
 
 
-def _doing(tree: Tree, stm: Stm) -> str:
-    item = tree.binder.get(stm.pat[-1].name) if stm.pat else None
-    return "a check" if item is None else doing(tree, item)
+def _doing(now: Edited, stm: Stm) -> str:
+    item = now.binder(stm.pat[-1].name) if stm.pat else None
+    return "a check" if item is None else doing(now, item)
 
 
-def _values(tree: Tree, inputs: Mapping[Name, int]) -> str:
+def _values(now: Edited, inputs: Mapping[Name, int]) -> str:
     """The sizes and numbers of a run, as the end of a sentence."""
-    named = [(name, value) for name, value in inputs.items() if tree.said(name) is not None]
-    shown = [f"{tree.spell.number(name)} = {value}" for name, value in named]
+    named = [(name, value) for name, value in inputs.items() if now.said(name) is not None]
+    shown = [f"{now.spell.number(name)} = {value}" for name, value in named]
     return f" with {', '.join(shown)}" if shown else ""
 
 
-def _indices(tree: Tree, clash: Clash, over: Sequence[Name]) -> str:
+def _indices(now: Edited, clash: Clash, over: Sequence[Name]) -> str:
     """Where in a loop or kernel the cell is written and needed, as the end of a sentence."""
     ends = []
     for touch in (clash.write, clash.use):
         does = "written" if touch.writes else "read"
         met = [name for name in over if name in touch.indices]
-        at = [f"{tree.spell.number(name)} = {touch.indices[name]}" for name in met]
+        at = [f"{now.spell.number(name)} = {touch.indices[name]}" for name in met]
         ends.append(f"{does} at {', '.join(at)}")
     return f": {' and '.join(ends)}"
 

@@ -34,13 +34,18 @@ export abstract class AskingPane {
     return false;
   }
 
+  /** What is asked about: another object for each text, or null for nothing yet. */
+  protected get about(): Text | null {
+    return this.model.made;
+  }
+
   /** Ask, unless it has been done; `again`: even so. */
   protected refresh(again = false): void {
-    const { made } = this.model;
+    const { about } = this;
     if (again) this.seen = null;
-    if (!this.visible || !made || made === this.seen) return;
+    if (!this.visible || !about || about === this.seen) return;
     if (!this.kept && !this.today.permits(this.place)) return;
-    this.seen = made;
-    void this.ask(made);
+    this.seen = about;
+    void this.ask(about);
   }
 }

@@ -81,7 +81,7 @@ export class Lanes {
 
   /** What a permalink holds: for the sizes that it was made with. */
   private showKept(kept: readonly KeptLifetimes[], of: Text): void {
-    this.fresh.made(of);
+    this.fresh.made(of, kept);
     this.lay(kept.flatMap((one): Of[] => {
       const info = this.model.info(one.stage);
       return info ? one.functions.map((fun) => ({ info, fun })) : [];

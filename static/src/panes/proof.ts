@@ -133,7 +133,8 @@ export class ProofPane extends AskingPane {
     const place = selection?.spans[0];
     if (selection?.origin === "proof" || !this.attempts.length) return;
     this.list.mark(place ?? null);
-    const [first] = place ? about(this.attempts, place) : [];
+    const here = place ? about(this.attempts, place) : [];
+    const first = selection?.origin === "story" && here.length ? best(here) : here[0];
     if (first && first !== this.chosen) this.choose(first, false);
   }
 

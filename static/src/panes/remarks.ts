@@ -4,7 +4,7 @@ import { h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import type { Model, Text } from "../model";
-import { contains, placeName } from "../spans";
+import { contains, fileOf, placeName } from "../spans";
 import type { Remark } from "../types";
 import { AskingPane } from "./asking";
 
@@ -20,6 +20,8 @@ const MOST = 200;
 /** One remark as a list item; its place can be chosen. */
 export function remarkItem(remark: Remark, model: Model, link: Link, proof: ShowProof): HTMLElement {
   const place = remark.src[0];
+  // The main program, whose places have no file, is called from nowhere.
+  const caller = place && fileOf(place) ? remark.src.find((span) => fileOf(span) !== fileOf(place)) : undefined;
   const stage = model.info(remark.stage)?.title ?? remark.stage;
   const select = () => place && link.choose({ spans: remark.src, origin: "remarks", line: -1 });
   return h("li", {
@@ -34,6 +36,8 @@ export function remarkItem(remark: Remark, model: Model, link: Link, proof: Show
     h("p", { class: "remark-meta" },
       h("span", { class: "visually-hidden" }, `${WORDS[remark.kind] ?? remark.kind}, `),
       place ? h("button", { class: "link", onclick: select }, placeName(place)) : null,
+      caller ? h("span", {}, "called from ", h("button", {
+        class: "link", onclick: () => link.choose({ spans: [caller], origin: "remarks", line: -1 }) }, placeName(caller))) : null,
       remark.rule.startsWith(IN_PLACE) ? h("button", { class: "link", onclick: () => proof(remark) },
         remark.kind === "applied" ? "see the proof" : "see what was tried") : null,
       h("span", {}, stage), h("code", {}, remark.rule),
@@ -121,7 +125,7 @@ export class RemarksPane {
 
   private draw(): void {
     this.drawn = this.model.remarks;
-    this.fresh.made(this.model.made);
+    this.fresh.made(this.model.made, this.model.remarks);
     const place = this.here ? this.link.chosen?.spans[0] : undefined;
     const all = this.model.remarks.filter((remark) => this.kinds.has(remark.kind)
       && (!place || remark.src.some((span) => contains(place, span) || contains(span, place))));

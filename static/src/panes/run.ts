@@ -3,18 +3,23 @@ import * as client from "../client";
 import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { flat, sameText, type Model, type Text } from "../model";
+import { taking } from "../take";
 import { callsTo, messageElement } from "../problems";
 import { placeName } from "../spans";
+import { traced } from "../traced";
 import { isTrouble, Trouble } from "../trouble";
 import type { Entry, Run, RunAnswer } from "../kept";
-import type { Backend, Failure, Problem, Span } from "../types";
+import type { Backend, Failure, Problem, Span, Traced, Traces } from "../types";
 import { NOTHING, RunInputs, type Given, type InputSettings } from "./run_inputs";
-import { resultOf } from "./result";
+import { resultOf, type Looks } from "./result";
+import { timesOf } from "./times";
 import { verdicts } from "./verdicts";
 
 export interface RunSettings extends InputSettings {
   entry: string;
   backend: string;
+  /** How often a back end runs the program. */
+  runs?: number;
 }
 
 /** Names for results of links, which are shown before the server has said what it offers. */
@@ -30,15 +35,20 @@ export interface RunEvents {
   /** Something here is used, or shows a result. */
   used(): void;
   goTo(span: Span): void;
+  /** Put a text at the end of the program. */
+  write(text: string): void;
 }
 
 export class RunPane {
   readonly element: HTMLElement;
+  /** The result, and what goes below it. */
+  readonly side = h("div", { class: "run-side" });
   settings: RunSettings = { ...FRESH, inputs: {}, sizes: {} };
   /** The last run of the current text, for permalinks. */
   last: Run | null = null;
   private readonly entry = h("select", { id: "run-entry" });
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
+  private readonly runs = h("select", { "aria-label": "How often" }, ...[1, 10, 100].map((n) => h("option", { value: n }, n === 1 ? "once" : `${n} times`)));
   private readonly lacking = h("span", { class: "quiet lacking" });
   private offered: readonly Backend[] = [];
   private readonly inputs: RunInputs;
@@ -46,6 +56,7 @@ export class RunPane {
   private readonly fresh: Fresh;
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
   private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
+  private readonly looks: Looks = new Map();
   private given = NOTHING;
   private signature = "";
   private stopping: AbortController | null = null;
@@ -56,17 +67,20 @@ export class RunPane {
 
   constructor(private readonly model: Model, private readonly events: RunEvents) {
     this.fresh = new Fresh(model, this.result);
-    this.inputs = new RunInputs(model, () => events.changed());
+    this.inputs = new RunInputs(model, () => events.changed(), (text) => events.write(text));
     this.offer([{ id: "c", title: TITLES.c!, missing: "" }, { id: "ref", title: TITLES.ref!, missing: "" }]);
     this.element = h("section", { class: "run", "aria-label": "Run" },
       h("div", { class: "run-form" },
         h("div", { class: "run-top" },
           h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
-          h("label", { for: "run-backend" }, "On"), this.backend, this.button, this.validate, this.lacking),
+          h("label", { for: "run-backend" }, "On"), this.backend, this.runs, this.button, this.validate,
+          taking(() => ({ title: "Result", element: this.side })), this.lacking),
         this.inputs.element),
-      h("div", { class: "run-side" }, this.fresh.element));
+      this.side);
+    this.side.append(this.fresh.element);
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
+    this.runs.addEventListener("change", () => this.set({ runs: Number(this.runs.value) }));
     this.button.addEventListener("click", () => this.toggle());
     this.validate.addEventListener("click", () => void this.checkStages());
     model.on("entries", () => this.draw());
@@ -128,7 +142,21 @@ export class RunPane {
   request(): Run {
     const backend = this.runsOn();
     const entry = this.chosen()?.name ?? this.settings.entry;
-    return { entry, backend, ...this.inputs.request(this.settings) };
+    const { runs = 1 } = this.settings;
+    return { entry, backend, ...this.inputs.request(this.settings), ...(runs > 1 && backend !== "ref" ? { runs } : {}) };
+  }
+
+  /** The entry point and its inputs. */
+  inputsOnly(): Omit<Run, "backend" | "runs" | "stage"> {
+    const { backend: _, runs: __, stage: ___, ...inputs } = this.request();
+    return inputs;
+  }
+
+  /** The back ends that tests are measured on: the chosen one first. */
+  measured(): string[] {
+    const chosen = this.runsOn();
+    const able = this.offered.map(({ id }) => id as string).filter((id) => id !== "ref");
+    return [...new Set(chosen === "ref" ? able : [chosen as string, ...able])];
   }
 
   /** Run the program, or stop it if it runs. */
@@ -155,13 +183,13 @@ export class RunPane {
     let text = this.model.now;
     const answer = await this.work("Running every stage…", (signal) => {
       text = this.model.now;
-      const { backend: _, ...request } = this.request();
+      const { backend: _, runs: __, ...request } = this.request();
       return client.post("validity", { ...text, ...request }, signal);
     });
     if (!answer) return;
     if (!answer.ok) return this.report(answer, text);
     replace(this.result, verdicts(answer, this.model));
-    this.fresh.made(text);
+    this.fresh.made(text, answer);
   }
 
   /** Do one thing at a time; null if it was stopped, by its button or by another. */
@@ -170,13 +198,16 @@ export class RunPane {
     const mine = this.stopping = new AbortController();
     const began = performance.now();
     this.model.setRunProblems([]);
-    replace(this.result, h("p", { class: "quiet busy" }, words));
+    const clock = h("span", { class: "clock", "aria-hidden": "true" });
+    const ticking = window.setInterval(() => (clock.textContent = ` ${((performance.now() - began) / 1000).toFixed(1)} s`), 100);
+    replace(this.result, h("p", { class: "quiet busy" }, words, clock));
     this.fresh.made(null);
     this.buttons();
     this.events.used();
     this.reveal();
     await this.events.known();
     const answer = mine.signal.aborted ? null : await task(mine.signal);
+    window.clearInterval(ticking);
     if (this.stopping !== mine) return null;
     this.stopping = null;
     this.buttons();
@@ -223,16 +254,34 @@ export class RunPane {
   private report(answer: RunAnswer | Failure, of: Text): void {
     this.events.used();
     this.trouble.clear();
-    this.fresh.made(of);
+    this.fresh.made(of, answer);
     if (!answer.ok) return this.fail(answer.error, of);
-    const facts: [string, string][] = [["Time", milliseconds(answer.ms)]];
+    const facts: [string, string | HTMLElement][] = timesOf(answer);
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
     if (answer.backend) facts.push(["Ran on", this.titleOf(answer.backend)]);
+    this.model.setRunProblems([], this.tracedIn(answer.traces, of));
     replace(this.result,
       h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,
-      resultOf(answer));
+      resultOf(answer, this.looks), this.tracesOf(answer.traces, of));
+  }
+
+  private tracedIn(traces: Traces | undefined, of: Text): Traced[] {
+    return traces && sameText(of, this.model.now) ? traces.places : [];
+  }
+
+  /** The values that stand behind lines of the source, and more of them. */
+  private tracesOf(traces: Traces | undefined, of: Text): HTMLElement | null {
+    if (!traces?.places.length) return null;
+    const here = sameText(of, this.model.now);
+    return h("section", { class: "traces", "aria-label": "Traced values" },
+      h("p", { class: "quiet" }, "Traced, in the order of one step after the other, by the reference interpreter. ", traces.note),
+      h("ul", {}, ...traces.places.map((place) => {
+        const at = place.src[0];
+        return h("li", {}, at && here ? h("button", { class: "link place", onclick: () => this.events.goTo(at) }, placeName(at)) : null,
+          ` ${place.function} `, h("code", {}, traced(place, place.values.length)));
+      })));
   }
 
   /** Why there is no result of this text: at the place in the source, if there is one and it is still there. */
@@ -243,10 +292,10 @@ export class RunPane {
       return;
     }
     const place = error.span?.[0] && sameText(of, this.model.now) ? error.span : null;
-    this.model.setRunProblems(place ? flat(error) : []);
+    this.model.setRunProblems(place ? flat(error) : [], this.tracedIn(error.traces, of));
     replace(this.result, messageElement(error),
       place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null,
-      place ? callsTo(error, (span) => this.events.goTo(span)) : null);
+      place ? callsTo(error, (span) => this.events.goTo(span)) : null, this.tracesOf(error.traces, of));
   }
 
   private empty(): void {
@@ -283,6 +332,7 @@ export class RunPane {
     this.signature = signature;
     replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
     this.backend.value = this.runsOn();
+    this.runs.value = String(this.settings.runs ?? 1);
     for (const radio of this.element.querySelectorAll<HTMLInputElement>("[name=run-mode]")) {
       radio.checked = (radio.value === "typed") === this.settings.typed;
     }

@@ -2,6 +2,7 @@
 import { debounce, h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { hueOf } from "../margin";
+import { fateOf } from "../fate";
 import type { Model } from "../model";
 import { contains, excerpt, hueAt, linesFor, placeName } from "../spans";
 import { about, called, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
@@ -12,6 +13,8 @@ import { remarkItem, type ShowProof } from "./remarks";
 export interface SelectionEvents {
   open(stage: string): void;
   goTo(span: Span): void;
+  /** Show the next or previous place of the current pane that comes from what is selected. */
+  occurrence(by: number): void;
   /** Show an attempt to build an array in its place, with its proof. */
   attempt(attempt: Attempt): void;
   proof: ShowProof;
@@ -73,9 +76,21 @@ export class SelectionPane {
     replace(this.element,
       h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
       h("p", { class: `subject ${hueOf(hueAt(place))}` }, h("code", {}, excerpt(this.model.textAt(place), place, 160))),
-      this.tried, h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
+      this.headline(place), this.occurrences(), this.tried, h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
     replace(this.tried);
     void this.attempts();
+  }
+
+  /** What became of it, in a sentence. */
+  private headline(place: Span): HTMLElement | null {
+    const fate = fateOf(this.model.remarks, place);
+    return fate && h("p", { class: "headline" }, fate.text, " ", h("button", { class: "link", onclick: () => this.events.goTo(fate.other) }, "show it"));
+  }
+
+  private occurrences(): HTMLElement {
+    const step = (by: number, sign: string, name: string) =>
+      h("button", { "aria-label": `${name} occurrence`, title: by > 0 ? "F4" : "Shift+F4", onclick: () => this.events.occurrence(by) }, sign);
+    return h("p", { class: "occurrences" }, "In the current pane: ", step(-1, "↑", "Previous"), step(1, "↓", "Next"));
   }
 
   private fate(place: Span): HTMLElement {

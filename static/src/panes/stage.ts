@@ -1,15 +1,21 @@
 // A pane that shows any stage, or the difference between any two. It knows no stage by name.
-import { Compartment, EditorState } from "@codemirror/state";
+import { Compartment, EditorState, type StateEffect } from "@codemirror/state";
 import { defaultKeymap } from "@codemirror/commands";
 import { EditorView, keymap } from "@codemirror/view";
-import { diff, type Piece } from "../diff";
-import { h, replace } from "../dom";
+import { FlowBar } from "./flow";
+import { diff, folds, type Piece } from "../diff";
+import { announce, h, replace } from "../dom";
 import { languageOf } from "../lang";
 import type { Link, Selection } from "../link";
 import { bringUp, documentOf, light, reveal } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
+import { explaining, namesAlone } from "../explaining";
+import { foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt } from "../folded";
+import { load, save } from "../storage";
 import { fileOf, hueAt, linesFor, placeName } from "../spans";
+import { tracedValues } from "../traced";
+import { taking } from "../take";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
 import { wrapping } from "../wrap";
@@ -17,7 +23,12 @@ import { wrapping } from "../wrap";
 interface Shown {
   lines: readonly Line[];
   pieces: readonly Piece[] | null;
+  /** Rows that stand for equal lines, and the first of these. */
+  folded: ReadonlyMap<number, number>;
 }
+
+/** Stands for the pinned compilation's text of the same stage. */
+export const PINNED = "@A";
 
 export interface StagePaneEvents {
   changed(): void;
@@ -25,18 +36,27 @@ export interface StagePaneEvents {
   focused(pane: StagePane): void;
 }
 
+/** Whether the numbers of all names are shown. */
+const numbered = (): boolean => load<boolean>("numbers") === true;
+
 export class StagePane {
   readonly element: HTMLElement;
   readonly view: EditorView;
-  private shown: Shown = { lines: [], pieces: null };
-  private drawn: { stage: string; state: StageState | undefined; against: StageState | undefined } | null = null;
+  private shown: Shown = { lines: [], pieces: null, folded: new Map() };
+  private readonly unfolded = new Set<number>();
+  private drawn: { stage: string; state: StageState | undefined; against: { lines: readonly Line[] } | undefined } | null = null;
   private language = new Compartment();
+  private numbers = new Compartment();
   private readonly select = h("select", { "aria-label": "Stage", class: "stage-select" });
   private readonly against = h("select", { "aria-label": "Compare with", class: "against-select" });
   private readonly note = h("p", { class: "pane-note" });
+  private readonly flow: FlowBar;
+  private readonly flowing = h("button", { class: "icon", "aria-label": "Value flow", title: "What each statement gives, step by step, on the inputs below", onclick: () => this.toggleFlow() }, "▸");
   private readonly stops: (() => void)[] = [];
 
   constructor(
+    readonly id: string,
+    grip: HTMLElement,
     private readonly model: Model,
     private readonly link: Link,
     private readonly events: StagePaneEvents,
@@ -44,11 +64,23 @@ export class StagePane {
     public compare = "",
   ) {
     const body = h("div", { class: "pane-body" });
+    this.flow = new FlowBar(model, () => this.view, () => this.shown.lines);
     const close = h("button", { class: "icon", "aria-label": "Close this pane", title: "Close this pane", onclick: () => events.closed(this) }, "×");
+    const names = h("button", { class: "icon", "aria-label": "Numbers of names", title: "Show the numbers of all names", "aria-pressed": String(numbered()), onclick: () => {
+      save("numbers", !numbered());
+      names.setAttribute("aria-pressed", String(numbered()));
+      this.view.dispatch({ effects: this.hiding() });
+    } }, "#");
+    const asides = h("button", { class: "icon", "aria-label": "Fold asides", title: "Fold checks, parameters, support and host code", "aria-pressed": String(isFolding()), onclick: () => {
+      setFolding(!isFolding());
+      asides.setAttribute("aria-pressed", String(isFolding()));
+      this.fold();
+    } }, "⋯");
     this.element = h("section", { class: "pane stage-pane", onfocusin: () => events.focused(this), onmousedown: () => events.focused(this) },
-      h("header", { class: "pane-head" }, this.select,
-        h("label", { class: "against" }, h("span", {}, "vs"), this.against), h("span", { class: "gap" }), close),
-      this.note, body);
+      h("header", { class: "pane-head" }, grip, this.select,
+        h("label", { class: "against" }, h("span", {}, "vs"), this.against), h("span", { class: "gap" }), this.flowing,
+        taking(() => ({ title: this.model.info(this.stage)?.title ?? this.stage, element: this.element, ...this.taken })), asides, names, close),
+      this.note, this.flow.element, body);
     this.view = new EditorView({ parent: body, state: this.state() });
     this.select.addEventListener("change", () => this.open(this.select.value, this.compare));
     this.against.addEventListener("change", () => this.open(this.stage, this.against.value));
@@ -62,12 +94,21 @@ export class StagePane {
     this.element.remove();
   }
 
+  /** All of the stage, of which a part is drawn. */
+  get taken(): { text: string; data: unknown } {
+    const { of: _, stale: __, ...stage } = this.model.stages.get(this.stage) ?? { of: null, stale: false, lines: [] };
+    return { text: this.shown.lines.map(({ text }) => text).join("\n") + "\n", data: { id: this.stage, ...stage } };
+  }
+
   open(stage: string, compare = this.compare): void {
     const other = stage !== this.stage;
     this.stage = stage;
+    const change = other || compare !== this.compare;
     this.compare = compare === stage ? "" : compare;
+    if (change) this.unfolded.clear();
     this.update();
-    if (other && !this.light()) this.toProgram();
+    if (change && this.shown.pieces?.some(({ kind }) => kind !== "same")) this.difference(1, true);
+    else if (other && !this.light()) this.toProgram();
     this.events.changed();
   }
 
@@ -87,6 +128,10 @@ export class StagePane {
         shared,
         readOnly,
         wrapping,
+        explaining,
+        folding(() => this.asides()),
+        tracedValues,
+        this.numbers.of([]),
         keymap.of([{ key: "Enter", run: () => this.chooseAtCursor() }, ...defaultKeymap]),
         EditorView.updateListener.of((update) => {
           if (update.selectionSet && update.transactions.some((t) => t.isUserEvent("select"))) this.chooseAtCursor();
@@ -98,6 +143,8 @@ export class StagePane {
   private listen(): void {
     this.stops.push(
       this.model.on("stages", () => this.update()),
+      this.model.on("pinned", () => this.update()),
+      this.model.on("frozen", () => this.update()),
       this.model.on("status", () => this.describe()),
       this.model.on("source", () => this.describe()),
       this.link.on(() => this.light()),
@@ -108,10 +155,19 @@ export class StagePane {
     this.view.contentDOM.addEventListener("mouseleave", () => this.link.hover(null));
   }
 
+  private toggleFlow(): void {
+    if (this.flow.isOpen) this.flow.close();
+    else void this.flow.open(this.stage);
+  }
+
   private update(): void {
     this.choices();
+    this.flow.follow(this.stage);
+    this.flowing.hidden = this.model.info(this.stage)?.kind !== "ir" || this.model.frozen !== null || this.compare !== "";
+    if (this.flowing.hidden && this.flow.isOpen) this.flow.close();
     const state = this.model.stages.get(this.stage);
-    const against = this.compare ? this.model.stages.get(this.compare) : undefined;
+    const { pinned } = this.model;
+    const against = this.compare === PINNED ? pinned?.stages[this.stage] : this.compare ? this.model.stages.get(this.compare) : undefined;
     const { drawn, stage } = this;
     if (!drawn || stage !== drawn.stage || state !== drawn.state || against !== drawn.against) {
       const top = drawn?.stage === stage ? this.top() : null;
@@ -124,17 +180,70 @@ export class StagePane {
 
   private draw(lines: readonly Line[], before: readonly Line[] | undefined): void {
     const pieces = before ? diff(before.map((line) => line.text), lines.map((line) => line.text)) : null;
-    const shown = pieces ? pieces.map((piece) => (piece.new >= 0 ? lines[piece.new] : before?.[piece.old])!) : lines;
-    this.shown = { lines: shown, pieces };
+    this.shown = pieces ? this.folding(pieces, pieces.map((piece) => (piece.new >= 0 ? lines[piece.new] : before?.[piece.old])!)) : { lines, pieces, folded: new Map() };
+    const shown = this.shown.lines;
     const { view } = this;
     const text = shown.map((line) => line.text).join("\n");
     const kind = this.model.info(this.stage)?.kind ?? "ir";
     const changed = text !== view.state.doc.toString();
     view.dispatch({
       ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: documentOf(text) } } : {}),
-      effects: [this.language.reconfigure(languageOf(kind)), setMarginLines(this.marginLines())],
+      effects: [this.language.reconfigure(languageOf(kind)), this.hiding(), setMarginLines(this.marginLines())],
     });
+    if (changed || pieces) this.fold();
     this.light();
+  }
+
+  /** Runs of lines beside the program itself; a difference folds what is equal. */
+  private asides(): ReturnType<typeof foldsOf> {
+    return this.shown.pieces ? [] : foldsOf(this.shown.lines, this.model.info(this.stage)?.kind ?? "ir");
+  }
+
+  private fold(): void {
+    foldAll(this.view, isFolding() ? this.asides() : []);
+  }
+
+  /** Numbers of names that tell apart nothing are hidden, but in texts that other compilers read. */
+  private hiding(): StateEffect<unknown> {
+    const kind = this.model.info(this.stage)?.kind;
+    return this.numbers.reconfigure(numbered() || kind === "text" || kind === "syntax" ? [] : namesAlone);
+  }
+
+  /** Equal lines that are far from changes are one row, until that is chosen. */
+  private folding(pieces: readonly Piece[], lines: readonly Line[]): Shown {
+    const folded = new Map<number, number>();
+    const rows: Line[] = [];
+    const kept: Piece[] = [];
+    let at = 0;
+    const keep = (to: number): void => {
+      rows.push(...lines.slice(at, to));
+      kept.push(...pieces.slice(at, to));
+      at = to;
+    };
+    for (const [from, to] of folds(pieces).filter(([from]) => !this.unfolded.has(from))) {
+      keep(from);
+      folded.set(rows.length, from);
+      rows.push({ text: `… ${to - from} equal lines`, src: [], node: -1 });
+      kept.push(pieces[from]!);
+      at = to;
+    }
+    keep(pieces.length);
+    return { lines: rows, pieces: kept, folded };
+  }
+
+  /** Show the next or previous run of changed lines, round about; from the top if `first`. */
+  difference(by: number, first = false): void {
+    const kinds = this.shown.pieces?.map(({ kind }) => kind !== "same") ?? [];
+    const starts = kinds.flatMap((changed, k) => changed && !kinds[k - 1] ? [k] : []);
+    if (!starts.length) return announce("There is no difference.");
+    const { state } = this.view;
+    const here = first ? -1 : state.doc.lineAt(state.selection.main.head).number - 1;
+    const next = by > 0 ? starts.findIndex((line) => line > here) : starts.findLastIndex((line) => line < here);
+    const to = next >= 0 ? next : by > 0 ? 0 : starts.length - 1;
+    const at = state.doc.line(starts[to]! + 1).from;
+    this.view.dispatch({ selection: { anchor: at } });
+    bringUp(this.view, at, 48);
+    announce(`Difference ${to + 1} of ${starts.length}`);
   }
 
   /** The line at the upper edge, from 0, and how much of it is hidden. */
@@ -174,10 +283,11 @@ export class StagePane {
   private choices(): void {
     const options = (chosen: string) => this.model.manifest.map((info) =>
       h("option", { value: info.id, selected: info.id === chosen }, info.title));
-    const signature = this.model.manifest.map((info) => info.id).join();
+    const { pinned } = this.model;
+    const signature = [pinned?.label, ...this.model.manifest.map((info) => info.id)].join();
     if (this.select.dataset["for"] !== signature) {
       replace(this.select, ...options(this.stage));
-      replace(this.against, h("option", { value: "" }, "nothing"), ...options(this.compare));
+      replace(this.against, h("option", { value: "" }, "nothing"), pinned ? h("option", { value: PINNED }, "A") : null, ...options(this.compare));
       this.select.dataset["for"] = signature;
     }
     this.select.value = this.stage;
@@ -203,7 +313,8 @@ export class StagePane {
       note = "Out of date: the program as it is now is not compiled yet.";
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
-      note = `${count("added")} lines added, ${count("removed")} removed since ${this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
+      if (!count("added") && !count("removed")) note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;
+      else       note = `${count("added")} lines added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
     }
     this.note.textContent = note;
   }
@@ -214,6 +325,12 @@ export class StagePane {
   }
 
   private choose(line: number): void {
+    const folded = this.shown.folded.get(line);
+    if (folded !== undefined) {
+      this.unfolded.add(folded);
+      this.drawn = this.drawn && { ...this.drawn, state: undefined };
+      return this.update();
+    }
     this.link.choose(this.selectionOf(line));
   }
 
@@ -228,6 +345,23 @@ export class StagePane {
     this.link.hover(at === null ? null : this.selectionOf(this.view.state.doc.lineAt(at).number - 1));
   }
 
+  /** Show the next or previous run of lines that come from what is selected, round about. */
+  occurrence(by: number): void {
+    const place = this.link.chosen?.spans[0];
+    const { strong, weak } = place ? linesFor(this.shown.lines, place) : { strong: [], weak: [] };
+    const all = (strong.length ? strong : weak).toSorted((a, b) => a - b);
+    const starts = all.filter((line, k) => all[k - 1] !== line - 1);
+    const title = this.model.info(this.stage)?.title ?? this.stage;
+    if (!starts.length) return announce(`${title} has nothing of it.`);
+    const { state } = this.view;
+    const here = state.doc.lineAt(state.selection.main.head).number - 1;
+    const next = by > 0 ? starts.findIndex((line) => line > here) : starts.findLastIndex((line) => line < here);
+    const to = next >= 0 ? next : by > 0 ? 0 : starts.length - 1;
+    this.view.dispatch({ selection: { anchor: state.doc.line(starts[to]! + 1).from } });
+    reveal(this.view, starts[to]!);
+    announce(`${title}, line ${starts[to]! + 1}: ${to + 1} of ${starts.length}`);
+  }
+
   /** Light the lines of what is selected, and show the first; whether there are any. */
   private light(): boolean {
     const selection = this.link.shown;
@@ -240,6 +374,7 @@ export class StagePane {
     const own = selection.origin === this.stage ? [selection.line] : [];
     light(this.view, { strong: [...strong, ...own], weak, places: [] });
     const target = strong[0] ?? weak[0];
+    if (selection === this.link.chosen && target !== undefined) unfoldAt(this.view, target);
     if (selection.origin !== this.stage && target !== undefined) reveal(this.view, target);
     return target !== undefined;
   }

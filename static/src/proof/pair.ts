@@ -111,10 +111,11 @@ export class PairView {
       found.broken.length ? h("p", { class: "broken" }, "These values do not meet ",
         ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
         ": the answer says nothing about them.") : null,
-      legend(question.lmads, question.names, found), this.tools(columns),
+      this.tools(columns),
       ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
         : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
           : this.drawing(given, columns, question)),
+      legend(question.lmads, question.names, found),
       a.complete && b.complete ? null : h("p", { class: "quiet" }, "Of the larger set only the first cells are shown."));
   }
 

@@ -67,3 +67,14 @@ entry size_arithmetic [n] (xs: [n]i32): ([]i32, []i32) =
 -- input { 2i32 3i64 }
 -- output { [[2i32, 2i32, 2i32], [3i32, 3i32, 3i32]] }
 entry rows_of_sizes (k: i32) (n: i64): [2][n]i32 = map (\i -> replicate n (k + i)) [0, 1]
+
+-- ==
+-- entry: grows_by_what_is_bound_inside
+-- input { 3i32 }
+-- output { [0i32, 1i32, 1i32, 2i32, 2i32, 2i32] }
+-- input { 0i32 }
+-- output { empty([0]i32) }
+entry grows_by_what_is_bound_inside (n: i32): []i32 =
+  loop acc = [] for i < n do
+    let m = i + 1
+    in concat acc (replicate (i64.i32 m) i)

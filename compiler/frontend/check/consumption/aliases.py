@@ -67,7 +67,20 @@ def root(name: Name) -> Name:
 def shown(name: Name) -> str:
     """A name as its author wrote it."""
     variable, dot, path = name.partition(".")
-    return base_of(variable) + dot + path
+    return base_of(variable) + (dot + path if path else "")
+
+
+def returned(constants: Names) -> Names:
+    """Constants as a function's result: that it returns them was found right where it is defined.
+
+    Its callers may return them as well, and nobody consumes them.
+    """
+    return frozenset(f"{root(name)}." for name in constants)
+
+
+def is_returned(name: Name) -> bool:
+    """Whether it is a constant that came as a function's result."""
+    return name.endswith(".")
 
 
 def without(aliases: Aliases, names: Names) -> Aliases:

@@ -8,8 +8,9 @@ aliases; consuming a value consumes all names that it aliases. Rules:
 3. a lambda, a local function or a loop's body consumes nothing that is bound outside of it;
 4. what a consuming loop parameter becomes in the next iteration aliases nothing from outside;
 5. a result whose type has `*` aliases no parameter without `*`, and no other part of the result;
-6. a function's result aliases no constant of the program, unless the function is written as a
-   partial application to that constant.
+6. the arrays that a function's result shows alias no constant of the program, unless the function
+   is written as a partial application to that constant, or the constant's type is abstract; nobody
+   consumes a result that aliases one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.frontend import typed as t
 from compiler.frontend.check.consumption.aliases import (
@@ -28,6 +30,7 @@ from compiler.frontend.check.consumption.aliases import (
     broadcast,
     components,
     flat,
+    returned,
     shown,
     with_field,
     without,
@@ -43,39 +46,34 @@ from compiler.frontend.check.consumption.freshness import (
     no_constants,
 )
 from compiler.frontend.check.consumption.ownership import COPY, Variable, Walk
+from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.parts import free_variables, pattern_variables, without_stars
 from compiler.frontend.types import Arrow, PrimT, Type
 
 # --- definitions -------------------------------------------------------------------------------
 
 
-def check_definition(
-    d: t.Def,
-    annotated: bool,
-    partial: bool,
-    given: frozenset[Name] | set[Name],
-    kept: frozenset[Name] | set[Name],
-    of_constants: dict[Name, Names],
-) -> t.Def:
+def check_definition(d: t.Def, annotated: bool, partial: bool, shown: Type, st: Checker) -> t.Def:
     """Check one definition; it comes back with what is known of its result and its loops.
 
     Its `unique` says whether its result is fresh, and a loop's variable has a `*` only if the loop
     consumes its initial value.
 
     `partial`: it is written without parameters, as `def f = g c`; then its result may alias
-    constants, and `of_constants` receives them. `given` are names from modules that are arguments,
-    which count as no constants in rule 6; `kept` parameters of loops whose types are written
-    without `*`, which count as parameters in rule 2.
+    constants. `shown` is its type, with what is abstract in it.
     Errors: `TypeError_` where one of the rules is broken.
     """
-    walk = Walk(_EXPS, given=given, kept=kept, of_constants=of_constants)
-    unique = _function(walk, d, annotated, partial)
+    walk = Walk(
+        _EXPS, given=st.given, applying=st.applying, kept=st.kept, of_constants=st.of_constants
+    )
+    unique = _function(walk, d, annotated, shown, partial)
     if walk.needless_stars:
         d = without_stars(d, walk.needless_stars)
     return d if unique == d.unique else replace(d, unique=unique)
 
 
-def _function(walk: Walk, d: t.Def, annotated: bool, partial: bool = False) -> bool:
+def _function(walk: Walk, d: t.Def, annotated: bool, shown: Type, partial: bool = False) -> bool:
     owned: set[Name] = set()
     for pat in d.params:
         owns = consumes(pat)
@@ -88,9 +86,9 @@ def _function(walk: Walk, d: t.Def, annotated: bool, partial: bool = False) -> b
         return d.unique
     what = f"`{d.source_name}`"
     if not partial:
-        no_constants(walk, what, d.body, result)
-    elif constants := constants_in(walk, result):
-        walk.of_constants[d.name] = constants
+        no_constants(walk, what, d.body, _result_of(shown), result)
+    if constants := constants_in(walk, result):
+        walk.of_constants[d.name] = returned(constants)
     if annotated:
         if d.unique:
             must_be_fresh(walk, what, d.body, result, owned)
@@ -98,6 +96,13 @@ def _function(walk: Walk, d: t.Def, annotated: bool, partial: bool = False) -> b
             must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
         return d.unique
     return may_alias(d.ret) and is_fresh(walk, result, owned)
+
+
+def _result_of(type_: Type) -> Type:
+    """What a function gives once it has all its arguments."""
+    while isinstance(type_ := resolve(type_), Arrow):
+        type_ = type_.result
+    return type_
 
 
 # --- expressions -------------------------------------------------------------------------------
@@ -137,13 +142,13 @@ def _apply(walk: Walk, e: t.Apply) -> Aliases:
         if arrow.consumes:
             if isinstance(e.type, Arrow) and flat(aliases):
                 raise TypeError_(
+                    codes.uniqueness.PARTIAL,
                     "A function that consumes this argument cannot be applied to some of its"
                     " arguments only.",
                     e.args[i].span,
                     "Give all arguments at once, or write a lambda.",
                 )
-            others = [a for j, a in enumerate(given) if j != i]
-            _consume_argument(walk, e, i, aliases, others)
+            _consume_argument(walk, e, i, given)
         else:
             shared |= flat(aliases)
         unique, fields = arrow.unique, arrow.fresh_fields
@@ -168,6 +173,7 @@ def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
                 if name in walk.consumed:
                     where = walk.consumed[name].position
                     raise TypeError_(
+                        codes.uniqueness.SHARED,
                         f"This argument aliases `{shown(name)}`, which another argument consumes"
                         f" at {where}.",
                         arg.span,
@@ -175,23 +181,25 @@ def _still_there(walk: Walk, e: t.Apply, given: list[Aliases]) -> None:
                     )
 
 
-def _consume_argument(
-    walk: Walk, e: t.Apply, index: int, aliases: Aliases, others: list[Aliases]
-) -> None:
+def _consume_argument(walk: Walk, e: t.Apply, index: int, given: list[Aliases]) -> None:
+    aliases = given[index]
     names = flat(aliases)
-    for other in others:
+    for k, other in enumerate(given):
         common = names & flat(other)
-        if common:
+        if k != index and common:
             raise TypeError_(
+                codes.uniqueness.SHARED,
                 f"`{shown(min(common))}` is consumed by this call, which also gets it in another"
                 " argument.",
                 e.args[index].span,
                 COPY,
+                (Related(e.args[k].span, "This is the other argument."),),
             )
     seen: set[Name] = set()
     for part in components(aliases):
         if seen & part:
             raise TypeError_(
+                codes.uniqueness.SHARED,
                 f"Two parts of this consumed argument share `{shown(min(seen & part))}`.",
                 e.args[index].span,
                 COPY,
@@ -206,12 +214,12 @@ def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
         walk.bind(pat, NONE, consumes(pat), "a parameter whose type has no `*`")
     own = {v.name for pat in e.params for v in pattern_variables(pat)}
     result = walk.exp(e.body)
-    no_constants(walk, "the lambda", e.body, result)
+    no_constants(walk, "the lambda", e.body, e.body.type, result)
     if _declares_fresh(e):
         owned = {v.name for p in e.params if consumes(p) for v in pattern_variables(p)}
         must_be_fresh(walk, "the lambda", e.body, result, owned)
     walk.leave(before)
-    return _captured(walk, e.body, own)
+    return _captured(walk, e.body, own) | constants_in(walk, result)
 
 
 def _declares_fresh(e: t.Lambda) -> bool:
@@ -243,10 +251,12 @@ def _let(walk: Walk, e: t.Let) -> Aliases:
 
 def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     before = walk.inside(f"the function `{e.fun.source_name}`")
-    fresh = _function(walk, e.fun, annotated=e.fun.unique or bool(e.fun.fresh_fields))
+    fresh = _function(
+        walk, e.fun, annotated=e.fun.unique or bool(e.fun.fresh_fields), shown=e.fun.ret
+    )
     walk.leave(before)
     own = {v.name for pat in e.fun.params for v in pattern_variables(pat)}
-    captured = _captured(walk, e.fun.body, own)
+    captured = _captured(walk, e.fun.body, own) | walk.of_constants.get(e.fun.name, NONE)
     walk.fresh_results[e.fun.name] = fresh
     walk.variables[e.fun.name] = Variable(
         captured | {e.fun.name}, walk.depth, consumable=False, what="a function"
@@ -289,6 +299,7 @@ def _record(walk: Walk, e: t.RecordExp) -> Aliases:
                 if name in walk.consumed:
                     where = walk.consumed[name].position
                     raise TypeError_(
+                        codes.uniqueness.SHARED,
                         f"This aliases `{shown(name)}`, which is consumed at {where}.",
                         v.span,
                         COPY,
@@ -352,6 +363,7 @@ def _update(walk: Walk, e: t.Update) -> Aliases:
     common = flat(array) & flat(value)
     if common:
         raise TypeError_(
+            codes.uniqueness.VALUE_ALIASES,
             f"The new value may alias `{shown(min(common))}`, the array that is updated.",
             e.value.span,
             COPY,
@@ -379,6 +391,7 @@ def _constr(walk: Walk, e: t.Constr) -> Aliases:
 _EXPS: dict[type, Callable[..., Aliases]] = {
     t.Const: _nothing,
     t.StringConst: _nothing,
+    t.Hole: _nothing,
     t.Var: _var,
     t.PrimOp: _operation,
     t.PrimFun: _operation,

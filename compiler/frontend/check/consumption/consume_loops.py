@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
@@ -70,6 +71,7 @@ def _not_read_inside(part: _Part, read: dict[Name, Span]) -> None:
     for name in flat(part.init):
         if name in read:
             raise TypeError_(
+                codes.uniqueness.LOOP,
                 f"`{shown(name)}` is used inside the loop, which consumes it as the initial"
                 f" value of `{shown(part.name)}`.",
                 read[name],
@@ -83,6 +85,7 @@ def _not_begun_twice(parts: list[_Part], span: Span) -> None:
         for other in parts[:at]:
             if (part.eaten or other.eaten) and flat(part.init) & flat(other.init):
                 raise TypeError_(
+                    codes.uniqueness.LOOP,
                     f"`{shown(other.name)}` and `{shown(part.name)}` may begin as the same array,"
                     " and the loop consumes one of them.",
                     span,
@@ -144,6 +147,7 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
             for name in sorted(found):
                 if root(name) not in names and _outside_loop(walk, name):
                     raise TypeError_(
+                        codes.uniqueness.LOOP,
                         f"The loop consumes `{shown(part.name)}` in every iteration, but its next"
                         f" value may alias `{shown(name)}` from outside.",
                         result_span(e.body),
@@ -153,6 +157,7 @@ def _check_iterations(walk: Walk, e: t.Loop, parts: list[_Part]) -> None:
         if common:
             shared = shown(min(common))
             raise TypeError_(
+                codes.uniqueness.LOOP,
                 f"Two parameters of the loop would both be `{shared}` in the next iteration, and"
                 " one is consumed.",
                 result_span(e.body),

@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.consumption.aliases import (
+    NONE,
     Aliases,
     Names,
     components,
+    field,
     flat,
+    is_returned,
     root,
     shown,
 )
 from compiler.frontend.check.consumption.ownership import Walk
+from compiler.frontend.check.types.metas import resolve
+from compiler.frontend.check.types.walks import shows_arrays
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.types import Arrow, PrimT, Record, Type
 
 
 def constants_in(walk: Walk, result: Aliases) -> Names:
     """The program's constants that a result may share memory with."""
-    outside = (n for n in flat(result) if root(n) not in walk.variables)
-    return frozenset(n for n in outside if root(n) not in walk.given)
+    return frozenset(n for n in flat(result) if root(n) not in walk.variables)
 
 
-def no_constants(walk: Walk, what: str, body: t.Exp, result: Aliases) -> None:
-    """Demand that a function's result is none of the program's constants, and no part of one.
+def no_constants(walk: Walk, what: str, body: t.Exp, type_: Type, result: Aliases) -> None:
+    """Demand that the arrays that a function's result shows are no constants, nor parts of them.
 
-    Errors: it may be; its callers could not tell whether it is theirs.
+    Errors: one may be; its callers could not tell whether it is theirs.
     """
-    for name in sorted(constants_in(walk, result)):
-        raise TypeError_(
-            f"The result of {what} may alias `{shown(name)}`, a constant of the program.",
-            result_span(body),
-            f"Return a copy: `copy {shown(name)}`.",
-        )
+    if walk.applying:
+        return
+    for name in sorted(constants_in(walk, _of_arrays(type_, result))):
+        if not is_returned(name) and root(name) not in walk.given:
+            raise TypeError_(
+                codes.uniqueness.RESULT_CONSTANT,
+                f"The result of {what} may alias `{shown(name)}`, a constant of the program.",
+                result_span(body),
+                f"Return a copy: `copy {shown(name)}`.",
+            )
+
+
+def _of_arrays(type_: Type, aliases: Aliases) -> Names:
+    """The aliases of the arrays in a value, those left out that its type keeps abstract."""
+    type_ = resolve(type_)
+    if isinstance(type_, Record):
+        return NONE.union(*[_of_arrays(u, field(aliases, f)) for f, u in type_.fields])
+    return flat(aliases) if shows_arrays(type_) else NONE
 
 
 def may_alias(type_: Type) -> bool:
@@ -77,6 +94,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
     name = _borrowed(walk, flat(result), owned)
     if name is not None:
         raise TypeError_(
+            codes.uniqueness.NOT_FRESH,
             f"The result of {what} is declared fresh (`*`), but may alias `{shown(name)}`.",
             result_span(body),
             "Return a copy, or leave the `*` out of the result's type.",
@@ -86,6 +104,7 @@ def must_be_fresh(walk: Walk, what: str, body: t.Exp, result: Aliases, owned: se
         again = seen & part
         if again:
             raise TypeError_(
+                codes.uniqueness.NOT_FRESH,
                 f"Two parts of the result of {what} share `{shown(min(again))}`, but"
                 " the result is declared fresh (`*`).",
                 result_span(body),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
-from compiler.base.spans import Span
+from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.consumption.aliases import (
     NONE,
@@ -35,6 +36,8 @@ class Variable:
     depth: int
     consumable: bool
     what: str
+    span: Span = NOWHERE
+    """Where it is bound."""
 
 
 @dataclass(slots=True)
@@ -50,6 +53,8 @@ class Walk:
     """Local functions, and whether their results are fresh."""
     given: frozenset[Name] | set[Name] = NONE
     """Constants that a function's result may be all the same."""
+    applying: bool = False
+    """Whether this is the body of a functor that is applied."""
     kept: frozenset[Name] | set[Name] = NONE
     """Parameters of loops that are not consumed."""
     of_constants: dict[Name, Names] = field(default_factory=dict)
@@ -70,7 +75,9 @@ class Walk:
                     own = with_name(aliases, type_, name)
                     if name in self.kept:
                         consumable, what = False, "a parameter whose type has no `*`"
-                    self.variables[name] = Variable(own, self.depth, consumable or consumes, what)
+                    self.variables[name] = Variable(
+                        own, self.depth, consumable or consumes, what, pat.span
+                    )
             case t.PRecord(fields=fields):
                 for f, p in fields:
                     self.bind(p, field_aliases(aliases, f), consumable, what)
@@ -124,16 +131,27 @@ class Walk:
             variable = self.variables.get(root(name))
             if variable is None:
                 raise TypeError_(
-                    f"This consumes `{shown(name)}`, a constant of the program.", span, COPY
-                )
-            if variable.depth < self.depth:
-                raise TypeError_(
-                    f"This consumes `{shown(name)}`, which is bound outside of {self.barrier}.",
+                    codes.uniqueness.CONSTANT,
+                    f"This consumes `{shown(name)}`, a constant of the program.",
                     span,
                     COPY,
                 )
+            if variable.depth < self.depth:
+                raise TypeError_(
+                    codes.uniqueness.OUTSIDE,
+                    f"This consumes `{shown(name)}`, which is bound outside of {self.barrier}.",
+                    span,
+                    COPY,
+                    _bound(variable, name),
+                )
             if not variable.consumable:
-                raise TypeError_(f"This consumes `{shown(name)}`, {variable.what}.", span, STAR)
+                raise TypeError_(
+                    codes.uniqueness.BORROWED,
+                    f"This consumes `{shown(name)}`, {variable.what}.",
+                    span,
+                    STAR,
+                    _bound(variable, name),
+                )
         for name in flat(aliases):
             self.consumed.setdefault(name, span)
 
@@ -161,11 +179,19 @@ class Walk:
         self.depth, self.barrier, self.consumed = before
 
 
+def _bound(variable: Variable, name: Name) -> tuple[Related, ...]:
+    """Where a variable is bound, if that is known."""
+    where = variable.span
+    return (Related(where, f"`{shown(name)}` is bound here."),) if where.is_own else ()
+
+
 def _used_after(e: t.Var, path: tuple[str, ...], name: Name, where: Span) -> TypeError_:
     own = shown(e.name)
     through = "" if root(name) == e.name else f", through its alias `{shown(name)}`"
     return TypeError_(
+        codes.uniqueness.USED_AFTER,
         f"`{own}` is used here, but was consumed at {where.position}{through}.",
         e.span,
         f"Use `{own}` before that, or consume a copy of it.",
+        (Related(where, f"`{shown(name)}` is consumed here."),),
     )

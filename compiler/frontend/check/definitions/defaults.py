@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend.check.scope.state import Checker
@@ -39,6 +40,7 @@ def solve_sizes(st: Checker) -> None:
 def _unequal(want: Size, got: Size, span: Span) -> TypeError_:
     left, right = show_size(final_size(want)), show_size(final_size(got))
     return TypeError_(
+        codes.sizes.DIFFER,
         f"The sizes `{left}` and `{right}` must be the same here, and cannot be shown to be.",
         span,
         "If they are, say so with a size coercion: `e :> [n]t`.",
@@ -53,7 +55,7 @@ def apply_defaults(st: Checker) -> None:
     for meta in st.overloaded:
         found = resolve(meta)
         if isinstance(found, MetaT) and found.prims is not None:
-            found.ref = PRIM_T[_default(found.prims)]
+            found.ref = PRIM_T[default_of(found.prims)]
     for meta in st.overloaded:
         found = resolve(meta)
         if isinstance(found, MetaT):
@@ -61,7 +63,8 @@ def apply_defaults(st: Checker) -> None:
     st.overloaded = []
 
 
-def _default(prims: frozenset[str]) -> str:
+def default_of(prims: frozenset[str]) -> str:
+    """What a number is that could be any of these."""
     for prim in ("i32", "f64", "bool"):
         if prim in prims:
             return prim
@@ -75,18 +78,20 @@ def _must_be_known(st: Checker, meta: MetaT, span: Span) -> None:
     if meta.fields:
         field = next(iter(meta.fields))
         raise TypeError_(
+            codes.types.UNKNOWN,
             f"The type of the record with field `{field}` is not known here.",
             span,
             "Write its type where it is bound.",
         )
     if meta.equality:
-        raise TypeError_("The type of the compared values is not known.", span)
+        raise TypeError_(codes.types.UNKNOWN, "The type of the compared values is not known.", span)
 
 
 def _close_sum(st: Checker, meta: MetaT, span: Span) -> None:
     assert meta.variants is not None
     names = " | ".join(f"#{name}" for name in sorted(meta.variants))
     raise TypeError_(
+        codes.types.UNKNOWN,
         f"The sum type of `{names}` is not known here.",
         span,
         "Write the type: `(#name : type)`.",

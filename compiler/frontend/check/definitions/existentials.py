@@ -6,23 +6,32 @@ become existential: names in an `ext`. Branches whose sizes differ are joined th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from compiler.base.errors import Related
 from compiler.base.names import Name
 from compiler.base.spans import Span
+from compiler.frontend import typed as t
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import cheap_size, names_in_size, subst_size
+from compiler.frontend.check.types.size_exps import (
+    cheap_size,
+    length_of,
+    names_in_size,
+    subst_size,
+)
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify
-from compiler.frontend.check.types.walks import subst, with_meaning
-from compiler.frontend.check.types.wording import mismatch, reason_of
+from compiler.frontend.check.types.walks import metas_in, names_in_type, subst, with_meaning
+from compiler.frontend.check.types.wording import makers, mismatch, reason_of
 from compiler.frontend.types import (
     Array,
     Opaque,
     Record,
     Size,
+    SizeConst,
+    SizeExp,
     SizeOp,
     SizeVar,
     Sum,
@@ -72,6 +81,9 @@ class Hidden:
 def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
     """`s` with names replaced by the sizes that they are known to equal."""
     meanings = {n: st.alias[n] for n in mentioned if n in st.alias and cheap_size(st.alias[n])}
+    if isinstance(s, SizeExp):
+        assert isinstance(s.exp, t.Exp)
+        return length_of(s.exp) or (subst_size(s, meanings) if meanings else s)
     return subst_size(s, meanings) if meanings else s
 
 
@@ -86,7 +98,15 @@ def hide(st: Checker, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, 
     named = map_sizes(type_, names_first)
     visible_too = set(hidden.names.values())
     hidden.visible = lambda name: name in visible_too or visible(name)
-    return map_sizes(named, hidden.size), tuple(hidden.names.values())
+    told = map_sizes(named, hidden.size)
+    renamed: dict[Name, Size] = {Name(n): SizeVar(new) for n, new in hidden.names.items()}
+    for name in names_in_type(told) if st.alias else ():
+        meaning = known_as(st, SizeVar(name), {name})
+        mentioned: set[Name] = set()
+        names_in_size(meaning, mentioned)
+        if not hidden.visible(name) and all(hidden.visible(n) for n in mentioned):
+            renamed[name] = meaning
+    return subst(told, {}, renamed) if renamed else told, tuple(hidden.names.values())
 
 
 def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
@@ -106,6 +126,36 @@ def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
             dims = tuple([change(d) for d in sizes])
             return with_meaning(type_, changed, dims, map_sizes(meaning, change))
     return type_
+
+
+def close_constructors(result: Type, level: int, params: Iterable[Type]) -> None:
+    """Sizes of a result's constructors that nothing tells: it is made with others, 0 will do."""
+    told: list[MetaS] = []
+    for param in params:
+        metas_in(param, [], told)
+    match resolve(result):
+        case Record(fields):
+            for _, part in fields:
+                close_constructors(part, level, params)
+        case Sum() as sum_:
+            sizes: list[MetaS] = []
+            metas_in(sum_, [], sizes)
+            for size in sizes:
+                if size.ref is None and size.level > level and size not in told:
+                    size.ref = SizeConst(0)
+
+
+def dimensions(type_: Type) -> set[Name]:
+    """The names that are by themselves the size of an array in a type, functions left out."""
+    found: set[Name] = set()
+
+    def note(size: Size) -> Size:
+        if isinstance(size, SizeVar):
+            found.add(size.name)
+        return size
+
+    map_sizes(type_, note)
+    return found
 
 
 def bound_before(st: Checker, mark: int) -> Visible:
@@ -129,7 +179,7 @@ class _Join:
 
 
 def join(
-    st: Checker, first: Type, second: Type, mark: int, span: Span, what: str
+    st: Checker, first: Type, second: Type, mark: int, span: Span, what: str, related: Related
 ) -> tuple[Type, tuple[Name, ...]]:
     """The type of an `if` whose branches have these types, and the sizes that are new in it.
 
@@ -140,9 +190,10 @@ def join(
     try:
         result = _join(joined, first, second)
     except Mismatch as difference:
-        raise mismatch(
-            what, first, second, span, reason_of(difference, first, second, st)
-        ) from None
+        reason = reason_of(difference, first, second, st)
+        error = mismatch(what, first, second, span, reason, difference.code, st.own_names())
+        error.related = (related, *makers(difference, st))
+        raise error from None
     return result, tuple(joined.names.values())
 
 
@@ -203,7 +254,8 @@ def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
         mentioned: set[Name] = set()
         names_in_size(s, mentioned)
         seen = all(j.visible(n) and j.st.serials.get(n, -1) < meta.until for n in mentioned)
-        return s if seen else j.st.size_meta()
+        partly_known = meta.fields is not None or meta.variants is not None
+        return s if seen and not partly_known else j.st.size_meta()
 
     unify(j.st, meta, map_sizes(known, open_size))
     return _join(j, meta, known)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.defaults import apply_defaults, solve_sizes
-from compiler.frontend.check.definitions.existentials import hide
+from compiler.frontend.check.definitions.defaults import apply_defaults, default_of, solve_sizes
+from compiler.frontend.check.definitions.existentials import close_constructors, dimensions, hide
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
+from compiler.frontend.check.definitions.recursion import result_is_written
 from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
 from compiler.frontend.check.scope.operator_names import LOGIC, is_operator
 from compiler.frontend.check.scope.scope import (
@@ -24,9 +27,22 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.walks import metas_in, names_in_type, subst
-from compiler.frontend.types import Arrow, Size, SizeVar, Type, TypeVar
+from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.wording import show
+from compiler.frontend.parts import pattern_variables
+from compiler.frontend.show_type import show_size
+from compiler.frontend.types import (
+    UNIT,
+    Arrow,
+    Record,
+    Size,
+    SizeVar,
+    Type,
+    TypeVar,
+)
+from compiler.frontend.warning import Warning_
 
 LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
 
@@ -78,6 +94,8 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
         hint: Type | None = None
         if isinstance(want, Arrow):
             hint = subst(want.param, {}, renamed) if renamed else want.param
+            if renamed and not isinstance(param, ast.PTyped):
+                _says_its_size(hint, renamed.values(), param.span)
         bound = bind_pattern(st, param, hint, st.param_size)
         bounds.append(bound)
         if isinstance(want, Arrow):
@@ -97,6 +115,19 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     result = finish_result(st, ret, body, since, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
     return t.Lambda(type_, exp.span, tuple(pats), body)
+
+
+def _says_its_size(type_: Type, before: Iterable[Size], span: Span) -> None:
+    """Errors: the size of a parameter without a type is a parameter `before`."""
+    for size in before:
+        if isinstance(size, SizeVar) and size.name in names_in_type(type_):
+            own = base_of(size.name)
+            raise TypeError_(
+                codes.sizes.INSIDE,
+                f"The size of this parameter is that before it, `{own}`, and it does not say so.",
+                span,
+                f"Write both with their types, as in `\\({own}: i64) (xs: {show(type_)}) -> ..`.",
+            )
 
 
 def _known_until_here(st: Checker, bounds: list[Bound]) -> None:
@@ -122,12 +153,15 @@ def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: in
         if name not in visible and name not in ret.ext and st.serials.get(name, -1) >= since:
             base = base_of(name)
             raise TypeError_(
+                codes.sizes.INSIDE,
                 f"The result's size `{base}` is a part of a tuple or record, so callers have no"
                 " name for it.",
                 exp.span,
                 f"Make it a parameter of its own, `({base}: i64)`, or leave the size open, `[]`.",
             )
-    return ret
+    if ret.fresh:
+        st.starred(ret.type, exp.span)
+    return replace(ret, span=exp.span)
 
 
 def finish_result(
@@ -151,7 +185,8 @@ def finish_result(
         return FunctionResult(*hide(st, body.type, is_visible))
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
-    st.unify(wanted, body.type, body.span, what)
+    written = Related(ret.span, "This is the type of the result.")
+    st.unify(wanted, body.type, body.span, what, "", written)
     return FunctionResult(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
 
 
@@ -177,6 +212,7 @@ class _Params:
     bounds: list[Bound] = field(default_factory=list)
     visible: set[Name] = field(default_factory=set)
     """Names that the type of the result may mention."""
+    own: Recursive = field(default_factory=lambda: Recursive(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +239,9 @@ def bind_type_params(
     lifted: set[Name] = set()
     for param in type_params:
         if param.name in seen:
-            raise TypeError_(f"The parameter `{param.name}` is bound twice.", param.span)
+            raise TypeError_(
+                codes.names.BOUND_TWICE, f"The parameter `{param.name}` is bound twice.", param.span
+            )
         seen.add(param.name)
         if param.kind == "size":
             sizes.append(st.bind_local(param.name, I64, param.span))
@@ -213,6 +251,8 @@ def bind_type_params(
             st.type_levels[name] = st.level
             lift = LIFTS[param.kind]
             st.scope.bind_type(param.name, Abbreviation((), TypeVar(name), lift=lift))
+            if param.kind != "type":
+                st.sized.add(name)
             if param.kind == "lifted":
                 lifted.add(name)
                 st.functional.add(name)
@@ -227,17 +267,20 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
     Errors: everything that can be wrong in it.
     """
     if source.name in LOGIC:
-        raise TypeError_(f"The operator `{source.name}` cannot be redefined.", source.span)
+        raise TypeError_(
+            codes.syntax.OPERATOR, f"The operator `{source.name}` cannot be redefined.", source.span
+        )
     since, open_sizes = len(st.serials), len(st.open_sizes)
     st.level += 1
-    params = _Params(st)
-    body, result = _inside(st, source, params, since)
+    params = _Params(st, own=Recursive(source.name))
+    body, result = _inside(st, source, params, since, top)
     st.level -= 1
     for size, given in st.open_sizes[open_sizes:]:
         if isinstance(resolve_size(size), MetaS):
             unify_size(size, given, st.alias)
     del st.open_sizes[open_sizes:]
     if top:
+        _guessed(st, params.bounds)
         solve(st)
     type_, ext = hide(
         st,
@@ -245,21 +288,64 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
         lambda n: n in params.visible or n in result.ext or st.serials.get(n, -1) < since,
     )
     result = replace(result, type=type_, ext=(*result.ext, *ext))
+    _takes_known_sizes(st, source, result.type, params, since)
     type_ = function_type(params.bounds, result)
     _all_sizes_used(source, params, type_)
+    close_constructors(result.type, st.level, [b.pat.type for b in params.bounds])
     _generalise(st, type_, params)
     check_parameters(st, params.bounds, set(params.sizes), since)
     return _checked_def(st, source, params, type_, body, result)
 
 
+def _guessed(st: Checker, bounds: list[Bound]) -> None:
+    """Warn of parameters that are numbers of which nothing says of what type."""
+    for variable in (v for bound in bounds for v in pattern_variables(bound.pat)):
+        found = resolve(variable.type)
+        if isinstance(found, MetaT) and found.prims is not None:
+            base, prim = base_of(variable.name), default_of(found.prims)
+            message = f"Nothing says which number `{base}` is: it is taken for `{prim}`."
+            hint = f"Write `({base}: {prim})`, or another type."
+            st.warned.add(Warning_(codes.warnings.GUESSED, message, variable.span, hint))
+
+
+def _takes_known_sizes(
+    st: Checker, source: FunctionSyntax, result: Type, params: _Params, since: int
+) -> None:
+    """Demand that a function in a result takes arrays of sizes that its caller can know.
+
+    Errors: a size is bound inside, and is not that of an array in the result.
+    """
+    known = params.visible | dimensions(result) | st.alias.keys()
+    for name in sorted(_taken(result) - known):
+        if st.serials.get(name, -1) >= since:
+            raise TypeError_(
+                codes.sizes.INSIDE,
+                f"A function that `{source.name}` returns takes arrays of size `{base_of(name)}`,"
+                " which nobody outside knows.",
+                source.span,
+                "Return an array of that size as well, or make the size a parameter.",
+            )
+
+
+def _taken(type_: Type) -> set[Name]:
+    """The sizes of what the functions in a value of this type take."""
+    type_ = resolve(type_)
+    match type_:
+        case Record(fields):
+            return {name for _, u in fields for name in _taken(u)}
+        case Arrow(param, result, name):
+            return names_in_type(param) | _taken(result) - {name, *type_.ext}
+    return set()
+
+
 def _inside(
-    st: Checker, source: FunctionSyntax, params: _Params, since: int
+    st: Checker, source: FunctionSyntax, params: _Params, since: int, top: bool
 ) -> tuple[t.Exp, FunctionResult]:
     """The body and the result of a definition; its parameters are bound on the way."""
     mark = st.scope.mark()
     known = source.name in st.scope.values or source.name in st.scope.modules
     if source.params and not known and not is_operator(source.name):
-        st.scope.bind(source.name, Recursive(source.span))
+        st.scope.bind(source.name, params.own)
     params.lifted = bind_type_params(
         st, source.type_params, params.types, params.sizes, params.open
     )
@@ -268,10 +354,24 @@ def _inside(
     _known_until_here(st, params.bounds)
     params.visible = simple_names([b.pat for b in params.bounds]) | set(params.sizes)
     ret = None if source.ret is None else _written_result(st, source.ret, params.visible, since)
-    body = st.infer(source.body, None if ret is None else ret.type)
-    st.scope.leave(mark)
-    what = f"The body of `{source.name}`"
-    return body, finish_result(st, ret, body, since, params.visible, what)
+    own = st.meta(source.span) if top and ret is None else None
+    if top:
+        result = FunctionResult(own or UNIT, ())
+        if ret is not None:
+            result = FunctionResult(ret.type, ret.ext, ret.fresh, ret.fresh_fields)
+        params.own.type = function_type(params.bounds, result)
+        params.own.size_params = tuple(params.sizes)
+    try:
+        body = st.infer(source.body, None if ret is None else ret.type)
+        st.scope.leave(mark)
+        result = finish_result(st, ret, body, since, params.visible, f"The body of `{source.name}`")
+        if own is not None and params.own.name:
+            st.unify(own, result.type, source.span, f"The result of `{source.name}`")
+    except TypeError_:
+        result_is_written(params.own, own, source.span)
+        raise
+    result_is_written(params.own, own, source.span)
+    return body, result
 
 
 def _checked_def(
@@ -283,7 +383,7 @@ def _checked_def(
     result: FunctionResult,
 ) -> CheckedDef:
     """A checked definition under a name of its own."""
-    name = st.authored(source.name)
+    name = params.own.name or st.authored(source.name)
     scheme = Scheme(
         name,
         tuple(params.types),
@@ -306,6 +406,7 @@ def _checked_def(
         False,
         source.span,
         fresh_fields=result.fresh_fields,
+        recursive=bool(params.own.name),
     )
     return CheckedDef(scheme, definition, params.bounds)
 
@@ -315,7 +416,9 @@ def _distinct(source: FunctionSyntax) -> None:
     for param in source.params:
         for name in pattern_names(param):
             if name in seen:
-                raise TypeError_(f"Two parameters are called `{name}`.", param.span)
+                raise TypeError_(
+                    codes.names.BOUND_TWICE, f"Two parameters are called `{name}`.", param.span
+                )
             seen.add(name)
 
 
@@ -326,6 +429,7 @@ def _all_sizes_used(source: FunctionSyntax, params: _Params, type_: Type) -> Non
     for param, name in zip(explicit, params.sizes, strict=False):
         if name not in used:
             raise TypeError_(
+                codes.sizes.UNDETERMINED,
                 f"The size parameter `{param.name}` is not the size of anything in the type of"
                 f" `{source.name}`, so no call could determine it.",
                 param.span,
@@ -350,13 +454,27 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
         pat = bound.pat
         for name in names_in_type(pat.type):
             if name not in known and st.serials.get(name, -1) >= since:
+                own, size = base_of(name), _size_over(pat.type, name)
+                reason = "is bound inside the function"
+                if size != own:
+                    reason = f"needs `{own}`, and that has no value before it"
                 raise TypeError_(
-                    f"The size of this parameter would have to be `{base_of(name)}`, which is bound"
-                    " inside the function.",
+                    codes.sizes.INSIDE,
+                    f"The size of this parameter would have to be `{size}`, which {reason}.",
                     pat.span,
                 )
         if isinstance(pat, t.PVar):
             known.add(pat.name)
+
+
+def _size_over(type_: Type, name: Name) -> str:
+    """The first size in a type that mentions `name`, or that name."""
+    for size in map(resolve_size, sizes_of(type_)):
+        mentioned: set[Name] = set()
+        names_in_size(size, mentioned)
+        if name in mentioned:
+            return show_size(size)
+    return base_of(name)
 
 
 def _size_name(st: Checker, params: _Params) -> Name:
@@ -382,6 +500,8 @@ def _generalise(st: Checker, type_: Type, params: _Params) -> None:
         params.types.append(name)
         if not meta.data:
             params.lifted.add(name)
+        elif not meta.regular:
+            params.open.add(name)
     for size in sizes:
         if size.ref is None and size.level > st.level:
             name = _size_name(st, params)
@@ -453,6 +573,7 @@ def expand(st: Checker, definition: t.Def) -> t.Def:
         definition.span,
         definition.attrs,
         arrow.fresh_fields,
+        definition.recursive,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import CompilerBug, TypeError_
 from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -26,13 +27,15 @@ def literal(st: Checker, exp: ast.Exp) -> t.Const:
         case ast.FloatLit(span=span, text=text, suffix=suffix):
             number = _float(text)
             if math.isinf(number):
-                raise TypeError_(f"The literal `{text}` is too large for any type.", span)
+                raise TypeError_(
+                    codes.syntax.NUMBER, f"The literal `{text}` is too large for any type.", span
+                )
             if suffix:
                 return t.Const(PRIM_T[suffix], span, number)
             return t.Const(st.prim_meta(FLOAT_SET, span), span, number)
         case ast.BoolLit(span=span, value=truth):
             return t.Const(BOOL, span, truth)
-    raise TypeError_("A literal is needed here.", exp.span)
+    raise CompilerBug("A literal is needed here.", exp.span)
 
 
 def _float(text: str) -> float:
@@ -81,7 +84,10 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
         fits = low <= value <= high
     if not fits:
         raise TypeError_(
-            f"The literal {_shown(value)} does not fit into `{prim}`.", span, _range(prim)
+            codes.syntax.NUMBER,
+            f"The literal {_shown(value)} does not fit into `{prim}`.",
+            span,
+            _range(prim),
         )
 
 

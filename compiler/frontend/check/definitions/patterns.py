@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -52,7 +53,9 @@ def _names(pat: ast.Pat, names: dict[str, Span]) -> None:
     match pat:
         case ast.PName(span=span, name=name):
             if name in names:
-                raise TypeError_(f"The name `{name}` is bound twice in one pattern.", span)
+                first = (Related(names[name], "It is bound here first."),)
+                message = f"The name `{name}` is bound twice in one pattern."
+                raise TypeError_(codes.names.BOUND_TWICE, message, span, "", first)
             names[name] = span
         case ast.PTuple(elems=elems) | ast.PConstr(args=elems):
             for p in elems:
@@ -90,7 +93,7 @@ def _pattern(ctx: _PatternContext, pat: ast.Pat, type_: Type) -> t.Pat:
             return _literal(ctx, span, value, type_)
         case ast.PConstr():
             return _constructor(ctx, pat, type_)
-    raise TypeError_("This is not a pattern.", pat.span)
+    raise CompilerBug("This is not a pattern.", pat.span)
 
 
 def _typed(
@@ -102,6 +105,8 @@ def _typed(
         written = subst(written, {}, {name: ctx.anon(span) for name in found.ext})
     ctx.st.unify(written, type_, span, "The value bound here")
     ctx.unique = ctx.unique or found.unique
+    if found.unique:
+        ctx.st.starred(written, type_exp.span)
     typed = _pattern(ctx, inner, written)
     return _consuming(typed) if found.unique else typed
 
@@ -130,7 +135,9 @@ def _tuple(ctx: _PatternContext, span: Span, elems: tuple[ast.Pat, ...], type_: 
         assert isinstance(record, Record)
         return _fields(ctx, span, record, list(zip(elems, fresh, strict=True)))
     raise TypeError_(
-        f"This pattern matches a tuple of {len(elems)}, but the value is {describe(type_)}.", span
+        codes.types.PATTERN,
+        f"This pattern matches a tuple of {len(elems)}, but the value is {describe(type_)}.",
+        span,
     )
 
 
@@ -147,7 +154,7 @@ def _record(
 ) -> t.Pat:
     table = dict(fields)
     if len(table) != len(fields):
-        raise TypeError_("A field occurs twice in this pattern.", span)
+        raise TypeError_(codes.names.BOUND_TWICE, "A field occurs twice in this pattern.", span)
     known = resolve(type_)
     if isinstance(known, MetaT):
         fresh = record_type([(f, ctx.st.meta(p.span)) for f, p in fields])
@@ -156,6 +163,7 @@ def _record(
     if not isinstance(known, Record) or {f for f, _ in known.fields} != set(table):
         listed = ", ".join(table)
         raise TypeError_(
+            codes.types.PATTERN,
             f"This pattern matches a record with exactly the fields {listed}, but the value is"
             f" {describe(type_)}.",
             span,
@@ -179,7 +187,11 @@ def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
         table = dict(known.variants)
         if pat.name not in table:
             options = ", ".join(f"`#{c}`" for c in table)
-            raise TypeError_(f"There is no `#{pat.name}` here, only {options}.", pat.span)
+            raise TypeError_(
+                codes.types.CONSTRUCTOR,
+                f"There is no `#{pat.name}` here, only {options}.",
+                pat.span,
+            )
         if len(known.variants) > 1:
             _must_be_refutable(ctx, pat.span)
         args = table[pat.name]
@@ -190,6 +202,7 @@ def _constructor(ctx: _PatternContext, pat: ast.PConstr, type_: Type) -> t.Pat:
     if len(args) != len(pat.args):
         given = len(pat.args) or "none"
         raise TypeError_(
+            codes.types.CONSTRUCTOR,
             f"`#{pat.name}` has {arguments(len(args))}, this pattern has {given}.",
             pat.span,
             f"Write `{' '.join([f'#{pat.name}', *'_' * len(args)])}`, or names for `_`.",
@@ -211,5 +224,8 @@ def require_variant(
 def _must_be_refutable(ctx: _PatternContext, span: Span) -> None:
     if not ctx.refutable:
         raise TypeError_(
-            "This pattern does not match every value.", span, "Use `match` to tell cases apart."
+            codes.types.REFUTABLE,
+            "This pattern does not match every value.",
+            span,
+            "Use `match` to tell cases apart.",
         )

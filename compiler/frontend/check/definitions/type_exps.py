@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from compiler.base.errors import Limitation, TypeError_
+from compiler import codes
+from compiler.base.errors import CompilerBug, Limitation, TypeError_
 from compiler.base.names import Name
-from compiler.base.spans import Span
+from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.advice import unknown_module, unknown_size, unknown_type
@@ -25,12 +26,13 @@ from compiler.frontend.check.scope.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.scope.state import Checker, Silent
-from compiler.frontend.check.types.metas import ANY_SIZE, I64, PRIM_T, resolve
+from compiler.frontend.check.types.metas import I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type, subst, with_meaning
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import parts
 from compiler.frontend.types import (
+    ANY_SIZE,
     Array,
     Arrow,
     Opaque,
@@ -63,6 +65,8 @@ class Resolved:
     """As a result: the fields that are fresh, if not all are."""
     lift: int = DATA
     """What the type holds: sizes of its own, functions; see `scope/scope.py`."""
+    span: Span = NOWHERE
+    """Where it is written, as that of a function's result."""
 
 
 @dataclass(slots=True)
@@ -143,6 +147,12 @@ def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
             return _type(ctx, elem)
         case ast.TApply(fn=ast.TName(name=name), args=args):
             return _apply(ctx, exp, name, args)
+        case ast.TApply(args=args):
+            raise TypeError_(
+                codes.types.TYPE_ARGUMENTS,
+                "Only types with names take arguments; this one has none.",
+                args[0].span.to(args[-1].span),
+            )
         case ast.TArrow():
             return _arrow(ctx, exp)
         case ast.TSum(variants=variants):
@@ -150,19 +160,26 @@ def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
         case ast.TExists(names=names, elem=elem):
             return _exists(ctx, names, elem)
         case ast.TSize():
-            raise TypeError_("A size stands where a type is needed.", exp.span)
-    raise TypeError_("This is not a type.", exp.span)
+            raise TypeError_(
+                codes.types.TYPE_ARGUMENTS, "A size stands where a type is needed.", exp.span
+            )
+    raise CompilerBug("This is not a type.", exp.span)
 
 
 def _element(ctx: _TypeContext, span: Span, exp: ast.TypeExp) -> Type:
     """An array's element: no function, and of one size."""
     outer, ctx.lift = ctx.lift, DATA
     elem = _type(ctx, exp)
-    ctx.st.data(elem, span, "An array element")
+    ctx.st.element(elem, span)
     if ctx.lift == LIFTED:
-        raise TypeError_(f"An array element of type `{show(elem)}` might be a function.", span)
+        raise TypeError_(
+            codes.types.FUNCTION,
+            f"An array element of type `{show(elem)}` might be a function.",
+            span,
+        )
     if ctx.lift == SIZE_LIFTED:
         raise TypeError_(
+            codes.sizes.OPEN_TYPE,
             "The elements of this array might differ in size, because their type has a size of its"
             " own.",
             span,
@@ -186,7 +203,7 @@ def _record(ctx: _TypeContext, span: Span, fields: tuple[tuple[str, ast.TypeExp]
     seen: set[str] = set()
     for name, _ in fields:
         if name in seen:
-            raise TypeError_(f"The field `{name}` occurs twice.", span)
+            raise TypeError_(codes.names.BOUND_TWICE, f"The field `{name}` occurs twice.", span)
         seen.add(name)
     return record_type([(name, _type(ctx, e)) for name, e in fields])
 
@@ -197,9 +214,15 @@ def _sum(
     table: dict[str, tuple[Type, ...]] = {}
     for name, args in variants:
         if name in table:
-            raise TypeError_(f"The constructor `#{name}` occurs twice.", span)
+            raise TypeError_(
+                codes.names.BOUND_TWICE, f"The constructor `#{name}` occurs twice.", span
+            )
         if len(table) == MOST_CONSTRUCTORS:
-            raise TypeError_(f"A sum type has at most {MOST_CONSTRUCTORS} constructors.", span)
+            raise TypeError_(
+                codes.types.TOO_MANY_CONSTRUCTORS,
+                f"A sum type has at most {MOST_CONSTRUCTORS} constructors.",
+                span,
+            )
         table[name] = tuple(_type(ctx, a) for a in args)
     return Sum(tuple(sorted(table.items())))
 
@@ -237,9 +260,6 @@ def _arrow(ctx: _TypeContext, exp: ast.TArrow) -> Type:
 # --- abbreviations -----------------------------------------------------------------------------
 
 
-_NO_ACCUMULATORS = "`reduce_by_index` and `scatter` also put values at computed places."
-
-
 def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
     """The meaning of a type name.
 
@@ -253,25 +273,30 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
                 return _PRIMS[name[0]]
             if name[0] in st.wrong_types:
                 raise Silent("", span)
-            if name[0] == "acc":
-                raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
             known = [*scope.types, *PRIM_T]
-            raise TypeError_(f"Unknown type `{name[0]}`.", span, unknown_type(st, name[0], known))
+            raise TypeError_(
+                codes.names.TYPE,
+                f"Unknown type `{name[0]}`.",
+                span,
+                unknown_type(st, name[0], known),
+            )
         return found
     module = scope.module(name[:-1])
     if module is not None and module.wrong:
         raise Silent("", span)
     if module is None:
         path = ".".join(name[:-1])
-        raise TypeError_(f"Unknown module `{path}`.", span, unknown_module(st, path))
+        raise TypeError_(
+            codes.names.MODULE, f"Unknown module `{path}`.", span, unknown_module(st, path)
+        )
     found = module.types.get(name[-1])
-    if found is None and name == ("intrinsics", "acc"):
-        raise Limitation("Accumulators are not built yet.", span, _NO_ACCUMULATORS)
     if found is None and name[0] == "intrinsics":
-        raise Limitation(f"`{'.'.join(name)}` is no type that programs can use.", span)
+        raise Limitation(
+            codes.limits.INTRINSIC, f"`{'.'.join(name)}` is no type that programs can use.", span
+        )
     if found is None:
         hint = did_you_mean(name[-1], module.types)
-        raise TypeError_(f"Unknown type `{'.'.join(name)}`.", span, hint)
+        raise TypeError_(codes.names.TYPE, f"Unknown type `{'.'.join(name)}`.", span, hint)
     return found
 
 
@@ -285,8 +310,12 @@ def _apply(
     params = abbreviation.params
     if len(args) != len(params):
         raise TypeError_(
+            codes.types.TYPE_ARGUMENTS,
             f"The type `{'.'.join(name)}` takes {_count(params)}, but is given {len(args)}.",
             exp.span,
+            f"An array of it is written `[]{'.'.join(name)}`."
+            if not params and all(isinstance(arg, ast.TSize) for arg in args)
+            else "",
         )
     ctx.unique = ctx.unique or abbreviation.unique
     ctx.lift = max(ctx.lift, abbreviation.lift)
@@ -338,7 +367,9 @@ def _size_argument(ctx: _TypeContext, arg: ast.TypeExp, param: Name) -> Size:
             return _size(ctx, size, arg.span)
         case ast.TName(name=name):
             return _size(ctx, ast.Var(arg.span, name), arg.span)
-    raise TypeError_("A size in brackets is needed here, such as `[n]`.", arg.span)
+    raise TypeError_(
+        codes.types.TYPE_ARGUMENTS, "A size in brackets is needed here, such as `[n]`.", arg.span
+    )
 
 
 def has_any_size(t: Type) -> bool:
@@ -401,7 +432,9 @@ def _size(ctx: _TypeContext, exp: ast.Exp | None, span: Span) -> Size:
 def _sizes_in_scope(st: Checker, exp: ast.Exp) -> None:
     match exp:
         case ast.Var(name=(name,)) if name not in st.scope.values:
-            raise TypeError_(f"Unknown size `{name}`.", exp.span, unknown_size(st, name))
+            raise TypeError_(
+                codes.names.SIZE, f"Unknown size `{name}`.", exp.span, unknown_size(st, name)
+            )
         case ast.BinOp(lhs=lhs, rhs=rhs):
             _sizes_in_scope(st, lhs)
             _sizes_in_scope(st, rhs)
@@ -440,10 +473,13 @@ def size_from(st: Checker, exp: ast.Exp) -> Size:
     if size is not None:
         return size
     if _consumes(typed):
-        raise TypeError_("A size cannot consume what it is computed from.", exp.span)
+        raise TypeError_(
+            codes.sizes.CONSUMING, "A size cannot consume what it is computed from.", exp.span
+        )
     key = key_of(typed)
     if key is None:
         raise Limitation(
+            codes.limits.SIZE,
             "This expression is too complicated for a size.",
             exp.span,
             "Bind it to a name with `let` and write the name.",

@@ -7,9 +7,12 @@ expression gets a name first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -24,15 +27,18 @@ from compiler.frontend.check.scope.advice import (
 from compiler.frontend.check.scope.builtins import ConstMember, member
 from compiler.frontend.check.scope.names import is_projection, lookup, member_call, use
 from compiler.frontend.check.scope.operator_names import is_operator
-from compiler.frontend.check.scope.scope import Builtin, Value
+from compiler.frontend.check.scope.scope import Builtin, Local, Scheme, Value
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
+from compiler.frontend.check.types.own_sizes import no_parameter, open_own, own_in
 from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
 
 Lets = list[tuple[Name, t.Exp]]
+Places = Callable[[], tuple[Related, ...]]
+"""What belongs to an error, which is made only if there is one."""
 """Sizes that were given a name, to be bound around an expression."""
 
 
@@ -48,10 +54,13 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
         value = lookup(st, fn.name, fn.span)
         if isinstance(value, Builtin):
             return _apply_builtin(st, value, fn, exp)
-        return apply(st, use(st, value, fn.span), exp.args, exp.span, what)
+        return apply(st, use(st, value, fn.span), exp.args, exp.span, what, defined(value, what))
     if isinstance(fn, (ast.IntLit, ast.FloatLit)):
         raise TypeError_(
-            "A number is no function, so it has no arguments.", exp.span, applied_number(exp.args)
+            codes.types.NOT_A_FUNCTION,
+            "A number is no function, so it has no arguments.",
+            exp.span,
+            applied_number(exp.args),
         )
     return apply(st, st.infer(fn), exp.args, exp.span, "the function")
 
@@ -88,6 +97,7 @@ class _Call:
     args: list[t.Exp | None]
     first: ast.Exp | t.Exp
     """The first argument as it was given."""
+    related: Places
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
     delayed: list[tuple[int, ast.Exp, Type]] = field(default_factory=list)
@@ -95,17 +105,24 @@ class _Call:
 
 
 def apply(
-    st: Checker, fn: t.Exp, args: tuple[ast.Exp | t.Exp, ...], span: Span, what: str
+    st: Checker,
+    fn: t.Exp,
+    args: tuple[ast.Exp | t.Exp, ...],
+    span: Span,
+    what: str,
+    related: Places = tuple,
 ) -> t.Exp:
-    """`fn` applied to arguments, which may be typed already.
+    """`fn` applied to arguments, which may be typed already; `related()`: where it is defined.
 
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
     """
-    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), args[0] if args else fn)
+    first = args[0] if args else fn
+    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), first, related)
     for i, arg in enumerate(args):
         _argument(call, i, arg)
     _flush(call)
-    type_ = subst(call.type, {}, call.sizes) if call.sizes else resolve(call.type)
+    result = open_own(st, call.type, call.ext, span) if st.own_sizes else call.type
+    type_ = subst(result, {}, call.sizes) if call.sizes else resolve(result)
     done = tuple(a for a in call.args if a is not None)
     return wrap_lets(t.Apply(type_, span, fn, done, tuple(call.ext)), call.lets)
 
@@ -120,6 +137,8 @@ def wrap_lets(exp: t.Exp, lets: Lets) -> t.Exp:
 def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     st = call.st
     arrow = _arrow(call, i, arg.span)
+    if st.own_sizes and own_in(arrow.param):
+        raise no_parameter(arg.span)
     want = subst(arrow.param, {}, call.sizes) if call.sizes else arrow.param
     if isinstance(arg, ast.Exp) and _is_function(arg):
         call.delayed.append((i, arg, want))
@@ -127,9 +146,9 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
         typed = st.infer(arg, want) if isinstance(arg, ast.Exp) else arg
         role = _role(i, call.count, call.what)
         hint = unlike_tuple(want, typed.type, call.count) or function_first(
-            want, typed.type, i, call.count, call.what
+            want, typed.type, i, call.what
         )
-        st.unify(want, typed.type, arg.span, role, hint)
+        _same_type(call, want, typed, arg.span, role, hint)
         if arrow.name:
             typed, size = argument_size(st, typed, call.lets)
             call.sizes[arrow.name] = size
@@ -140,6 +159,16 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
         st.makers[new] = call.what, call.span
         call.sizes[name] = SizeVar(new)
     call.type = arrow.result
+
+
+def _same_type(
+    call: _Call, want: Type, typed: t.Exp, span: Span, role: str, hint: str = ""
+) -> None:
+    try:
+        call.st.unify(want, typed.type, span, role, hint)
+    except TypeError_ as error:
+        error.related = (*call.related(), *error.related)
+        raise
 
 
 def _arrow(call: _Call, i: int, span: Span) -> Arrow:
@@ -156,15 +185,33 @@ def _arrow(call: _Call, i: int, span: Span) -> Arrow:
         return type_
     if i == 0:
         raise TypeError_(
+            codes.types.NOT_A_FUNCTION,
             f"Only functions can be applied, but {call.what} is {describe(type_)}.",
             call.span,
             applied_value(type_, call.first, call.what),
         )
     raise TypeError_(
+        codes.types.ARGUMENTS,
         f"Too many arguments: {call.what} takes {i}, but is given {call.count}.",
         span,
         several_arrays(call.what),
+        call.related(),
     )
+
+
+def defined(value: Value, what: str) -> Places:
+    """Where a function of the program is defined, and with which type, for errors.
+
+    Of a variable, more may be known of its type behind the call than before.
+    """
+    if not isinstance(value, (Scheme, Local)) or not value.span.is_own:
+        return tuple
+    says = partial(_says, value, what)
+    return says if isinstance(value, Scheme) else partial(tuple[Related, ...], says())
+
+
+def _says(value: Scheme | Local, what: str) -> tuple[Related, ...]:
+    return (Related(value.span, f"{what} has the type {describe(value.type)}."),)
 
 
 def _flush(call: _Call) -> None:
@@ -172,7 +219,9 @@ def _flush(call: _Call) -> None:
     for i, arg, want in call.delayed:
         if call.sizes:
             want = subst(want, {}, call.sizes)
-        call.args[i] = call.st.check(arg, want, _role(i, call.count, call.what))
+        role = _role(i, call.count, call.what)
+        typed = call.args[i] = call.st.infer(arg, want)
+        _same_type(call, want, typed, arg.span, role)
     call.delayed.clear()
 
 
@@ -193,6 +242,7 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     if key is not None and is_cheap(typed):
         return typed, SizeExp(key, typed)
     name = st.fresh("n")
+    st.places[name] = typed.span
     lets.append((name, typed))
     if key is not None:
         st.alias[name] = SizeExp(key, typed)

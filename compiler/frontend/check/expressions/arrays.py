@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -41,11 +42,12 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
         return t.ArrayLit(array_of(SizeConst(0), elem), exp.span, ())
     first = st.infer(exp.elems[0], hint)
     elem = first.type
-    st.data(elem, exp.elems[0].span, "An array element")
+    st.element(elem, exp.elems[0].span)
     elems = [first]
     for e in exp.elems[1:]:
         typed = st.infer(e, elem)
-        st.unify(elem, typed.type, e.span, "An element after the first")
+        what = "An element after the first"
+        st.unify(elem, typed.type, e.span, what, "", Related(first.span, "This is the first."))
         elems.append(typed)
     return t.ArrayLit(array_of(SizeConst(len(elems)), resolve(elem)), exp.span, tuple(elems))
 
@@ -180,9 +182,15 @@ def as_array(st: Checker, type_: Type, rank: int, span: Span) -> Array:
         st.unify(wanted, known, span, "The indexed value")
         known = resolve(wanted)
     if not isinstance(known, Array):
-        raise TypeError_(f"Only arrays can be indexed, but this is {describe(known)}.", span)
+        raise TypeError_(
+            codes.types.INDEX, f"Only arrays can be indexed, but this is {describe(known)}.", span
+        )
     if len(known.dims) < rank:
-        raise TypeError_(f"Too many indexes: {rank} for an array of type {describe(known)}.", span)
+        raise TypeError_(
+            codes.types.INDEX,
+            f"Too many indexes: {rank} for an array of type {describe(known)}.",
+            span,
+        )
     return known
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.base.errors import Limitation, TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -18,7 +19,6 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
-from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import Size, Type
 
 
@@ -59,7 +59,9 @@ def _distinct(exp: ast.Let) -> None:
     names = [*exp.sizes, *pattern_names(exp.pat)]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise TypeError_(f"The name `{name}` is bound twice here.", exp.pat.span)
+            raise TypeError_(
+                codes.names.BOUND_TWICE, f"The name `{name}` is bound twice here.", exp.pat.span
+            )
 
 
 def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
@@ -67,9 +69,14 @@ def _all_used(exp: ast.Let, sizes: tuple[Name, ...], type_: Type) -> None:
     concrete = names_in_data(type_)
     for source, name in zip(exp.sizes, sizes, strict=True):
         if name not in used:
-            raise TypeError_(f"The size `{source}` does not occur in the pattern.", exp.pat.span)
+            raise TypeError_(
+                codes.sizes.UNDETERMINED,
+                f"The size `{source}` does not occur in the pattern.",
+                exp.pat.span,
+            )
         if name not in concrete:
             raise TypeError_(
+                codes.sizes.UNDETERMINED,
                 f"The size `{source}` is only part of a function's type, so it has no value.",
                 exp.pat.span,
             )
@@ -81,10 +88,10 @@ def infer_if(st: Checker, exp: ast.If, expected: Type | None) -> t.Exp:
     mark = len(st.serials)
     then = st.infer(exp.then, expected)
     orelse = st.infer(exp.orelse, expected if expected is not None else then.type)
-    type_, ext = join(
-        st, then.type, orelse.type, mark, exp.orelse.span, "The branches of `if` differ"
-    )
-    st.data(type_, exp.span, "The result of `if`")
+    other = Related(exp.then.span, "This is the other branch.")
+    what = "The branches of `if` differ"
+    type_, ext = join(st, then.type, orelse.type, mark, exp.orelse.span, what, other)
+    st.data(type_, exp.span, "The result of `if`", accumulators=False)
     return t.If(type_, exp.span, cond, then, orelse, ext)
 
 
@@ -104,14 +111,14 @@ def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
         if type_ is None:
             type_, ext = hide(st, body.type, bound_before(st, mark))
         else:
-            type_, new = join(
-                st, type_, body.type, mark, case.body.span, "The cases of `match` differ"
-            )
+            other = Related(exp.cases[0].body.span, "This is the first case.")
+            what = "The cases of `match` differ"
+            type_, new = join(st, type_, body.type, mark, case.body.span, what, other)
             ext = (*ext, *new)
             mark_used = names_in_type(type_)
             ext = tuple(n for n in ext if n in mark_used)
     assert type_ is not None
-    st.data(type_, exp.span, "The result of `match`")
+    st.data(type_, exp.span, "The result of `match`", accumulators=False)
     return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)
 
 
@@ -162,11 +169,8 @@ def infer_attr(st: Checker, exp: ast.AttrExp, expected: Type | None) -> t.Exp:
 
 
 def infer_hole(st: Checker, exp: ast.Hole, expected: Type | None) -> t.Exp:
-    """`???` cannot be compiled."""
-    known = f" A value of type {describe(expected)} is needed." if expected is not None else ""
-    raise Limitation(
-        f"This hole has to be filled before the program can be compiled.{known}", exp.span
-    )
+    """`???` has any type: the one that is needed."""
+    return t.Hole(st.meta(exp.span), exp.span)
 
 
 def infer_open(st: Checker, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
@@ -187,4 +191,6 @@ def infer_open(st: Checker, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
 
 def _unknown_module(st: Checker, name: ast.QualName, span: Span) -> None:
     text = ".".join(name)
-    raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))
+    raise TypeError_(
+        codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text)
+    )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -36,7 +37,7 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     Errors: the body's type differs from the parameter's, or a size that may not change does.
     """
     init = st.infer(exp.init if exp.init is not None else _pattern_value(exp.pat))
-    st.data(init.type, exp.pat.span, "A loop parameter")
+    st.data(init.type, exp.pat.span, "A loop parameter", accumulators=False)
     outer = _outer_form(st, exp.form)
     mark, since = st.scope.mark(), len(st.serials)
     explicit = tuple([st.bind_local(n, I64, exp.pat.span) for n in exp.sizes])
@@ -48,7 +49,8 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     body = st.infer(exp.body, type_)
     st.scope.leave(mark)
     final: Pairs = []
-    st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body")
+    start = Related(init.span, "The loop begins with this.")
+    st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body", "", start)
     sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
     ext = tuple([st.fresh(name) for name in sizes])
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
@@ -89,7 +91,9 @@ def _pattern_value(pat: ast.Pat) -> ast.Exp:
             return ast.RecordExp(span, tuple((f, _pattern_value(p)) for f, p in fields))
         case ast.PTyped(pat=inner) | ast.PAttr(pat=inner):
             return _pattern_value(inner)
-    raise TypeError_("A loop without an initial value needs names here.", pat.span)
+    raise TypeError_(
+        codes.types.LOOP, "A loop without an initial value needs names here.", pat.span
+    )
 
 
 # --- forms -------------------------------------------------------------------------------------
@@ -119,7 +123,7 @@ def _inner_form(st: Checker, form: ast.LoopForm, outer: t.Exp | None) -> t.For |
             return t.ForIn(bind_pattern(st, pat, row, st.size_meta).pat, outer)
         case ast.While(cond=cond):
             return t.While(st.check(cond, BOOL, "The condition of `while`"))
-    raise TypeError_("A loop needs `for` or `while`.", form.span)
+    raise CompilerBug("A loop needs `for` or `while`.", form.span)
 
 
 OpenFor = t.For
@@ -209,6 +213,7 @@ def _equal(s: _LoopSizes, want: Size, got: Size) -> None:
         unify_sizes(s.st, want, got)
     except Mismatch as difference:
         raise TypeError_(
+            codes.sizes.LOOP,
             f"A size of the loop's parameter must stay the same. {difference.reason}",
             s.span,
             "Bind the size at the loop, as in `loop [k] (xs: [k]t) = ..`, if it may change.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.errors import Related, TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -24,7 +25,7 @@ from compiler.frontend.check.types.metas import BOOL, MetaT, resolve
 from compiler.frontend.check.types.size_exps import Overloaded
 from compiler.frontend.check.types.unify import Mismatch, require_data
 from compiler.frontend.check.types.wording import describe, mismatch, tuple_taken_apart
-from compiler.frontend.types import Arrow, PrimT, Type
+from compiler.frontend.types import Array, Arrow, PrimT, Record, Sum, Type
 
 _OPERANDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(ARITH, NUMBER_SET),
@@ -84,12 +85,16 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
     lhs = st.infer(exp.lhs, hint)
     if isinstance(resolve(lhs.type), Arrow) and op not in EQUALITY:
         raise TypeError_(
+            codes.types.NOT_A_FUNCTION,
             f"The left side of `{op}` is a function, {describe(lhs.type)}.",
             exp.lhs.span,
             operand_is_function(op),
         )
+    if op not in EQUALITY and isinstance(resolve(lhs.type), Array | Record | Sum):
+        constrain(st, lhs.type, op, exp.lhs.span)
     rhs = st.infer(exp.rhs, lhs.type)
-    st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`")
+    left = Related(exp.lhs.span, "This is the left side.")
+    st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`", "", left)
     operand = constrain(st, lhs.type, op, exp.lhs.span)
     result = BOOL if op in ORDER or op in EQUALITY else operand
     return primitive(op, operand, (lhs, rhs), result, exp.span)
@@ -110,7 +115,9 @@ def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
             try:
                 require_data(type_, equality=True)
             except Mismatch as problem:
-                raise TypeError_(f"`{op}` cannot be used here: {problem.reason}", span) from None
+                raise TypeError_(
+                    codes.types.OPERANDS, f"`{op}` cannot be used here: {problem.reason}", span
+                ) from None
             if isinstance(type_, MetaT):
                 st.overloaded.append(type_)
         return type_
@@ -124,14 +131,23 @@ def require_prim(st: Checker, type_: Type, prims: frozenset[str], span: Span, wh
         if type_.prim in prims:
             return type_
         hint = "A power is written `a ** b`." if what.endswith("`^`") else ""
-        raise mismatch(what, _one_of(prims), type_, span, hint)
-    if hint := tuple_taken_apart(type_):
-        raise mismatch(what, _one_of(prims), type_, span, hint)
+        raise mismatch(what, _one_of(prims), type_, span, hint, codes.types.OPERANDS)
+    if type(type_) is not MetaT:
+        hint = _over_elements(what) if isinstance(type_, Array) else tuple_taken_apart(type_)
+        raise mismatch(what, _one_of(prims), type_, span, hint, codes.types.OPERANDS)
     if type(type_) is MetaT and type_.prims is not None and type_.prims <= prims:
         return type_
     wanted = st.prim_meta(prims, span)
     st.unify(wanted, type_, span, what)
     return resolve(wanted)
+
+
+def _over_elements(what: str) -> str:
+    """How an operator, the last word of `what`, goes over arrays; "" if that is none."""
+    op = what.split("`")[-2] if "`" in what else ""
+    if op not in _OPERANDS:
+        return ""
+    return f"Over arrays it goes by `map (\\x -> x {op} 1) xs` or `map2 ({op}) xs ys`."
 
 
 def _one_of(prims: frozenset[str]) -> Type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -33,7 +34,7 @@ def infer_record(st: Checker, exp: ast.RecordExp, expected: Type | None) -> t.Ex
     fields: list[tuple[str, t.Exp]] = []
     for name, value in exp.fields:
         if any(name == known for known, _ in fields):
-            raise TypeError_(f"The field `{name}` occurs twice.", exp.span)
+            raise TypeError_(codes.names.BOUND_TWICE, f"The field `{name}` occurs twice.", exp.span)
         fields.append((name, st.infer(value, hints.get(name))))
     type_ = record_type([(name, e.type) for name, e in fields])
     return t.RecordExp(type_, exp.span, tuple(fields))
@@ -68,9 +69,12 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
             if name == field:
                 return u
         hint = did_you_mean(field, [name for name, _ in type_.fields])
-        raise TypeError_(f"There is no field `{field}` in {describe(type_)}.", span, hint)
+        raise TypeError_(
+            codes.types.NO_FIELD, f"There is no field `{field}` in {describe(type_)}.", span, hint
+        )
     if not isinstance(type_, MetaT):
         raise TypeError_(
+            codes.types.NO_FIELD,
             f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
             span,
             f"A function stands before its argument: `{field} x`."
@@ -98,6 +102,7 @@ def infer_record_update(st: Checker, exp: ast.RecordUpdate, expected: Type | Non
     for field in exp.path:
         if not isinstance(old, Record):
             raise TypeError_(
+                codes.types.UNKNOWN,
                 f"An updated record must have a known type, not {describe(old)}.",
                 exp.src.span,
                 "Write its type at the place where it is bound.",

@@ -11,12 +11,30 @@ from collections.abc import Iterable
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.parts import parts
+from compiler.frontend.types import PrimT
+
+Words = dict[Span, frozenset[str]]
+
+_last: dict[int, tuple[t.Exp, Words]] = {}
+"""Of the program before: definitions of files that have not changed are the same objects."""
 
 
-def attributes(defs: Iterable[t.Def]) -> dict[Span, frozenset[str]]:
+def attributes(defs: Iterable[t.Def]) -> Words:
     """The words of all attributes on the expression at each span."""
-    found: dict[Span, frozenset[str]] = {}
-    todo = [d.body for d in defs]
+    now: dict[int, tuple[t.Exp, Words]] = {}
+    found: Words = {}
+    for body in (d.body for d in defs):
+        known = now[id(body)] = _last.get(id(body)) or (body, _in_body(body))
+        for span, words in known[1].items():
+            found[span] = found.get(span, frozenset()) | words
+    _last.clear()
+    _last.update(now)
+    return found
+
+
+def _in_body(body: t.Exp) -> Words:
+    found: Words = {}
+    todo = [body]
     while todo:
         e = todo.pop()
         if isinstance(e, t.Attr):
@@ -26,6 +44,18 @@ def attributes(defs: Iterable[t.Def]) -> dict[Span, frozenset[str]]:
             found[inner.span] = found.get(inner.span, frozenset()) | _words(e.attr)
         todo.extend(parts(e))
     return found
+
+
+def parameters(defs: Iterable[t.Def]) -> list[str]:
+    """The names of tuning parameters, in order of definitions."""
+    found: dict[str, None] = {}
+    todo = [d.body for d in defs]
+    while todo:
+        e = todo.pop()
+        if isinstance(e, t.Attr) and e.parameter and e.type == PrimT("i64"):
+            found[e.parameter] = None
+        todo.extend(parts(e))
+    return list(found)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
@@ -55,6 +56,7 @@ class KnownNames:
         for name in names:
             if name not in self.names:
                 raise TypeError_(
+                    codes.sizes.TOO_EARLY,
                     f"This needs the size `{base_of(name)}`, which is not known yet: what brings it"
                     " forth is evaluated later.",
                     span,
@@ -241,4 +243,5 @@ _WALKS: dict[type, Callable[..., None]] = {
     t.Index: _with_ext,
     t.Range: _with_ext,
     t.Coerce: _coerce,
+    t.Hole: lambda known, e: known.need(names_in_type(e.type), e.span),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
 from compiler.frontend import decs
@@ -21,6 +22,7 @@ def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.Entr
     """
     if definition.type_params:
         raise TypeError_(
+            codes.types.POLYMORPHIC_ENTRY,
             f"The entry point `{dec.name}` cannot have type parameters.",
             dec.name_span,
             "Give its parameters types without type variables.",
@@ -28,7 +30,9 @@ def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.Entr
     for type_ in (*(p.type for p in definition.params), definition.ret):
         if _has_function(type_):
             raise TypeError_(
-                f"The entry point `{dec.name}` takes or returns a function.", dec.name_span
+                codes.types.FUNCTION,
+                f"The entry point `{dec.name}` takes or returns a function.",
+                dec.name_span,
             )
     _sizes_from_arguments(dec, definition)
     explicit = {p.name for p in dec.type_params}
@@ -59,6 +63,7 @@ def _sizes_from_arguments(dec: decs.ValDec, definition: t.Def) -> None:
     for name in definition.size_params:
         if name not in given:
             raise TypeError_(
+                codes.sizes.ENTRY,
                 f"The entry point `{dec.name}` depends on the size `{base_of(name)}`, which is not"
                 " the size of any of its arguments.",
                 dec.name_span,

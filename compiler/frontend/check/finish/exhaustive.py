@@ -5,6 +5,7 @@ The usual matrix algorithm: split the first column by its constructors, go on wi
 
 from __future__ import annotations
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
@@ -23,7 +24,10 @@ def check_exhaustive(type_: Type, pats: tuple[t.Pat, ...], span: Span) -> None:
     missing = _missing([(_simple(p),) for p in pats], (type_,))
     if missing is not None:
         raise TypeError_(
-            f"Not every value is matched: `{missing[0]}` is not.", span, "Add a case for it."
+            codes.types.NOT_MATCHED,
+            f"Not every value is matched: `{missing[0]}` is not.",
+            span,
+            "Add a case for it.",
         )
 
 

@@ -6,20 +6,30 @@ and sums is spelt out. The result has no metavariables and no `Overloaded` in it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import TypeError_
-from compiler.base.names import base_of
+from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import check_range, constant
 from compiler.frontend.check.finish.equality import equal
 from compiler.frontend.check.finish.exhaustive import check_exhaustive
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import Overloaded, SizeHole, refresh, size_to_exp
-from compiler.frontend.check.types.walks import with_parts
+from compiler.frontend.check.types.size_exps import (
+    Overloaded,
+    SizeHole,
+    length_of,
+    refresh,
+    size_to_exp,
+)
+from compiler.frontend.check.types.walks import sizes_of, with_parts
+from compiler.frontend.check.types.wording import show
+from compiler.frontend.parts import free_variables
 from compiler.frontend.types import (
+    ANY_SIZE,
     UNIT,
     Array,
     Arrow,
@@ -40,12 +50,18 @@ from compiler.frontend.types import (
 class Zonk:
     """Rebuilds one definition; types and sizes met before are looked up by identity."""
 
-    __slots__ = ("_sizes", "_types", "ctx")
+    __slots__ = ("_own", "_sizes", "_types", "abstract", "ctx", "itself")
 
-    def __init__(self, ctx: Ctx) -> None:
+    def __init__(self, ctx: Ctx, own: Iterable[Name] = ()) -> None:
+        """`own` are sizes that differ from value to value."""
         self.ctx = ctx
+        self._own = {SizeVar(name) for name in own}
+        self.itself: t.Def | None = None
+        """The definition, if it calls itself."""
         self._types: dict[int, tuple[Type, Type]] = {}
         self._sizes: dict[int, tuple[Size, Size]] = {}
+        self.abstract = False
+        """Whether it has met an abstract type, in whose place is what it means."""
 
     # --- types and sizes -----------------------------------------------------------------------
 
@@ -79,6 +95,7 @@ class Zonk:
             case Sum(variants):
                 return Sum(tuple([(c, tuple([self.type(u) for u in us])) for c, us in variants]))
             case Opaque(meaning=meaning):
+                self.abstract = True
                 return self.type(meaning)
             case PrimT() | TypeVar():
                 return ty
@@ -89,13 +106,14 @@ class Zonk:
         size = resolve_size(size)
         kind = type(size)
         if kind is SizeVar or kind is SizeConst:
-            return size
+            return ANY_SIZE if size in self._own else size
         if isinstance(size, SizeOp):
             known = self._sizes.get(id(size))
             if known is None:
                 lhs, rhs = self.size(size.lhs), self.size(size.rhs)
                 same = lhs is size.lhs and rhs is size.rhs
-                known = (size, size if same else SizeOp(size.op, lhs, rhs))
+                final: Size = size if same else SizeOp(size.op, lhs, rhs)
+                known = (size, ANY_SIZE if ANY_SIZE in (lhs, rhs) else final)
                 self._sizes[id(size)] = known
             return known[1]
         if isinstance(size, SizeExp):
@@ -103,6 +121,11 @@ class Zonk:
             if not isinstance(filled, SizeExp):
                 return self.size(filled)
             assert isinstance(filled.exp, t.Exp)
+            length = length_of(filled.exp)
+            if length is not None:
+                return self.size(length)
+            if self._own and any(SizeVar(n) in self._own for n in free_variables(filled.exp)):
+                return ANY_SIZE
             return SizeExp(filled.key, self.exp(filled.exp))
         return SizeConst(0)
 
@@ -113,6 +136,7 @@ class Zonk:
         """
         if isinstance(resolve_size(size), MetaS):
             raise TypeError_(
+                codes.sizes.UNDETERMINED,
                 f"Nothing determines a size that this use of `{base_of(e.name)}` depends on.",
                 e.span,
                 "Write the type of the array whose size it is.",
@@ -162,10 +186,12 @@ class Zonk:
 
     def definition(self, d: t.Def) -> t.Def:
         """A definition with final types."""
+        if d.recursive:
+            self.itself = d
         return t.Def(
             d.name, d.source_name, d.type_params, d.size_params,
             tuple([self.pat(p) for p in d.params]), self.type(d.ret), d.unique, d.ext,
-            self.exp(d.body), d.is_entry, d.span, d.attrs, d.fresh_fields,
+            self.exp(d.body), d.is_entry, d.span, d.attrs, d.fresh_fields, d.recursive,
         )  # fmt: skip
 
 
@@ -186,9 +212,25 @@ def _string(z: Zonk, e: t.StringConst) -> t.Exp:
 
 
 def _var(z: Zonk, e: t.Var) -> t.Exp:
+    if z.itself is not None and e.name == z.itself.name:
+        return _itself(z, z.itself, z.type(e.type), e)
     types = tuple([z.type(u) for u in e.type_args]) if e.type_args else ()
     sizes = tuple([z.known_size(s, e) for s in e.size_args]) if e.size_args else ()
     return t.Var(z.type(e.type), e.span, e.name, types, sizes)
+
+
+def _itself(z: Zonk, own: t.Def, type_: Type, e: t.Var) -> t.Exp:
+    """A use of the definition in its own body; its sizes are those of its type's parameters."""
+    told: dict[Name, Size] = {}
+    rest = type_
+    for param in own.params:
+        assert isinstance(rest, Arrow)
+        for size, given in zip(sizes_of(z.type(param.type)), sizes_of(rest.param), strict=True):
+            if isinstance(size, SizeVar):
+                told.setdefault(size.name, given)
+        rest = rest.result
+    sizes = tuple([z.known_size(told.get(name, MetaS(0)), e) for name in own.size_params])
+    return t.Var(type_, e.span, e.name, tuple(map(TypeVar, own.type_params)), sizes)
 
 
 def _primop(z: Zonk, e: t.PrimOp) -> t.Exp:
@@ -298,6 +340,14 @@ def _update(z: Zonk, e: t.Update) -> t.Exp:
 
 
 def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
+    """Errors: nothing determines the sizes that are compared when the program runs."""
+    if any(isinstance(size, MetaS) for size in sizes_of(e.exp.type)):
+        raise TypeError_(
+            codes.sizes.UNDETERMINED,
+            "Nothing determines the sizes of the coerced expression.",
+            e.span,
+            "Write its type before it is coerced, as in `([]: [0][n]i32) :> [0][m]i32`.",
+        )
     return t.Coerce(z.type(e.type), e.span, z.exp(e.exp))
 
 
@@ -305,7 +355,28 @@ def _assert(z: Zonk, e: t.Assert) -> t.Exp:
     return t.Assert(z.type(e.type), e.span, z.exp(e.cond), z.exp(e.exp), e.text)
 
 
+def _fails(z: Zonk, e: t.Hole) -> t.Exp:
+    """Errors: nothing determines a size of its type, as where another branch brings it forth."""
+    if any(isinstance(size, MetaS) for size in sizes_of(e.type)):
+        raise TypeError_(
+            codes.sizes.UNDETERMINED,
+            f"Nothing determines a size in the type of this hole: `{show(e.type)}`.",
+            e.span,
+            "Write the type with its sizes, as in `(??? : [0]i32)`, or bind what brings the size"
+            " forth with `let` before.",
+        )
+    return t.Hole(z.type(e.type), e.span, show(e.type))
+
+
 def _constr(z: Zonk, e: t.Constr) -> t.Exp:
+    """Errors: nothing determines a size in another variant."""
+    if any(isinstance(size, MetaS) for size in sizes_of(e.type)):
+        raise TypeError_(
+            codes.sizes.UNDETERMINED,
+            f"Nothing determines a size in the type of `#{e.name}`: `{show(e.type)}`.",
+            e.span,
+            "Write the type with its sizes, as in `(#a xs : #a ([n]i32) | #b ([0]i32))`.",
+        )
     return t.Constr(z.type(e.type), e.span, e.name, z.exps(e.args))
 
 
@@ -338,6 +409,7 @@ _EXPS: dict[type, Callable[..., t.Exp]] = {
     t.Update: _update,
     t.Coerce: _coerce,
     t.Assert: _assert,
+    t.Hole: _fails,
     t.Constr: _constr,
     t.Attr: _attr,
 }

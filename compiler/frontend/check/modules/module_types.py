@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
@@ -17,14 +18,17 @@ from compiler.frontend.check.scope.scope import (
     SIZE_LIFTED,
     Abbreviation,
     Module,
+    Poison,
     Scheme,
     Scope,
     TypeParamInfo,
     did_you_mean,
 )
-from compiler.frontend.check.scope.state import Checker
-from compiler.frontend.check.types.metas import ANY_SIZE
-from compiler.frontend.types import Array, Record, Size, SizeVar, Type, TypeVar
+from compiler.frontend.check.scope.state import Checker, Silent
+from compiler.frontend.types import ANY_SIZE, Array, Record, Size, SizeVar, Type, TypeVar
+from compiler.frontend.warning import Warning_
+
+_ONE_TYPE = "If they are the same, say so: `include s with t = t`."
 
 
 @dataclass(slots=True)
@@ -77,8 +81,15 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
             st.scope.open(module)
         case decs.MTSig(specs=specs):
             _once(specs)
+            mark = st.scope.mark()
             for spec in specs:
+                before = st.scope.since(mark).types if isinstance(spec, decs.IncludeSpec) else {}
+                inner = st.scope.mark()
                 _spec(st, spec, refined)
+                new = st.scope.since(inner).types.items()
+                for name in sorted(n for n, one in new if before.get(n, one) != one):
+                    message = f"This includes another type `{name}`, which hides the one above."
+                    st.warned.add(Warning_(codes.warnings.HIDES, message, spec.span, _ONE_TYPE))
         case decs.MTWith(base=base, name=name, params=params, type=type_):
             _refinement(st, exp)
             meaning = abbreviation(st, name[-1], params, type_, None)
@@ -99,7 +110,9 @@ def _once(specs: tuple[decs.Spec, ...]) -> None:
         if isinstance(spec, (decs.ValSpec, decs.ModSpec, decs.TypeSpec)):
             key = (isinstance(spec, decs.TypeSpec), spec.name)
             if key in seen:
-                raise TypeError_(f"`{spec.name}` is specified twice.", spec.span)
+                raise TypeError_(
+                    codes.names.DEFINED_TWICE, f"`{spec.name}` is specified twice.", spec.span
+                )
             seen.add(key)
 
 
@@ -113,9 +126,16 @@ def named(st: Checker, name: ast.QualName, span: Span) -> ModuleType:
         module = st.scope.module(name[:-1])
         table = module.module_types if module is not None else {}
     found = table.get(name[-1])
+    if isinstance(found, Poison):
+        raise Silent("", span)
     if not isinstance(found, ModuleType):
         text = ".".join(name)
-        raise TypeError_(f"Unknown module type `{text}`.", span, did_you_mean(text, table))
+        raise TypeError_(
+            codes.names.MODULE_TYPE,
+            f"Unknown module type `{text}`.",
+            span,
+            did_you_mean(text, table),
+        )
     return found
 
 
@@ -201,6 +221,8 @@ def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: 
     st.type_levels[own] = 0
     if lift == LIFTED:
         st.functional.add(own)
+    if lift > DATA:
+        st.sized.add(own)
     result: Type = TypeVar(own)
     if types:
         inner = [("abstract", result), *((f"of_{n}", TypeVar(n)) for n in types)]
@@ -211,6 +233,7 @@ def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: 
 def _value(st: Checker, spec: decs.ValSpec) -> None:
     def anonymous(span: Span) -> Size:
         raise TypeError_(
+            codes.sizes.UNNAMED,
             f"The size of this parameter of `{spec.name}` needs a name.",
             span,
             f"Give it one, as in `val {spec.name} [n] : [n]i32 -> i32`.",
@@ -245,7 +268,11 @@ def _distinct(type_: ast.TypeExp, seen: set[str]) -> None:
     while isinstance(type_, ast.TArrow):
         if type_.name is not None and type_.name != "_":
             if type_.name in seen:
-                raise TypeError_(f"Two parameters are called `{type_.name}`.", type_.span)
+                raise TypeError_(
+                    codes.names.BOUND_TWICE,
+                    f"Two parameters are called `{type_.name}`.",
+                    type_.span,
+                )
             seen.add(type_.name)
         type_ = type_.result
 
@@ -258,14 +285,16 @@ def _refinement(st: Checker, exp: decs.MTWith) -> None:
     specs = specs_of(st, exp.base, st.scope)
     spec = next((s for s in specs if isinstance(s, decs.TypeSpec) and s.name == name), None)
     if spec is None:
-        raise TypeError_(f"The module type has no type `{name}`.", exp.span)
+        raise TypeError_(codes.modules.WITH, f"The module type has no type `{name}`.", exp.span)
     if spec.type is not None or _is_refined(st, exp.base, name, st.scope):
         raise TypeError_(
+            codes.modules.WITH,
             f"The type `{name}` is not abstract in this module type: what it is has been said.",
             exp.span,
         )
     if not _takes(exp.params, spec.params):
         raise TypeError_(
+            codes.modules.PARAMETERS,
             f"The type `{name}` has {_parameters(spec.params)} in the module type, but"
             f" {_parameters(exp.params)} here.",
             exp.span,

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.code import Code
+from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.names import Name, base_of
-from compiler.base.spans import Span
+from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast, decs
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import map_sizes
+from compiler.frontend.check.definitions.existentials import dimensions
 from compiler.frontend.check.definitions.functions import bind_type_params
 from compiler.frontend.check.definitions.type_exps import opened, resolve_type
 from compiler.frontend.check.modules.module_types import abbreviation, check_module_type, named
@@ -26,6 +28,7 @@ from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member
 from compiler.frontend.check.scope.names import are_intrinsics, in_module, instantiate
 from compiler.frontend.check.scope.scope import (
+    DATA,
     LIFT,
     LIFT_WORDS,
     LIFTED,
@@ -41,7 +44,13 @@ from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
-from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.walks import (
+    metas_in,
+    names_in_type,
+    shows_arrays,
+    sizes_of,
+    subst,
+)
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.types import UNIT, Arrow, Opaque, Size, SizeVar, Type, TypeVar
 
@@ -82,7 +91,7 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
             return check_decs(inside)
         case decs.MAscript(mod=mod, type=type_):
             check_module_type(st, type_)
-            return ascribe(st, evaluate(st, mod, check_decs), type_, label="")
+            return ascribe(st, evaluate(st, mod, check_decs), type_, check_decs, label="")
         case decs.MApply(fn=fn, arg=arg):
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
@@ -91,7 +100,7 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
             return _checked(st, functor, check_decs)
         case decs.MImport():
             return check_decs.imported(exp)
-    raise TypeError_("This is not a module.", exp.span)
+    raise CompilerBug("This is not a module.", exp.span)
 
 
 def find(st: Checker, name: ast.QualName, span: Span) -> Module:
@@ -101,10 +110,16 @@ def find(st: Checker, name: ast.QualName, span: Span) -> Module:
     """
     module = st.scope.module(name)
     if module is not None and are_intrinsics(module):
-        raise TypeError_("The module `intrinsics` can only be used as in `intrinsics.f x`.", span)
+        raise TypeError_(
+            codes.modules.INTRINSICS,
+            "The module `intrinsics` can only be used as in `intrinsics.f x`.",
+            span,
+        )
     if module is None:
         text = ".".join(name)
-        raise TypeError_(f"Unknown module `{text}`.", span, unknown_module(st, text))
+        raise TypeError_(
+            codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text)
+        )
     if module.wrong:
         raise Silent("", span)
     return module
@@ -122,7 +137,7 @@ def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     if dec.type is None:
         return module
     check_module_type(st, dec.type)
-    return ascribe(st, module, dec.type, label=dec.name)
+    return ascribe(st, module, dec.type, check_decs, label=dec.name)
 
 
 def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
@@ -131,13 +146,14 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
     Errors: no functor, or an argument that does not match the parameter's module type.
     """
     if not isinstance(functor, Functor) or functor.param is None or functor.scope is None:
-        raise TypeError_("Only modules with parameters can be applied.", span)
-    outer = st.scope
-    st.scope = functor.scope.copy()
+        raise TypeError_(
+            codes.modules.NOT_A_FUNCTOR, "Only modules with parameters can be applied.", span
+        )
+    outer, applying = st.scope, st.applying
+    st.scope, st.applying = functor.scope.copy(), True
     try:
-        given = ascribe(st, arg, functor.param.type, span)
+        given = ascribe(st, arg, functor.param.type, check_decs, span)
         st.scope.bind_module(functor.param.name, given)
-        st.given |= _values(given)
         if functor.rest:
             first, *rest = functor.rest
             return Functor(
@@ -149,9 +165,11 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
             )
         assert functor.body is not None
         module = evaluate(st, functor.body, check_decs)
-        return module if functor.type is None else ascribe(st, module, functor.type, label="")
+        if functor.type is None:
+            return module
+        return ascribe(st, module, functor.type, check_decs, label="")
     finally:
-        st.scope = outer
+        st.scope, st.applying = outer, applying
 
 
 def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
@@ -161,7 +179,7 @@ def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
     """
     assert functor.param is not None
     assert functor.body is not None
-    outer, used, given = st.scope, set(st.used), set(st.given)
+    outer, used, given, gave = st.scope, set(st.used), set(st.given), set(st.gave)
     st.scope = st.scope.copy()
     try:
         for param in (functor.param, *functor.rest):
@@ -170,7 +188,7 @@ def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
             st.given |= _values(known)
         functor.wrong = check_decs.trial(lambda: _result(st, functor, check_decs)).wrong
     finally:
-        st.scope, st.used, st.given = outer, used, given
+        st.scope, st.used, st.given, st.gave = outer, used, given, gave
     return functor
 
 
@@ -182,7 +200,7 @@ def _result(st: Checker, functor: Functor, check_decs: CheckDecs) -> Module:
     module = evaluate(st, functor.body, check_decs)
     if functor.type is None or module.wrong:
         return module
-    return ascribe(st, module, functor.type, label="")
+    return ascribe(st, module, functor.type, check_decs, label="")
 
 
 def _values(module: Module) -> set[Name]:
@@ -197,18 +215,21 @@ def ascribe(
     st: Checker,
     module: Module,
     exp: decs.ModTypeExp,
+    check_decs: CheckDecs,
     span: Span | None = None,
     label: str | None = None,
 ) -> Module:
-    """`module` seen through a module type. `span` is where it was given, if elsewhere.
+    """`module` seen through a module type. `span` is where it was given or is called that.
 
     `label`: its abstract types are new ones, shown as those of a module with this name.
     Errors: something that the module type demands is missing or has another type.
     """
+    if span is None and isinstance(exp, decs.MTName | decs.MTWith):
+        span = exp.span
     transparent = st.transparent
     st.transparent = set(transparent)
     try:
-        return _ascribe(_Ascription(st, module, Module(), span, label, {}), exp)
+        return _ascribe(_Ascription(st, check_decs, module, Module(), span, label, {}), exp)
     finally:
         st.transparent = transparent
 
@@ -229,12 +250,27 @@ def _ascribe(a: _Ascription, exp: decs.ModTypeExp) -> Module:
 @dataclass(frozen=True, slots=True)
 class _Ascription:
     st: Checker
+    check_decs: CheckDecs
     module: Module
     seen: Module
     span: Span | None
     label: str | None
     refined: dict[str, Abbreviation]
     """What a `with` has said that types are; `m.t` is one of an inner module."""
+
+    def misfit(self, code: Code, message: str, spec: Span, found: Span = NOWHERE) -> TypeError_:
+        """The error for something in the module, defined at `found`, that is not as in `spec`.
+
+        It is where the definition is, if that is in the file that uses the module so.
+        """
+        given = self.span or spec
+        span = found if found.is_own and found.file == given.file else given
+        others = {spec: "The module type asks for it here."}
+        if self.span is not None:
+            others.setdefault(self.span, "The module is used so here.")
+        others.setdefault(found, "It is defined here.")
+        related = [Related(at, says) for at, says in others.items() if at != span and at.is_own]
+        return TypeError_(code, message, span, "", tuple(related))
 
 
 def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
@@ -257,8 +293,34 @@ def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
             a.refined[".".join(name)] = _same_type(a, name, type_, params)
             return _match(a, base)
         case decs.MTArrow():
-            return a.module
-    raise TypeError_("This is not a module type.", exp.span)
+            return _narrowed(a, exp)
+    raise CompilerBug("This is not a module type.", exp.span)
+
+
+_FUNCTOR = "module"
+"""A keyword, so no module of the program has this name."""
+
+
+def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
+    """A functor that takes what its type says, and gives what that says.
+
+    Errors: it is no functor, needs more of its argument, or has less in its result.
+    """
+    st, span = a.st, exp.span
+    if not isinstance(a.module, Functor):
+        what = "The module has no parameters, but its module type asks for one."
+        raise a.misfit(codes.modules.PARAMETERS, what, span)
+    param = decs.ModParam(span, exp.name or "_", span, exp.param)
+    names = [decs.MName(span, (name,)) for name in (_FUNCTOR, param.name)]
+    outer, st.scope = st.scope, st.scope.copy()
+    try:
+        st.scope.bind_module(_FUNCTOR, a.module)
+        body = decs.MApply(span, names[0], names[1])
+        functor = Functor(param=param, type=exp.result, body=body, scope=st.scope.copy())
+        known = check_module_type(st, exp.param)
+        return functor if known.wrong else _checked(st, functor, a.check_decs)
+    finally:
+        st.scope = outer
 
 
 def _spec(a: _Ascription, spec: decs.Spec) -> None:
@@ -268,7 +330,7 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
             found = a.module.types.get(name)
             if found is None:
                 raise _missing(a, f"type `{name}`", spec.span)
-            _same_parameters(a, name, len(spec.params), len(found.params), spec.span)
+            _same_parameters(a, name, len(spec.params), found, spec.span)
             _not_above(a, spec, found)
             if spec.type is not None:
                 found = _same_type(a, (name,), spec.type, spec.params, LIFT[spec.kind])
@@ -294,7 +356,8 @@ def _spec(a: _Ascription, spec: decs.Spec) -> None:
             known = {
                 k.removeprefix(prefix): v for k, v in a.refined.items() if k.startswith(prefix)
             }
-            seen = _ascribe(_Ascription(st, inner, Module(), a.span, label, known), type_)
+            deeper = replace(a, module=inner, seen=Module(), label=label, refined=known)
+            seen = _ascribe(deeper, type_)
             a.seen.modules[name] = seen
             st.scope.bind_module(name, seen)
         case decs.IncludeSpec(type=type_):
@@ -307,18 +370,19 @@ def _sealed(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> Abbrevi
     Errors: a size parameter is not the size of an array in it.
     """
     st, lift = a.st, LIFT[spec.kind]
-    known = _dimensions(found.type)
+    known = dimensions(found.type)
     for param in found.params:
         if param.is_size and param.name not in known:
-            raise TypeError_(
+            message = (
                 f"The type `{spec.name}` cannot be abstract: its size parameter"
-                f" `{base_of(param.name)}` is not by itself the size of an array in it.",
-                a.span or spec.span,
+                f" `{base_of(param.name)}` is not by itself the size of an array in it."
             )
+            raise a.misfit(codes.modules.NOT_ABSTRACT, message, spec.span, found.span)
     name = st.fresh(spec.name)
     if lift == LIFTED:
         st.functional.add(name)
-    st.opaque_types.add(name)
+    if lift > DATA:
+        st.sized.add(name)
     st.transparent.add(name)
     shown = f"{a.label}.{spec.name}" if a.label else spec.name
     types = tuple([TypeVar(p.name) for p in found.params if not p.is_size])
@@ -326,39 +390,27 @@ def _sealed(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> Abbrevi
     return replace(found, type=Opaque(name, shown, types, sizes, found.type), lift=lift)
 
 
-def _dimensions(type_: Type) -> set[Name]:
-    """The names that are by themselves the size of an array in a type, functions left out."""
-    found: set[Name] = set()
-
-    def note(size: Size) -> Size:
-        if isinstance(size, SizeVar):
-            found.add(size.name)
-        return size
-
-    map_sizes(type_, note)
-    return found
-
-
-def _same_parameters(a: _Ascription, name: str, want: int, got: int, span: Span) -> None:
+def _same_parameters(a: _Ascription, name: str, want: int, found: Abbreviation, span: Span) -> None:
+    got = len(found.params)
     if want != got:
-        raise TypeError_(
-            f"The type `{name}` has {got} parameter(s), but {want} in the module type.",
-            a.span or span,
-        )
+        counts = [f"{n} parameter{'s' * (n != 1)}" if n else "no parameter" for n in (got, want)]
+        message = f"The type `{name}` has {counts[0]}, but {counts[1]} in the module type."
+        raise a.misfit(codes.modules.PARAMETERS, message, span, found.span)
 
 
 def _not_above(a: _Ascription, spec: decs.TypeSpec, found: Abbreviation) -> None:
     """Demand that a type holds no more than its specification says."""
     if found.lift > LIFT[spec.kind] and spec.name not in a.refined:
-        raise TypeError_(
+        message = (
             f"The type `{spec.name}` is defined with {LIFT_WORDS[found.lift]}, but the module type"
-            f" wants a {LIFT_WORDS[LIFT[spec.kind]]}.",
-            a.span or spec.span,
+            f" wants a {LIFT_WORDS[LIFT[spec.kind]]}."
         )
+        raise a.misfit(codes.modules.HOLDS_MORE, message, spec.span, found.span)
 
 
 def _missing(a: _Ascription, what: str, span: Span) -> TypeError_:
-    return TypeError_(f"The module has no {what}, which its module type asks for.", a.span or span)
+    message = f"The module has no {what}, which its module type asks for."
+    return a.misfit(codes.modules.MISSING, message, span)
 
 
 def _same_type(
@@ -375,7 +427,7 @@ def _same_type(
     found = module.types.get(name[-1]) if module is not None else None
     if found is None:
         raise _missing(a, f"type `{'.'.join(name)}`", type_.span)
-    _same_parameters(a, ".".join(name), len(params), len(found.params), type_.span)
+    _same_parameters(a, ".".join(name), len(params), found, type_.span)
     st, span = a.st, type_.span
     fixed = abbreviation(st, name[-1], params, type_, lift)
     names = [(p.name, q) for p, q in zip(found.params, fixed.params, strict=True)]
@@ -386,10 +438,10 @@ def _same_type(
         st, wanted, opened(st, replace(found, type=subst(found.type, types, sizes)), span)
     ):
         text = ".".join(name)
-        raise TypeError_(
-            f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`.",
-            a.span or span,
+        message = (
+            f"The type `{text}` must be `{show(wanted)}` here, but it is `{show(found.type)}`."
         )
+        raise a.misfit(codes.modules.TYPE, message, span, found.span)
     return fixed
 
 
@@ -421,17 +473,24 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
     st.scope.leave(mark)
     actual = _instance(st, value, spec.span)
     st.level -= 1
-    if not _equal(st, wanted, actual.type):
-        raise TypeError_(
+    try:
+        unify(st, wanted, actual.type)
+    except Mismatch as difference:
+        message = (
             f"The module's `{spec.name}` has type `{show(_type_of(value))}`, but its module type"
-            f" says `{show(wanted)}`.",
-            a.span or spec.span,
+            f" says `{show(wanted)}`."
         )
+        found = value.span if isinstance(value, Scheme) else NOWHERE
+        error = a.misfit(codes.modules.VALUE, message, spec.span, found)
+        error.hint = difference.reason
+        raise error from None
     if st.transparent:
         wanted = _with_hidden_sizes(wanted, actual.type)
     if not isinstance(value, Scheme):
         builtin = value.builtin if isinstance(value, Sealed) else value
         return value if wanted == actual.type else Sealed(builtin, wanted)
+    if value.name in st.constants and not shows_arrays(wanted):
+        st.give(value.name)
     args = _known(actual)
     if args is None:
         return value

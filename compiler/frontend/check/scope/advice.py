@@ -156,10 +156,10 @@ def several_arrays(what: str) -> str:
     return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
 
 
-def function_first(want: Type, got: Type, index: int, count: int, what: str) -> str:
+def function_first(want: Type, got: Type, index: int, what: str) -> str:
     """What a second-order function goes over stands where its function belongs."""
     wanted, given = resolve(want), resolve(got)
-    if index > 0 or count < 2 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
+    if index > 0 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
         return ""
     return f"The function comes first, as in `{what.strip('`')} f ..`."
 

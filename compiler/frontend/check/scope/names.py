@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler import codes
+from compiler.base.errors import CompileError, CompilerBug, Limitation, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -31,11 +32,11 @@ from compiler.frontend.check.scope.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.scope.state import Checker, Silent
-from compiler.frontend.check.types.metas import MetaT
+from compiler.frontend.check.types.metas import MetaS, MetaT
 from compiler.frontend.check.types.size_exps import subst_size
-from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.walks import metas_in, subst
 from compiler.frontend.intrinsics import PUBLIC
-from compiler.frontend.types import Arrow, PrimT, Size, Type
+from compiler.frontend.types import Arrow, PrimT, Size, SizeVar, Type
 
 
 def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
@@ -49,7 +50,9 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
             raise unknown(st, name, span)
         if name[0][0] == "_" and isinstance(value, Local):
             raise TypeError_(
-                f"`{name[0]}` cannot be used: its name begins with an underscore.", span
+                codes.names.UNDERSCORE,
+                f"`{name[0]}` cannot be used: its name begins with an underscore.",
+                span,
             )
     else:
         module = st.scope.module(name[:-1])
@@ -58,7 +61,7 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
                 raise unknown(st, name, span)
             path = ".".join(name[:-1])
             hint = unknown_module(st, path)
-            raise TypeError_(f"Unknown module `{path}`.", span, hint)
+            raise TypeError_(codes.names.MODULE, f"Unknown module `{path}`.", span, hint)
         if module.wrong:
             raise Silent("", span)
         value = in_module(module, name[-1])
@@ -67,15 +70,19 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
         if value is None:
             known = [*module.values, *(member_names(module.prim) if module.prim else [])]
             raise TypeError_(
+                codes.names.MEMBER,
                 f"Module `{'.'.join(name[:-1])}` has no `{name[-1]}`.",
                 span,
                 did_you_mean(name[-1], known),
             )
     if isinstance(value, Poison):
         raise Silent("", span)
-    if isinstance(value, Recursive):
-        raise Limitation(
-            f"`{name[-1]}` calls itself; recursion is not built yet.", span, "Use a `loop`."
+    if isinstance(value, Recursive) and value.type is None:
+        raise TypeError_(
+            codes.types.RECURSION,
+            f"`{name[-1]}` calls itself, which only definitions of a file or module can.",
+            span,
+            "Define it outside of the function, with what it uses as parameters, or use a `loop`.",
         )
     return value
 
@@ -94,27 +101,18 @@ def are_intrinsics(module: Module) -> bool:
     return isinstance(found, Scheme) and found.name == f"intrinsics.{PUBLIC[0]}"
 
 
-_ACCUMULATING = "scatter_stream reduce_by_index_stream".split()
-_NOT_BUILT = {
-    **dict.fromkeys("vjp jvp vjp2 jvp2 jmp jmp2 mjp mjp2 with_vjp with_jvp".split(), ""),
-    **dict.fromkeys(("flatmap", "flatmap'"), ""),
-    **dict.fromkeys(
-        _ACCUMULATING, "`reduce_by_index` and `scatter` put values at computed places."
-    ),
-}
-"""Names of Futhark's prelude, and what to do instead where there is something."""
-
-
 def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
     """The error for a name that is not in scope."""
     text = ".".join(name)
     if name[0] == "intrinsics":
         listed = ", ".join(f"`{known}`" for known in PUBLIC)
         hint = did_you_mean(name[-1], PUBLIC) or f"Programs can use {listed}."
-        return Limitation(f"`{text}` is no intrinsic that programs can use.", span, hint)
-    if text in _NOT_BUILT:
-        return Limitation(f"`{text}` is not built yet.", span, _NOT_BUILT[text])
-    return TypeError_(f"Unknown name `{text}`.", span, unknown_value(st, name[-1]))
+        return Limitation(
+            codes.limits.INTRINSIC, f"`{text}` is no intrinsic that programs can use.", span, hint
+        )
+    return TypeError_(
+        codes.names.UNKNOWN, f"Unknown name `{text}`.", span, unknown_value(st, name[-1])
+    )
 
 
 def is_projection(st: Checker, name: ast.QualName) -> bool:
@@ -138,6 +136,8 @@ def use(st: Checker, value: Value, span: Span) -> t.Exp:
             return t.Var(type_, span, name)
         case Scheme():
             return instantiate(st, value, span)
+        case Recursive():
+            return itself(st, value, span)
         case Builtin(prim, name):
             found = member(prim, name)
             assert found is not None
@@ -157,6 +157,7 @@ def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
         meta = MetaT(st.level, span)
         meta.data = name not in scheme.lifted
         meta.lifted = name in scheme.lifted or name in scheme.open
+        meta.regular = not meta.lifted
         types[name] = meta
     sizes: dict[Name, Size] = {name: st.size_meta(span) for name in scheme.size_params}
     type_ = subst(scheme.type, types, sizes)
@@ -165,6 +166,28 @@ def instantiate(st: Checker, scheme: Scheme, span: Span) -> t.Var:
     type_args, size_args = scheme.args
     given = tuple([subst(arg, types, sizes) for arg in type_args])
     return t.Var(type_, span, scheme.name, given, tuple([subst_size(s, sizes) for s in size_args]))
+
+
+def itself(st: Checker, value: Recursive, span: Span) -> t.Var:
+    """A function in its own body: of the same types, but with sizes of its own.
+
+    Its type and size arguments are filled in when the definition has all its parameters.
+    """
+    assert value.type is not None
+    value.name = value.name or st.authored(value.source_name)
+    st.used.add(value.name)
+    unknown: list[MetaS] = []
+    metas_in(value.type, [], unknown)
+    for at, meta in enumerate(unknown):
+        meta.ref = SizeVar(f"{value.name} {at}")
+    own = (
+        *value.size_params,
+        *(meta.ref.name for meta in unknown if isinstance(meta.ref, SizeVar)),
+    )
+    type_ = subst(value.type, {}, {name: st.size_meta(span) for name in own})
+    for meta in unknown:
+        meta.ref = None
+    return t.Var(type_, span, value.name)
 
 
 # --- built-in members --------------------------------------------------------------------------
@@ -201,4 +224,4 @@ def member_call(found: Member, args: tuple[t.Exp, ...], result: Type, span: Span
             return t.PrimFun(result, span, fun, at.prim, args)
         case ConvertMember(to):
             return t.Convert(result, span, to, args[0])
-    raise TypeError_("This is not a function.", span)
+    raise CompilerBug("This is not a function.", span)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
-from compiler.base.spans import Span
+from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
-from compiler.frontend.types import Size, Type
+from compiler.frontend.types import Size, Type, TypeVar, acc_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Scheme:
     size_params: tuple[Name, ...]
     type: Type
     lifted: frozenset[Name]
-    span: Span
+    span: Span = field(compare=False)
     open: frozenset[Name] = frozenset()
     args: tuple[tuple[Type, ...], tuple[Size, ...]] | None = None
     """The type and size arguments that the definition gets, over the parameters here; None: these
@@ -60,11 +61,19 @@ class Poison:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Recursive:
-    """The function that is being defined."""
+    """The function that is being defined, as its own body sees it.
 
-    span: Span
+    `type` is None for a local one, which cannot call itself. `size_params` are the explicit ones:
+    every use has sizes of its own, but shares the type parameters and unknown types.
+    """
+
+    source_name: str
+    type: Type | None = None
+    size_params: tuple[Name, ...] = ()
+    name: Name = ""
+    """Its name, from its first use of itself on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,15 @@ class Abbreviation:
     """Sizes that each use has anew, as in `type~ t = ?[n].[n]i32`."""
     lift: int = DATA
     """What it may hold, as declared: `DATA`, `SIZE_LIFTED` or `LIFTED`."""
+    span: Span = field(default=NOWHERE, compare=False)
+    """Where it is declared."""
+
+
+_ELEM = "t_00"
+ACCUMULATOR = Abbreviation(
+    (TypeParamInfo(_ELEM, is_size=False),), acc_of(TypeVar(_ELEM)), lift=SIZE_LIFTED
+)
+"""The type `acc`."""
 
 
 @dataclass(slots=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from compiler import codes
 from compiler.base.context import Ctx
-from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler.base.errors import CompileError, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
@@ -18,9 +19,11 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.scope import Local, Scope
 from compiler.frontend.check.types.metas import MetaS, MetaT
-from compiler.frontend.check.types.unify import Mismatch, require_data, unify
-from compiler.frontend.check.types.wording import mismatch, reason_of, show
-from compiler.frontend.types import Size, SizeVar, Type
+from compiler.frontend.check.types.unify import Mismatch, require_data, require_regular, unify
+from compiler.frontend.check.types.walks import is_scalar
+from compiler.frontend.check.types.wording import has_names, makers, mismatch, reason_of, show
+from compiler.frontend.types import ACC, Opaque, Size, SizeVar, Type
+from compiler.frontend.warning import Warning_
 
 NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
 INT_SET: frozenset[str] = frozenset(INTS)
@@ -54,14 +57,16 @@ class Checker:
     """Unknowns that have a default or must be known by the end of the definition."""
     type_levels: dict[Name, int] = field(default_factory=dict)
     """The level of every type parameter in scope."""
-    functional: set[Name] = field(default_factory=set)
+    functional: set[Name] = field(default_factory=lambda: {ACC})
     """The type parameters in scope that may stand for functions."""
-    opaque_types: set[Name] = field(default_factory=set)
-    """The types that module types keep abstract."""
+    sized: set[Name] = field(default_factory=set)
+    """The type parameters in scope that may stand for types with sizes of their own."""
+    own_sizes: set[Name] = field(default_factory=set)
+    """The sizes of unknowns that differ from value to value; see `MetaT.own`."""
     transparent: set[Name] = field(default_factory=set)
-    """Those of them that equal what they stand for, while their module is looked at."""
-    own_types: set[str] = field(default_factory=set)
-    """The type names that the program itself has defined so far."""
+    """Abstract types that equal what they stand for, while their module is looked at."""
+    own_types: dict[str, Span] = field(default_factory=dict)
+    """The type names that the program itself has defined so far, and where."""
     wrong_types: set[str] = field(default_factory=set)
     """Type names whose definitions have errors, which are reported there."""
     constants: set[Name] = field(default_factory=set)
@@ -77,12 +82,25 @@ class Checker:
     left_first: set[Span] = field(default_factory=set)
     """Applications, such as `f <| x`, whose function stands before its last argument."""
     given: set[Name] = field(default_factory=set)
-    """The values in modules that functors were applied to."""
+    """Constants that functions may return: those of abstract types, and of functors' parameters."""
+    gave: set[Name] = field(default_factory=set)
+    """Those of them that this file has made so."""
+    applying: bool = False
+    """Whether this is the body of a functor that is applied, after it was checked by itself."""
     used: set[Name] = field(default_factory=set)
     """Definitions that were instantiated since this was last emptied."""
 
+    warned: set[Warning_] = field(default_factory=set)
+    """What the program may do, and its author probably did not mean."""
+    places: dict[Name, Span] = field(default_factory=dict)
+    """Where the variables of a definition are bound, those that are sizes among them."""
     makers: dict[Name, tuple[str, Span]] = field(default_factory=dict)
     """Sizes that only a function's result knows: which function, and where it is applied."""
+
+    def give(self, name: Name) -> None:
+        """Let functions return a constant."""
+        self.given.add(name)
+        self.gave.add(name)
 
     # --- names and unknowns --------------------------------------------------------------------
 
@@ -120,6 +138,7 @@ class Checker:
     def bind_local(self, source: str, type_: Type, span: Span) -> Name:
         """Bind a variable in the current scope; its unique name."""
         name = self.authored(source)
+        self.places[name] = span
         self.scope.bind(source, Local(name, type_, span))
         return name
 
@@ -128,6 +147,13 @@ class Checker:
         meta = MetaS(self.level, span)
         meta.start = meta
         return meta
+
+    def starred(self, type_: Type, span: Span) -> None:
+        """Warn of a `*` before a type of values that nothing can share."""
+        if is_scalar(type_) and not self.applying and not isinstance(type_, Opaque):
+            message = f"`*` has no effect on `{show(type_)}`: its values share no memory."
+            hint = "Leave the `*` out."
+            self.warned.add(Warning_(codes.warnings.STAR, message, span, hint))
 
     # --- expressions and unification -----------------------------------------------------------
 
@@ -141,10 +167,18 @@ class Checker:
         self.unify(want, typed.type, exp.span, what)
         return typed
 
-    def unify(self, want: Type, got: Type, span: Span, what: str, hint: str = "") -> None:
+    def unify(
+        self,
+        want: Type,
+        got: Type,
+        span: Span,
+        what: str,
+        hint: str = "",
+        *related: Related,
+    ) -> None:
         """Make two types equal, or raise an error: "`what` must be .., but is ..".
 
-        Errors: `TypeError_` at `span`, with `hint` if there is one.
+        `related`: where `want` is from. Errors: `TypeError_` at `span`, with any `hint`.
         """
         if want is got:
             return
@@ -152,22 +186,47 @@ class Checker:
         try:
             unify(self, want, got)
         except Mismatch as difference:
-            error = mismatch(what, want, got, span, hint or reason_of(difference, want, got, self))
-            if difference.not_built:
-                raise Limitation(
-                    "A function whose result has a size of its own cannot be an argument yet.",
-                    span,
-                    "Apply the function directly instead.",
-                ) from None
+            reason = hint or reason_of(difference, want, got, self)
+            error = mismatch(what, want, got, span, reason, difference.code, self.own_names())
+            error.related = (*(r for r in related if r.span.is_own), *makers(difference, self))
             raise error from None
 
-    def data(self, type_: Type, span: Span, what: str) -> None:
-        """Demand that `type_` is no function and holds none."""
+    def own_names(self) -> dict[Type, str]:
+        """What the program calls records and sums that it has defined without parameters."""
+        known = [(self.scope.types.get(name), name) for name in self.own_types]
+        return {
+            found.type: name
+            for found, name in known
+            if found is not None and not found.params and has_names(found.type)
+        }
+
+    def data(self, type_: Type, span: Span, what: str, accumulators: bool = True) -> None:
+        """Demand that `type_` is no function and holds none, nor `accumulators`."""
+        functional = self.functional if accumulators else self.functional - {ACC}
         try:
-            require_data(type_, functional=self.functional)
-        except Mismatch:
+            require_data(type_, functional=functional)
+        except Mismatch as difference:
+            kind, hint = "a function", _CHOSEN
+            if "accumulator" in difference.reason:
+                kind, hint = "an accumulator", "Write to it here, or in a function that returns it."
             raise TypeError_(
-                f"{what} cannot be a function, but has type `{show(type_)}`.", span
+                codes.types.FUNCTION,
+                f"{what} cannot be {kind}, but has type `{show(type_)}`.",
+                span,
+                hint,
+            ) from None
+
+    def element(self, type_: Type, span: Span) -> None:
+        """Demand that `type_` may be that of an array's elements."""
+        self.data(type_, span, "An array element")
+        try:
+            require_regular(type_, self.sized)
+        except Mismatch as problem:
+            raise TypeError_(
+                codes.sizes.OPEN_TYPE,
+                "The elements of this array might differ in size.",
+                span,
+                problem.reason,
             ) from None
 
     def rigid(self, source: str, span: Span) -> SizeVar:
@@ -175,6 +234,10 @@ class Checker:
         return SizeVar(self.fresh(source))
 
 
+_CHOSEN = (
+    "Which function is called cannot be up to the run: apply each where it is chosen, or choose by"
+    " data, such as a number or a variant, and match on that."
+)
 _SYMBOLS = {
     "+": "plus", "-": "minus", "*": "times", "/": "div", "%": "mod", "=": "eq", "!": "bang",
     ">": "gt", "<": "lt", "|": "bar", "&": "and", "^": "hat",
@@ -182,9 +245,9 @@ _SYMBOLS = {
 
 
 def spell(source: str) -> str:
-    """A source name as the base of a unique name: letters, digits and underscores only."""
+    """A source name as the base of a unique name: letters, digits, underscores and primes only."""
     if source.isidentifier():
         return source
     if source[0] in _SYMBOLS:
         return "op_" + "_".join(_SYMBOLS.get(c, "x") for c in source)
-    return "".join("p" if c == "'" else c if c.isalnum() or c == "_" else "x" for c in source)
+    return "".join(c if c.isalnum() or c in "_'" else "x" for c in source)

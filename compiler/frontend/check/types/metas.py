@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from itertools import count
 
+from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend.types import (
     Array,
@@ -43,8 +44,10 @@ class MetaT(Type):
         "fields",
         "level",
         "lifted",
+        "own",
         "prims",
         "ref",
+        "regular",
         "span",
         "until",
         "variants",
@@ -60,8 +63,13 @@ class MetaT(Type):
         self.variants: dict[str, tuple[Type, ...]] | None = None
         self.equality = False
         self.data = False
+        self.regular = False
+        """It may be the type of an array's elements, so it is no type with sizes of its own."""
         self.lifted = False
         """An instance of `'~t` or `'^t`, which take types with sizes of their own."""
+        self.own: tuple[Name, ...] = ()
+        """The sizes in it that differ from value to value: those of results of a function that is
+        an argument, as in `apply iota n`. Each application has new ones in its result."""
 
 
 class MetaS(Size):
@@ -83,15 +91,6 @@ class MetaS(Size):
         """
         self.span = span
         self.key = f"?{next(_SERIAL)}"
-
-
-class AnySize(Size):
-    """A `[]` inside an abbreviation's definition; replaced wherever the abbreviation is used."""
-
-    __slots__ = ()
-
-
-ANY_SIZE = AnySize()
 
 
 def resolve(t: Type) -> Type:

@@ -8,15 +8,17 @@ An expression whose text says too little (a lambda, a loop, ..) has no key and e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.types.metas import I64, MetaS, resolve, resolve_size
-from compiler.frontend.parts import parts
+from compiler.frontend.parts import parts, pattern_variables
 from compiler.frontend.types import (
     Array,
+    PrimT,
     Size,
     SizeConst,
     SizeExp,
@@ -66,21 +68,29 @@ def symbolic(exp: t.Exp, keyed: bool = False) -> Size | None:
             return None
         case t.Const(value=value):
             return SizeConst(int(value))
-        case t.Attr(exp=inner) | t.Assert(exp=inner):
+        case t.Attr(parameter="", exp=inner) | t.Assert(exp=inner):
             return symbolic(inner, keyed)
         case t.Var(name=name, type_args=(), size_args=()):
             return SizeVar(name)
         case Overloaded(op=op, args=(lhs, rhs)) | t.PrimOp(op=op, args=(lhs, rhs)) if op in RING:
             left, right = _operand(lhs, keyed), _operand(rhs, keyed)
             return None if left is None or right is None else SizeOp(op, left, right)
-        case t.Apply(fn=t.Var(name=name, size_args=(size,)), args=(_,)) if is_length(name):
-            return resolve_size(size)
     return None
 
 
-def is_length(name: Name) -> bool:
-    """Whether a unique name is the prelude's `length`, whose result is a size of its argument."""
-    return name.startswith("length_0")
+def length_of(exp: t.Exp | None) -> Size | None:
+    """The size that an expression is the prelude's `length` of, if it names the array.
+
+    As a size `length xs` is another than the `n` of `xs: [n]t`, and computed as that one.
+    """
+    match exp:
+        case t.Apply(fn=t.Var(name=name, size_args=(size,)), args=(array,)) if name.startswith(
+            "length_0"
+        ):
+            while isinstance(array, (t.Index, t.Project)):
+                array = array.array if isinstance(array, t.Index) else array.exp
+            return resolve_size(size) if isinstance(array, t.Var) else None
+    return None
 
 
 def key_of(exp: t.Exp) -> str | None:
@@ -90,7 +100,7 @@ def key_of(exp: t.Exp) -> str | None:
             return repr(value)
         case SizeHole(size=size):
             return _hole_key(size)
-        case t.Attr(exp=inner) | t.Assert(exp=inner):
+        case t.Attr(parameter="", exp=inner) | t.Assert(exp=inner):
             return key_of(inner)
         case t.Var(name=name):
             return name
@@ -116,7 +126,18 @@ def key_of(exp: t.Exp) -> str | None:
         case t.RecordExp(fields=items):
             keys = _keys(tuple(e for _, e in items))
             return None if keys is None else f"({', '.join(keys)})"
+        case t.Lambda(params=params, body=Overloaded(args=args) | t.PrimOp(args=args) as body):
+            return _operator_key(params, args, body.op)
     return None
+
+
+def _operator_key(params: tuple[t.Pat, ...], args: tuple[t.Exp, ...], op: str) -> str | None:
+    """`(+)` as a function of numbers whose type is known."""
+    names = [p.name for p in params if isinstance(p, t.PVar)]
+    type_ = resolve(args[0].type)
+    if names != [a.name for a in args if isinstance(a, t.Var)] or not isinstance(type_, PrimT):
+        return None
+    return f"({op} @{type_.prim})" if len(names) == 2 else None
 
 
 def _hole_key(size: Size) -> str | None:
@@ -147,7 +168,7 @@ def is_cheap(exp: t.Exp) -> bool:
             return is_cheap(inner)
         case Overloaded(args=args) | t.PrimOp(args=args):
             return all(is_cheap(a) for a in args)
-    return False
+    return length_of(exp) is not None
 
 
 def cheap_size(s: Size) -> bool:
@@ -189,7 +210,8 @@ def subst_size(s: Size, sizes: SizeMap) -> Size:
         case SizeVar(name):
             return sizes.get(name, s)
         case SizeOp(op, lhs, rhs):
-            return SizeOp(op, subst_size(lhs, sizes), subst_size(rhs, sizes))
+            left, right = subst_size(lhs, sizes), subst_size(rhs, sizes)
+            return s if left is lhs and right is rhs else SizeOp(op, left, right)
         case SizeExp():
             return subst_in_size_exp(s, sizes)
     return s
@@ -225,16 +247,21 @@ def metas_in_size(s: Size, found: list[MetaS]) -> None:
 
 
 def names_in_size_exp(s: SizeExp, found: set[Name]) -> None:
-    """Add the variables of a `SizeExp` to `found`."""
+    """Add the variables of a `SizeExp` that are free in it to `found`."""
+    mentioned: set[Name] = set()
+    bound: set[Name] = set()
 
     def visit(exp: t.Exp) -> None:
         if isinstance(exp, t.Var):
-            found.add(exp.name)
+            mentioned.add(exp.name)
         elif isinstance(exp, SizeHole):
-            names_in_size(exp.size, found)
+            names_in_size(exp.size, mentioned)
+        elif isinstance(exp, t.Lambda):
+            bound.update(v.name for pat in exp.params for v in pattern_variables(pat))
 
     assert isinstance(s.exp, t.Exp)
     walk(s.exp, visit)
+    found |= mentioned - bound
 
 
 def walk(exp: t.Exp, visit: Callable[[t.Exp], None]) -> None:

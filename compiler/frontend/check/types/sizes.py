@@ -220,12 +220,16 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
 
 
 def _solution(zero: Poly, unknown: str) -> Poly | None:
-    """The value of `unknown` that makes `zero` 0, if it stands in a single term."""
+    """The value of `unknown` that makes `zero` 0, if it stands in a single term.
+
+    A size that this would be less than another is none: it might be negative.
+    """
     factor = zero.coefficient(unknown).constant
     if zero.degree(unknown) != 1 or factor is None:
         return None
-    others = factor * Poly.var(unknown) - zero
-    return others.over(factor)
+    solution = (factor * Poly.var(unknown) - zero).over(factor)
+    negative = solution is not None and any(coeff < 0 for coeff in solution.terms.values())
+    return None if negative else solution
 
 
 def _solve_exps(a: SizeExp, b: SizeExp, alias: Mapping[Name, Size]) -> bool | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from compiler import codes
+from compiler.base.code import Code
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
@@ -18,6 +20,7 @@ from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type, subst
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
+    ACC,
     Array,
     Arrow,
     Opaque,
@@ -35,14 +38,16 @@ class Mismatch(Exception):
     """Two types differ; the argument says in which respect, or is empty when that is plain."""
 
     def __init__(
-        self, reason: str = "", not_built: bool = False, sizes: tuple[Size, Size] | None = None
+        self,
+        reason: str = "",
+        sizes: tuple[Size, Size] | None = None,
+        code: Code = codes.types.MISMATCH,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.code = code if sizes is None else codes.sizes.DIFFER
         self.sizes = sizes
         """The two sizes that differ, if it is that."""
-        self.not_built = not_built
-        """The program is right, but needs types that are not built yet."""
 
 
 class UnifyState(Protocol):
@@ -52,6 +57,8 @@ class UnifyState(Protocol):
     deferred: list[tuple[Size, Size, Span]]
     type_levels: dict[Name, int]
     functional: set[Name]
+    sized: set[Name]
+    own_sizes: set[Name]
     transparent: set[Name]
     span: Span
     level: int
@@ -201,23 +208,27 @@ def _unify_sums(st: UnifyState, want: Sum, got: Sum) -> None:
 
 def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     if got.consumes and not want.consumes:
-        raise Mismatch("A function that consumes its argument cannot stand for one that does not.")
+        raise Mismatch(
+            "A function that consumes its argument cannot stand for one that does not.",
+            code=codes.uniqueness.FUNCTION,
+        )
     if want.unique and not got.unique and _may_alias(got.result):
-        raise Mismatch("The result must be fresh (`*`), but it may alias an argument.")
+        raise Mismatch(
+            "The result must be fresh (`*`), but it may alias an argument.",
+            code=codes.uniqueness.FUNCTION,
+        )
     unify(st, got.param, want.param)
     result = got.result
     hole = resolve(want.result)
     while isinstance(hole, Arrow):
         hole = resolve(hole.result)
-    not_built = isinstance(hole, MetaT) and hole.lifted
     if got.name:
         if want.name:
             result = subst(result, {}, {got.name: SizeVar(want.name)})
         elif got.name in names_in_type(result) and not _has_ext(want):
-            raise Mismatch(
-                f"The size of the function's result depends on its argument `{base_of(got.name)}`.",
-                not_built,
-            )
+            by = base_of(got.name)
+            reason = f"The size of the function's result depends on its argument `{by}`."
+            result = _own(st, hole, result, (got.name,), reason)
     expected = want.result
     if want.ext:
         holes: dict[Name, Size] = {name: MetaS(st.level) for name in want.ext}
@@ -225,13 +236,26 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
     if got.ext:
         used = names_in_type(result)
         if not want.ext and any(name in used for name in got.ext):
-            raise Mismatch(
+            reason = (
                 "The function returns an array whose size only the function itself knows;"
-                " every call may give another size.",
-                not_built,
+                " every call may give another size."
             )
+            result = _own(st, hole, result, got.ext, reason)
         result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
     unify(st, expected, result)
+
+
+def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], reason: str) -> Type:
+    """The result of a function that is an argument, with names for the sizes that calls differ in.
+
+    Errors, with that `reason`: what is wanted is no type that may have such sizes.
+    """
+    if not isinstance(unknown, MetaT) or not unknown.lifted or unknown.regular:
+        raise Mismatch(reason, code=codes.sizes.HIDDEN)
+    own = {name: st.fresh(name) for name in names}
+    unknown.own += tuple(own.values())
+    st.own_sizes.update(own.values())
+    return subst(result, {}, {name: SizeVar(new) for name, new in own.items()})
 
 
 def _may_alias(result: Type) -> bool:
@@ -278,7 +302,7 @@ def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
             raise Mismatch(f"The type parameter `{base_of(name)}` is not in scope there.")
     for other in types:
         if other is meta:
-            raise Mismatch("The type would contain itself.")
+            raise Mismatch("The type would contain itself.", code=codes.types.ENDLESS)
         other.level = min(other.level, meta.level)
         other.until = min(other.until, meta.until)
     for size in sizes:
@@ -303,6 +327,7 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
     other.until = min(other.until, meta.until)
     other.equality = other.equality or meta.equality
     other.data = other.data or meta.data
+    other.regular = other.regular or meta.regular
     if meta.fields:
         known = other.fields = dict(other.fields or {})
         for field, t in meta.fields.items():
@@ -328,11 +353,13 @@ def _not_inside_itself(meta: MetaT, other: MetaT) -> None:
         metas_in(part, inside, sizes)
         types.extend(inside[1:])
     if any(t is meta or t is other for t in types):
-        raise Mismatch("The type would contain itself.")
+        raise Mismatch("The type would contain itself.", code=codes.types.ENDLESS)
 
 
 def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
     if meta.prims is not None and not (isinstance(t, PrimT) and t.prim in meta.prims):
+        if isinstance(t, TypeVar):
+            raise Mismatch(f"`{base_of(t.name)}` stands for any type, not only for numbers.")
         raise Mismatch(f"It must be {any_of(meta.prims)}.")
     if meta.fields is not None:
         if not isinstance(t, Record):
@@ -352,6 +379,8 @@ def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
             _unify_all(st, name, us, options[name])
     if meta.data or meta.equality:
         require_data(t, meta.equality, st.functional)
+    if meta.regular:
+        require_regular(t, st.sized)
 
 
 def _unify_all(st: UnifyState, name: str, want: tuple[Type, ...], got: tuple[Type, ...]) -> None:
@@ -377,15 +406,23 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
             for u in (t.fields or {}).values():
                 require_data(u, equality, functional)
         case Arrow():
-            raise Mismatch(
+            reason = (
                 "Functions cannot be compared." if equality else "A function is not allowed here."
             )
+            raise Mismatch(reason, code=codes.types.FUNCTION)
         case TypeVar(name) | Opaque(name) if equality:
             raise Mismatch(f"Values of the abstract type `{base_of(name)}` cannot be compared.")
+        case Opaque(name) if name == ACC and name in functional:
+            raise Mismatch("An accumulator is no value that could be stored.")
         case TypeVar(name) if name in functional:
-            raise Mismatch(f"The type parameter `{base_of(name)}` may stand for a function.")
+            raise Mismatch(
+                f"The type parameter `{base_of(name)}` may stand for a function.",
+                code=codes.types.FUNCTION,
+            )
         case Opaque(name, shown) if name in functional:
-            raise Mismatch(f"The abstract type `{shown}` may stand for a function.")
+            raise Mismatch(
+                f"The abstract type `{shown}` may stand for a function.", code=codes.types.FUNCTION
+            )
         case Array(_, elem):
             require_data(elem, equality, functional)
         case Record(fields):
@@ -395,6 +432,32 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
             for _, us in variants:
                 for u in us:
                     require_data(u, equality, functional)
+
+
+def require_regular(t: Type, sized: Collection[Name]) -> None:
+    """Demand that all values of `t` have the same sizes; remember that for its unknowns.
+
+    `sized` are the type parameters that may stand for types with sizes of their own.
+    """
+    t = resolve(t)
+    match t:
+        case MetaT():
+            t.regular = True
+            for u in (t.fields or {}).values():
+                require_regular(u, sized)
+        case TypeVar(name) if name in sized:
+            raise Mismatch(
+                f"The type parameter `{base_of(name)}` may stand for arrays of different sizes."
+            )
+        case Opaque(name, shown) if name in sized:
+            raise Mismatch(f"Values of the abstract type `{shown}` may differ in size.")
+        case Record(fields):
+            for _, u in fields:
+                require_regular(u, sized)
+        case Sum(variants):
+            for _, us in variants:
+                for u in us:
+                    require_regular(u, sized)
 
 
 def any_of(prims: frozenset[str] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
@@ -18,7 +19,7 @@ TypeMap = Mapping[Name, Type]
 
 
 def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
-    """`t` with type variables and size variables replaced."""
+    """`t` with type variables and size variables replaced; what has none is that very object."""
     t = resolve(t)
     match t:
         case PrimT() | MetaT():
@@ -28,21 +29,26 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
         case Array(dims, elem):
             return _subst_array(t, dims, elem, types, sizes)
         case Record(fields):
-            new = tuple([(f, subst(u, types, sizes)) for f, u in fields])
-            return Record(new)
+            before = [u for _, u in fields]
+            after = [subst(u, types, sizes) for u in before]
+            if all(map(is_, before, after)):
+                return t
+            return Record(tuple([(f, u) for (f, _), u in zip(fields, after, strict=True)]))
         case Arrow():
-            return with_parts(t, subst(t.param, types, sizes), subst(t.result, types, sizes))
+            param, result = subst(t.param, types, sizes), subst(t.result, types, sizes)
+            return t if param is t.param and result is t.result else with_parts(t, param, result)
         case Sum(variants):
             return Sum(
                 tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
             )
         case Opaque():
-            return with_meaning(
-                t,
-                tuple([subst(u, types, sizes) for u in t.args]),
-                tuple([subst_size(d, sizes) for d in t.sizes]),
-                subst(t.meaning, types, sizes),
-            )
+            meaning = subst(t.meaning, types, sizes)
+            args = [subst(u, types, sizes) for u in t.args]
+            dims = tuple([subst_size(d, sizes) for d in t.sizes])
+            same = meaning is t.meaning and all(map(is_, args, t.args))
+            if same and all(map(is_, dims, t.sizes)):
+                return t
+            return with_meaning(t, tuple(args), dims, meaning)
     return t
 
 
@@ -63,7 +69,7 @@ def _subst_array(
     new = subst(elem, types, sizes)
     if type(new) is Array:
         return Array(new_dims + new.dims, new.elem)
-    return Array(new_dims, new)
+    return t if new is elem and all(map(is_, dims, new_dims)) else Array(new_dims, new)
 
 
 def sizes_of(t: Type) -> list[Size]:
@@ -181,6 +187,18 @@ def metas_in(
         case Opaque(args=args, meaning=meaning):
             for u in (*args, meaning):
                 metas_in(u, types, sizes, variables)
+
+
+def shows_arrays(type_: Type) -> bool:
+    """Whether a value of this type holds arrays outside of what is abstract."""
+    match resolve(type_):
+        case Array():
+            return True
+        case Record(fields):
+            return any(shows_arrays(u) for _, u in fields)
+        case Sum(variants):
+            return any(shows_arrays(u) for _, us in variants for u in us)
+    return False
 
 
 def is_scalar(type_: Type) -> bool:

@@ -5,11 +5,14 @@ Unknown types are called by letters that stand for the same type throughout the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import Protocol
 
-from compiler.base.errors import TypeError_
+from compiler import codes
+from compiler.base.code import Code
+from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS
 from compiler.base.spans import Span
@@ -44,16 +47,35 @@ def describe(type_: Type) -> str:
     return _described([type_])[0]
 
 
-def mismatch(what: str, want: Type, got: Type, span: Span, reason: str) -> TypeError_:
-    """The error for two types that differ; `reason`: in which respect, or how to go on."""
-    expected, found = _described([want, got])
-    message = f"{what}: expected {expected}, found {found}."
-    return TypeError_(message, span, reason or way_out(want, got))
+def mismatch(
+    what: str,
+    want: Type,
+    got: Type,
+    span: Span,
+    reason: str,
+    code: Code = codes.types.MISMATCH,
+    own: Mapping[Type, str] = MappingProxyType({}),
+) -> TypeError_:
+    """The error for two types that differ; `reason`: in which respect, or how to go on.
+
+    `own`: what the program calls its records and sums.
+    """
+    used: dict[str, Type] = {}
+    expected, found = _described([_called(final_type(t), own, used) for t in (want, got)])
+    want, got = resolve(want), resolve(got)
+    meanings = [f" `{name}` is `{show_type(meaning)}`." for name, meaning in used.items()]
+    message = f"{what}: expected {expected}, found {found}.{''.join(meanings)}"
+    if code is codes.types.ENDLESS and not reason:
+        code = codes.types.MISMATCH
+    if isinstance(want, Arrow) and isinstance(got, Arrow) and _other_count(want, got):
+        code = codes.types.ARGUMENTS
+    return TypeError_(code, message, span, reason or way_out(want, got))
 
 
 class SizeMakers(Protocol):
     """What is asked about the sizes of a program: which are its author's, who made the others."""
 
+    places: dict[Name, Span]
     makers: dict[Name, tuple[str, Span]]
     """The function whose result has a size that only it knows, and where it is applied."""
 
@@ -71,6 +93,21 @@ def reason_of(difference: Mismatch, want: Type, got: Type, by: SizeMakers) -> st
         case Arrow() as wanted, Arrow() as found:
             return _other_count(wanted, found) or difference.reason
     return difference.reason
+
+
+def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
+    """Where two sizes that differ are from: what made them, or, of one name, what binds them."""
+    found: list[Related] = []
+    variables = _variables(difference.sizes or ())
+    same = len({show_size(s) for s in variables}) < len(variables)
+    for size in variables:
+        text = f"`{show_size(size)}`"
+        if size.name in by.makers:
+            function, span = by.makers[size.name]
+            found.append(Related(span, f"{text} is made by {function} here."))
+        elif same and size.name in by.places:
+            found.append(Related(by.places[size.name], f"This is one {text}."))
+    return found
 
 
 def shown(types: Sequence[Type]) -> list[str]:
@@ -117,6 +154,12 @@ def way_out(want: Type, got: Type) -> str:
     return ""
 
 
+def has_names(type_: Type) -> bool:
+    """Whether a type has fields or constructors, so that two of the kind are hardly ever alike."""
+    type_ = resolve(type_)
+    return isinstance(type_, Sum) or (isinstance(type_, Record) and not is_tuple(type_.fields))
+
+
 def tuple_taken_apart(type_: Type) -> str:
     """What to do with a tuple where one of its parts is wanted; empty if it is none."""
     type_ = resolve(type_)
@@ -141,6 +184,21 @@ def _one(type_: Type, text: str) -> str:
     return f"`{text}`"
 
 
+def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:
+    """The type with variables of their names for the program's own types, which go to `used`."""
+    if t in own:
+        used[own[t]] = t
+        return TypeVar(Name(own[t]))
+    match t:
+        case Array(dims, elem):
+            return Array(dims, _called(elem, own, used))
+        case Record(fields):
+            return Record(tuple((f, _called(u, own, used)) for f, u in fields))
+        case Arrow(param, result):
+            return with_parts(t, _called(param, own, used), _called(result, own, used))
+    return t
+
+
 def _named(t: Type, letters: dict[MetaT, str]) -> Type:
     """The type with type variables of those names for the unknown types."""
     t = resolve(t)
@@ -161,23 +219,21 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
 
 
 def _of_sizes(reason: str, sizes: tuple[Size, Size], want: Type, by: SizeMakers) -> str:
-    """Who made two sizes that differ, and how a program says that they are the same."""
-    made = [(s, *by.makers[s.name]) for s in _variables(sizes) if s.name in by.makers]
-    who = [f"`{show_size(s)}` is made by {f} at {at.line}:{at.col}." for s, f, at in made]
-    told = " ".join([reason, *who])
+    """How a program says that two sizes that differ are the same."""
     type_ = resolve(want)
     if not isinstance(type_, Array) or all(isinstance(s, SizeConst) for s in sizes):
-        return told
-    if all(s.name in by.makers for s in _variables(sizes)) and len(made) == 2:
-        return f"{told} Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
+        return reason
+    made = [s for s in _variables(sizes) if s.name in by.makers]
+    if len(made) == 2:
+        return f"{reason} Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
     names = names_in_type(type_)
     unwritten = any(not show_size(resolve_size(d)) for d in type_.dims)
     if unwritten or any(name in by.makers or by.said(name) is None for name in names):
-        return told
-    return f"{told} If they are equal whenever this runs, say so: `xs :> {show(type_)}`."
+        return reason
+    return f"{reason} If they are equal whenever this runs, say so: `xs :> {show(type_)}`."
 
 
-def _variables(sizes: tuple[Size, Size]) -> list[SizeVar]:
+def _variables(sizes: tuple[Size, ...]) -> list[SizeVar]:
     return [s for s in sizes if isinstance(s, SizeVar)]
 
 

@@ -1,0 +1,81 @@
+"""The course: lessons and puzzles as pages, each with what the compiler makes of it."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, abort, render_template
+from markupsafe import Markup
+
+from app.api import asked_by_client
+from app.context import parts
+from app.errors import AppError
+from app.highlight import html_lines
+from app.lesson_files import Lesson
+from compiler.protocol.kinds import Json
+
+blueprint = Blueprint("lessons", __name__, url_prefix="/lessons")
+
+
+@blueprint.get("/")
+def course() -> str:
+    """All lessons and puzzles."""
+    lessons = parts().lessons()
+    return render_template(
+        "lessons.html",
+        groups=[
+            ("Lessons", [one for one in lessons if not one.file.is_puzzle]),
+            ("Puzzles", [one for one in lessons if one.file.is_puzzle]),
+        ],
+    )
+
+
+@blueprint.get("/<name>")
+def lesson(name: str) -> str:
+    """The page with a lesson, which is read without JavaScript too: the answer is folded."""
+    parts().limits.count("read")
+    found = _named(name)
+    told, lines, because = None, [], ""
+    try:
+        told = _asked("lesson", {"lesson": found.text})
+        stage = found.file.stage
+        if stage:
+            program = {"source": found.file.program, "options": found.file.options}
+            shown = _asked("show", {**program, "stages": [stage]})["stages"][stage]
+            kind = next(one for one in parts().jobs.manifest() if one["id"] == stage)
+            text = "\n".join(line["text"] for line in shown["lines"])
+            lines = [(kind["title"], html_lines(text, kind["kind"]))]
+    except AppError as error:
+        because = error.message
+    return render_template(
+        "lesson.html",
+        lesson=found,
+        told=told and {key: Markup(told[key]) if key in _HTML else told[key] for key in told},
+        stages=lines,
+        because=because,
+        source=html_lines(found.file.program, "source"),
+    )
+
+
+_HTML = ("html", "after", "question")
+"""Fields that are HTML, of Markdown in which no other HTML can be."""
+
+
+@blueprint.get("/<name>.md")
+def lesson_text(name: str) -> Response:
+    """The file of a lesson."""
+    parts().limits.count("read")
+    found = _named(name)
+    return Response(found.text, mimetype="text/markdown")
+
+
+def _named(name: str) -> Lesson:
+    found = [one for one in parts().lessons() if one.name == name]
+    return found[0] if found else abort(404, f"There is no lesson `{name}`.")
+
+
+def _asked(op: str, body: Json) -> Json:
+    """An answer of the compiler. AppError where there is none."""
+    answer = asked_by_client().must(op, body)
+    if not answer.get("ok"):
+        error = answer["error"]
+        raise AppError(error["kind"], error["message"], hint=error.get("hint", ""))
+    return answer

@@ -1,0 +1,69 @@
+"""What a frozen state holds, as a JSON Schema: `GET /api/state.schema.json`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from app.permalinks import FORMAT
+from compiler.protocol.kinds import Json, Options
+from compiler.protocol.programs import Entry, Problem, Remark, Stage, StageInfo
+from compiler.protocol.schema import Schemas
+
+
+class FrozenRun(TypedDict):
+    """A run that was seen."""
+
+    request: dict[str, Any]
+    """the fields of a `run`"""
+    answer: dict[str, Any]
+
+
+class FrozenQuestion(TypedDict):
+    """What else was asked, and what was answered."""
+
+    op: Literal["eval", "literate", "profile", "bench", "accesses", "observe"]
+    request: dict[str, Any]
+    answer: dict[str, Any]
+
+
+class FrozenState(TypedDict):
+    """Everything that was seen when a link was made, which never changes."""
+
+    format: int
+    """the version of this schema: a field may be added in one, none changes its meaning"""
+    version: str
+    """of the compiler"""
+    made: str
+    """when, in UTC"""
+    source: str
+    files: NotRequired[dict[str, str]]
+    main: NotRequired[str]
+    options: Options
+    manifest: list[StageInfo]
+    stages: dict[str, Stage]
+    """by the ids in `manifest`"""
+    remarks: list[Remark]
+    error: Problem | None
+    """why it does not compile"""
+    entries: list[Entry]
+    attempts: list[dict[str, Any]] | None
+    """as `attempts` answers, pairs of accesses with the cells of a picture"""
+    lifetimes: list[dict[str, Any]] | None
+    """as `lifetimes` answers, for each stage with memory"""
+    run: FrozenRun | None
+    asked: NotRequired[list[FrozenQuestion]]
+    """expressions, notebooks, profiles, measurements and costs of accesses that were seen"""
+    view: dict[str, Any]
+    """the page's arrangement: panes, tab, selection, and what its author wrote: `title`, `notes`"""
+
+
+def document() -> Json:
+    """The schema."""
+    schemas = Schemas("#/$defs/", own=False)
+    whole = schemas.of(FrozenState)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A frozen state of Stridescope, format {FORMAT}",
+        **whole,
+        "$defs": schemas.found,
+    }

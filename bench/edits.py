@@ -1,0 +1,109 @@
+"""How fast `check` answers after a key: in a small program, a long one, and one of many files.
+
+    python -m bench.edits
+
+Each edit adds a definition that no answer before had, to the text that is edited; times are the
+process's, as a worker that lives on answers.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.machine import save
+from compiler.worker import answer, with_deep_stack
+
+FILES, LINES, EDITS = 20, 100, 9
+
+
+def functions(prefix: str, lines: int) -> str:
+    """Definitions that each use the one before, of five lines each."""
+    last = "map2 (\\a b -> if a > b then a else b) zs ys"
+    text = []
+    for k in range(lines // 5):
+        text.append(
+            f"def {prefix}_{k} [n] (xs: [n]i32) (c: i32): [n]i32 =\n"
+            f"  let ys = map (\\x -> x * c + {k}) xs\n"
+            "  let total = reduce (+) 0 ys\n"
+            "  let zs = scan (+) 0 (map2 (\\x y -> x + y * total) xs ys)\n"
+            f"  in {last}\n"
+        )
+        last = f"{prefix}_{k} zs total"
+    return "".join(text)
+
+
+def program(files: int, lines: int) -> tuple[str, dict[str, str]]:
+    """A main program that calls a function of each of so many files, and these."""
+    texts = {
+        f"f{k}.fut": (f'import "f{k - 1}"\n' if k % 2 else "") + functions(f"g{k}", lines)
+        for k in range(files)
+    }
+    main = "".join(f'import "f{k}"\n' for k in range(files))
+    calls = "".join(f"  let xs = g{k}_3 xs {k}\n" for k in range(files))
+    return f"{main}entry main [n] (xs: [n]i32): [n]i32 =\n{calls}  in xs\n", texts
+
+
+def measure() -> dict[str, dict[str, float]]:
+    """Lines of each case, and the median and longest milliseconds of its answers."""
+    main, files = program(FILES, LINES)
+    small, long = functions("f", 50), functions("f", FILES * LINES)
+
+    def in_a_file(added: str) -> tuple[str, Mapping[str, str]]:
+        return main, {**files, "f10.fut": files["f10.fut"] + added}
+
+    def above(added: str) -> tuple[str, Mapping[str, str]]:
+        return main, {**files, "f10.fut": f"-- {added}{files['f10.fut']}"}
+
+    def within(added: str) -> tuple[str, Mapping[str, str]]:
+        inside = f"  let ys = map (+ {added.rpartition(' ')[2].strip()}) ys\n  let total"
+        return main, {**files, "f10.fut": files["f10.fut"].replace("  let total", inside, 1)}
+
+    cases: dict[str, tuple[int, Callable[[str], tuple[str, Mapping[str, str]]]]] = {
+        "a program of 50 lines": (_lines(small), lambda added: (small + added, {})),
+        f"the main of {FILES} files": (
+            _lines(main, *files.values()),
+            lambda added: (main + added, files),
+        ),
+        f"the 11th of {FILES} files": (_lines(main, *files.values()), in_a_file),
+        "its first line": (_lines(main, *files.values()), above),
+        "its first function": (_lines(main, *files.values()), within),
+        "one long file": (_lines(long), lambda added: (long + added, {})),
+    }
+    return {name: {"lines": lines, **_times(edited)} for name, (lines, edited) in cases.items()}
+
+
+def _lines(*texts: str) -> int:
+    return sum(text.count("\n") for text in texts)
+
+
+def _times(edited: Callable[[str], tuple[str, Mapping[str, str]]]) -> dict[str, float]:
+    times = []
+    for number in range(EDITS + 1):
+        source, files = edited(f"entry e{number} (x: i32) = x + {number}\n")
+        start = time.process_time()
+        answered = answer({"op": "check", "source": source, "files": files})
+        times.append((time.process_time() - start) * 1000)
+        if not answered["ok"]:
+            raise RuntimeError(answered["error"]["rendered"])
+    after_the_first = times[1:]
+    return {
+        "first_ms": round(times[0], 1),
+        "median_ms": round(statistics.median(after_the_first), 1),
+        "longest_ms": round(max(after_the_first), 1),
+    }
+
+
+def main() -> None:
+    """The command line."""
+    gc.freeze()
+    figures: list[dict[str, Any]] = []
+    with_deep_stack(lambda: figures.append(measure()))
+    print(save("edits", "python -m bench.edits", figures[0]))
+
+
+if __name__ == "__main__":
+    main()

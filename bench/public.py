@@ -1,0 +1,67 @@
+"""Programs of public repositories that Futhark accepts: which of them `check` accepts.
+
+    python -m bench.public FOLDER
+
+`public.json` names them: repositories, each with the commit and its programs. FOLDER has a clone of
+each as `OWNER/NAME`, with its packages where `futhark pkg sync` leaves them:
+
+    git clone https://github.com/OWNER/NAME FOLDER/OWNER/NAME
+    git -C FOLDER/OWNER/NAME checkout COMMIT
+
+Futhark 0.25.32's own `futhark check` accepts every one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from bench.machine import save
+from compiler.worker import answer, with_deep_stack
+
+LIST = Path(__file__).parent / "public.json"
+
+
+def measure(folder: Path, listed: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """For each repository its commit, the number of its programs, and what each other one is told.
+
+    Errors: a program is not there.
+    """
+    found = {}
+    for repository, entry in listed.items():
+        told = {path: _told(folder / repository / path) for path in entry["programs"]}
+        found[repository] = {
+            "commit": entry["commit"],
+            "programs": len(told),
+            "refused": {path: why for path, why in told.items() if why},
+        }
+    return found
+
+
+def _told(path: Path) -> str:
+    """Why a program is refused; empty if it is not."""
+    if not path.is_file():
+        raise SystemExit(f"{path} is not there: `python -m bench.public --help` says what is.")
+    os.chdir(path.parent)
+    answered = answer({"op": "check", "path": path.name})
+    error = answered.get("error", {})
+    return f"{error['kind']}: {error['message']}" if error else ""
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder.resolve()
+    figures: list[dict[str, Any]] = []
+    with_deep_stack(lambda: figures.append(measure(folder, json.loads(LIST.read_text()))))
+    print(save("public", "python -m bench.public FOLDER", figures[0]))
+
+
+if __name__ == "__main__":
+    main()

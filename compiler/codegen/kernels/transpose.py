@@ -1,0 +1,82 @@
+"""Copies that change the order of two dimensions, so that both sides are read and written in order.
+
+Neighbours in the one are far apart in the other. A block of threads takes a square of both
+dimensions: it reads the square along the source's cells into shared memory, and writes it from
+there along the destination's. A row of the square is a word longer than its elements, so that those
+of a column lie in different banks.
+"""
+
+from __future__ import annotations
+
+from compiler.base.prim import BYTES
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.index import add, cell, mul, poly_exp, product
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS
+from compiler.codegen.kernels.threads import i64
+from compiler.ir.nodes import SE, Bin, Lit, Var
+
+SIDE = 32
+"""Of a square, in elements: as many as there are lanes."""
+_SIDE = Lit(SIDE, "i64")
+SMALL = 8
+"""With fewer elements in a row, neighbours share sectors in any order."""
+_SQUARE, _AT, _ROW, _LANE = (f"{OWN}{name}" for name in ("square", "at", "row", "lane"))
+
+
+def turned(copy: imp.Copy) -> tuple[int, int] | None:
+    """The dimensions whose neighbours are neighbours in the destination, and in the source."""
+    ends = []
+    for lmad in (copy.dest_lmad, copy.source_lmad):
+        found = [at for at, dim in enumerate(lmad.dims) if dim.stride == 1 and dim.size != 1]
+        if len(found) != 1 or (lmad.dims[found[0]].size.constant or SIDE) < SMALL:
+            return None
+        ends += found
+    return None if ends[0] == ends[1] else (ends[0], ends[1])
+
+
+def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
+    """What each block of threads runs, and how many blocks there are."""
+    prov, dims = copy.prov, copy.dest_lmad.dims
+    pitch = Lit(SIDE + max(1, 4 // BYTES[copy.prim]), "i64")
+    names = [f"{OWN}c{at}" for at in range(len(dims))]
+    sizes = [poly_exp(dim.size) for dim in dims]
+    tiles = [_squares(size) if at in ends else size for at, size in enumerate(sizes)]
+    value = Var("cell_0", copy.prim)
+
+    def half(along: int, across: int, put: bool) -> k.Stride:
+        """Go through a square, neighbouring lanes along a dimension."""
+        point = [i64(name) for name in names]
+        for at, inner in ((along, _LANE), (across, _ROW)):
+            point[at] = add(mul(point[at], _SIDE), i64(inner))
+        low, high = (Bin("<", "i64", point[at], sizes[at]) for at in (across, along))
+        first, second = (_LANE, _ROW) if put else (_ROW, _LANE)
+        kept = _SQUARE, add(mul(i64(first), pitch), i64(second))
+        block, lmad = (copy.dest, copy.dest_lmad) if put else (copy.source, copy.source_lmad)
+        outside = block, cell(lmad, point)
+        (source, come), (dest, to) = (kept, outside) if put else (outside, kept)
+        moved = (
+            imp.Load(value.name, copy.prim, source, come, prov),
+            imp.Store(dest, copy.prim, to, value, prov),
+        )
+        body = (
+            k.Indices(((_ROW, _SIDE), (_LANE, _SIDE)), i64(_AT), prov),
+            imp.If(Bin("&&", "bool", low, high), moved, (), prov),
+        )
+        cells = Lit(SIDE * SIDE, "i64")
+        return k.Stride(_AT, "i64", i64(THREAD), cells, "+", i64(THREADS), body, prov)
+
+    dest, source = ends
+    code = (
+        k.Indices(tuple(zip(names, tiles, strict=True)), i64(BLOCK), prov),
+        imp.Alloc(_SQUARE, mul(_SIDE, pitch), copy.prim, "shared", prov),
+        half(source, dest, put=False),
+        k.Barrier(prov),
+        half(dest, source, put=True),
+    )
+    return code, product(tiles)
+
+
+def _squares(size: SE) -> SE:
+    """How many squares it takes for so many elements, the last of which may stick out."""
+    return Bin("//", "i64", add(size, Lit(SIDE - 1, "i64")), _SIDE)

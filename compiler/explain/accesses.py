@@ -1,0 +1,399 @@
+"""The accesses of a CUDA program: what each costs, predicted, and observed where it is run.
+
+For the prediction the host's program is run over a device that has no memory, only sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import RuntimeError_
+from compiler.base.prim import BYTES, Prim
+from compiler.base.text import Text, plain
+from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.runtime import THREADS
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import statements
+from compiler.codegen.signature import Plain, choose_entry, solve_sizes
+from compiler.explain.warps import HOST, Cost, Launch, Place, all_places, lines_of, places
+from compiler.ir.show_scalar import show_se
+from compiler.ir.values import Value
+from compiler.protocol import accesses as protocol
+from compiler.runtime.cuda_device import Device, about
+from compiler.runtime.observer.records import Finding, Observation, Sample, Site
+
+_MEMORY = object()
+ESTIMATED = "estimated from some warps and iterations"
+COUNTS = ("requests", "lanes", "bytes", "sectors", "fewest", "passes", "least")
+
+
+class _Unknown:
+    """A number that the host reads from the device. What is computed from it is unknown as well."""
+
+    def _same(self, *_: Any) -> _Unknown:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _same
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _same
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _same  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise _Stops
+
+    __int__ = __float__ = __index__ = __bool__
+
+
+class _Stops(Exception):
+    """What the host does next depends on data."""
+
+
+class _Types:
+    """NumPy's types, over which what is unknown stays so."""
+
+    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+        kind = getattr(np, name)
+        return lambda value: value if isinstance(value, _Unknown) else kind(value)
+
+
+class _Planned(Device):
+    """A device that notes what would be launched."""
+
+    def __init__(self, described: Plain) -> None:
+        self.about = described
+        self.launches: list[tuple[str, int, tuple[Any, ...]]] = []
+
+    def alloc(self, count: int, prim: Prim, site: int) -> Any:
+        """A block."""
+        return _MEMORY
+
+    def part(self, count: int, prim: Prim) -> Any:
+        """A block for partial results."""
+        return _MEMORY
+
+    zeros = part
+
+    def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
+        """A launch, with how many blocks of threads it has."""
+        count = blocks if points < 0 else -(-points // THREADS)
+
+        def start(*arguments: Any) -> None:
+            if count > 0:
+                self.launches.append((name, int(count), arguments))
+
+        return start
+
+    def check(self) -> None:
+        """No check fails."""
+
+    def read(self, block: Any, at: int) -> Any:
+        """Nobody knows."""
+        return _Unknown()
+
+    def write(self, block: Any, at: int, value: Any) -> None:
+        """Nothing is there."""
+
+    def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
+        """Nothing is there."""
+
+
+@dataclass(slots=True)
+class Prediction:
+    """The launches of a run, and what accesses cost by their lines in the text.
+
+    `because` says why there may be more launches.
+    """
+
+    launches: list[tuple[str, int]] = field(default_factory=list)
+    costs: dict[int, Cost] = field(default_factory=dict)
+    because: str = ""
+
+
+def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
+    """The kernels of a program by name, with their statements."""
+    launches = (s for f in prog.funs for s in statements(_hosts(f.body)) if isinstance(s, k.Launch))
+    return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
+
+
+def _hosts(stms: imp.Stms) -> imp.Stms:
+    """The host's statements, also those in others."""
+    out: list[imp.Stm] = []
+    for stm in stms:
+        out.append(stm)
+        match stm:
+            case imp.If(_, then, orelse):
+                out += _hosts((*then, *orelse))
+            case imp.For() | imp.While():
+                out += _hosts(stm.body)
+    return tuple(out)
+
+
+def predict(
+    prog: imp.ImpProg,
+    text: Text,
+    entry: str,
+    shapes: Sequence[Sequence[int] | None],
+    numbers: Sequence[Value | None],
+) -> Prediction:
+    """What a run costs for arrays of these shapes, and these numbers in between."""
+    code = plain(text)
+    described = about(code)
+    chosen = choose_entry(described, entry)
+    by_name: dict[str, Any] = dict(solve_sizes(chosen, shapes))
+    for taken, number in zip(chosen["takes"], numbers, strict=True):
+        is_number = taken["shape"] is None
+        by_name[taken["name" if is_number else "block"]] = (
+            np.asarray(number).item() if is_number else _MEMORY
+        )
+    env: dict[str, Any] = {}
+    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
+    env["np"] = _Types()
+    device, found = _Planned(described), Prediction()
+    try:
+        env[chosen["symbol"].removeprefix("entry_")](
+            device, *(by_name[slot["name"]] for slot in chosen["params"])
+        )
+    except _Stops:
+        found.because = HOST
+    except RuntimeError_ as error:
+        found.because = error.message
+    kernels = kernels_of(prog, text)
+    for name, blocks, arguments in device.launches:
+        kernel, body = kernels[name]
+        given = {
+            p.name: a
+            for p, a in zip(kernel.params, arguments, strict=True)
+            if not p.block and p.prim[0] != "f" and not isinstance(a, _Unknown)
+        }
+        first = all(name != launched for launched, _ in found.launches)
+        Launch(kernel, THREADS, found.costs, first=first).run(body, blocks, given)
+        found.launches.append((name, blocks))
+    return found
+
+
+# --- both ------------------------------------------------------------------------------------
+
+
+def report(
+    prog: imp.ImpProg, text: Text, predicted: Prediction, seen: Observation | None
+) -> protocol.Costs:
+    """The kernels that run, their accesses, those that waste most first, and what is wrong."""
+    launches = seen.launches if seen else predicted.launches
+    kernels = kernels_of(prog, text)
+    sites: dict[int, list[Site]] = {}
+    for site in seen.sites if seen else ():
+        sites.setdefault(site.line, []).append(site)
+    found: list[protocol.WarpAccess] = []
+    runs: list[protocol.KernelRun] = []
+    for name in dict.fromkeys(name for name, _ in launches):
+        kernel, body = kernels[name]
+        spaces = _spaces(kernel)
+        own = [
+            access
+            for place in all_places(body)
+            for access in _accesses(text, kernel, place, spaces, predicted, sites)
+        ]
+        found += own
+        blocks = [blocks for launched, blocks in launches if launched == name]
+        requests = sum((one.get("seen") or one["predicted"])["requests"] for one in own)
+        run: protocol.KernelRun = {
+            "name": name,
+            "launches": len(blocks),
+            "blocks": sum(blocks),
+            "requests": requests,
+        }
+        if seen:
+            lines = range(*lines_of(text, name))
+            run["barriers"] = sum(n for line, n in seen.barriers.items() if line in lines)
+        runs.append(run)
+    faults = [_fault(text, one) for one in (seen.problems if seen else ())]
+    return {
+        "kernels": runs,
+        "accesses": sorted(found, key=_waste, reverse=True),
+        "faults": faults,
+    }
+
+
+def _fault(text: Text, one: Finding) -> protocol.Fault:
+    at = text[one.line - 1] if one.line else None
+    return {
+        "says": one.says,
+        "line": one.line,
+        "text": at.text.strip() if at else "",
+        "src": [list(span) for span in at.src] if at else [],
+        "count": one.count,
+        "block": one.block,
+        "thread": one.thread,
+    }
+
+
+def _spaces(kernel: k.Kernel) -> dict[str, str]:
+    """The blocks that the kernel makes: `shared`, or `own` ones of a thread."""
+    found = {}
+    for stm in statements(kernel.body):
+        if isinstance(stm, imp.Alloc):
+            found[stm.name] = "shared" if stm.space == "shared" else "own"
+    return found
+
+
+def _waste(access: protocol.WarpAccess) -> float:
+    """Sectors, or passes over banks, beyond the fewest."""
+    counts = access.get("seen") or access["predicted"]
+    return counts["sectors"] - counts["fewest"] + (counts["passes"] - counts["least"]) / 32
+
+
+_KINDS: Mapping[type, protocol.AccessKind] = {
+    imp.Load: "reads",
+    k.Fetch: "reads",
+    imp.Store: "writes",
+    k.Atomic: "both",
+    k.Exchange: "both",
+}
+
+
+def _accesses(
+    text: Text,
+    kernel: k.Kernel,
+    place: Place,
+    spaces: Mapping[str, str],
+    predicted: Prediction,
+    sites: Mapping[int, list[Site]],
+) -> list[protocol.WarpAccess]:
+    """A statement's accesses to memory that others see: one, in most cases."""
+    stm = place.stm
+    if type(stm) not in _KINDS:
+        return []
+    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Atomic | k.Exchange)
+    if spaces.get(stm.block) == "own":
+        return []
+    found = []
+    for line in place.lines:
+        seen: list[Site | None] = [*sites.get(line, ())]
+        cost = predicted.costs.get(line)
+        if not seen and (cost is None or line != place.lines[0]):
+            continue
+        for site in seen or (None,):
+            shared, because = spaces.get(stm.block) == "shared", _because(cost, predicted)
+            kind = site.kind if site else _KINDS[type(stm)]
+            one: protocol.WarpAccess = {
+                "kernel": kernel.name,
+                "line": line,
+                "text": text[line - 1].text.strip(),
+                "src": [list(span) for span in text[line - 1].src],
+                "kind": kind,
+                "array": stm.block,
+                "cell": show_se(stm.at, suffix=False),
+                "shared": shared,
+                "size": site.size if site else BYTES[stm.prim],
+                "says": _words(site or cost or Cost(), shared, kind) or because,
+                "predicted": _counts(cost or Cost()),
+                "because": because,
+                "samples": [
+                    {"warp": s.warp, "step": s.step, "lanes": list(s.lanes)}
+                    for s in sorted((site or cost or Cost()).samples, key=_order)
+                ],
+            }
+            if site:
+                one["seen"] = _counts(site)
+                one["partial"] = site.partial
+                same = one["seen"] == one["predicted"]
+                if same or not because:
+                    one["agrees"], one["because"] = same or site.partial, ""
+            found.append(one)
+    return found
+
+
+def _order(sample: Sample) -> tuple[int, int]:
+    return sample.warp, sample.step
+
+
+def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
+    """A request in words; nothing where its cells are not known."""
+    units, least = (of.passes, of.least) if shared else (of.sectors, of.fewest)
+    if not units:
+        return ""
+    each = [_few(number / of.requests) for number in (of.lanes, units, least)]
+    would = f"; {each[2]} would do" if each[1] != each[2] else ""
+    one, lanes = each[0] == "1", _several(each[0], "lane")
+    if shared:
+        return f"{lanes} in {_several(each[1], 'pass', 'passes')} over the banks{would}"
+    plain, of_one = _VERBS[kind]
+    used = round(100 * of.bytes / (32 * units))
+    return f"{lanes} {of_one if one else plain} {_several(each[1], 'sector')}, {used} % used{would}"
+
+
+_VERBS = {
+    "reads": ("fetch", "fetches"),
+    "writes": ("write to", "writes to"),
+    "both": ("update", "updates"),
+}
+
+
+def _several(number: str, one: str, many: str = "") -> str:
+    return f"{number} {one if number == '1' else many or f'{one}s'}"
+
+
+def _few(number: float) -> str:
+    """A number with one decimal, if it is no whole one."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _because(cost: Cost | None, predicted: Prediction) -> str:
+    """Why a run may differ from the prediction."""
+    if cost is not None and (cost.because or not cost.exact):
+        return cost.because or ESTIMATED
+    return predicted.because
+
+
+def _counts(of: Cost | Site) -> protocol.RequestCounts:
+    counts: Any = {name: round(getattr(of, name)) for name in COUNTS}
+    made: protocol.RequestCounts = counts
+    return made
+
+
+# --- as text ---------------------------------------------------------------------------------
+
+
+def told(answer: protocol.AccessesAnswer) -> Iterator[str]:
+    """The answer in lines, for people."""
+    if answer["sizes"]:
+        yield ", ".join(f"{name} = {size}" for name, size in answer["sizes"].items())
+    for fault in answer["faults"]:
+        where = f"line {fault['line']}, `{fault['text']}`" if fault["line"] else "the host"
+        who = f"thread {fault['thread']} of block {fault['block']}, {fault['count']} in all"
+        yield f"FAULT in {where}: {fault['says']} ({who})"
+    if answer["because"]:
+        yield answer["because"]
+    for run in answer["kernels"]:
+        met = f", {run['barriers']:,} barriers" if "barriers" in run else ""
+        launches = _several(f"{run['launches']:,}", "launch", "launches")
+        blocks = _several(f"{run['blocks']:,}", "block of threads", "blocks of threads")
+        yield f"kernel {run['name']}: {launches}, {blocks}, {run['requests']:,} requests{met}"
+    head = ("kernel", "line", "access", "requests", "sectors", "fewest", "passes", "least", "")
+    rows = [head, *map(_row, answer["accesses"])]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(head) - 1)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if at in (0, 2) else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        yield "  ".join([*cells, row[-1]]).rstrip()
+
+
+def _row(one: protocol.WarpAccess) -> tuple[str, ...]:
+    counts = one.get("seen") or one["predicted"]
+    numbers = [f"{counts['requests']:,}"]
+    for name in ("sectors", "fewest", "passes", "least"):
+        is_its = one["shared"] == (name in ("passes", "least"))
+        numbers.append(f"{counts[name]:,}" if is_its else "")
+    differs = "" if one.get("agrees", True) else f" PREDICTED {one['predicted']}"
+    because = f" ({one['because']})" if one["because"] and one["because"] != one["says"] else ""
+    access = f"{one['kind']} {one['array']}[{one['cell']}]"
+    access = access if len(access) <= 60 else f"{access[:57]}..."
+    return (one["kernel"], str(one["line"]), access, *numbers, one["says"] + because + differs)

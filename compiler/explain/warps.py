@@ -1,0 +1,395 @@
+"""What the requests of a kernel's warps cost, from its index expressions alone: nothing is run.
+
+All threads (or, of many, some warps) go through the kernel at once, as columns of numbers. What a
+thread computes from its number, the loops that it is in and the kernel's numbers is known; what it
+reads is not. So an access is told where its cells depend on no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.base.text import Text
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import statements
+from compiler.ir import nodes as ir
+from compiler.ir import scalar
+from compiler.runtime.observer.records import Sample
+
+WARP, SECTOR, BANKS = 32, 32, 32
+MOST_WARPS = 512
+"""Of a launch with more, so many are looked at, evenly spread, and stand for the others."""
+SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
+MOST_STEPS = 256
+"""So many iterations of a loop are looked at, in the same way."""
+CELLS, CONDITION, HOST = (
+    "which cells it touches depends on the data",
+    "how often it is made depends on the data",
+    "what the host launches depends on the data",
+)
+
+Numbers = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Cost:
+    """What an access costs in all launches; the numbers are those of the observer's `Site`.
+
+    `because` tells why there is no such number. `exact`: all requests were looked at.
+    """
+
+    requests: float = 0
+    lanes: float = 0
+    bytes: float = 0
+    sectors: float = 0
+    fewest: float = 0
+    passes: float = 0
+    least: float = 0
+    exact: bool = True
+    because: str = ""
+    samples: list[Sample] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement where it stands in a kernel: its lines in the text, and the bodies in it."""
+
+    stm: imp.Stm
+    lines: tuple[int, ...]
+    bodies: tuple[tuple[Place, ...], ...]
+
+
+def lines_of(text: Text, kernel: str) -> tuple[int, int]:
+    """The first line of a kernel in the text, and the one behind its last, from 1."""
+    head = f'extern "C" __global__ void {kernel}('
+    start = next(at for at, line in enumerate(text) if line.text.startswith(head))
+    return start + 1, next(at for at in range(start, len(text)) if text[at].text == "}") + 2
+
+
+def places(text: Text, kernel: k.Kernel) -> tuple[Place, ...]:
+    """The kernel's statements with their lines in the text, counted from 1."""
+    start, end = lines_of(text, kernel.name)
+    lines: dict[int, list[int]] = {}
+    for number in range(start + 1, end):
+        lines.setdefault(text[number - 1].node, []).append(number)
+    # The printer gives statements numbers in the order in which they stand.
+    return _places(kernel.body, lines, count(text[start - 1].node + 1))
+
+
+def _places(
+    stms: imp.Stms, lines: Mapping[int, list[int]], numbers: Iterator[int]
+) -> tuple[Place, ...]:
+    found = []
+    for stm in stms:
+        own = tuple(lines.get(next(numbers), ()))
+        match stm:
+            case imp.If(_, then, orelse):
+                bodies = _places(then, lines, numbers), _places(orelse, lines, numbers)
+            case imp.For() | imp.While() | k.Stride() | k.Scope() | k.Exchange() | k.Locked():
+                bodies = (_places(stm.body, lines, numbers),)  # type: ignore[assignment]
+            case _:
+                bodies = ()  # type: ignore[assignment]
+        found.append(Place(stm, own, bodies))
+    return tuple(found)
+
+
+def all_places(found: Sequence[Place]) -> Iterator[Place]:
+    """Statements with those in them."""
+    for place in found:
+        yield place
+        for body in place.bodies:
+            yield from all_places(body)
+
+
+@dataclass(slots=True)
+class Launch:
+    """A launch whose warps are looked at; `costs` are by line."""
+
+    kernel: k.Kernel
+    threads: int
+    """of a block"""
+    costs: dict[int, Cost]
+    known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
+    shared: set[Name] = field(default_factory=set)
+    own: set[Name] = field(default_factory=set)
+    exact: bool = True
+
+    def run(self, body: Sequence[Place], blocks: int, given: Mapping[Name, Any]) -> None:
+        """Go through the kernel for so many blocks of threads, with what its parameters are."""
+        each = self.threads // WARP
+        total = blocks * each
+        # The last block may have less to do: it stands for itself alone.
+        chosen = np.concatenate([_some(total - each, MOST_WARPS), np.arange(total - each, total)])
+        self.exact = len(chosen) == total
+        weight = np.where(chosen < total - each, (total - each) / max(1, len(chosen) - each), 1.0)
+        warp = chosen[:, None]
+        thread = warp % each * WARP + np.arange(WARP)
+        block = warp // each
+        everyone = np.ones(thread.shape, np.bool_)
+        self.known = {name: (np.asarray(value), everyone) for name, value in given.items()}
+        numbers = thread, block, np.int64(self.threads), block * self.threads + thread
+        for name, value in zip(k.IDS, numbers, strict=True):
+            self.known[name] = np.asarray(value), everyone
+        allocs = [s for s in statements(self.kernel.body) if isinstance(s, imp.Alloc)]
+        self.shared = {s.name for s in allocs if s.space == "shared"}
+        self.own = {s.name for s in allocs if s.space != "shared"}
+        self.alive = everyone
+        with np.errstate(all="ignore"):
+            self.stms(body, everyone, True, weight)
+
+    first: bool = True
+    alive: Mask = field(default_factory=lambda: np.ones(0, np.bool_))
+
+    # --- statements --------------------------------------------------------------------------
+
+    def stms(self, body: Sequence[Place], mask: Mask, sure: bool, weight: Numbers) -> None:
+        """Statements by the threads of `mask`; `sure`: as often as it looks, if it has `weight`."""
+        for place in body:
+            now = mask & self.alive
+            if now.any():
+                self.stm(place, now, sure, weight)
+
+    def stm(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
+        """A statement."""
+        match place.stm:
+            case imp.Define(name, _, value):
+                self.set(name, self.value(value, mask), mask)
+            case imp.Declare(name, _, value):
+                self.known.pop(name, None)
+                if value is not None and not isinstance(value, str):
+                    self.set(name, self.value(value, mask), mask)
+            case imp.Assign(name, value):
+                number = self.value(value, mask) if sure and not isinstance(value, str) else None
+                self.set(name, number, mask, keep=True)
+            case imp.Load(name, prim, block, at) | k.Fetch(name, prim, block, at):
+                self.access(place, block, prim, at, mask, sure, weight)
+                self.known.pop(name, None)
+            case imp.Store(block, prim, at):
+                self.access(place, block, prim, at, mask, sure, weight)
+            case k.Atomic(_, prim, block, at):
+                self.access(place, block, prim, at, mask, sure, weight)
+            case k.Shuffle(name):
+                self.known.pop(name, None)
+            case k.Exit(cond):
+                leaves = self.value(cond, mask)
+                if leaves is not None:
+                    self.alive = self.alive & ~(mask & leaves)
+            case k.Indices(dims, flat):
+                self.indices(dims, self.value(flat, mask), mask)
+            case k.Scope():
+                self.stms(place.bodies[0], mask, sure, weight)
+            case imp.If(cond):
+                test = self.value(cond, mask)
+                arms = (mask, mask) if test is None else (mask & test, mask & ~test)
+                for body, arm in zip(place.bodies, arms, strict=True):
+                    self.stms(body, arm, sure and test is not None, weight)
+            case imp.For() | k.Stride():
+                self.loop(place, place.stm, mask, sure, weight)
+            case imp.While(cond):
+                self.forget(place)
+                self.stms(place.bodies[0], mask, False, weight)
+                self.forget(place)
+            case k.Exchange(name):
+                self.known.pop(name, None)
+                self.unsure(place.lines, CONDITION)
+                self.stms(place.bodies[0], mask, False, weight)
+            case k.Locked():
+                self.unsure(place.lines, CONDITION)
+                self.stms(place.bodies[0], mask, False, weight)
+
+    def indices(self, dims: Sequence[tuple[Name, ir.SE]], flat: Numbers | None, mask: Mask) -> None:
+        """Quotients and remainders."""
+        for at, (name, size) in reversed(list(enumerate(dims))):
+            extent = self.value(size, mask) if at else None
+            if at and (flat is None or extent is None):
+                flat = None
+            here = flat if flat is None or extent is None else flat % np.maximum(extent, 1)
+            self.set(name, here, mask)
+            if flat is not None and extent is not None:
+                flat = flat // np.maximum(extent, 1)
+
+    def loop(
+        self, place: Place, stm: imp.For | k.Stride, mask: Mask, sure: bool, weight: Numbers
+    ) -> None:
+        """A loop that counts: all its iterations, or some that stand for all."""
+        start, end, by = (
+            (ir.Lit(0, stm.prim), stm.bound, ir.Lit(1, stm.prim))
+            if isinstance(stm, imp.For)
+            else (stm.start, stm.end, stm.by)
+        )
+        numbers = [self.value(se, mask) for se in (start, end, by)]
+        first, last, step = numbers
+        if first is None or last is None or step is None:
+            self.known.pop(stm.index, None)
+            self.forget(place)
+            self.stms(place.bodies[0], mask, False, weight)
+            self.forget(place)
+            return
+        doubles = isinstance(stm, k.Stride) and stm.op == "*"
+        if doubles:
+            trips: Numbers = np.ceil(np.log2(np.maximum(last / first, 1)) / np.log2(step))
+        else:
+            trips = np.maximum(0, -((first - last) // step))
+        trips = np.broadcast_to(np.where(mask, trips, 0).astype(np.int64), mask.shape)
+        most = int(trips.max(initial=0))
+        chosen = _some(most, MOST_STEPS)
+        if len(chosen) < most:
+            self.exact = False
+            self.forget(place)
+        for turn in chosen:
+            index = first * step**turn if doubles else first + turn * step
+            now = mask & (turn < trips)
+            self.set(stm.index, index, now)
+            self.stms(place.bodies[0], now, sure, weight * most / len(chosen))
+
+    def forget(self, place: Place) -> None:
+        """What is assigned in a body is not known where that runs some time or other."""
+        for inner in all_places(place.bodies[0]):
+            if isinstance(inner.stm, imp.Assign):
+                self.known.pop(inner.stm.name, None)
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def set(self, name: Name, value: Numbers | None, mask: Mask, keep: bool = False) -> None:
+        """A variable of the threads of `mask`; `keep`: the others keep theirs."""
+        if value is None:
+            self.known.pop(name, None)
+            return
+        old = self.known.get(name) if keep else None
+        if old is None:
+            self.known[name] = value, mask
+        else:
+            self.known[name] = np.where(mask, value, old[0]), mask | old[1]
+
+    def value(self, se: ir.SE, mask: Mask) -> Numbers | None:
+        """What an expression is for the threads of `mask`; None if that is not known."""
+        match se:
+            case ir.Var(name, _):
+                value, known = self.known.get(name, (None, mask))
+                return None if value is None or (mask & ~known).any() else value
+            case ir.Lit(value, prim):
+                return None if prim[0] == "f" else np.asarray(value)
+            case ir.Bin(op, at, lhs, rhs):
+                a, b = self.value(lhs, mask), self.value(rhs, mask)
+                for one in (a, b):
+                    if op == "&&" and one is not None and not (one & mask).any():
+                        return one
+                if a is None or b is None or at[0] == "f":
+                    return None
+                return np.asarray(scalar.bin_function(op, at)(a, b))
+            case ir.Un(op, at, arg):
+                a = self.value(arg, mask)
+                if a is None or at[0] == "f":
+                    return None
+                return np.asarray(scalar.un_function(op, at)(a))
+            case ir.Conv(src, dst, arg):
+                a = self.value(arg, mask)
+                if a is None or "f" in (src[0], dst[0]):
+                    return None
+                return np.asarray(scalar.convert(src, dst, a))
+            case ir.Select(cond, then, orelse):
+                parts = [self.value(one, mask) for one in (cond, then, orelse)]
+                test, a, b = parts
+                if test is None or a is None or b is None:
+                    return None
+                chosen: Numbers = np.where(test, a, b)
+                return chosen
+        return None
+
+    # --- accesses ----------------------------------------------------------------------------
+
+    def unsure(self, lines: Sequence[int], because: str) -> None:
+        """Accesses that nothing can be told of."""
+        for line in lines:
+            cost = self.costs.setdefault(line, Cost())
+            cost.because = cost.because or because
+
+    def access(
+        self,
+        place: Place,
+        block: Name,
+        prim: Prim,
+        at: ir.SE,
+        mask: Mask,
+        sure: bool,
+        weight: Numbers,
+    ) -> None:
+        """What the requests for a cell cost."""
+        if block in self.own:
+            return
+        cell = self.value(at, mask)
+        if not sure or cell is None:
+            self.unsure(place.lines, CONDITION if not sure else CELLS)
+            if not sure:
+                return
+        (line,) = place.lines
+        cost = self.costs.setdefault(line, Cost())
+        cost.exact = cost.exact and self.exact
+        active = mask.any(axis=1)
+        cost.requests += float((weight * active).sum())
+        cost.lanes += float(weight @ mask.sum(axis=1))
+        if cell is None:
+            return
+        size = BYTES[prim]
+        first = np.broadcast_to(np.asarray(cell, np.int64) * size, mask.shape)
+        needed = _different(first, mask) * size
+        cost.bytes += float((weight * needed).sum())
+        self.sample(cost, first, mask)
+        if block in self.shared:
+            words = np.concatenate([(first + byte) // 4 for byte in range(0, size, 4)], axis=1)
+            both = np.concatenate([mask] * len(range(0, size, 4)), axis=1)
+            cost.passes += float((weight * _conflicts(words, both)).sum())
+            cost.least += float((weight * (-(-needed // (4 * BANKS)))).sum())
+        else:
+            cost.sectors += float((weight * _different(first // SECTOR, mask)).sum())
+            cost.fewest += float((weight * (-(-needed // SECTOR))).sum())
+
+    def sample(self, cost: Cost, first: Numbers, mask: Mask) -> None:
+        """Keep the first requests of the first warps, of the first launch."""
+        for warp in range(min(SAMPLED_WARPS, len(mask)) if self.first else 0):
+            step = sum(one.warp == warp for one in cost.samples)
+            if step < SAMPLED_STEPS and mask[warp].any():
+                lanes = np.where(mask[warp], first[warp], -1).tolist()
+                cost.samples.append(Sample(warp, step, tuple(lanes)))
+
+
+def _some(total: int, most: int) -> npt.NDArray[np.int64]:
+    """Numbers below `total`: all, or about `most`, evenly spread."""
+    if total <= most:
+        return np.arange(total)
+    return np.unique(np.linspace(0, total - 1, most).astype(np.int64))
+
+
+def _firsts(values: Numbers, mask: Mask) -> tuple[Numbers, Mask]:
+    """Each row in order, and which of its active values stand there for the first time."""
+    low = np.iinfo(np.int64).min
+    ordered = np.sort(np.where(mask, values, low), axis=1)
+    first = ordered != low
+    first[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return ordered, first
+
+
+def _different(values: Numbers, mask: Mask) -> Numbers:
+    """How many different values the active lanes of each warp have."""
+    count: Numbers = _firsts(values, mask)[1].sum(axis=1)
+    return count
+
+
+def _conflicts(words: Numbers, mask: Mask) -> Numbers:
+    """How often the busiest bank of each warp is asked for another word."""
+    ordered, first = _firsts(words, mask)
+    rows, _ = np.nonzero(first)
+    hits = np.zeros((len(words), BANKS), np.int64)
+    np.add.at(hits, (rows, ordered[first] % BANKS), 1)
+    most: Numbers = hits.max(axis=1)
+    return most

@@ -1,0 +1,246 @@
+"""What is asked about a program beside its texts: its memory, its proofs, what its accesses cost.
+
+Operations as those of `api.py`; a worker imports what they need when one is asked first.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.advice import advise
+from compiler.algebra import cells as cell_sets
+from compiler.algebra.disjoint import Disjoint, disjoint
+from compiler.algebra.encode import document
+from compiler.algebra.notation import Reader, facts_of
+from compiler.algebra.plain import plain_cells
+from compiler.algebra.show import verdict_json
+from compiler.api import (
+    check_deadline,
+    compilation,
+    entry_function,
+    entry_named,
+    for_entry,
+    input_values,
+)
+from compiler.base.deadline import within
+from compiler.base.errors import UsageError
+from compiler.base.names import Called
+from compiler.base.text import plain
+from compiler.explain import accesses as access_costs
+from compiler.explain import layout, validity
+from compiler.explain.bounds import Words
+from compiler.explain.bounds import report as accesses_of
+from compiler.explain.bounds import theorems as dropped_checks
+from compiler.explain.graph import interference as interference_of
+from compiler.explain.index_functions import index_functions as index_functions_of
+from compiler.explain.lifetimes import lifetimes as lifetimes_of
+from compiler.frontend.typed import TypedProg
+from compiler.ir import random_values
+from compiler.ir.entry import bind
+from compiler.ir.nodes import Prog
+from compiler.ir.values import Value
+from compiler.parallel import tuning
+from compiler.pipeline import MEMORY_STAGES, STAGES, Compilation
+from compiler.protocol import accesses as costs
+from compiler.protocol import proofs, runs, storage
+from compiler.protocol.answering import answers
+from compiler.protocol.kinds import Json
+from compiler.runtime import device_process, imp_interp
+from compiler.runtime.observer import build
+from compiler.runtime.observer.records import Observation
+from compiler.semantics import interp
+
+USUAL_SIZE = 64
+"""Of arrays whose accesses are counted, where none is given: two warps."""
+LONGEST_PROOF = 20
+"""Seconds for one question about LMADs."""
+
+
+@answers(costs.ACCESSES)
+def accesses(asked: costs.AccessesRequest) -> costs.AccessesAnswer:
+    """What each access of the CUDA program costs, predicted."""
+    return _accesses(asked, 0)
+
+
+@answers(costs.OBSERVE)
+def observe(asked: costs.ObserveRequest) -> costs.AccessesAnswer:
+    """What each access of the CUDA program costs, predicted and seen."""
+    check_deadline(asked.deadline)
+    return _accesses(asked, asked.deadline / 4)
+
+
+def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
+    """With a run of at most so many seconds, if there are some and it can be watched here."""
+    work = compilation(for_entry(asked, asked.entry, "cuda"))
+    entry = entry_named(work, asked.entry)
+    fun, text = entry_function(work, entry), work.result("cuda").text
+    sizes = dict.fromkeys(random_values.inputs(fun, {}, asked.seed).sizes, USUAL_SIZE)
+    sizes |= asked.sizes or {}
+    random_values.check_names(fun, asked.sizes or ())
+    args: list[Value] = []
+    shapes, numbers = random_values.extents(fun, sizes, asked.seed)
+    if seconds or asked.input is not None:
+        args = input_values(replace(asked, sizes=sizes))
+        bind(fun, args)
+        shapes = [np.shape(v) if np.ndim(v) else None for v in args]
+        numbers = [None if np.ndim(v) else v for v in args]
+    prog = work.result("kernels", "cuda").prog
+    predicted = access_costs.predict(prog, text, entry, shapes, numbers)
+    seen: Observation | None = None
+    because = build.why_not() if seconds else ""
+    if seconds and not because:
+        seen = device_process.observe(plain(text), entry, args, seconds)
+        failed = "" if seen.results is not None else "A problem ended the run."
+        because = seen.error.message if seen.error else failed
+    return {
+        "ok": True,
+        "sizes": sizes,
+        **access_costs.report(prog, text, predicted, seen),
+        "observed": seen is not None,
+        "because": because,
+    }
+
+
+def _with_memory(
+    asked: storage.MemoryRequest | storage.LifetimesRequest | storage.InterferenceRequest,
+) -> tuple[Prog, Called]:
+    """The program at the stage that is asked about, and what its names are called.
+
+    Raises UsageError for one without memory.
+    """
+    if asked.stage not in MEMORY_STAGES:
+        known = ", ".join(MEMORY_STAGES)
+        raise UsageError(f"The stage `{asked.stage}` has no memory.", hint=f"These have: {known}.")
+    work = compilation(asked)
+    return work.result(asked.stage).prog, work.names().called
+
+
+@answers(storage.MEMORY)
+def memory(asked: storage.MemoryRequest) -> Json:
+    """Blocks, arrays and kernels; for values an array's cells, and which threads touch which."""
+    (prog, called), symbols = _with_memory(asked), asked.values or {}
+    answer: Json = {"functions": layout.describe(prog, called)}
+    if asked.array:
+        answer |= layout.cells(prog, asked.array, symbols)
+    if asked.kernel:
+        answer |= layout.threads(prog, asked.kernel, symbols)
+    return {"ok": True, **answer}
+
+
+@answers(storage.LIFETIMES)
+def lifetimes(asked: storage.LifetimesRequest) -> Json:
+    """Which blocks and arrays are needed where, in bytes if values are given."""
+    prog, called = _with_memory(asked)
+    return {"ok": True, **lifetimes_of(prog, asked.values, called)}
+
+
+@answers(storage.INTERFERENCE)
+def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
+    """Which blocks are needed at the same time, and which can share memory."""
+    return {"ok": True, "functions": interference_of(*_with_memory(asked))}
+
+
+@answers(storage.INDEX_FUNCTIONS)
+def index_functions(asked: storage.IndexFunctionsRequest) -> storage.IndexFunctionsAnswer:
+    """Each change of layout, as three generations of index functions express it."""
+    work = compilation(asked)
+    written, flat = work.result("simplified").prog, work.result("flat").prog
+    found = index_functions_of(written, flat, work.result("funmem").prog, work.names().said)
+    return {"ok": True, "functions": found}
+
+
+@answers(proofs.ATTEMPTS)
+def attempts(asked: proofs.AttemptsRequest) -> Json:
+    """Every attempt to build an array in its place, with what had to be proved for it."""
+    work = compilation(asked)
+    found = work.record("shortcircuit").told()
+    advise(asked.source, work.options, found)
+    return {"ok": True, "attempts": found}
+
+
+@answers(proofs.BOUNDS)
+def bounds(asked: proofs.BoundsRequest) -> proofs.BoundsAnswer:
+    """Of each access to an array, whether its check was dropped, hoisted or kept, and why."""
+    work = compilation(asked)
+    typed: TypedProg = work.result("typed").prog
+    last = work.result("merged").prog
+    return {"ok": True, "accesses": accesses_of(typed, last, work.fates(), _words(work))}
+
+
+@answers(proofs.CERTIFICATE)
+def certificate(asked: proofs.CertificateRequest) -> proofs.CertificateAnswer:
+    """A certificate (`docs/certificates.md`) of the proofs that the program rests on."""
+    work = compilation(asked)
+    pairs, shown = work.record("shortcircuit").theorems()
+    work.result("merged")
+    proved = [*work.proved(), ("shortcircuit", shown)]
+    checks = dropped_checks(work.fates(), proved, _words(work))
+    return {"ok": True, "certificate": document([*pairs, *checks])}
+
+
+def _words(work: Compilation) -> Words:
+    """What the author calls the numbers that proofs are about, which any stage may have made."""
+    stages = (stage.id for stage in STAGES if stage.kind == "ir")
+    return Words(work.names().said, (work.result(stage).prog for stage in stages))
+
+
+@answers(storage.TUNING)
+def tuning_tree(asked: storage.TuningRequest) -> Json:
+    """The code versions of the program, under their thresholds."""
+    prog = compilation(asked).result("flat").prog
+    return {"ok": True, "trees": tuning.forest(prog)}
+
+
+@answers(runs.VALIDITY)
+def check_validity(asked: runs.ValidityRequest) -> runs.ValidityAnswer:
+    """Do all stages agree on this input? One verdict per stage that can be run."""
+    work = compilation(asked)
+    entry = entry_named(work, asked.entry)
+    args = input_values(replace(asked, entry=entry))
+    expected = interp.run(work.result("soa").prog, entry, args)
+    verdicts: dict[str, runs.Verdict] = {}
+    for stage in STAGES:
+        if stage.id == "soa" or stage.kind not in ("ir", "imp"):
+            continue
+        prog = work.result(stage.id).prog
+        if stage.id in MEMORY_STAGES:
+            verdicts[stage.id] = validity.verdict(prog, entry, args, expected)
+        else:
+            interpreter = interp.run if stage.kind == "ir" else imp_interp.run
+            found = interpreter(prog, entry, args)
+            verdicts[stage.id] = validity.compare(found, expected)
+    return {"ok": True, "stages": verdicts}
+
+
+@answers(proofs.PROVE)
+def prove(asked: proofs.ProveRequest) -> Json:
+    """Whether two LMADs share a cell, in the notation of `docs/proving.md`."""
+    start = time.perf_counter()
+
+    def work() -> Json:
+        reader = Reader()
+        a, b = reader.lmad(asked.a), reader.lmad(asked.b)
+        verdict = disjoint(a, b, facts_of(reader, asked.assumptions))
+        found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
+        more = {"certificate": document(found)} if asked.certificate else {}
+        read = {"a": plain_cells(a, reader.factor), "b": plain_cells(b, reader.factor)}
+        return verdict_json(verdict, reader.factor) | read | more
+
+    answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
+    return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
+
+
+@answers(proofs.CELLS)
+def cells(asked: proofs.CellsRequest) -> Json:
+    """The cells of LMADs for values of their names, in the same notation."""
+
+    def work() -> Json:
+        return cell_sets.cells(asked.assumptions, asked.lmads, asked.values or {})
+
+    return {"ok": True, **within(LONGEST_PROOF, work, "The picture", _TOO_HARD)}
+
+
+_TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."

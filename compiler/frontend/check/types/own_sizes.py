@@ -1,0 +1,103 @@
+"""Sizes that only the result of a function tells which is itself an argument.
+
+In `apply iota n`, with `apply '^a '^b : (a -> b) -> a -> b`, the unknown `b` is `[k]i64` with a `k`
+of its own (`MetaT.own`). Each application has a new size in its result wherever `b` stands there,
+so that no two calls are thought to give the same. No parameter can have such a type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from compiler import codes
+from compiler.base.errors import TypeError_
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.walks import names_in_data, names_in_type, subst
+from compiler.frontend.types import Array, Arrow, Record, SizeVar, Sum, Type
+
+
+class Namer(Protocol):
+    """What makes new names."""
+
+    def fresh(self, base: str) -> Name: ...  # noqa: D102
+
+
+def no_parameter(span: Span) -> TypeError_:
+    """The error for a parameter whose size each call of another argument gives anew."""
+    return TypeError_(
+        codes.sizes.HIDDEN,
+        "The size of this argument would have to be one that every call of an earlier argument may"
+        " give anew.",
+        span,
+        "Apply the functions directly instead.",
+    )
+
+
+def own_in(type_: Type) -> tuple[Name, ...]:
+    """The sizes in a type that differ from value to value, under the names that unknowns have."""
+    while isinstance(type_, MetaT):
+        if type_.own or type_.ref is None:
+            return type_.own
+        type_ = type_.ref
+    match type_:
+        case Array(elem=elem):
+            return own_in(elem)
+        case Record(fields):
+            return tuple(name for _, u in fields for name in own_in(u))
+        case Sum(variants):
+            return tuple(name for _, us in variants for u in us for name in own_in(u))
+        case Arrow(param, result):
+            return own_in(param) + own_in(result)
+    return ()
+
+
+def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
+    """The type of a result with new names, which `ext` gets, for sizes that calls differ in.
+
+    Errors: one is only part of the type of a function that takes arrays of that size.
+    """
+    while isinstance(type_, MetaT):
+        if type_.own:
+            names = {n: st.fresh(n) for n in type_.own}
+            known = subst(type_, {}, {n: SizeVar(new) for n, new in names.items()})
+            told = names_in_data(known)
+            ext += [n for n in names.values() if n in told]
+            return _in_functions(known, set(names.values()) - told, span)
+        if type_.ref is None:
+            return type_
+        type_ = type_.ref
+    match type_:
+        case Record(fields):
+            return Record(tuple([(f, open_own(st, u, ext, span)) for f, u in fields]))
+        case Sum(variants):
+            opened = [(c, tuple([open_own(st, u, ext, span) for u in us])) for c, us in variants]
+            return Sum(tuple(opened))
+        case Arrow(param, result):
+            if own_in(param):
+                raise no_parameter(span)
+            inner = list(type_.ext)
+            result = open_own(st, result, inner, span)
+            return replace(type_, result=result, ext=tuple(inner))
+    return type_
+
+
+def _in_functions(type_: Type, names: set[Name], span: Span) -> Type:
+    """A type some of whose sizes are those of the results of functions in it."""
+    if not names:
+        return type_
+    type_ = resolve(type_)
+    match type_:
+        case Record(fields):
+            return Record(tuple([(f, _in_functions(u, names, span)) for f, u in fields]))
+        case Arrow(param, result):
+            if names & names_in_type(param):
+                raise no_parameter(span)
+            inner = resolve(result)
+            if isinstance(inner, Arrow):
+                return replace(type_, result=_in_functions(inner, names, span))
+            own = tuple(sorted(names & names_in_type(inner)))
+            return replace(type_, ext=(*type_.ext, *own))
+    return type_

@@ -1,0 +1,56 @@
+"""FlatPack, the second language: arrays whose structural operations only say what comes next.
+
+    syntax.py    the syntax tree, and `parser.py`, which reads it
+    terms.py     what a program computes, one term with shapes
+    values.py    what expressions stand for on the way there; sizes
+    build.py     the terms made one by one, their shapes found
+    evaluate.py  names, and functions put in place: from the tree to the term
+    library.fp   what every program may use
+    laws.py      the laws of its paper, in the direction in which less is computed
+    futhark.py   the term as a Futhark program, whose lines know where they are from
+
+The language is that of M. Wallace, "FlatPack: An Affordable Range of Large Multi-Dimensional
+Arrays" (seed 002), with a concrete syntax close to its Haskell. A program enters the pipeline as
+the syntax tree of a Futhark program with FlatPack's spans: everything behind is the same for both.
+What it means by itself says `semantics/flatpack.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from compiler.base.spans import Span
+from compiler.frontend import ast, decs
+from compiler.frontend.flatpack.evaluate import Meaning, evaluate
+from compiler.frontend.flatpack.futhark import translate as translate
+from compiler.frontend.flatpack.parser import parse
+from compiler.frontend.parser import parse as parse_futhark
+
+
+def read(source: str) -> Meaning:
+    """What a FlatPack program computes.
+
+    Errors: `SyntaxError_` and `TypeError_`.
+    """
+    return evaluate(parse(source))
+
+
+def to_futhark(program: Meaning) -> decs.Program:
+    """The syntax tree of the Futhark program, with the places of the FlatPack program."""
+    made = translate(program)
+    found: decs.Program = _placed(parse_futhark(made.text), made.spans)
+    return found
+
+
+def _placed(value: Any, spans: tuple[Span, ...]) -> Any:
+    """A tree whose spans are those of its lines."""
+    if isinstance(value, Span):
+        return spans[value.line - 1] if value.line else value
+    if isinstance(value, ast.Node | decs.Program):
+        return replace(
+            value, **{one.name: _placed(getattr(value, one.name), spans) for one in fields(value)}
+        )
+    if isinstance(value, tuple):
+        return tuple(_placed(one, spans) for one in value)
+    return value

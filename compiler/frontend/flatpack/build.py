@@ -1,0 +1,394 @@
+"""The terms of FlatPack, made one by one: each shape is found here, and what does not fit told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeVar
+
+from compiler import codes
+from compiler.algebra.poly import Poly
+from compiler.base.prim import Prim, int_range
+from compiler.base.spans import Span
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.terms import Shape
+from compiler.frontend.flatpack.values import (
+    Function,
+    Int,
+    ShapeOf,
+    SizeTable,
+    Value,
+    kind_of,
+    wrong,
+)
+
+_MOST_TERMS = 20_000
+FOLDS = frozenset(("+", "-", "*", "/", "min", "max"))
+COMPARISONS = frozenset(("==", "/=", "<", "<=", ">", ">="))
+_Term = TypeVar("_Term", bound=t.Term)
+
+
+@dataclass(slots=True)
+class TermBuilder:
+    """A program's sizes and files, and the terms that are made so far."""
+
+    element: Prim = "f64"
+    sizes: SizeTable = field(default_factory=SizeTable)
+    files: dict[tuple[str, Shape], t.Source] = field(default_factory=dict)
+    made: int = 0
+    site: Span | None = None
+    """Where the program uses what of the library is looked at."""
+
+    def at(self, span: Span) -> Span:
+        """Where in the program something is: a definition of the library is where it is used."""
+        return self.site if self.site is not None and span.in_prelude else span
+
+    # --- what values are ---
+
+    def new(self, term: _Term) -> _Term:
+        """Count a term."""
+        self.made += 1
+        if self.made > _MOST_TERMS:
+            raise wrong(
+                codes.flatpack.TOO_MUCH,
+                f"The program becomes more than {_MOST_TERMS} operations here.",
+                term.span,
+                "A function that calls another one twice doubles it: bind what they share by "
+                "`let`.",
+            )
+        return term
+
+    def number(self, text: str, span: Span) -> t.Term:
+        """A number as one value."""
+        if self.element[0] in "iu":
+            low, high = int_range(self.element)
+            if not is_int(text) or not low <= int(text) <= high:
+                raise wrong(
+                    codes.flatpack.NUMBER,
+                    f"`{text}` is no value of the elements' type, `{self.element}`.",
+                    self.at(span),
+                    "The first line of the program can name another type, such as `type f64`.",
+                )
+        return t.Number(self.at(span), (), text)
+
+    def term(self, value: Value, span: Span) -> t.Term:
+        """A value among elements, or an array."""
+        match value:
+            case t.Term():
+                return value
+            case Int(term=t.Term() as term):
+                return term
+            case Int(value=value_, span=place):
+                number = value_.constant
+                if number is not None:
+                    return self.number(str(number), place or span)
+                return t.Size(self.at(span), (), value_)
+        raise wrong(
+            codes.flatpack.KIND, f"Expected an array, found {kind_of(value)}.", self.at(span)
+        )
+
+    def array(self, value: Value, span: Span, what: str) -> t.Term:
+        """An array with at least one dimension."""
+        found = self.term(value, span)
+        if not found.shape:
+            message = f"`{what}` takes an array, and this is one value."
+            raise wrong(
+                codes.flatpack.SHAPE, message, self.at(span), "`HasShape` gives it a shape."
+            )
+        return found
+
+    def int(self, value: Value, span: Span, what: str) -> Poly:
+        """A size or an index."""
+        if not isinstance(value, Int):
+            hint = "SizeTable and indices are numbers, sizes, and integer parameters of `main`."
+            message = f"`{what}` takes an integer, found {kind_of(value)}."
+            raise wrong(codes.flatpack.KIND, message, self.at(span), hint)
+        return value.value
+
+    def dims(self, value: Value, span: Span) -> Shape:
+        """A shape."""
+        if isinstance(value, ShapeOf):
+            return value.sizes
+        size = self.int(value, span, "Of")
+        if size.constant is not None and size.constant < 0:
+            at = value.span if isinstance(value, Int) and value.span else span
+            raise wrong(codes.flatpack.RANGE, f"A size of {size} is below 0.", self.at(at))
+        return (size,)
+
+    def structural(self, value: Value, span: Span, what: str) -> t.Structural:
+        """A structural transformation."""
+        if not isinstance(value, t.Structural):
+            message = f"`{what}` takes a structural transformation, found {kind_of(value)}."
+            hint = "These are Transpose, RotateL, RotateR, Slice i, SubRange i j, DownSample i, "
+            raise wrong(
+                codes.flatpack.KIND, message, self.at(span), f"{hint}Smap s and Compose s t."
+            )
+        return value
+
+    def shape(self, shape: Shape) -> str:
+        """A shape in the program's notation."""
+        return " Of ".join(self.sizes.show(size) for size in shape) or "Scalar"
+
+    # --- what constructors make ---
+
+    def operator(self, op: str, args: Sequence[Value], span: Span) -> Value:
+        """`a op b`: among sizes, or at every index."""
+        a, b = args
+        if isinstance(a, Int) and isinstance(b, Int) and op in ("+", "-", "*", "/"):
+            return self.of_sizes(op, a, b, span)
+        return self.arith(op, self.term(a, span), self.term(b, span), span)
+
+    def of_sizes(self, op: str, a: Int, b: Int, span: Span) -> Int:
+        """Arithmetic on sizes; it is done among elements as well, where division is another."""
+        x, y = a.value, b.value
+        if op == "/":
+            value = self.sizes.quotient(x, y) if y != 0 else Poly.const(0)
+        else:
+            value = {"+": x + y, "-": x - y, "*": x * y}[op]
+        if op != "/" and a.term is None and b.term is None:
+            return Int(value)
+        return Int(value, self.arith(op, self.term(a, span), self.term(b, span), span))
+
+    def arith(self, op: str, a: t.Term, b: t.Term, span: Span) -> t.Term:
+        """`a op b` at every index."""
+        shape = self.common((a, b), span, f"`{op}`")
+        return self.new(t.Arith(self.at(span), shape, op, a, b))
+
+    def common(self, terms: Sequence[t.Term], span: Span, what: str) -> Shape:
+        """The one shape that all terms have, but for single values."""
+        shape: Shape = ()
+        for one in terms:
+            if one.shape and shape and one.shape != shape:
+                raise wrong(
+                    codes.flatpack.SHAPE,
+                    f"{what} takes arrays of one shape; these are {self.shape(shape)} and "
+                    f"{self.shape(one.shape)}.",
+                    self.at(span),
+                    "If they are the same whenever the program runs, claim it: "
+                    f"`HasShape .. ({self.shape(shape)})`."
+                    if len(shape) == len(one.shape) and not _apart(shape, one.shape)
+                    else "",
+                )
+            shape = shape or one.shape
+        return shape
+
+    def expanded(self, term: t.Term, shape: Shape) -> t.Term:
+        """A single value as an array of that shape."""
+        return term if term.shape == shape else self.new(t.Expand(term.span, shape, term))
+
+    def twist(self, args: Sequence[Value], span: Span) -> Value:
+        """`Twist s a`."""
+        how = self.structural(args[0], span, "Twist")
+        arg = self.array(args[1], span, "Twist")
+        if isinstance(how, t.Compose):
+            return self.twist((how.outer, self.twist((how.inner, arg), span)), span)
+        return self.new(t.Twist(self.at(span), self.twisted(how, arg.shape, span), how, arg))
+
+    def twisted(self, how: t.Structural, shape: Shape, span: Span) -> Shape:
+        """The shape of an array of that shape in another order."""
+        needs = 2 if isinstance(how, t.Transpose) else 1
+        if len(shape) < needs:
+            raise wrong(
+                codes.flatpack.SHAPE,
+                f"`{type(how).__name__}` takes an array of at least {needs} "
+                f"dimension{'s' * (needs > 1)}; this has {len(shape)}.",
+                self.at(span),
+            )
+        outer, *inner = shape
+        match how:
+            case t.Transpose():
+                return (shape[1], outer, *shape[2:])
+            case t.RotateL():
+                return (*inner, outer)
+            case t.RotateR():
+                return (shape[-1], *shape[:-1])
+            case t.Slice(at):
+                self.inside("Slice", at, outer, span)
+                return tuple(inner)
+            case t.SubRange(first, last):
+                self.inside("SubRange", first, outer + 1, span)
+                count = last - first + 1
+                if count.constant is not None and count.constant < 0:
+                    self.outside(f"`SubRange {first} {last}` ends before it begins.", span)
+                if count != 0:
+                    self.inside("SubRange", last, outer, span)
+                return (count, *inner)
+            case t.DownSample(step):
+                return (self.sizes.quotient(outer + (step - 1), Poly.const(step)), *inner)
+            case t.Smap(one):
+                return (outer, *self.twisted(one, tuple(inner), span))
+            case t.Compose(second, first_):
+                return self.twisted(second, self.twisted(first_, shape, span), span)
+        raise AssertionError(how)
+
+    def inside(self, what: str, at: Poly, size: Poly, span: Span) -> None:
+        """An index that is known to be outside is an error; a run checks what is not known."""
+        low, above = at.constant, (size - at).constant
+        if (low is not None and low < 0) or (above is not None and above <= 0):
+            shown = self.sizes.show(size)
+            self.outside(f"Index {self.sizes.show(at)} of `{what}` is outside: {shown} rows.", span)
+
+    def outside(self, message: str, span: Span) -> NoReturn:
+        """Raise that an index is none of the array."""
+        raise wrong(codes.flatpack.RANGE, message, self.at(span), "Indices count from 0.")
+
+    def get_data(self, args: Sequence[Value], span: Span) -> Value:
+        """`GetData file shape`: the same file in the same shape is one source."""
+        if not isinstance(args[0], str):
+            raise wrong(codes.flatpack.KIND, "`GetData` takes a file's name first.", self.at(span))
+        shape = self.dims(args[1], span)
+        key = args[0], shape
+        if key not in self.files:
+            stem = "".join(c if c.isalnum() and c.isascii() else "_" for c in args[0]) or "data"
+            name = f"data_{stem}" if len(self.files) == 0 else f"data_{stem}_{len(self.files)}"
+            self.files[key] = t.Source(self.at(span), shape, name, args[0])
+        return self.files[key]
+
+    def literal(self, args: Sequence[Value], span: Span) -> Value:
+        """`Literal values shape`."""
+        if not isinstance(args[0], tuple):
+            raise wrong(codes.flatpack.KIND, "`Literal` takes a list of numbers.", self.at(span))
+        shape, values = self.dims(args[1], span), [self.term(one, span) for one in args[0]]
+        texts = [one.text for one in values if isinstance(one, t.Number)]
+        if len(texts) < len(values):
+            raise wrong(codes.flatpack.KIND, "A `Literal` is made of numbers.", self.at(span))
+        count = Poly.product(shape)
+        if count != len(values):
+            raise wrong(
+                codes.flatpack.SHAPE,
+                f"The list has {len(values)} numbers, and the shape {self.shape(shape)} has room "
+                f"for {self.sizes.show(count)}.",
+                self.at(span),
+            )
+        return self.new(t.Literal(self.at(span), shape, tuple(texts)))
+
+    def enumerate_(self, args: Sequence[Value], span: Span) -> Value:
+        """`Enumerate seed step count`."""
+        seed, step = self.term(args[0], span), args[1]
+        if not isinstance(step, Function) or step.step is None or step.op not in ("+", "-", "*"):
+            raise wrong(
+                codes.flatpack.KIND,
+                "`Enumerate` takes a step such as `(+ 1)`, `(- 2)` or `(* 2)`.",
+                self.at(span),
+            )
+        by = self.term(step.step, span)
+        if seed.shape or by.shape:
+            raise wrong(
+                codes.flatpack.SHAPE, "`Enumerate` takes one value and one step.", self.at(span)
+            )
+        count = self.dims(args[2], span)
+        return self.new(t.Enumerate(self.at(span), count[:1], seed, step.op, by))
+
+    def split(self, args: Sequence[Value], span: Span) -> Value:
+        """`Split pieces a`."""
+        pieces, arg = self.int(args[0], span, "Split"), self.array(args[1], span, "Split")
+        size = arg.shape[0]
+        a, b = size.constant, pieces.constant
+        if (b is not None and b < 1) or (a is not None and b and a % b):
+            self.outside(f"{size} rows cannot be split into {pieces} equal pieces.", span)
+        each = self.sizes.quotient(size, pieces)
+        if b is None and (found := _factor(size, pieces)) is not None:
+            each = found
+        return self.new(t.Split(self.at(span), (pieces, each, *arg.shape[1:]), arg))
+
+    def join(self, args: Sequence[Value], span: Span) -> Value:
+        """`Join a`; of a list, as the paper has it in an example, what `Zip` makes of it."""
+        value = args[0]
+        arg = self.zip((value,), span) if isinstance(value, tuple) else self.term(value, span)
+        assert isinstance(arg, t.Term)
+        if len(arg.shape) < 2:
+            message = f"`Join` takes an array of at least 2 dimensions; this has {len(arg.shape)}."
+            raise wrong(codes.flatpack.SHAPE, message, self.at(span))
+        outer, inner, *rest = arg.shape
+        return self.new(t.Join(self.at(span), (outer * inner, *rest), arg))
+
+    def zip(self, args: Sequence[Value], span: Span) -> Value:
+        """`Zip [a, b]`."""
+        if not isinstance(args[0], tuple) or not args[0]:
+            message = "`Zip` takes a list of arrays, at least one."
+            raise wrong(codes.flatpack.KIND, message, self.at(span))
+        terms = [self.term(one, span) for one in args[0]]
+        shape = self.common(terms, span, "`Zip`")
+        stacked = tuple(self.expanded(one, shape) for one in terms)
+        return self.new(t.Zip(self.at(span), (Poly.const(len(terms)), *shape), stacked))
+
+    def repack(self, args: Sequence[Value], span: Span) -> Value:
+        """`Repack a`."""
+        arg = self.array(args[0], span, "Repack")
+        return self.new(t.Repack(self.at(span), arg.shape, arg))
+
+    def fold(self, args: Sequence[Value], span: Span) -> Value:
+        """`Fold op acc a`."""
+        op = args[0].op if isinstance(args[0], Function) and args[0].arity == 2 else ""
+        if op not in FOLDS:
+            known = "`(+)`, `(-)`, `(*)`, `(/)`, `min` and `max`"
+            raise wrong(codes.flatpack.KIND, f"`Fold` takes one of {known}.", self.at(span))
+        acc, arg = self.term(args[1], span), self.array(args[2], span, "Fold")
+        if acc.shape and acc.shape != arg.shape[1:]:
+            raise wrong(
+                codes.flatpack.SHAPE,
+                f"The accumulator has the shape {self.shape(acc.shape)}, and the rows that are "
+                f"folded have {self.shape(arg.shape[1:])}.",
+                self.at(span),
+            )
+        return self.new(t.Fold(self.at(span), arg.shape[1:], op, acc, arg))
+
+    def if_(self, args: Sequence[Value], span: Span) -> Value:
+        """`If c a b`."""
+        cond, then, orelse = (self.term(one, span) for one in args)
+        shape = self.common((cond, then, orelse), span, "`If`")
+        return self.new(t.If(self.at(span), shape, cond, then, orelse))
+
+    def has_shape(self, args: Sequence[Value], span: Span) -> Value:
+        """`HasShape a shape`: nothing to do where that is known."""
+        arg, shape = self.term(args[0], span), self.dims(args[1], span)
+        if not arg.shape:
+            return self.expanded(arg, shape)
+        if len(arg.shape) != len(shape) or _apart(arg.shape, shape):
+            message = f"This has the shape {self.shape(arg.shape)}, not {self.shape(shape)}."
+            raise wrong(codes.flatpack.SHAPE, message, self.at(span))
+        if arg.shape == shape:
+            return arg
+        return self.new(t.Claim(self.at(span), shape, arg))
+
+    def size(self, args: Sequence[Value], span: Span) -> Value:
+        """`size a`: of the outer dimension."""
+        return Int(self.array(args[0], span, "size").shape[0])
+
+    def each(self, what: str, span: Span, arg: t.Term, row: t.Var, body: t.Term) -> t.Term:
+        """`LetMap` or `Filter` with its parts."""
+        if what == "LetMap":
+            if own := sorted(self.sizes.found & set().union(*(p.names() for p in body.shape))):
+                raise wrong(
+                    codes.flatpack.SHAPE,
+                    "Each row could keep another number of elements, and an array has rows of one "
+                    "shape.",
+                    self.at(span),
+                    f"Fold what `Filter` gives here ({', '.join(own)} of them), or filter outside.",
+                )
+            return self.new(t.LetMap(self.at(span), (arg.shape[0], *body.shape), row, arg, body))
+        if body.shape:
+            message = f"The condition is an array of shape {self.shape(body.shape)}, not one value."
+            raise wrong(codes.flatpack.SHAPE, message, self.at(span))
+        name = f"kept_{len(self.sizes.found)}" if self.sizes.found else "kept"
+        self.sizes.found.add(name)
+        shape = (Poly.var(name), *arg.shape[1:])
+        return self.new(t.Filter(self.at(span), shape, row, arg, body))
+
+
+def is_int(text: str) -> bool:
+    """Whether a number is written without point and exponent."""
+    return text.lstrip("-").isdigit()
+
+
+def _apart(a: Shape, b: Shape) -> bool:
+    """Whether two shapes of one rank differ whatever the sizes are."""
+    return any((x - y).constant not in (0, None) for x, y in zip(a, b, strict=True))
+
+
+def _factor(product: Poly, factor: Poly) -> Poly | None:
+    """`product / factor` where `factor` is a name that is in every term of `product`."""
+    name = factor.as_name
+    if name is None or product.degree(name) != 1 or product.subst({name: Poly.const(0)}) != 0:
+        return None
+    return product.coefficient(name)

@@ -1,0 +1,358 @@
+"""A FlatPack program as a Futhark program: one statement for each term, and where each is from.
+
+From here on the pipeline is the same for both languages. The text is worth reading beside the
+program: the structural operations are views of one array, which cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from compiler.algebra.poly import Poly
+from compiler.base.spans import Span
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.build import COMPARISONS
+from compiler.frontend.flatpack.evaluate import Meaning
+from compiler.frontend.flatpack.terms import Shape
+from compiler.frontend.lexer import KEYWORDS
+
+_USED = frozenset(
+    "map map2 map3 reduce transpose flatten unflatten iota replicate copy filter row a b c".split()
+)
+"""Names of the text that no name of the program may hide."""
+_CALLED: dict[type[t.Term], str] = {
+    t.Literal: "values",
+    t.Enumerate: "steps",
+    t.Split: "pieces",
+    t.Join: "joined",
+    t.Zip: "zipped",
+    t.Repack: "packed",
+    t.Expand: "all",
+    t.Claim: "shaped",
+    t.LetMap: "mapped",
+    t.Filter: "kept",
+    t.Arith: "result",
+    t.If: "chosen",
+    t.Fold: "folded",
+    t.Twist: "twisted",
+}
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """The text, and for each of its lines the place in the FlatPack program."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+def translate(meaning: Meaning) -> Translated:
+    """The Futhark program for `main`."""
+    return _Writer(meaning).program(meaning.at)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """The statements of a body, with what terms are called in it and around it."""
+
+    around: _Scope | None = None
+    lines: list[tuple[str, Span]] = field(default_factory=list)
+    called: dict[int, str] = field(default_factory=dict)
+
+    def name_of(self, term: t.Term) -> str | None:
+        """What a term that is there already is called."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if id(term) in scope.called:
+                return scope.called[id(term)]
+            scope = scope.around
+        return None
+
+
+class _Writer:
+    def __init__(self, meaning: Meaning) -> None:
+        self.meaning = meaning
+        self.element = meaning.element
+        self.taken = {*KEYWORDS, *_USED, self.element}
+        self.spelt: dict[str, str] = {}
+        self.kept: list[t.Term] = []
+        """The terms that have names: as long as they are here, nothing else has their identity."""
+
+    def program(self, at: Span) -> Translated:
+        """The whole text."""
+        meaning = self.meaning
+        scope = _Scope()
+        self.taken |= meaning.sizes.quotients.keys()
+        sources = [one for one in meaning.sources if one.shape]
+        inner = dict.fromkeys(n for one in sources for size in one.shape for n in size.names())
+        for name in (*meaning.ints, *inner):
+            self.spelt.setdefault(name, self.fresh(name))
+        sizes = [n for n in inner if n not in meaning.ints]
+        head = ["entry main", *(f"[{self.spelt[n]}]" for n in sizes)]
+        head += [f"({self.spelt[n]}: i64)" for n in meaning.ints]
+        for one in meaning.sources:
+            name = scope.called[id(one)] = self.fresh(one.name)
+            head.append(f"({name}: {self.type(one.shape)})")
+        result = self.atom(meaning.result, scope)
+        found = meaning.sizes.found
+        dims = ["" if found & d.names() else self.size(d) for d in meaning.result.shape]
+        type_ = "".join(f"[{d}]" for d in dims) + self.element
+        lines = [(f"{' '.join(head)}: {type_} =", at)]
+        lines += [(_INDENT + text, span) for text, span in scope.lines]
+        last = f"in {result}" if scope.lines else result
+        lines.append((_INDENT + last, meaning.result.span))
+        return Translated(
+            "".join(f"{text}\n" for text, _ in lines), tuple(span for _, span in lines)
+        )
+
+    # --- names, sizes, types ---
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing else has."""
+        base = base if base[:1].isalpha() else f"x{base}"
+        name, number = base, 1
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+    def size(self, poly: Poly) -> str:
+        """A size."""
+        renamed = poly.subst({n: Poly.var(self.spelt[n]) for n in poly.names() if n in self.spelt})
+        sizes = self.meaning.sizes
+        for name, (over, under) in sizes.quotients.items():
+            if name in poly.names():
+                quotient = f"(({self.size(over)}) // ({self.size(under)}))"
+                self.spelt.setdefault(name, quotient)
+                renamed = renamed.subst({name: Poly.var(quotient)})
+        return str(renamed)
+
+    def type(self, shape: Shape) -> str:
+        """The type of an array of that shape."""
+        return "".join(f"[{self.size(size)}]" for size in shape) + self.element
+
+    def number(self, text: str) -> str:
+        """A literal."""
+        literal = f"{text}{self.element}"
+        return f"({literal})" if text.startswith("-") else literal
+
+    def from_i64(self, text: str) -> str:
+        """An i64 as an element."""
+        return text if self.element == "i64" else f"{self.element}.i64 {text}"
+
+    # --- terms ---
+
+    def atom(self, term: t.Term, scope: _Scope) -> str:
+        """What can stand as an argument for a term: its name, or a literal."""
+        match term:
+            case t.Number(text=text):
+                return self.number(text)
+            case t.Size(value=value):
+                return f"({self.from_i64(f'({self.size(value)})')})"
+        known = scope.name_of(term)
+        if known is None:
+            lines, bind = self.text(term, scope)
+            known = self.fresh(_CALLED[type(term)])
+            scope.called[id(term)] = known
+            self.kept.append(term)
+            first, *rest = lines
+            scope.lines.append((f"let {bind(known)} = {first[0]}", first[1]))
+            scope.lines += rest
+        return known
+
+    def text(
+        self, term: t.Term, scope: _Scope
+    ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
+        """The lines of what a term is, and what binds it."""
+        if isinstance(term, t.LetMap | t.Filter):
+            return self.each(term, scope)
+        return [(self.line(term, scope), term.span)], str
+
+    def each(
+        self, term: t.LetMap | t.Filter, scope: _Scope
+    ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
+        """A map or a filter, whose function has statements of its own."""
+        arg = self.atom(term.arg, scope)
+        inner = _Scope(scope)
+        var = inner.called[id(term.var)] = self.fresh(term.var.name)
+        self.kept.append(term.var)
+        body = term.body if isinstance(term, t.LetMap) else term.cond
+        result = self.atom(body, inner)
+        if isinstance(term, t.Filter):
+            result = f"{result} != {self.number('0')}"
+        fn = "map" if isinstance(term, t.LetMap) else "filter"
+        lines = [(f"{fn} (\\{var} ->", term.span)]
+        lines += [(_INDENT + text, span) for text, span in inner.lines]
+        last = f"in {result}" if inner.lines else result
+        lines.append((f"{_INDENT}{last}) {arg}", body.span))
+        if not isinstance(term, t.Filter):
+            return lines, str
+        (size,) = term.shape[0].names()
+        self.spelt[size] = self.fresh(size)
+        return lines, lambda name: f"[{self.spelt[size]}] ({name}: {self.type(term.shape)})"
+
+    def line(self, term: t.Term, scope: _Scope) -> str:
+        """What a term is, in one line."""
+        match term:
+            case t.Literal(values=values):
+                return self.literal(term.shape, values)
+            case t.Enumerate(seed=seed, op=op, step=step):
+                first, by = self.atom(seed, scope), self.atom(step, scope)
+                i = self.from_i64("a")
+                each = f"{first} * {by} ** ({i})" if op == "*" else f"{first} {op} {by} * ({i})"
+                return f"map (\\a -> {each}) (iota ({self.size(term.shape[0])}))"
+            case t.Split(arg=arg):
+                pieces, count, *rest = term.shape
+                outer = f"[({self.size(pieces)}) * ({self.size(count)})]"
+                flat = f"{self.atom(arg, scope)} :> {outer}{self.type(tuple(rest))}"
+                return f"unflatten ({flat}) : {self.type(term.shape)}"
+            case t.Join(arg=arg):
+                return f"flatten {self.atom(arg, scope)}"
+            case t.Zip(args=args):
+                return f"[{', '.join(self.atom(one, scope) for one in args)}]"
+            case t.Repack(arg=arg):
+                return f"copy {self.atom(arg, scope)}"
+            case t.Claim(arg=arg):
+                return f"{self.atom(arg, scope)} :> {self.type(term.shape)}"
+            case t.Expand(arg=arg):
+                return self.replicated(term.shape, self.atom(arg, scope))
+            case t.Arith(op=op, lhs=lhs, rhs=rhs):
+                return self.nest((lhs, rhs), scope, lambda x: self.arith(op, *x))
+            case t.If(cond=cond, then=then, orelse=orelse):
+                zero = self.number("0")
+                return self.nest(
+                    (cond, then, orelse),
+                    scope,
+                    lambda x: f"if {x[0]} != {zero} then {x[1]} else {x[2]}",
+                )
+            case t.Fold():
+                return self.fold(term, scope)
+            case t.Twist(how=how, arg=arg):
+                return _bare(self.twisted(how, self.atom(arg, scope), arg.shape)[0])
+        raise AssertionError(term)
+
+    def literal(self, shape: Shape, values: Sequence[str]) -> str:
+        """Nested brackets around numbers."""
+        if not values:
+            return self.replicated(shape, self.number("0"))
+        if not shape:
+            return self.number(values[0])
+        each = len(values) // (shape[0].constant or 1)
+        parts = [values[i : i + each] for i in range(0, len(values), each)]
+        return f"[{', '.join(self.literal(shape[1:], part) for part in parts)}]"
+
+    def replicated(self, shape: Shape, value: str) -> str:
+        """One value at every index."""
+        for size in reversed(shape):
+            value = f"(replicate ({self.size(size)}) {value})"
+        return value
+
+    def arith(self, op: str, a: str, b: str) -> str:
+        """`a op b` for one value."""
+        if op in COMPARISONS:
+            sign = "!=" if op == "/=" else op
+            return f"if {a} {sign} {b} then {self.number('1')} else {self.number('0')}"
+        if op in ("min", "max"):
+            return f"{self.element}.{op} {a} {b}"
+        return f"{a} {op} {b}"
+
+    def nest(
+        self, terms: Sequence[t.Term], scope: _Scope, each: Callable[[Sequence[str]], str]
+    ) -> str:
+        """`each` at every index of those terms that are arrays."""
+        rank = max(len(one.shape) for one in terms)
+        return _nest([(self.atom(one, scope), bool(one.shape)) for one in terms], rank, each)
+
+    def fold(self, term: t.Fold, scope: _Scope) -> str:
+        """A reduction of the outer dimension, which is made the innermost."""
+        op, rank = term.op, len(term.arg.shape)
+        acc = self.atom(term.acc, scope)
+        rows, _ = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape)
+
+        def each(x: Sequence[str]) -> str:
+            if op == "/":
+                return f"loop x = {x[0]} for y in {x[1]} do x / y"
+            sign = "+" if op == "-" else op
+            fn = f"({sign})" if sign in "+*" else f"{self.element}.{sign}"
+            return self.arith(op, x[0], f"(reduce {fn} {self.neutral(sign)} {x[1]})")
+
+        return _nest([(acc, bool(term.acc.shape)), (rows, True)], rank - 1, each)
+
+    def neutral(self, op: str) -> str:
+        """The value that an operator leaves others as they are with."""
+        if op in ("+", "*"):
+            return self.number("0" if op == "+" else "1")
+        most = f"{self.element}.highest" if op == "min" else f"{self.element}.lowest"
+        if self.element[0] == "f":
+            most = f"({'' if op == 'min' else '-'}{self.element}.inf)"
+        return most
+
+    def twisted(
+        self, how: t.Structural, text: str, shape: Shape, depth: int = 0
+    ) -> tuple[str, Shape]:
+        """An array in another order below its first `depth` dimensions, and its whole shape.
+
+        Rows are sliced in all outer ones at once: that is a view, and a map over rows is none.
+        """
+        outer, inner = shape[:depth], shape[depth:]
+        whole = f"{_indexable(text)}[{':, ' * depth}"
+        match how:
+            case t.Transpose():
+                return f"({_mapped(depth)} {text})", (*outer, inner[1], inner[0], *inner[2:])
+            case t.RotateL():
+                for step in range(len(inner) - 1):
+                    text = f"({_mapped(depth + step)} {text})"
+                return text, (*outer, *inner[1:], inner[0])
+            case t.RotateR():
+                for step in reversed(range(len(inner) - 1)):
+                    text = f"({_mapped(depth + step)} {text})"
+                return text, (*outer, inner[-1], *inner[:-1])
+            case t.Slice(at):
+                return f"{whole}{self.size(at)}]", (*outer, *inner[1:])
+            case t.SubRange(first, last):
+                new = (*outer, last - first + 1, *inner[1:])
+                part = f"{whole}{self.size(first)}:{self.size(last + 1)}]"
+                return f"({part} :> {self.type(new)})", new
+            case t.DownSample(step):
+                sizes = self.meaning.sizes
+                count = sizes.quotient(inner[0] + (step - 1), Poly.const(step))
+                new = (*outer, count, *inner[1:])
+                return f"({whole}::{step}] :> {self.type(new)})", new
+            case t.Smap(below):
+                return self.twisted(below, text, shape, depth + 1)
+            case t.Compose(second, first_):
+                text, shape = self.twisted(first_, text, shape, depth)
+                return self.twisted(second, text, shape, depth)
+        raise AssertionError(how)
+
+
+def _bare(text: str) -> str:
+    """Without the brackets around all of it, which `twisted` puts."""
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+
+
+def _indexable(text: str) -> str:
+    return text if text[-1:] == ")" or text.isidentifier() else f"({text})"
+
+
+def _mapped(depth: int) -> str:
+    """`transpose` below that many dimensions."""
+    text = "transpose"
+    for _ in range(depth):
+        text = f"map ({text})"
+    return text
+
+
+def _nest(args: Sequence[tuple[str, bool]], rank: int, each: Callable[[Sequence[str]], str]) -> str:
+    """Maps around `each`, over those arguments that are arrays of that rank at least."""
+    if rank == 0:
+        return each([text for text, _ in args])
+    names = "abc"
+    arrays = [text for text, is_array in args if is_array]
+    inner = [(names[i] if is_array else text, is_array) for i, (text, is_array) in enumerate(args)]
+    params = " ".join(names[i] for i, (_, is_array) in enumerate(args) if is_array)
+    fn = "map" if len(arrays) == 1 else f"map{len(arrays)}"
+    return f"{fn} (\\{params} -> {_nest(inner, rank - 1, each)}) {' '.join(arrays)}"

@@ -1,0 +1,262 @@
+"""The laws of array computation (seed 002, section 6), in the direction in which less is computed.
+
+Arithmetic over a part of an array is cheaper than a part of much arithmetic. A law is left alone
+where it would compute something twice that is used elsewhere as well, or where what is not computed
+any more could have failed: a program that fails goes on failing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from compiler.base.context import Ctx
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import NodeRule, Pass
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.build import TermBuilder
+from compiler.frontend.flatpack.evaluate import Meaning
+
+Found = Outcome[t.Term] | None
+_PARTS = (t.Slice, t.SubRange, t.DownSample)
+_INVERSE = {t.Transpose: t.Transpose, t.RotateL: t.RotateR, t.RotateR: t.RotateL}
+
+
+@dataclass(slots=True)
+class _Laws:
+    """One program: who uses which term, and what terms have become."""
+
+    meaning: Meaning
+    ctx: Ctx
+    builder: TermBuilder
+    uses: Counter[int] = field(default_factory=Counter)
+    became: dict[int, t.Term] = field(default_factory=dict)
+    kept: list[t.Term] = field(default_factory=list)
+    """All terms that are known by their identity."""
+
+    def count(self, term: t.Term) -> None:
+        """Count the uses of all terms."""
+        pending = [term]
+        self.kept.append(term)
+        while pending:
+            for part in t.parts(pending.pop()):
+                self.uses[id(part)] += 1
+                if self.uses[id(part)] == 1:
+                    pending.append(part)
+
+    def of(self, term: t.Term) -> t.Term:
+        """What a term becomes."""
+        if id(term) not in self.became:
+            self.kept.append(term)
+            made = _with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
+            if made is not term:
+                self.uses[id(made)] = self.uses[id(term)]
+            self.became[id(term)] = self.rewritten(made)
+        return self.became[id(term)]
+
+    def rewritten(self, term: t.Term) -> t.Term:
+        """A term whose parts are done, by the first law that holds for it."""
+        self.kept.append(term)
+        for law in _BY_KIND.get(type(term), ()):
+            new = self.ctx.commit(law, (term.span,), law.apply(self, term))
+            if new is not None:
+                return self.of(new) if new is not term else term
+        return term
+
+    def twist(self, how: t.Structural, arg: t.Term, like: t.Term) -> t.Term:
+        """`arg` in another order; a single value is the same in any."""
+        if not arg.shape:
+            return arg
+        made = t.Twist(like.span, self.builder.twisted(how, arg.shape, like.span), how, arg)
+        self.uses[id(made)] = 1
+        self.kept.append(made)
+        return made
+
+    def may_fail(self, term: t.Term) -> str:
+        """What could fail in a term, or ""."""
+        pending, seen = [term], {id(term)}
+        while pending:
+            one = pending.pop()
+            why = self.fails(one)
+            if why:
+                return why
+            for part in t.parts(one):
+                if id(part) not in seen:
+                    seen.add(id(part))
+                    pending.append(part)
+        return ""
+
+    def fails(self, term: t.Term) -> str:
+        """As `may_fail`, of a term without its parts."""
+        match term:
+            case t.Arith(op="/") | t.Fold(op="/") if self.meaning.element[0] in "iu":
+                return "a division by zero in it"
+            case t.Claim():
+                return "the claim about its shape"
+            case t.Split(arg=arg) if arg.shape[0].constant is None:
+                return "`Split` of a size that is known when it runs"
+            case t.Twist(how=how, arg=arg) if not _certain(how, arg.shape):
+                return "an index that is checked when it runs"
+        return ""
+
+
+def _certain(how: t.Structural, shape: t.Shape) -> bool:
+    """Whether a transformation cannot fail: its indices were checked already."""
+    match how:
+        case t.Slice(at):
+            return at.constant is not None and shape[0].constant is not None
+        case t.SubRange(first, last):
+            known = first.constant is not None and last.constant is not None
+            return known and shape[0].constant is not None
+        case t.Smap(inner):
+            return _certain(inner, shape[1:])
+        case t.Compose():
+            return False
+    return True
+
+
+def _with_parts(term: t.Term, became: dict[int, t.Term]) -> t.Term:
+    """A term with other parts; the same one where they are the same."""
+    changed: dict[str, Any] = {}
+    for one in fields(term):
+        value = getattr(term, one.name)
+        if isinstance(value, t.Term):
+            new: Any = became[id(value)]
+        elif isinstance(value, tuple) and value and isinstance(value[0], t.Term):
+            new = tuple(became[id(part)] for part in value)
+            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+        else:
+            continue
+        if new is not value:
+            changed[one.name] = new
+    return replace(term, **changed) if changed else term
+
+
+def _substituted(term: t.Term, var: t.Var, by: t.Term) -> t.Term:
+    """A term in which `by` stands for a variable."""
+    made: dict[int, t.Term] = {id(var): by}
+
+    def go(one: t.Term) -> t.Term:
+        if id(one) not in made:
+            made[id(one)] = _with_parts(one, {id(part): go(part) for part in t.parts(one)})
+        return made[id(one)]
+
+    return go(term)
+
+
+# --- laws --------------------------------------------------------------------------------------
+
+
+def _inverse(laws: _Laws, term: t.Twist) -> Found:
+    """`Twist Transpose (Twist Transpose a) ==> a`, and of `RotateL` and `RotateR`."""
+    inner = term.arg
+    if not isinstance(inner, t.Twist) or _INVERSE.get(type(term.how)) is not type(inner.how):
+        return None
+    return Applied(inner.arg, "One order undoes the other.")
+
+
+def _split_join(laws: _Laws, term: t.Join) -> Found:
+    """`Join (Split i a) ==> a`."""
+    inner = term.arg
+    if not isinstance(inner, t.Split):
+        return None
+    if why := laws.fails(inner):
+        return Missed(f"The pieces are joined again, but {why} would not be noticed.")
+    return Applied(inner.arg, "The pieces are joined as they were.")
+
+
+def _of_zip(laws: _Laws, term: t.Twist) -> Found:
+    """`Twist (Slice 1) (Zip [a, b]) ==> b`."""
+    inner, how = term.arg, term.how
+    if not isinstance(inner, t.Zip) or not isinstance(how, t.Slice):
+        return None
+    at = how.at.constant
+    if at is None:
+        return Missed("Which of the arrays it is depends on the index.")
+    others = [one for k, one in enumerate(inner.args) if k != at]
+    if why := next(filter(None, map(laws.may_fail, others)), ""):
+        return Missed(f"The other arrays are not used, but {why} would not be noticed.")
+    return Applied(inner.args[at], "The other arrays are not used.")
+
+
+def _of_arith(laws: _Laws, term: t.Twist) -> Found:
+    """`Twist s (a + b) ==> Twist s a + Twist s b`, where `s` takes a part."""
+    inner = term.arg
+    if not isinstance(inner, t.Arith | t.If) or not isinstance(term.how, _PARTS):
+        return None
+    if laws.uses[id(inner)] > 1:
+        return Missed("All of it is used elsewhere: a part would be computed twice.")
+    if why := laws.fails(inner):
+        return Missed(f"Only a part is used, but {why} would not be noticed.")
+    parts = {id(part): laws.twist(term.how, part, term) for part in t.parts(inner)}
+    made = replace(_with_parts(inner, parts), shape=term.shape)
+    return Applied(made, "Only the part that is used is computed.", _saved(laws, inner, term))
+
+
+def _of_map(laws: _Laws, term: t.Twist) -> Found:
+    """`Twist (Slice i) (LetMap v a e) ==> Let v (Twist (Slice i) a) e`, and of parts."""
+    inner, how = term.arg, term.how
+    if not isinstance(inner, t.LetMap) or not isinstance(how, _PARTS):
+        return None
+    if laws.uses[id(inner)] > 1:
+        return Missed("All rows are used elsewhere: a part would be computed twice.")
+    if why := laws.may_fail(inner.body):
+        return Missed(f"Only some rows are used, but {why} would not be noticed.")
+    if not _certain(how, inner.shape) and isinstance(how, t.Slice) and not _needs(inner):
+        return Missed("The row may not be there, which would not be noticed.")
+    rows = laws.twist(how, inner.arg, term)
+    if isinstance(how, t.Slice):
+        made = _substituted(inner.body, inner.var, rows)
+    else:
+        made = replace(inner, shape=term.shape, arg=rows)
+    return Applied(made, "Only the rows that are used are computed.", _saved(laws, inner, term))
+
+
+def _needs(term: t.LetMap) -> bool:
+    """Whether a body needs its row whatever the sizes are: not only in a map that may be empty."""
+    pending, seen = [term.body], set[int]()
+    while pending:
+        one = pending.pop()
+        if one is term.var:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            pending += [one.arg] if isinstance(one, t.LetMap | t.Filter) else t.parts(one)
+    return False
+
+
+def _saved(laws: _Laws, whole: t.Term, part: t.Term) -> tuple[tuple[str, str], ...]:
+    """How many elements are computed, before and after."""
+    shown = [laws.builder.shape(one.shape).replace(" Of ", "*") for one in (whole, part)]
+    return (("elements before", shown[0]), ("elements", shown[1].replace("Scalar", "1")))
+
+
+LAWS = (
+    NodeRule("laws/inverse", "Leaves out two orders that undo each other.", (t.Twist,), _inverse),
+    NodeRule("laws/split-join", "Leaves out pieces that are joined again.", (t.Join,), _split_join),
+    NodeRule("laws/slice-zip", "Takes one of several stacked arrays.", (t.Twist,), _of_zip),
+    NodeRule("laws/part-arith", "Computes the part that is used.", (t.Twist,), _of_arith),
+    NodeRule("laws/part-map", "Maps over the rows that are used.", (t.Twist,), _of_map),
+)
+_BY_KIND: dict[type[t.Term], tuple[NodeRule, ...]] = {
+    kind: tuple(law for law in LAWS if kind in law.on) for kind in (t.Twist, t.Join)
+}
+
+
+def apply_laws(program: Any, ctx: Ctx) -> Any:
+    """A FlatPack program after its laws; a Futhark program has none."""
+    if not isinstance(program, Meaning):
+        return program
+    laws = _Laws(program, ctx, TermBuilder(program.element, program.sizes))
+    laws.count(program.result)
+    return replace(program, result=laws.of(program.result))
+
+
+PASS = Pass(
+    "laws",
+    "Rewrites FlatPack programs by their laws, so that less is computed.",
+    apply_laws,
+    LAWS,
+    optional=True,
+)

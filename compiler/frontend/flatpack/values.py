@@ -1,0 +1,108 @@
+"""What expressions of FlatPack stand for while a program becomes one term; sizes; how it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.algebra.poly import Poly
+from compiler.base.code import Code
+from compiler.base.errors import TypeError_
+from compiler.base.spans import Span
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.terms import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A size or an index; `term`: the value that it is among elements, where division differs."""
+
+    value: Poly
+    term: t.Term | None = None
+    span: Span | None = None
+    """Of a literal: where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOf:
+    """A shape."""
+
+    sizes: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What can be applied: `call` takes the arguments, of which there must be `arity`."""
+
+    name: str
+    arity: int
+    call: Callable[[Sequence[Value], Span], Value]
+    given: tuple[Value, ...] = ()
+    op: str = ""
+    """An operator's sign."""
+    step: Value | None = None
+    """Of a section: its operand."""
+
+
+Value = Int | ShapeOf | Function | t.Term | t.Structural | str | tuple[Any, ...]
+Env = Mapping[str, Value]
+
+
+def kind_of(value: Value) -> str:
+    """What a value is, in the middle of a sentence."""
+    match value:
+        case Int():
+            return "a number"
+        case ShapeOf():
+            return "a shape"
+        case Function():
+            return f"`{value.name}`, which lacks an argument" if value.name else "a function"
+        case t.Structural():
+            return "a structural transformation"
+        case str():
+            return "a text"
+        case tuple():
+            return "a list"
+    return "an array" if value.shape else "one value"
+
+
+def towards_zero(a: int, b: int) -> int:
+    """`a / b`, rounded as quotients of sizes are."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+class SizeTable:
+    """Quotients of sizes: each is a name, so that shapes are polynomials."""
+
+    def __init__(self) -> None:
+        self.quotients: dict[str, tuple[Poly, Poly]] = {}
+        self._named: dict[tuple[Poly, Poly], str] = {}
+        self.found: set[str] = set()
+        """SizeTable that a run finds: how many rows a filter keeps."""
+
+    def quotient(self, over: Poly, under: Poly) -> Poly:
+        """`over / under`, rounded towards 0."""
+        a, b = over.constant, under.constant
+        if a is not None and b:
+            return Poly.const(towards_zero(a, b))
+        if b and (exact := over.over(b)) is not None:
+            return exact
+        name = self._named.setdefault((over, under), f"quotient_{len(self._named)}")
+        self.quotients[name] = (over, under)
+        return Poly.var(name)
+
+    def show(self, poly: Poly) -> str:
+        """In the program's notation; it reads the same in Futhark, for i64."""
+        return poly.show(self._spell)
+
+    def _spell(self, name: str) -> str:
+        if name not in self.quotients:
+            return name
+        over, under = self.quotients[name]
+        return f"(({self.show(over)}) / ({self.show(under)}))"
+
+
+def wrong(code: Code, message: str, span: Span, hint: str = "") -> TypeError_:
+    """What is wrong with a program."""
+    return TypeError_(code, message, span, hint)

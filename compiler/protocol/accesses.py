@@ -1,0 +1,156 @@
+"""What accesses cost on a device: requests of warps, sectors, passes over banks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from compiler.protocol.kinds import Answer, Operation, Own, Says, Span
+from compiler.protocol.runs import OnInputs
+
+AccessKind = Literal["reads", "writes", "both"]
+
+
+class RequestCounts(TypedDict):
+    """What an access costs in all launches of its kernel."""
+
+    requests: int
+    """of warps: what the threads that are in the same iteration of all loops ask for at once"""
+    lanes: int
+    """threads that take part in them"""
+    bytes: int
+    """different ones in each request, added up"""
+    sectors: int
+    """of 32 bytes that are fetched; of shared memory none"""
+    fewest: int
+    """sectors that would do for as many bytes"""
+    passes: int
+    """over the banks of shared memory"""
+    least: int
+    """passes that would do"""
+
+
+class WarpRequest(TypedDict):
+    """One request of a warp."""
+
+    warp: int
+    step: int
+    """the number of the request among those of the warp for this access, from 0"""
+    lanes: list[int]
+    """the first byte in the block of memory that each of the 32 lanes touches; -1 of one that \
+rests"""
+
+
+class WarpAccess(TypedDict):
+    """An access of a kernel."""
+
+    kernel: str
+    line: int
+    """of stage `cuda`, from 1"""
+    text: str
+    src: list[Span]
+    kind: AccessKind
+    array: str
+    """the block of memory"""
+    cell: str
+    """the number of the cell in it"""
+    shared: bool
+    """whether it is memory that a block of threads shares"""
+    size: int
+    """of an element, in bytes"""
+    says: str
+    """what a request costs on average, in words"""
+    predicted: RequestCounts
+    """from the index functions alone"""
+    because: str
+    """why a run may differ from that"""
+    samples: list[WarpRequest]
+    """the first requests of the first warps, as they were seen or else as predicted"""
+    seen: NotRequired[RequestCounts]
+    """in the run that was observed"""
+    agrees: NotRequired[bool]
+    """whether both say the same; a difference is a defect of this compiler"""
+    partial: NotRequired[bool]
+    """whether only the first requests of each block of threads were taken apart"""
+
+
+class Fault(TypedDict):
+    """What no program may do on a device."""
+
+    says: str
+    line: int
+    text: str
+    src: list[Span]
+    count: int
+    block: int
+    """the first one to do it"""
+    thread: int
+
+
+class KernelRun(TypedDict):
+    """A kernel that runs."""
+
+    name: str
+    launches: int
+    blocks: int
+    """of threads, in all launches"""
+    requests: int
+    """to memory of the device and of blocks"""
+    barriers: NotRequired[int]
+    """that all threads of a block came to, in all blocks, in the run that was observed"""
+
+
+class Costs(TypedDict):
+    """What the accesses of a run cost; those that waste most come first."""
+
+    kernels: list[KernelRun]
+    accesses: list[WarpAccess]
+    faults: list[Fault]
+
+
+class AccessesAnswer(Answer, Costs):
+    """The costs, and of what."""
+
+    sizes: dict[str, int]
+    observed: bool
+    because: str
+    """why there was no run, or why it did not come to its end; empty if it did"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessesRequest(OnInputs):
+    """What each access of the CUDA program costs, from the index functions alone.
+
+    Nothing is run, so that sizes may be as large as on a device; those without a number are 64.
+    """
+
+
+ACCESSES = Operation(
+    "accesses",
+    AccessesRequest,
+    AccessesAnswer,
+    {"sizes": {"n": 64}},
+    answered_in="compiler.explanations",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObserveRequest(OnInputs):
+    """As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler."""
+
+    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 20.0
+    """in seconds: of the run, which takes a quarter of it at most, what was seen up to then is \
+told"""
+
+
+OBSERVE = Operation(
+    "observe",
+    ObserveRequest,
+    AccessesAnswer,
+    {"sizes": {"n": 64}},
+    limit="run",
+    runs=True,
+    cached=False,
+    batched=False,
+    answered_in="compiler.explanations",
+)

@@ -1,0 +1,54 @@
+"""The operation that measures tests (`docs/testing.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypedDict
+
+from compiler.protocol.kinds import Answer, AtLeast, OfProgram, Operation, Own, Says, Target
+from compiler.protocol.tests import TestCase
+
+
+class Measurement(TypedDict):
+    """How long a test takes, in milliseconds."""
+
+    median: float
+    low: float
+    """in which the median lies with a probability of 95 %, up to `high`"""
+    high: float
+    spread: float
+    """the distance of the quartiles, as a part of the median"""
+    runs: int
+    peak_bytes: int
+
+
+class BenchAnswer(Answer):
+    """What a test takes."""
+
+    case: TestCase
+    measured: Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRequest(OfProgram):
+    """Measure one of a program's tests, once it has given what it should."""
+
+    case: Annotated[int, AtLeast(0), Says("is the number of a test")]
+    backend: Target = "c"
+    seconds: Annotated[float, Own(), Says("is a number of seconds")] = 5.0
+    """for all runs, at most"""
+    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
+    """of each process"""
+
+
+BENCH = Operation(
+    "bench",
+    BenchRequest,
+    BenchAnswer,
+    {"source": "-- ==\n-- input { [1, 2] }\nentry main (xs: []i32) = xs\n", "case": 0},
+    limit="run",
+    runs=True,
+    cached=False,
+    batched=False,
+    answered_in="compiler.measuring",
+)

@@ -1,0 +1,129 @@
+"""Operations about the tests that a program carries in its comments (`docs/testing.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from compiler.protocol.kinds import EXAMPLE, Answer, AtLeast, OfProgram, Operation, Own, Says, Span
+from compiler.protocol.programs import Problem, Runner
+
+TestKind = Literal["run", "refused", "warning", "structure", "property", "compiles"]
+Outcome = Literal["passed", "failed", "unchecked", "skipped"]
+
+
+class TestCase(TypedDict):
+    """One test of a program."""
+
+    number: int
+    """from 0, in the order of the text"""
+    kind: TestKind
+    """`run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: \
+it warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives \
+true for whatever it is given; `compiles`: a program without data compiles"""
+    entry: str
+    """which entry point is run, or nothing"""
+    name: str
+    """of the data set"""
+    tags: list[str]
+    src: Span
+    """where it begins"""
+
+
+class TestsAnswer(Answer):
+    """The tests of a program."""
+
+    tags: list[str]
+    """of the program"""
+    cases: list[TestCase]
+
+
+@dataclass(frozen=True, slots=True)
+class TestsRequest(OfProgram):
+    """The tests in a program's comments, in order; a block that is malformed is an error."""
+
+
+TESTS = Operation(
+    "tests", TestsRequest, TestsAnswer, {}, limit="check", share=0.05, answered_in="compiler.cases"
+)
+
+
+class Difference(TypedDict):
+    """Where results first differ from those that were expected."""
+
+    says: str
+    """a sentence"""
+    value: NotRequired[int]
+    """which result, from 0"""
+    at: NotRequired[list[int]]
+    """the indices of the element"""
+    expected: str
+    found: str
+
+
+class Tested(TypedDict):
+    """What became of a test."""
+
+    number: int
+    outcome: Outcome
+    """`unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for \
+this back end, or needs a file that is not there"""
+    because: str
+    """why it did not pass, or nothing"""
+    difference: NotRequired[Difference]
+    error: NotRequired[Problem]
+    """that ended it"""
+    ms: NotRequired[float]
+    """the time inside of the program"""
+
+
+class TestAnswer(Answer):
+    """What became of a test."""
+
+    tested: Tested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRequest(OfProgram):
+    """Run one of a program's tests."""
+
+    case: Annotated[int, AtLeast(0), Says("is the number of a test")]
+    """its number"""
+    backend: Runner = "c"
+    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
+    """of each run, in seconds"""
+
+
+TEST = Operation(
+    "test",
+    TestRequest,
+    TestAnswer,
+    {"source": EXAMPLE + "-- ==\n-- input { [1, 2] 1i64 } output { [4, 5] }\n", "case": 0},
+    limit="run",
+    runs=True,
+    cached=False,
+    batched=False,
+    answered_in="compiler.cases",
+)
+
+
+class CaseTested(TestCase, Tested):
+    """A test, and what became of it."""
+
+
+class ProgramTested(TypedDict):
+    """The tests of one program."""
+
+    file: str
+    cases: list[CaseTested]
+    error: NotRequired[Problem]
+    """why its tests could not be read, or the program itself"""
+
+
+class TestReport(TypedDict):
+    """What `stridescope test --json` prints."""
+
+    ok: bool
+    """whether nothing failed"""
+    counts: dict[Outcome, int]
+    programs: list[ProgramTested]

@@ -1,0 +1,138 @@
+"""The kernels of a CUDA text as a library that tells of each access."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from compiler.base.errors import CompilerBug, UsageError
+from compiler.runtime import libraries
+from compiler.runtime.cc import COMPILE_SECONDS
+
+HERE = Path(__file__).parent
+_HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
+_LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
+_HALF = re.compile(r'asm\("cvt\..*"[hf]"\((\w)\)\);')
+_COMMON = ("-std=c++17", "-g1", "-w", "-fwrapv", "-fPIC", "-shared", "-x", "c++", "-")
+_WATCH = ("-O2", "-ldl")
+_KERNELS = (
+    *("-O0", "-fpermissive", "-fsanitize=thread,bounds", "-nodefaultlibs", "-nostdinc++"),
+    *("--param", "tsan-distinguish-volatile=1"),
+    *("--param", "tsan-instrument-func-entry-exit=0"),
+)
+"""Without optimisation, so that each access of the text is one; the callbacks are our own."""
+
+
+@functools.cache
+def compiler() -> str:
+    """The C++ compiler. Raises UsageError where there is none."""
+    found = shutil.which("g++")
+    if found is None:
+        raise UsageError(
+            "There is no `g++` on this machine, which CUDA text is observed with.",
+            hint="Install it, or ask for what is predicted alone.",
+        )
+    return found
+
+
+def why_not() -> str:
+    """Why no CUDA text can be observed here; "" if it can."""
+    try:
+        compiler()
+    except UsageError as error:
+        return error.message
+    return ""
+
+
+def watch() -> Path:
+    """The library that runs and watches threads."""
+    return _compiled((HERE / "watch.cpp").read_text(), _WATCH)
+
+
+def library(kernels: str) -> Path:
+    """The kernels of a text, each with a function `launch_NAME(blocks, threads, arguments)`."""
+    return _compiled(observed(kernels), _KERNELS)
+
+
+def observed(kernels: str) -> str:
+    """The text, line for line, with the number of each loop where its iterations begin.
+
+    What is left to the assembler of a device is done by functions.
+    """
+    lines = [
+        f"{line} observer::Turn observer_turn({number});" if _LOOP.match(line) else line
+        for number, line in enumerate(_HALF.sub(r"r = observer_half(\1);", kernels).split("\n"))
+    ]
+    launches = "".join(_launch(name, params) for name, params in _HEAD.findall(kernels))
+    body = "\n".join(lines)
+    return (
+        f'#include "device.hpp"\n#line 1 "kernels.cu"\n{body}\n#line 1 "launches"\n{launches}{_END}'
+    )
+
+
+_END = """\
+extern "C" char __start_of_block[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_of_block[] __attribute__((weak, visibility("hidden")));
+extern "C" char *observer_low() { return __start_of_block; }
+extern "C" char *observer_high() { return __stop_of_block; }
+"""
+
+
+def _launch(name: str, params: str) -> str:
+    """Variables for the parameters, and a function that fills them and runs the kernel."""
+    kinds = [
+        p.rsplit(" ", 1)[0].replace("const ", "") + " *" * ("*" in p) for p in params.split(", ")
+    ]
+    fields = "".join(f"static {kind} {name}_{k};\n" for k, kind in enumerate(kinds))
+    takes = "".join(f"    {name}_{k} = *({kind} *)given[{k}];\n" for k, kind in enumerate(kinds))
+    call = ", ".join(f"{name}_{k}" for k in range(len(kinds)))
+    return (
+        f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
+        f'extern "C" QUIET int launch_{name}(long long blocks, int threads, void **given) {{\n'
+        f"{takes}    return observer_run(blocks, threads, body_{name});\n}}\n"
+    )
+
+
+def _compiled(text: str, flags: tuple[str, ...]) -> Path:
+    """A shared library, the one from last time if there was one."""
+    header = (HERE / "device.hpp").read_text()
+    key = hashlib.sha256("\0".join((text, header, compiler(), *flags)).encode()).hexdigest()[:40]
+    found = libraries.find(key)
+    if found is not None:
+        return found
+    with tempfile.TemporaryDirectory(prefix="observer-", ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "kernels.so"
+        command = [compiler(), f"-I{HERE}", *_COMMON, *flags, "-o", str(made)]
+        done = subprocess.run(
+            command,
+            input=text,
+            text=True,
+            capture_output=True,
+            timeout=COMPILE_SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            raise CompilerBug(f"The C++ compiler refused our kernels:\n{done.stderr[:2000]}")
+        return libraries.keep(key, made)
+
+
+def places(path: Path, offsets: list[int]) -> dict[int, int]:
+    """The line of the text that each place in the library comes from; 0 for none.
+
+    A place below 0 is a line already.
+    """
+    asked = "\n".join(hex(max(0, offset - 1)) for offset in offsets)
+    said = subprocess.run(
+        ["addr2line", "-e", str(path)], input=asked, text=True, capture_output=True, check=True
+    ).stdout.split("\n")
+    found: dict[int, int] = {}
+    for offset, line in zip(offsets, said, strict=False):
+        file, _, number = line.split(" ")[0].rpartition(":")
+        is_ours = file.endswith("kernels.cu") and number.isdigit()
+        found[offset] = -offset if offset < 0 else int(number) if is_ours else 0
+    return found

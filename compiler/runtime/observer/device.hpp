@@ -1,0 +1,101 @@
+// What kernels find on a device, for a processor: `watch.cpp` runs their threads, in turns, and sees
+// each access. Nothing here is watched but the kernels themselves.
+#include <math.h>
+
+#define QUIET __attribute__((no_sanitize("thread")))
+#define __global__
+#define __device__ static
+#define __noinline__ __attribute__((noinline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __shared__ static __attribute__((section("of_block")))
+
+namespace observer {
+struct Place {
+    unsigned x;
+};
+Place thread();
+Place block();
+bool wait(int line, bool said);
+unsigned long long shuffle(int line, unsigned long long mine, int lane);
+void fence();
+void access(void *at, int size, bool writes, bool atomic, void *where);
+void swapped(void *at, bool done);
+void given_back(void *at);
+void run(long long blocks, int threads, void (*kernel)());
+
+// An iteration of the loop in that line: accesses of threads that are in the same one go together.
+struct Turn {
+    explicit Turn(int line);
+    ~Turn();
+};
+}  // namespace observer
+
+#define threadIdx observer::thread()
+#define blockIdx observer::block()
+#define __syncthreads() ((void)observer::wait(__LINE__, false))
+#define __syncthreads_or(said) observer::wait(__LINE__, said)
+#define __shfl_sync(mask, value, lane) observer_shuffle(__LINE__, value, lane)
+template <class T> QUIET static T observer_shuffle(int line, T value, int lane) {
+    unsigned long long bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    bits = observer::shuffle(line, bits, lane);
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+QUIET static void __threadfence() { observer::fence(); }
+
+#define CHANGES template <class T, class V> __attribute__((noinline)) QUIET static T
+#define SEEN observer::access(p, sizeof(T), true, true, __builtin_return_address(0))
+CHANGES atomicAdd(T *p, V v) { SEEN; T old = *p; *p = old + (T)v; return old; }
+CHANGES atomicMin(T *p, V v) { SEEN; T old = *p; *p = (T)v < old ? (T)v : old; return old; }
+CHANGES atomicMax(T *p, V v) { SEEN; T old = *p; *p = (T)v > old ? (T)v : old; return old; }
+CHANGES atomicAnd(T *p, V v) { SEEN; T old = *p; *p = old & (T)v; return old; }
+CHANGES atomicOr(T *p, V v) { SEEN; T old = *p; *p = old | (T)v; return old; }
+CHANGES atomicXor(T *p, V v) { SEEN; T old = *p; *p = old ^ (T)v; return old; }
+CHANGES atomicExch(T *p, V v) { SEEN; observer::given_back(p); T old = *p; *p = (T)v; return old; }
+template <class T, class U, class V>
+__attribute__((noinline)) QUIET static T atomicCAS(T *p, U expected, V v) {
+    SEEN;
+    T old = *p;
+    observer::swapped(p, old == (T)expected);
+    if (old == (T)expected) *p = (T)v;
+    return old;
+}
+
+template <class To, class From> QUIET static To same_bits(From x) {
+    To r;
+    __builtin_memcpy(&r, &x, sizeof r);
+    return r;
+}
+QUIET static long long __double_as_longlong(double x) { return same_bits<long long>(x); }
+QUIET static double __longlong_as_double(long long x) { return same_bits<double>(x); }
+QUIET static unsigned __float_as_uint(float x) { return same_bits<unsigned>(x); }
+QUIET static float __uint_as_float(unsigned x) { return same_bits<float>(x); }
+QUIET static int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+QUIET static int __clzll(unsigned long long x) { return x ? __builtin_clzll(x) : 64; }
+QUIET static int __ffsll(unsigned long long x) { return __builtin_ffsll(x); }
+QUIET static long long __mul64hi(long long a, long long b) { return ((__int128)a * b) >> 64; }
+QUIET static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return ((unsigned __int128)a * b) >> 64;
+}
+
+// Half precision, which a device has instructions for: to a float it is exact, back it is rounded
+// to the nearest one, to an even one between two.
+QUIET static float observer_half(unsigned short h) {
+    int sign = h >> 15 ? -1 : 1, power = h >> 10 & 31, rest = h & 1023;
+    if (power == 31) return rest ? NAN : sign * INFINITY;
+    return sign * (power ? ldexpf(1024 + rest, power - 25) : ldexpf(rest, -24));
+}
+QUIET static unsigned short observer_half(float x) {
+    unsigned sign = __float_as_uint(x) >> 16 & 0x8000;
+    x = fabsf(x);
+    if (x != x) return sign | 0x7e00;
+    if (x >= 65520) return sign | 0x7c00;
+    int power;
+    frexpf(x, &power);
+    int unit = power - 11 < -24 ? -24 : power - 11;  // what the last bit counts: 2 to this
+    unsigned count = (unsigned)nearbyintf(ldexpf(x, -unit));
+    return sign | (count + (unsigned)(unit + 24) * 1024);
+}
+
+extern "C" int observer_run(long long blocks, int threads, void (*kernel)());

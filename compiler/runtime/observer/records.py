@@ -1,0 +1,170 @@
+"""What was seen of a run: problems, and for each access what its requests cost.
+
+A request is what the threads of a warp that are in the same iteration of all loops ask for at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from compiler.base.errors import RuntimeError_
+from compiler.codegen.cuda.program import split
+from compiler.ir import values
+from compiler.runtime import cuda_device
+from compiler.runtime.observer import build
+from compiler.runtime.observer.stand_in import Fault, Order, StandIn, Stopped
+from compiler.runtime.runs import Value
+
+Kind = Literal["reads", "writes", "both"]
+_KINDS: tuple[Kind, ...] = ("reads", "writes", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A request: the byte of its block of memory that each lane touches, -1 for a lane that rests.
+
+    `step` is the number of the request among those of the warp, from 0.
+    """
+
+    warp: int
+    step: int
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An access of the text, by its line, from 1, over all launches.
+
+    `visits` of threads, of `size` bytes, in so many `requests`, which touch `bytes` different ones
+    each, added up. Of global memory `sectors` of 32 bytes are fetched, where `fewest` would do for
+    as many bytes; of shared memory `passes` are made over the banks, and `least` would do.
+    `partial`: only the first requests of a block of threads were taken apart.
+    """
+
+    line: int
+    shared: bool
+    kind: Kind
+    partial: bool
+    size: int
+    visits: int
+    requests: int
+    lanes: int
+    bytes: int
+    sectors: int
+    fewest: int
+    passes: int
+    least: int
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What no program may do on a device: how often, in which line, and who did it first."""
+
+    says: str
+    line: int
+    count: int
+    block: int
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A run that was watched: also its launches, with their blocks of threads, in order.
+
+    `barriers` tells how often all threads of a block came to that in each line. `results` are
+    None where it did not come to its end, because of a problem or, `error`, a check that failed.
+    """
+
+    results: list[values.Value] | None
+    error: RuntimeError_ | None
+    problems: tuple[Finding, ...]
+    sites: tuple[Site, ...]
+    barriers: dict[int, int]
+    launches: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What the process in which the kernels run tells; `report` is that of `watch.cpp`."""
+
+    results: list[values.Value] | None
+    error: RuntimeError_ | None
+    report: str
+    launches: list[tuple[str, int]]
+
+
+def observe(
+    code: str,
+    entry: str,
+    given: Sequence[Value],
+    order: Order = "ascending",
+    records: bool = True,
+    seconds: float = 60.0,
+    without: int = 0,
+) -> Observation:
+    """Run an entry point of a CUDA text of ours in this process, and watch it.
+
+    The barrier in line `without` is skipped: what is wrong then is what it is there for.
+    Raises UsageError for values that do not fit, or where there is no C++ compiler.
+    """
+    watch, kernels = build.watch(), build.library(split(code)[0])
+    raw = run(str(watch), str(kernels), code, entry, given, order, records, seconds, without)
+    return read(raw, kernels)
+
+
+def run(
+    watch: str,
+    kernels: str,
+    code: str,
+    entry: str,
+    given: Sequence[Value],
+    order: Order,
+    records: bool,
+    seconds: float,
+    without: int = 0,
+) -> Raw:
+    """The run, with libraries that are there; not yet read."""
+    device = StandIn(watch, kernels, order, records, seconds, without)
+    results, error, fault = None, None, ""
+    try:
+        results = cuda_device.run_on(device, code, entry, given).values
+    except Stopped:
+        pass
+    except Fault as found:
+        fault = f"problem 0 1 0 0 {found.message}\n"
+    except RuntimeError_ as found:
+        error = found
+    return Raw(results, error, fault + device.report(), device.launches)
+
+
+def read(raw: Raw, kernels: Path) -> Observation:
+    """What was seen, by the lines of the text; accesses to what no line of a kernel names are out.
+
+    Those are the accesses of what reports a failed check.
+    """
+    rows = [line.split(" ", 5) for line in raw.report.splitlines()]
+    lines = build.places(kernels, sorted({int(row[1]) for row in rows}))
+    barriers = {-int(row[1]): int(row[2]) for row in rows if row[0] == "barrier"}
+    problems, sites, samples = [], dict[int, Site](), dict[int, list[Sample]]()
+    for kind, place, *rest in rows:
+        at = int(place)
+        if kind == "problem":
+            count, block, thread, says = rest
+            problems.append(Finding(says, lines[at], int(count), int(block), int(thread)))
+        elif kind == "site":
+            shared, partial, what, more = rest
+            kinds = lines[at], shared == "1", _KINDS[int(what)], partial == "1"
+            size, *counts = map(int, more.split(" "))
+            sites[at] = Site(*kinds, size, *counts)  # type: ignore[arg-type]
+        elif kind == "sample":
+            warp, step, first, more = rest
+            lanes = tuple(map(int, (first, *more.split(" "))))
+            samples.setdefault(at, []).append(Sample(int(warp), int(step), lanes))
+    found = (replace(s, samples=tuple(samples.get(at, ()))) for at, s in sites.items() if s.line)
+    return Observation(
+        raw.results, raw.error, tuple(problems), tuple(found), barriers, tuple(raw.launches)
+    )

@@ -1,0 +1,558 @@
+// Runs the threads of kernels in turns, and watches each access to memory.
+//
+// A kernel's text is compiled with -fsanitize=thread, which calls a function before every access;
+// the functions are these. Each thread of a block has a stack of its own and runs up to a barrier
+// before the next one does. What is found:
+// - two threads that touch a cell, one of them writing, with nothing that says who comes first;
+// - a barrier to which not all threads of a block come; a cell outside of all blocks of memory;
+// - a cell that is read before anything has been written to it;
+// - for the threads of a warp that are in the same iteration of all loops, which cells they touch.
+// Memory is as on one processor: what only a weaker order of writes shows is not found.
+#include <setjmp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device.hpp"
+
+namespace observer {
+namespace {
+
+enum { MOST_THREADS = 1024, STACK = 1 << 17, WARP = 32, SECTOR = 32, DEEPEST = 24 };
+enum { SAMPLED_WARPS = 4, SAMPLED_STEPS = 4, TICKS = 1 << 14 };
+const size_t MOST_REQUESTS = 1 << 18;  // of a block of threads, that are taken apart
+const uintptr_t ALONE = UINTPTR_MAX, ATOMIC = 0;
+
+// Who came to a cell last, after how many barriers, and under which lock if at all.
+struct Visit {
+    long long block;
+    int thread, barriers;
+    uintptr_t lock;
+    bool is;
+    bool meets(const Visit &other) const {
+        if (!is || (lock != ALONE && lock == other.lock)) return false;
+        return block != other.block || (thread != other.thread && barriers == other.barriers);
+    }
+};
+struct Cell {
+    long long stamp = -1;
+    Visit write, read;
+};
+struct Memory {
+    char *base;
+    long long bytes;
+    int size;
+    std::vector<Cell> cells;
+    std::vector<bool> written;
+};
+struct Fiber {
+    ucontext_t context;
+    jmp_buf at;
+    bool started = false, done = true;
+    bool ready = true;
+    int waits = 0;  // in which line
+    bool shuffles = false;  // it waits for its warp alone
+    int lane = 0;           // whose value it asks for
+    unsigned long long gives = 0, takes = 0;
+    bool says = false;
+    uintptr_t swapped = 0, lock = 0;
+    int depth = 0, loop[DEEPEST], turn[DEEPEST];
+};
+struct Request {
+    void *where;
+    int warp;
+    uintptr_t lanes[WARP];
+};
+struct Key {
+    void *where;
+    int warp, again;
+    uint64_t step;
+    bool operator==(const Key &o) const {
+        return where == o.where && warp == o.warp && again == o.again && step == o.step;
+    }
+};
+struct Hash {
+    size_t operator()(const Key &k) const {
+        return ((size_t)k.where * 31 + k.warp * 1000003u + k.again) ^ k.step;
+    }
+};
+struct Sample {
+    int warp, step;
+    uintptr_t lanes[WARP];
+};
+struct Site {
+    bool shared = false, partial = false;
+    int kind = 0, size = 0;  // 0 reads, 1 writes, 2 both at once
+    long long first = -1, visits = 0, requests = 0, lanes = 0, bytes = 0;
+    long long sectors = 0, fewest = 0, passes = 0, least = 0;
+    std::vector<Sample> samples;
+};
+struct Problem {
+    long long count = 0, block = 0;
+    int thread = 0;
+};
+
+Fiber fibers[MOST_THREADS];
+char *stacks;
+jmp_buf scheduler;
+ucontext_t home;
+std::vector<Memory *> memories;
+Memory *last_memory;
+std::vector<Cell> shared;
+std::map<void *, Site> sites;
+std::map<std::pair<std::string, void *>, Problem> problems;
+std::unordered_map<Key, size_t, Hash> open;
+std::vector<Request> requests;
+void (*kernel)();
+int order, current, barriers;
+long long block_now, launch, serial, ticks;
+std::map<int, long long> met;  // how often each barrier was, by its line
+int skipped;
+double until;
+bool recording, running, ended;
+std::string told;
+unsigned seed;
+
+// The shared memory of all kernels lies in one section of their library.
+char *shared_low, *shared_high;
+
+unsigned any(unsigned below) {
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) % below;
+}
+
+double now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+void leave() {
+    running = false;
+    _longjmp(scheduler, 1);
+}
+
+void problem(const char *what, void *where, bool fatal = false) {
+    Problem &one = problems[{what, where}];
+    if (!one.count++) one.block = block_now, one.thread = current;
+    if (fatal) {
+        ended = true;
+        leave();
+    }
+}
+
+// A place that is known by its line.
+void *in_line(int line) { return (void *)(intptr_t)-line; }
+
+void tick() {
+    if (++ticks % TICKS == 0 && now() > until) problem("the deadline has passed", nullptr, true);
+}
+
+Memory *find(char *at) {
+    if (last_memory && at >= last_memory->base && at < last_memory->base + last_memory->bytes)
+        return last_memory;
+    auto after = std::upper_bound(memories.begin(), memories.end(), at,
+                                  [](char *p, Memory *m) { return p < m->base; });
+    if (after == memories.begin()) return nullptr;
+    Memory *found = *--after;
+    return at < found->base + found->bytes ? last_memory = found : nullptr;
+}
+
+// Compare an access with those before it to the same cell, and remember it.
+void visit(Cell &cell, long long stamp, bool writes, bool atomic, uintptr_t lock, void *where) {
+    Visit mine{block_now, current, barriers, lock, true};
+    if (cell.stamp != stamp) cell = Cell(), cell.stamp = stamp, cell.write.is = cell.read.is = false;
+    if (cell.write.meets(mine)) problem(writes ? "race: two writes" : "race: a read and a write", where);
+    if (writes && cell.read.meets(mine)) problem("race: a write and a read", where);
+    if (writes) cell.write = mine;
+    if (writes && !atomic) return;
+    Visit &read = cell.read;
+    if (!read.is || (read.block == block_now && read.barriers != barriers)) {
+        read = mine;
+        return;
+    }
+    if (read.block != block_now) read.block = -1;  // of several blocks
+    if (read.thread != current) read.thread = -1;
+    if (read.lock != lock) read.lock = ALONE;
+}
+
+void record(Site &site, char *at, void *where) {
+    Fiber &me = fibers[current];
+    Key key{where, current / WARP, 0, 1469598103934665603ull};
+    for (int k = 0; k < me.depth && k < DEEPEST; k++) key.step = (key.step ^ me.turn[k]) * 1099511628211ull;
+    for (;; key.again++) {
+        auto found = open.find(key);
+        if (found == open.end()) {
+            if (requests.size() >= MOST_REQUESTS) {
+                site.partial = true;
+                return;
+            }
+            found = open.emplace(key, requests.size()).first;
+            requests.push_back(Request{where, key.warp, {}});
+        }
+        uintptr_t &lane = requests[found->second].lanes[current % WARP];
+        if (lane) continue;
+        lane = (uintptr_t)at;
+        return;
+    }
+}
+
+// How many different ones there are, of a sorted list.
+template <class T> long long different(std::vector<T> &v) {
+    std::sort(v.begin(), v.end());
+    return std::unique(v.begin(), v.end()) - v.begin();
+}
+
+// The requests of a block of threads that has ended: what each one costs.
+void count_requests() {
+    std::map<std::pair<void *, int>, int> steps;
+    std::vector<uintptr_t> bytes, units;
+    for (Request &one : requests) {
+        Site &site = sites[one.where];
+        site.requests++;
+        bytes.clear();
+        units.clear();
+        int unit = site.shared ? 4 : SECTOR;
+        for (uintptr_t lane : one.lanes) {
+            if (!lane) continue;
+            site.lanes++;
+            for (int k = 0; k < site.size; k++) bytes.push_back(lane + k);
+            for (uintptr_t u = lane / unit; u <= (lane + site.size - 1) / unit; u++) units.push_back(u);
+        }
+        long long needed = different(bytes), count = different(units);
+        site.bytes += needed;
+        if (site.shared) {
+            int banks[WARP] = {}, most = 0;
+            for (long long k = 0; k < count; k++) most = std::max(most, ++banks[units[k] % WARP]);
+            site.passes += most;
+            site.least += (needed + 4 * WARP - 1) / (4 * WARP);
+        } else {
+            site.sectors += count;
+            site.fewest += (needed + SECTOR - 1) / SECTOR;
+        }
+        int step = steps[{one.where, one.warp}]++;
+        if (site.first < 0) site.first = serial;
+        if (site.first == serial && one.warp < SAMPLED_WARPS && step < SAMPLED_STEPS) {
+            site.samples.push_back(Sample{one.warp, step, {}});
+            memcpy(site.samples.back().lanes, one.lanes, sizeof one.lanes);
+        }
+    }
+    requests.clear();
+    open.clear();
+}
+
+void to_scheduler() {
+    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+}
+
+// A fiber runs one thread after another.
+void life() {
+    for (;;) {
+        kernel();
+        fibers[current].done = true;
+        fibers[current].waits = 0;
+        to_scheduler();
+    }
+}
+
+void resume(int t) {
+    Fiber &f = fibers[t];
+    current = t;
+    running = true;
+    if (!_setjmp(scheduler)) {
+        if (f.started) _longjmp(f.at, 1);
+        f.started = true;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = stacks + (size_t)t * STACK;
+        f.context.uc_stack.ss_size = STACK;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, life, 0);
+        swapcontext(&home, &f.context);
+    }
+    running = false;
+}
+
+void arrange(std::vector<long long> &v) {
+    if (order == 1) std::reverse(v.begin(), v.end());
+    if (order == 2)
+        for (size_t k = v.size(); k > 1; k--) std::swap(v[k - 1], v[any((unsigned)k)]);
+}
+
+// Give the lanes of warps that have all come to a shuffle what they ask for; whether there are any.
+bool shuffle_warps(int threads) {
+    bool some = false;
+    for (int first = 0; first < threads; first += WARP) {
+        int end = std::min(threads, first + WARP), at = 0;
+        for (int t = first; t < end; t++) if (!fibers[t].done && fibers[t].shuffles) at = fibers[t].waits;
+        if (!at) continue;
+        some = true;
+        bool apart = false;
+        for (int t = first; t < end; t++) {
+            Fiber &f = fibers[t];
+            bool is_here = !f.done && f.shuffles && f.waits == at;
+            apart = apart || !is_here;
+            int from = first + (f.lane & (WARP - 1));
+            if (is_here) f.takes = fibers[from < end ? from : t].gives;
+        }
+        for (int t = first; t < end; t++) {
+            Fiber &f = fibers[t];
+            f.ready = f.ready || (!f.done && f.shuffles);
+            f.shuffles = false;
+        }
+        if (apart) problem("not all lanes of the warp come to this shuffle", in_line(at));
+    }
+    return some;
+}
+
+void run_block(long long b, int threads) {
+    block_now = b;
+    barriers = 0;
+    for (int t = 0; t < threads; t++) {
+        Fiber &f = fibers[t];
+        f.done = false;
+        f.ready = true;
+        f.shuffles = false;
+        f.depth = 0;
+        f.loop[0] = -1;
+        f.swapped = f.lock = 0;
+    }
+    std::vector<long long> turns(threads);
+    for (bool more = true; more && !ended;) {
+        for (int t = 0; t < threads; t++) turns[t] = t;
+        arrange(turns);
+        for (long long t : turns)
+            if (!fibers[t].done && fibers[t].ready && !ended) {
+                fibers[t].ready = false;
+                resume((int)t);
+            }
+        if (ended) break;
+        if (shuffle_warps(threads)) continue;
+        more = false;
+        int at = 0;
+        bool said = false, apart = false;
+        int done = 0;
+        for (int t = 0; t < threads; t++) {
+            if (fibers[t].done) done++;
+            else if (!at) at = fibers[t].waits;
+            else if (at != fibers[t].waits) apart = true;
+            said = said || (!fibers[t].done && fibers[t].says);
+        }
+        more = done < threads;
+        if (more && (apart || done)) problem("not all threads of the block come to this barrier", in_line(at));
+        for (int t = 0; t < threads; t++) fibers[t].says = said, fibers[t].ready = true;
+        if (more) barriers++, met[at]++;
+    }
+    if (ended)
+        for (int t = 0; t < threads; t++) fibers[t].started = false;
+    count_requests();
+    serial++;
+}
+
+}  // namespace
+
+Place thread() { return Place{(unsigned)current}; }
+Place block() { return Place{(unsigned)block_now}; }
+
+bool wait(int line, bool said) {
+    if (line == skipped) return said;
+    fibers[current].waits = line;
+    fibers[current].says = said;
+    to_scheduler();
+    return fibers[current].says;
+}
+
+// What another lane gives, once all lanes of the warp are here.
+unsigned long long shuffle(int line, unsigned long long mine, int lane) {
+    Fiber &me = fibers[current];
+    me.waits = line, me.shuffles = true, me.lane = lane, me.gives = mine;
+    to_scheduler();
+    return fibers[current].takes;
+}
+
+// A lock is what was swapped before the fence, up to when it is given back.
+void fence() { if (!fibers[current].lock) fibers[current].lock = fibers[current].swapped; }
+void swapped(void *at, bool done) { fibers[current].swapped = done ? (uintptr_t)at : 0; }
+void given_back(void *at) {
+    Fiber &me = fibers[current];
+    if (me.lock == (uintptr_t)at) me.lock = me.swapped = 0;
+}
+
+Turn::Turn(int line) {
+    tick();
+    Fiber &me = fibers[current];
+    int d = me.depth++;
+    if (d + 1 >= DEEPEST) return;
+    if (me.loop[d] == line) me.turn[d]++;
+    else me.loop[d] = line, me.turn[d] = 0;
+    me.loop[d + 1] = -1;
+}
+Turn::~Turn() { fibers[current].depth--; }
+
+// `atomic`: at once with what others do so. What is volatile is under the lock that the thread has;
+// without one a read is at once, and a write is as any other.
+void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void *where) {
+    char *at = (char *)p;
+    if (!running || (at >= stacks && at < stacks + (size_t)MOST_THREADS * STACK)) return;
+    tick();
+    uintptr_t held = is_volatile ? fibers[current].lock : 0;
+    uintptr_t lock = held ? held : atomic || (is_volatile && !writes) ? ATOMIC : ALONE;
+    bool of_block = at >= shared_low && at < shared_high;
+    Memory *memory = of_block ? nullptr : find(at);
+    if (!of_block && (!memory || at + size > memory->base + memory->bytes))
+        problem("outside of all blocks of memory", where, true);
+    if (of_block) {
+        size_t first = at - shared_low;
+        size_t found = problems.size();
+        for (size_t k = first; k < first + size && problems.size() == found; k++) {
+            if (!writes && (shared[k].stamp != serial || !shared[k].write.is))
+                problem("a cell is read that nothing has written", where);
+            visit(shared[k], serial, writes, atomic, lock, where);
+        }
+    } else {
+        size_t cell = (at - memory->base) / memory->size;
+        if ((!writes || atomic) && !memory->written[cell])
+            problem("a cell is read that nothing has written", where);
+        if (writes) memory->written[cell] = true;
+        visit(memory->cells[cell], launch, writes, atomic, lock, where);
+    }
+    if (!recording) return;
+    Site &site = sites[where];
+    site.shared = of_block;
+    site.kind = atomic ? 2 : writes;
+    site.size = size;
+    site.visits++;
+    record(site, at, where);
+}
+void access(void *at, int size, bool writes, bool atomic, void *where) {
+    access(at, size, writes, atomic, false, where);
+}
+
+}  // namespace observer
+
+using namespace observer;
+
+extern "C" {
+#define FROM __builtin_return_address(0)
+#define ACCESSES(n) \
+    void __tsan_read##n(void *p) { access(p, n, false, false, false, FROM); } \
+    void __tsan_write##n(void *p) { access(p, n, true, false, false, FROM); } \
+    void __tsan_unaligned_read##n(void *p) { access(p, n, false, false, false, FROM); } \
+    void __tsan_unaligned_write##n(void *p) { access(p, n, true, false, false, FROM); } \
+    void __tsan_volatile_read##n(void *p) { access(p, n, false, false, true, FROM); } \
+    void __tsan_volatile_write##n(void *p) { access(p, n, true, false, true, FROM); }
+ACCESSES(1) ACCESSES(2) ACCESSES(4) ACCESSES(8) ACCESSES(16)
+void __tsan_read_range(void *p, long n) { access(p, (int)n, false, false, false, FROM); }
+void __tsan_write_range(void *p, long n) { access(p, (int)n, true, false, false, FROM); }
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit() {}
+void __tsan_init() {}
+
+// An index of an array of constant size that is none of it.
+void __ubsan_handle_out_of_bounds(void *, void *) { problem("outside of an array", FROM, true); }
+
+// Begin anew: threads run ascending (0), descending (1) or in any order (2). The barrier in line
+// `without` is none.
+void observer_begin(int how, int records, double seconds, int without, char *low, char *high) {
+    if (!stacks)
+        stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    order = how, recording = records, until = now() + seconds, seed = 1;
+    for (Memory *one : memories) delete one;
+    memories.clear();
+    last_memory = nullptr;
+    shared_low = low, shared_high = high;
+    shared.assign(high - low, Cell());
+    sites.clear(), problems.clear(), requests.clear(), open.clear();
+    met.clear();
+    launch = serial = ticks = 0;
+    skipped = without;
+    ended = running = false;
+}
+
+// A block of memory; what overlaps it is there no more.
+void observer_memory(char *base, long long bytes, int size, int written) {
+    last_memory = nullptr;
+    auto gone = [=](Memory *m) { return m->base < base + bytes && base < m->base + m->bytes; };
+    for (Memory *one : memories) if (gone(one)) one->bytes = 0;
+    memories.erase(std::remove_if(memories.begin(), memories.end(), [](Memory *m) { return !m->bytes; }), memories.end());
+    auto *made = new Memory{base, bytes, size, std::vector<Cell>(bytes / size), std::vector<bool>(bytes / size, written)};
+    memories.insert(std::upper_bound(memories.begin(), memories.end(), base, [](char *p, Memory *m) { return p < m->base; }), made);
+}
+
+// The host writes cells, or copies them from others (else `from` is null).
+void observer_written(char *to, char *from, long long bytes) {
+    Memory *target = find(to), *source = from ? find(from) : nullptr;
+    for (long long k = 0; target && k < bytes; k += target->size) {
+        size_t cell = (to - target->base + k) / target->size;
+        target->written[cell] = !source || source->written[(from - source->base + k) / source->size];
+    }
+}
+
+// Whether cells that the host reads have been written.
+int observer_is_written(char *from, long long bytes) {
+    Memory *m = find(from);
+    for (long long k = 0; m && k < bytes; k += m->size)
+        if (!m->written[(from - m->base + k) / m->size]) return 0;
+    return 1;
+}
+
+// Run a kernel; whether it came to its end.
+int observer_run(long long blocks, int threads, void (*function)()) {
+    kernel = function;
+    launch++;
+    std::vector<long long> turns(blocks);
+    for (long long b = 0; b < blocks; b++) turns[b] = b;
+    arrange(turns);
+    for (long long b : turns)
+        if (!ended) run_block(b, threads);
+    return !ended;
+}
+
+// All that was found, a line each, in words that a blank divides. Places are offsets in the library,
+// or, below 0, lines.
+const char *observer_report() {
+    Dl_info info;
+    auto offset = [&](void *p) {
+        if ((intptr_t)p <= 0) return (long long)(intptr_t)p;
+        return dladdr(p, &info) ? (long long)((char *)p - (char *)info.dli_fbase) : 0ll;
+    };
+    char line[2000];
+    told.clear();
+    for (auto &[key, one] : problems) {
+        snprintf(line, sizeof line, "problem %lld %lld %lld %d %s\n", offset(key.second), one.count, one.block, one.thread, key.first.c_str());
+        told += line;
+    }
+    for (auto &[at, count] : met) {
+        snprintf(line, sizeof line, "barrier %d %lld\n", -at, count);
+        told += line;
+    }
+    for (auto &[where, s] : sites) {
+        snprintf(line, sizeof line, "site %lld %d %d %d %d %lld %lld %lld %lld %lld %lld %lld %lld\n", offset(where), s.shared, s.partial,
+                 s.kind, s.size, s.visits, s.requests, s.lanes, s.bytes, s.sectors, s.fewest, s.passes, s.least);
+        told += line;
+        for (Sample &one : s.samples) {
+            snprintf(line, sizeof line, "sample %lld %d %d", offset(where), one.warp, one.step);
+            told += line;
+            for (uintptr_t lane : one.lanes) {
+                Memory *m = s.shared || !lane ? nullptr : find((char *)lane);
+                uintptr_t base = s.shared ? (uintptr_t)shared_low : m ? (uintptr_t)m->base : 0;
+                snprintf(line, sizeof line, " %lld", lane ? (long long)(lane - base) : -1ll);
+                told += line;
+            }
+            told += "\n";
+        }
+    }
+    return told.c_str();
+}
+}

@@ -1,0 +1,280 @@
+"""What FlatPack programs mean, by the two-stage model of their paper (seed 002, section 5).
+
+A `FlatBlock` is flat data, a start and a list of loops, each with a jump and a count: an LMAD by
+another name, and kept as one. Structural operations change the loops alone. What no loops can
+express is packed anew, and `BlockMachine.packed` says what and how much. Plain loops over elements:
+slow, and what the pipeline is tested against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.algebra.lmad import Lmad, NoView
+from compiler.algebra.poly import Poly
+from compiler.base.errors import RuntimeError_
+from compiler.base.prim import BYTES, DTYPE
+from compiler.base.spans import Span
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.build import COMPARISONS
+from compiler.frontend.flatpack.evaluate import Meaning
+from compiler.frontend.flatpack.values import SizeTable, towards_zero
+from compiler.ir.scalar import apply_bin, convert
+
+
+@dataclass(frozen=True, slots=True)
+class FlatBlock:
+    """Element `i` is `data[loops(i)]`; no dimensions: one value."""
+
+    data: np.ndarray[Any, Any]
+    loops: Lmad[int]
+
+    def values(self) -> np.ndarray[Any, Any]:
+        """The elements, as an array of the block's shape."""
+        return self.data[np.array(self.loops.points(), dtype=np.int64)].reshape(self.loops.shape)
+
+    def at(self, index: Sequence[int]) -> Any:
+        """One element; one value is the same at every index."""
+        return self.data[self.loops.index(*index) if self.loops.dims else self.loops.offset]
+
+
+class Packed(NamedTuple):
+    """Values that were copied, since no loops walk them where they are."""
+
+    span: Span
+    what: str
+    bytes: int
+
+
+@dataclass(slots=True)
+class BlockMachine:
+    """A run: the sizes, what terms are, and what was packed."""
+
+    meaning: Meaning
+    sizes: dict[str, int]
+    packed: list[Packed] = field(default_factory=list)
+    known: dict[int, FlatBlock] = field(default_factory=dict)
+    """By the identity of a term: what it is, in the rows around."""
+
+    def run(self) -> np.ndarray[Any, Any]:
+        """The program's result."""
+        return self.block(self.meaning.result).values()
+
+    def size(self, poly: Poly) -> int:
+        """A size as a number."""
+        return sized(poly, self.meaning.sizes, self.sizes)
+
+    def shape(self, term: t.Term) -> tuple[int, ...]:
+        """A term's shape in numbers."""
+        return tuple(self.size(size) for size in term.shape)
+
+    def fresh(self, shape: tuple[int, ...], each: Callable[[tuple[int, ...]], Any]) -> FlatBlock:
+        """A new block, packed, with a value for each index."""
+        data = np.array([each(i) for i in product(*map(range, shape))], self.dtype)
+        return FlatBlock(data, _row_major(shape))
+
+    def pack(self, block: FlatBlock, span: Span, what: str) -> FlatBlock:
+        """The same values next to each other in a block of their own."""
+        shape = block.loops.shape
+        self.packed.append(Packed(span, what, block.loops.size * BYTES[self.meaning.element]))
+        return FlatBlock(block.values().reshape(-1), _row_major(shape))
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """Of all elements."""
+        return DTYPE[self.meaning.element]
+
+    def number(self, text: str) -> Any:
+        """A literal."""
+        return self.dtype.type(float(text) if self.meaning.element[0] == "f" else int(text))
+
+    def from_i64(self, value: int) -> Any:
+        """A size or an index as an element."""
+        return convert("i64", self.meaning.element, np.int64(value))
+
+    def op(self, op: str, a: Any, b: Any) -> Any:
+        """`a op b` of two elements."""
+        prim = self.meaning.element
+        found = apply_bin("!=" if op == "/=" else op, prim, a, b)
+        return self.dtype.type(found) if op in COMPARISONS else found
+
+    def block(self, term: t.Term) -> FlatBlock:
+        """What a term is."""
+        if id(term) not in self.known:
+            self.known[id(term)] = self.made(term)
+        return self.known[id(term)]
+
+    def inside(self, var: t.Var, row: FlatBlock, body: t.Term) -> FlatBlock:
+        """A body for one row; what it is made of is forgotten then."""
+        outer = dict(self.known)
+        self.known[id(var)] = row
+        found = self.block(body)
+        self.known = outer
+        return found
+
+    def made(self, term: t.Term) -> FlatBlock:
+        """As `block`, of one that is met for the first time."""
+        match term:
+            case t.Number(text=text):
+                value = self.number(text)
+                return self.fresh((), lambda _: value)
+            case t.Size(value=value):
+                size = self.from_i64(self.size(value))
+                return self.fresh((), lambda _: size)
+            case t.Literal(values=values):
+                data = np.array([self.number(one) for one in values], self.dtype)
+                return FlatBlock(data, _row_major(self.shape(term)))
+            case t.Enumerate(seed=seed, op=op, step=step):
+                return self.enumerated(term, op, self.block(seed).at(()), self.block(step).at(()))
+            case t.Split(arg=arg) | t.Join(arg=arg) | t.Claim(arg=arg):
+                return self.reshaped(term, self.block(arg))
+            case t.Zip(args=args):
+                blocks = [self.block(one) for one in args]
+                made = self.fresh(self.shape(term), lambda i: blocks[i[0]].at(i[1:]))
+                nbytes = made.data.nbytes
+                self.packed.append(Packed(term.span, "Zip", nbytes))
+                return made
+            case t.Repack(arg=arg):
+                return self.pack(self.block(arg), term.span, "Repack")
+            case t.Expand(arg=arg):
+                value = self.block(arg).at(())
+                return self.fresh(self.shape(term), lambda _: value)
+            case t.LetMap(var=var, arg=arg, body=body):
+                return self.mapped(term, var, self.block(arg), body)
+            case t.Arith(op=op, lhs=lhs, rhs=rhs):
+                a, b = self.block(lhs), self.block(rhs)
+                return self.fresh(self.shape(term), lambda i: self.op(op, a.at(i), b.at(i)))
+            case t.If(cond=cond, then=then, orelse=orelse):
+                c, a, b = self.block(cond), self.block(then), self.block(orelse)
+                return self.fresh(self.shape(term), lambda i: a.at(i) if c.at(i) != 0 else b.at(i))
+            case t.Fold():
+                return self.folded(term)
+            case t.Filter(var=var, arg=arg, cond=cond):
+                whole = self.block(arg)
+                rows = [_fixed(whole, i) for i in range(whole.loops.shape[0])]
+                kept = [row for row in rows if self.inside(var, row, cond).at(()) != 0]
+                (name,) = term.shape[0].names()
+                self.sizes[name] = len(kept)
+                self.packed.append(Packed(term.span, "Filter", 0))
+                return self.fresh(self.shape(term), lambda i: kept[i[0]].at(i[1:]))
+            case t.Twist(how=how, arg=arg):
+                whole = self.block(arg)
+                return FlatBlock(whole.data, self.twisted(how, whole.loops, term.span))
+        raise AssertionError(term)
+
+    def enumerated(self, term: t.Term, op: str, seed: Any, step: Any) -> FlatBlock:
+        """Values by their number."""
+        prim = self.meaning.element
+
+        def each(index: tuple[int, ...]) -> Any:
+            number = self.from_i64(index[0])
+            if op == "*":
+                return self.op("*", seed, apply_bin("**", prim, step, number))
+            return self.op(op, seed, self.op("*", step, number))
+
+        return self.fresh(self.shape(term), each)
+
+    def reshaped(self, term: t.Term, block: FlatBlock) -> FlatBlock:
+        """The same values in row-major order; packed anew where their loops do not allow it."""
+        shape = self.shape(term)
+        if np.prod(shape, dtype=object) != np.prod(block.loops.shape, dtype=object) or (
+            isinstance(term, t.Claim) and shape != block.loops.shape
+        ):
+            raise RuntimeError_(
+                f"An array of shape {block.loops.shape} has not the shape {shape}.", term.span
+            )
+        loops = block.loops.reshape(shape)
+        if isinstance(loops, NoView):
+            block = self.pack(block, term.span, type(term).__name__)
+            return FlatBlock(block.data, _row_major(shape))
+        return FlatBlock(block.data, loops)
+
+    def mapped(self, term: t.Term, var: t.Var, arg: FlatBlock, body: t.Term) -> FlatBlock:
+        """The body's results for all rows, one after another."""
+        rows = [self.inside(var, _fixed(arg, i), body) for i in range(arg.loops.shape[0])]
+        return self.fresh(self.shape(term), lambda i: rows[i[0]].at(i[1:]))
+
+    def folded(self, term: t.Fold) -> FlatBlock:
+        """Row after row into the accumulator."""
+        acc, rows = self.block(term.acc), self.block(term.arg)
+
+        def each(index: tuple[int, ...]) -> Any:
+            found = acc.at(index)
+            for i in range(rows.loops.shape[0]):
+                found = self.op(term.op, found, rows.at((i, *index)))
+            return found
+
+        return self.fresh(self.shape(term), each)
+
+    def twisted(self, how: t.Structural, loops: Lmad[int], span: Span) -> Lmad[int]:
+        """Other loops over the same block."""
+        rank = loops.rank
+        match how:
+            case t.Transpose():
+                return loops.permute((1, 0, *range(2, rank)))
+            case t.RotateL():
+                return loops.permute((*range(1, rank), 0))
+            case t.RotateR():
+                return loops.permute((rank - 1, *range(rank - 1)))
+            case t.Slice(at):
+                return loops.fix(self.row(at, loops, span))
+            case t.SubRange(first, last):
+                start, count = self.size(first), self.size(last - first + 1)
+                if count < 0 or start < 0 or start + count > loops.shape[0]:
+                    message = f"Rows {start} to {start + count - 1} of {loops.shape[0]}."
+                    raise RuntimeError_(message, span)
+                return loops.slice(0, start, count, 1)
+            case t.DownSample(step):
+                return loops.slice(0, 0, -(-loops.shape[0] // step), step)
+            case t.Smap(inner):
+                outer, *dims = loops.dims
+                new = self.twisted(inner, Lmad(loops.offset, tuple(dims)), span)
+                return Lmad(new.offset, (outer, *new.dims))
+            case t.Compose(second, first_):
+                return self.twisted(second, self.twisted(first_, loops, span), span)
+        raise AssertionError(how)
+
+    def row(self, at: Poly, loops: Lmad[int], span: Span) -> int:
+        """An index of the outer dimension."""
+        index = self.size(at)
+        if not 0 <= index < loops.shape[0]:
+            raise RuntimeError_(f"Index {index} of {loops.shape[0]} rows.", span)
+        return index
+
+
+def sized(poly: Poly, sizes: SizeTable, known: Mapping[str, int]) -> int:
+    """A size as a number."""
+    env = dict(known)
+    for name in poly.names() - known.keys():
+        over, under = sizes.quotients[name]
+        env[name] = towards_zero(sized(over, sizes, known), sized(under, sizes, known))
+    return poly.evaluate(env)
+
+
+def run(
+    meaning: Meaning, inputs: Mapping[str, np.ndarray[Any, Any]], ints: Mapping[str, int]
+) -> tuple[np.ndarray[Any, Any], list[Packed]]:
+    """The result for arrays by the names of parameters and files, and what had to be packed."""
+    sizes = dict(ints)
+    for one in meaning.sources:
+        for size, count in zip(one.shape, inputs[one.name].shape, strict=True):
+            if (name := size.as_name) is not None:
+                sizes.setdefault(name, count)
+    machine = BlockMachine(meaning, sizes)
+    for one in meaning.sources:
+        data = np.ascontiguousarray(inputs[one.name]).reshape(-1)
+        machine.known[id(one)] = FlatBlock(data, _row_major(inputs[one.name].shape))
+    return machine.run(), machine.packed
+
+
+def _row_major(shape: tuple[int, ...]) -> Lmad[int]:
+    return Lmad.row_major(shape) if shape else Lmad(0, ())
+
+
+def _fixed(block: FlatBlock, at: int) -> FlatBlock:
+    return FlatBlock(block.data, block.loops.fix(at))

@@ -1,0 +1,335 @@
+"""Coalescing: neighbouring threads find their elements next to each other (thesis 4.6).
+
+A thread that goes through a row of its own touches cells a row apart from its neighbours', each in
+a sector of memory of its own. Where threads read an array so, they are given a copy of it that lies
+in another order, in which the index of neighbouring threads is the last; what they write so gets
+such an index function, and is copied into its place behind the kernel. A later kernel that reads
+it in that order reads what was written, and the copy goes if nothing else needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from operator import is_
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES
+from compiler.base.remarks import Applied
+from compiler.base.rules import Pass, Rule
+from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
+from compiler.ir.aliases import consumed
+from compiler.ir.slices import sliced_poly
+from compiler.ir.spelling import Spelling
+from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
+from compiler.storage.strides import Read, in_order, reads, sectors
+
+READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
+WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
+Order = tuple[int, ...]
+_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
+
+
+def coalesce(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
+    """Give arrays another order where threads that run in step are far apart in them.
+
+    Needs: memory, no allocations in kernels. Keeps: values; where results of functions lie.
+    """
+    funs = tuple(_Coalescing(fun, ctx).function() for fun in prog.funs)
+    return prog if all(map(is_, funs, prog.funs)) else ir.Prog(funs)
+
+
+class _Scope:
+    """Statements of the host: what is in scope, and arrays that also lie in another order."""
+
+    def __init__(self, outer: _Scope | None = None, of: ir.Exp | None = None) -> None:
+        self.out: list[ir.Stm] = []
+        self.outer = outer
+        self.is_loop = isinstance(of, ir.Loop)
+        self.types: dict[Name, ir.Type] = dict(outer.types) if outer else {}
+        self.ordered: dict[tuple[Name, Order], Name] = dict(outer.ordered) if outer else {}
+        if isinstance(of, ir.Loop):
+            self.types.update((param.name, param.type) for param in of.params)
+
+
+class _Coalescing:
+    """One function."""
+
+    def __init__(self, fun: ir.Function, ctx: Ctx) -> None:
+        self.fun = fun
+        self.ctx = ctx
+        self.spell = Spelling.of(fun, ctx.names.said)
+        self.back: set[Name] = set()
+        """Arrays that kernels have written in another order, and that are copied into place."""
+
+    def function(self) -> ir.Function:
+        """The function; the same object if nothing changes."""
+        scope = _Scope()
+        scope.types.update((param.name, param.type) for param in self.fun.params)
+        stms = self.host(self.fun.body.stms, scope)
+        if stms is self.fun.body.stms:
+            return self.fun
+        return _without(self.back, replace(self.fun, body=ir.Body(stms, self.fun.body.results)))
+
+    def host(self, stms: tuple[ir.Stm, ...], scope: _Scope) -> tuple[ir.Stm, ...]:
+        """Statements outside kernels; the same object if nothing changes."""
+        for stm in stms:
+            exp = stm.exp
+            if isinstance(exp, _SEGOPS):
+                self.kernel(stm, exp, scope)
+                continue
+            if type(exp) in NESTED:
+                new = map_stms(exp, partial(self.inside, exp, scope))
+                stm = stm if new is exp else ir.Stm(stm.pat, new, stm.prov)
+            self.bind(stm, scope)
+        same = len(stms) == len(scope.out) and all(map(is_, stms, scope.out))
+        return stms if same else tuple(scope.out)
+
+    def inside(self, of: ir.Exp, scope: _Scope, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        """Statements in a loop or a branch."""
+        return self.host(stms, _Scope(scope, of))
+
+    def bind(self, stm: ir.Stm, scope: _Scope) -> None:
+        """The next statement of a scope."""
+        scope.types.update((param.name, param.type) for param in stm.pat)
+        scope.out.append(stm)
+
+    def kernel(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> None:
+        """A kernel, and the copies before and behind it."""
+        instead = self.reads(stm, exp, scope)
+        if instead:
+            exp = replace(exp, body=_reading(exp.body, instead, scope.types))
+            stm = ir.Stm(stm.pat, exp, stm.prov)
+        behind: list[ir.Stm] = []
+        if isinstance(exp, ir.SegMap) and not exp.per_block:
+            for at, param in enumerate(stm.pat):
+                stm = self.row(stm, at, param, scope, behind)
+        for each in (stm, *behind):
+            self.bind(each, scope)
+
+    # --- what is read ---
+
+    def reads(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> dict[Name, Name]:
+        """Where elements are read from instead, by the names that they get."""
+        groups: dict[tuple[Name, Order], list[Read]] = {}
+        for read in reads(exp, scope.types):
+            groups.setdefault((read.array, read.order), []).append(read)
+        taken = consumed(exp)
+        best: dict[Name, tuple[int, Order]] = {}
+        for (array, order), found in groups.items():
+            gain = sum(one.before - one.after for one in found if one.whole)
+            if array not in taken and gain > best.get(array, (0, ()))[0]:
+                best[array] = gain, order
+        instead: dict[Name, Name] = {}
+        if not best or not self.ctx.target.in_step:
+            return instead
+        for array, (gain, order) in best.items():
+            found = groups[array, order]
+            there = self.in_order(array, order, gain, found[0], stm.prov, scope)
+            if there is not None:
+                instead |= dict.fromkeys((one.name for one in found), there)
+        return instead
+
+    def in_order(
+        self, array: Name, order: Order, gain: int, read: Read, prov: Prov, scope: _Scope
+    ) -> Name | None:
+        """The array in that order: there already, or a copy made as far outside as it can be."""
+        kind = scope.types[array]
+        assert isinstance(kind, ir.Array)
+        there, cost = scope.ordered.get((array, order)), 2 * BYTES[kind.prim]
+        called = self.spell.array(array)
+        how = ", as it lies in that order already" if there else " in a copy in another order"
+        because = (
+            f"Neighbouring threads read elements of {called} that lie far apart: they find them "
+            f"next to each other{how}."
+        )
+        numbers: tuple[tuple[str, str], ...] = (
+            ("sectors for 32 threads", f"{read.before} -> {read.after}"),
+        )
+        if not there:
+            numbers += (("for the copy", str(cost)),)
+        if not there and gain <= cost:
+            return None
+        if self.ctx.commit(READS, prov, Applied(True, because, numbers)) is None:
+            return None
+        if there:
+            return there
+        path = [scope]
+        needed = {array, *free(kind)}
+        while path[-1].is_loop and path[-1].outer and needed <= path[-1].outer.types.keys():
+            path.append(path[-1].outer)
+        new = self.make(array, kind, order, prov, path[-1])
+        self.bind(ir.Stm((new,), ir.Copy(array), prov), path[-1])
+        for each in path:
+            each.types[new.name] = new.type
+            each.ordered[array, order] = new.name
+        return new.name
+
+    def make(self, name: Name, kind: ir.Array, order: Order, prov: Prov, scope: _Scope) -> ir.Param:
+        """An array like another, in that order, in a block of its own."""
+        block = ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(kind.prim))
+        self.bind(ir.Stm((block,), ir.Alloc(Poly.product(kind.shape), kind.prim), prov), scope)
+        mem = ir.MemBind(block.name, in_order(kind.shape, order))
+        return ir.Param(self.ctx.fresh(name), ir.Array(kind.prim, kind.shape, mem))
+
+    # --- what is written ---
+
+    def row(
+        self, stm: ir.Stm, at: int, param: ir.Param, scope: _Scope, behind: list[ir.Stm]
+    ) -> ir.Stm:
+        """The kernel, with rows of one of its results in another order if that is better."""
+        exp, kind = stm.exp, param.type
+        assert isinstance(exp, ir.SegMap)
+        outer = len(exp.space.dims)
+        if not isinstance(kind, ir.Array) or kind.mem is None or kind.rank == outer:
+            return stm
+        if isinstance(exp.body.results[at], ir.Write) or not kind.mem.lmad.is_row_major():
+            return stm
+        size = BYTES[kind.prim]
+        before, cost = sectors(Poly.product(kind.shape[outer:]), size), 2 * size
+        order = (*range(outer, kind.rank), *range(outer))
+        if before - size <= cost or not self.ctx.target.in_step:
+            return stm
+        relaid = _Relaid(exp, kind)
+        if not relaid.is_possible():
+            return stm
+        because = (
+            f"Neighbouring threads write rows of {self.spell.array(param.name)} that lie far "
+            "apart: they write them next to each other, and a copy puts them into their place."
+        )
+        numbers = (("sectors for 32 threads", f"{before} -> {size}"), ("for the copy", str(cost)))
+        if self.ctx.commit(WRITES, stm.prov, Applied(True, because, numbers)) is None:
+            return stm
+        new = self.make(param.name, kind, order, stm.prov, scope)
+        assert isinstance(new.type, ir.Array)
+        assert new.type.mem is not None
+        relaid.block = new.type.mem.block
+        pat = tuple(new if k == at else other for k, other in enumerate(stm.pat))
+        body = replace(exp.body, stms=relaid.stms(exp.body.stms))
+        behind.append(ir.Stm((param,), ir.Copy(new.name), stm.prov))
+        self.back.add(param.name)
+        scope.ordered[param.name, order] = new.name
+        return ir.Stm(pat, replace(exp, body=body), stm.prov)
+
+
+class _Relaid:
+    """A kernel's own arrays in the block of a result, where a row's elements go apart.
+
+    Element x of the row of thread t lies at `x*threads + t`, as what threads have for themselves.
+    """
+
+    def __init__(self, exp: ir.SegMap, kind: ir.Array) -> None:
+        assert kind.mem is not None
+        self.exp = exp
+        self.old = kind.mem.block
+        self.block = kind.mem.block
+        """The new block."""
+        self.flat, self.threads = Poly.const(0), Poly.const(1)
+        for index, bound in exp.space.dims:
+            self.flat = self.flat * bound + Poly.var(index)
+            self.threads = self.threads * bound
+        row = Poly.product(kind.shape[len(exp.space.dims) :])
+        self.start = kind.mem.lmad.offset + self.flat * row
+
+    def is_possible(self) -> bool:
+        """Whether the block is used by arrays of the kernel alone, whose places are known."""
+        found: list[Lmad[Poly]] = []
+        chosen: set[Name] = set()
+        for stm in all_stms(self.exp.body.stms):
+            params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, ir.Loop) else ()))
+            if isinstance(stm.exp, (ir.Loop, ir.If)):
+                chosen.update(param.name for param in params)
+            for param in params:
+                kind = param.type
+                if isinstance(kind, ir.Array) and kind.mem and kind.mem.block == self.old:
+                    found.append(kind.mem.lmad)
+        uses = count_uses(self.exp.body).get(self.old, 0)
+        return uses == len(found) and not any(lmad.names() & chosen for lmad in found)
+
+    def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        """Statements with the arrays in their new places."""
+        out = []
+        for stm in stms:
+            exp = map_stms(stm.exp, self.stms)
+            if isinstance(exp, ir.Loop):
+                exp = replace(exp, params=tuple(map(self.param, exp.params)))
+            out.append(ir.Stm(tuple(map(self.param, stm.pat)), exp, stm.prov))
+        return tuple(out)
+
+    def param(self, param: ir.Param) -> ir.Param:
+        """A name with its array's place."""
+        kind = param.type
+        if not isinstance(kind, ir.Array) or kind.mem is None or kind.mem.block != self.old:
+            return param
+        lmad = kind.mem.lmad
+        offset = self.flat + (lmad.offset - self.start) * self.threads
+        dims = tuple(Dim(dim.size, dim.stride * self.threads) for dim in lmad.dims)
+        mem = ir.MemBind(self.block, Lmad(offset, dims))
+        return replace(param, type=ir.Array(kind.prim, kind.shape, mem))
+
+
+def _reading(
+    body: ir.KernelBody, instead: Mapping[Name, Name], types: Mapping[Name, ir.Type]
+) -> ir.KernelBody:
+    """A kernel's body that reads what has these names from other arrays."""
+
+    def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        return tuple(map(one, stms))
+
+    def one(stm: ir.Stm) -> ir.Stm:
+        array = instead.get(stm.pat[0].name) if stm.pat else None
+        if array is None:
+            exp = map_stms(stm.exp, inside)
+            return stm if exp is stm.exp else replace(stm, exp=exp)
+        if isinstance(stm.exp, ir.Index):
+            return replace(stm, exp=ir.Index(array, stm.exp.at))
+        assert isinstance(stm.exp, ir.Slice)
+        whole, kind = types[array], stm.pat[0].type
+        assert isinstance(whole, ir.Array)
+        assert isinstance(kind, ir.Array)
+        assert whole.mem is not None
+        lmad = sliced_poly(whole.mem.lmad, stm.exp.dims)
+        assert lmad is not None
+        there = replace(kind, mem=ir.MemBind(whole.mem.block, lmad))
+        pat = (replace(stm.pat[0], type=there),)
+        return replace(stm, pat=pat, exp=replace(stm.exp, array=array))
+
+    return replace(body, stms=inside(body.stms))
+
+
+def _without(names: set[Name], fun: ir.Function) -> ir.Function:
+    """The function without those of the statements that nothing needs, and their blocks."""
+    uses = count_uses(fun.body)
+    gone = {name for name in names if not uses.get(name)}
+    if not gone:
+        return fun
+    kept = _dropping(gone, fun)
+    uses = count_uses(kept.body)
+    allocs = (stm for stm in all_stms(kept.body.stms) if isinstance(stm.exp, ir.Alloc))
+    unused = {stm.pat[0].name for stm in allocs if not uses.get(stm.pat[0].name)}
+    return _dropping(unused, kept)
+
+
+def _dropping(names: set[Name], fun: ir.Function) -> ir.Function:
+    def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        return tuple(
+            replace(stm, exp=map_stms(stm.exp, inside))
+            for stm in stms
+            if not (stm.pat and stm.pat[0].name in names)
+        )
+
+    return replace(fun, body=replace(fun.body, stms=inside(fun.body.stms)))
+
+
+COALESCE = Pass(
+    "coalesce",
+    "Lets neighbouring threads of a GPU find their elements next to each other.",
+    coalesce,
+    (READS, WRITES),
+    optional=True,
+)

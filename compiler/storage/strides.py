@@ -1,0 +1,173 @@
+"""What neighbouring threads of a kernel read at once: how far apart, and in how many sectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.prim import BYTES
+from compiler.ir import nodes as ir
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import all_stms, children, count_uses, stms_of
+
+WARP = 32
+"""Threads that ask at once; and the bytes of a sector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What each thread reads of an array from outside: an element, or a part that it only reads.
+
+    `name` is bound to it.
+    `order`: the array's dimensions, that of neighbouring threads last. `before`, `after`: sectors
+    for a warp as the array lies, and if it lay in that order. `whole`: all of the array is read.
+    """
+
+    name: Name
+    array: Name
+    order: tuple[int, ...]
+    before: int
+    after: int
+    whole: bool
+
+
+def in_order(shape: Sequence[Poly], order: Sequence[int]) -> Lmad[Poly]:
+    """A dense index function from offset 0, `order` telling the dimensions outermost first."""
+    dense = Lmad.row_major([shape[at] for at in order])
+    dims = dict(zip(order, dense.dims, strict=True))
+    return Lmad(dense.offset, tuple(dims[at] for at in range(len(shape))))
+
+
+def is_dense(lmad: Lmad[Poly]) -> bool:
+    """Whether no cell is left out or used twice, in some order of the dimensions."""
+    return any(lmad.permute(order).is_row_major() for order in permutations(range(lmad.rank)))
+
+
+def sectors(stride: Poly, size: int) -> int:
+    """How many sectors a warp touches, by the stride of neighbouring threads in elements."""
+    constant = stride.constant
+    return WARP if constant is None else min(WARP, max(1, abs(constant) * size))
+
+
+def _only_read(body: ir.KernelBody) -> set[Name]:
+    """The parts of arrays of which nothing but elements are used."""
+    parts: dict[Name, int] = {}
+    for stm in all_stms(body.stms):
+        used: Iterable[object] = ()
+        match stm.exp:
+            case ir.Slice():
+                parts.setdefault(stm.pat[0].name, 0)
+            case ir.Copy(array) | ir.Index(array):
+                used = (array,)
+            case ir.Update(_, _, value) | ir.Replicate(_, value):
+                used = (value,)
+            case ir.Concat(used) | ir.ArrayLit(used):
+                pass
+        for name in used:
+            if isinstance(name, str) and name in parts:
+                parts[name] += 1
+    uses = count_uses(body) if parts else {}
+    return {name for name, count in parts.items() if count == uses.get(name, 0)}
+
+
+def reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Read]:
+    """What threads of a kernel read of `arrays` far from what their neighbours read."""
+    walk = _Walk(arrays, _only_read(kernel.body))
+    walk.enter(kernel.space.dims)
+    lane = None if isinstance(kernel, ir.SegMap) and kernel.per_block else walk.order[-1]
+    return walk.stms(kernel.body.stms, lane, True)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Through a kernel's statements: `order` are the indices of threads, outermost first."""
+
+    arrays: Mapping[Name, ir.Type]
+    parts: set[Name]
+    order: list[Name] = field(default_factory=list)
+    bounds: dict[Name, Poly] = field(default_factory=dict)
+    defined: dict[Name, Poly] = field(default_factory=dict)
+
+    def enter(self, dims: Iterable[tuple[Name, Poly]]) -> None:
+        """Indices of threads."""
+        self.bounds.update(dims)
+        self.order += [name for name, _ in dims]
+
+    def poly(self, se: ir.SE) -> Poly | None:
+        """A number in terms of indices."""
+        poly = poly_of(se)
+        return None if poly is None else poly.subst(self.defined)
+
+    def stms(self, stms: Iterable[ir.Stm], lane: Name | None, sure: bool) -> Iterator[Read]:
+        """Statements of threads, numbered by `lane`; `sure`: all of them come here."""
+        for stm in stms:
+            exp, inner, certain = stm.exp, lane, sure
+            match exp:
+                case ir.Index(array, at):
+                    yield from self.read(stm.pat[0].name, array, map(ir.DimFix, at), lane, sure)
+                case ir.Slice(array, dims) if stm.pat[0].name in self.parts:
+                    yield from self.read(stm.pat[0].name, array, dims, lane, sure)
+                case ir.Loop(form=ir.ForLoop(index, "i64", bound)):
+                    count = self.poly(bound)
+                    if count is not None:
+                        self.bounds[index] = count
+                case ir.Loop() | ir.If():
+                    certain = False
+                case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+                    self.bounds.update(exp.space.dims)
+                    if exp.level == "block":
+                        self.order += [name for name, _ in exp.space.dims]
+                        inner = self.order[-1]
+                case _ if isinstance(exp, ir.SE_NODES) and stm.pat[0].type == ir.I64:
+                    value = self.poly(exp)
+                    if value is not None:
+                        self.defined[stm.pat[0].name] = value
+            for child in children(exp):
+                if not isinstance(child, ir.Lambda):
+                    yield from self.stms(stms_of(child), inner, certain)
+
+    def read(
+        self,
+        name: Name,
+        array: Name,
+        dims: Iterable[ir.DimIndex],
+        lane: Name | None,
+        sure: bool,
+    ) -> Iterator[Read]:
+        """A part of an array, if it would cost less in another order of the dimensions."""
+        kind, at = self.arrays.get(array), tuple(dims)
+        if lane is None or not isinstance(kind, ir.Array) or kind.mem is None:
+            return
+        indices: list[Poly] = []
+        for dim in at:
+            numbers = [self.poly(se) for se in (dim.start, *dim.strides)]
+            if None in numbers or any(lane in one.names() for one in numbers[1:] if one):
+                return
+            indices += [one for one in numbers[:1] if one is not None]
+        (along, *more) = [d for d, poly in enumerate(indices) if lane in poly.names()] or [-1]
+        lmad = kind.mem.lmad
+        if along < 0 or more or not isinstance(at[along], ir.DimFix) or not is_dense(lmad):
+            return
+        if indices[along].degree(lane) > 1:
+            return
+        step = indices[along].coefficient(lane)
+        before = sectors(step * lmad.dims[along].stride, BYTES[kind.prim])
+        after = sectors(step, BYTES[kind.prim])
+        if after < before:
+            inmost = [max([-1, *map(self._depth, poly.names())]) for poly in indices]
+            order = tuple(sorted(range(kind.rank), key=inmost.__getitem__))
+            whole = sure and all(map(self._covers, at, indices, kind.shape))
+            yield Read(name, array, order, before, after, whole)
+
+    def _depth(self, name: Name) -> int:
+        return self.order.index(name) if name in self.order else -1
+
+    def _covers(self, dim: ir.DimIndex, index: Poly, size: Poly) -> bool:
+        """Whether an index takes all values below `size`, or all but a few."""
+        left = [size - count for count in dim.counts]
+        left += [size - self.bounds[name] for name in index.names() if name in self.bounds]
+        return size == 1 or any(rest.constant is not None for rest in left)

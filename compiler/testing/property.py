@@ -1,0 +1,89 @@
+"""Looks for inputs on which an entry point that should give true gives false.
+
+`#[prop(gen(f), shrink(g), size(n))]`: candidates are made by `f size seed`, or at random; a
+counterexample is made smaller by `g candidate number`, as long as it stays one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.base.errors import UsageError
+from compiler.frontend.types import PrimT
+from compiler.ir import random_values
+from compiler.ir.values import Value
+from compiler.lower.outside import Outside, possible
+
+CANDIDATES = 100
+"""Inputs that are tried."""
+SHRINKS = 100
+"""Attempts to make a counterexample smaller."""
+_SIZE = 20
+_PART = re.compile(r"(\w+)\s*\(\s*([\w']+)\s*\)")
+
+Call = Callable[[str, list[Value]], list[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """An entry point that should hold; what makes candidates, by name, and their size."""
+
+    entry: str
+    gen: str = ""
+    shrink: str = ""
+    size: int = _SIZE
+
+    @classmethod
+    def of(cls, entry: str, attrs: Sequence[str]) -> Property:
+        """As the attribute `#[prop]` says. Raises UsageError for one that says something else."""
+        given = next((text for text in attrs if re.match(r"prop\b", text.strip())), None)
+        if given is None:
+            raise UsageError(
+                f"`{entry}` is no property.", hint=f"Write `#[prop]` before `entry {entry}`."
+            )
+        parts = dict(_PART.findall(given.strip().removeprefix("prop").strip()[1:]))
+        if unknown := set(parts) - {"gen", "shrink", "size"}:
+            raise UsageError(
+                f"`#[prop]` knows no `{min(unknown)}`.",
+                hint="It takes `gen(f)`, `shrink(f)` and `size(n)`.",
+            )
+        size = parts.get("size", str(_SIZE))
+        if not size.isdigit():
+            raise UsageError(f"The size of a property is a number, not `{size}`.")
+        return cls(entry, parts.get("gen", ""), parts.get("shrink", ""), int(size))
+
+
+def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None:
+    """The smallest input found on which it does not hold; None if it always held."""
+    if of.results != (PrimT("bool"),):
+        raise UsageError(f"`{how.entry}` gives no bool: a property is true or false.")
+    for seed in range(CANDIDATES):
+        made = candidate(how, of, call, seed)
+        if not call(how.entry, made)[0]:
+            return shrunk(how, made, call)
+    return None
+
+
+def candidate(how: Property, of: Outside, call: Call, seed: int) -> list[Value]:
+    """An input; the first ones are small."""
+    size = min(how.size, seed // 2)
+    if how.gen:
+        return call(how.gen, [np.int64(size), np.int64(seed)])
+    rng = np.random.default_rng(seed)
+    names = random_values.inputs(of.fun, {}, seed).sizes
+    sizes = {name: int(rng.integers(0, size + 1)) for name in names}
+    return possible(of.params, random_values.inputs(of.fun, sizes, seed).values)
+
+
+def shrunk(how: Property, made: list[Value], call: Call) -> list[Value]:
+    """A smaller counterexample, as far as the program can say what is smaller."""
+    if how.shrink:
+        for number in range(SHRINKS):
+            smaller = call(how.shrink, [*made, np.int32(number)])
+            if not call(how.entry, smaller)[0]:
+                made = smaller
+    return made

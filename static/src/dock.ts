@@ -1,0 +1,422 @@
+// The panes on the screen: columns of groups with tabs, moved by drag or by keyboard, sized by bars between them.
+import { announce, h, replace, zoomOf } from "./dom";
+import { completed, fitted, groupOf, isDetail, isStage, layoutIn, LOW, NARROW, panesOf, placed, PRESETS, roomy, stacked, stepped, without,
+  type Group, type Layout, type Preset, type Side } from "./layouts";
+import { splitter } from "./splitter";
+import { taking, type Taken } from "./take";
+
+export interface Docked {
+  id: string;
+  title: string | (() => string);
+  content: HTMLElement;
+  /** What it is, where the page draws a part of it. */
+  taken?: () => Pick<Taken, "text" | "data">;
+  /** Called when it is shown and when it is hidden. */
+  show?: (visible: boolean) => void;
+}
+
+export interface DockEvents {
+  /** Panes were opened or sized. */
+  changed(): void;
+  opened(id: string): void;
+  /** Before panes change places: there is a way back. */
+  leave(go: () => void): void;
+}
+
+const BELOW_EACH_OTHER = window.matchMedia("(max-width: 860px)"); // as in layout.css
+const FAR = 6; // pixels that a pointer moves before it drags
+const EDGE = 0.25;
+const AROUND = 32; // pixels
+const ARROWS: Record<string, Exclude<Side, "tab">> = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "above", ArrowDown: "below" };
+
+export class Dock {
+  readonly element = h("div", { class: "work" });
+  private readonly panes = new Map<string, Docked & { panel: HTMLElement }>();
+  /** The reader's, perhaps with panes that are closed now; null for the standard one. */
+  private own: Layout | null = null;
+  private shown: Layout = [];
+  private shape = "";
+  /** Panes whose tabs were opened, the last one first. */
+  private opened: string[] = [];
+  private visible = new Set<string>();
+  private isWide = false;
+  private readonly widen = h("button", {
+    class: "widen", title: "Let the details have the room of the stages", "aria-label": "Wide details", "aria-pressed": "false",
+    onclick: () => (this.wide = !this.isWide),
+  }, "⇔");
+
+  constructor(private readonly events: DockEvents) {
+    new ResizeObserver(() => this.draw()).observe(this.element);
+    BELOW_EACH_OTHER.addEventListener("change", () => this.draw());
+    this.element.addEventListener("keydown", (event) => this.keys(event));
+    this.element.addEventListener("pointerdown", (event) => this.grab(event));
+    this.element.addEventListener("focusin", () => this.use(this.focused()));
+  }
+
+  add(...panes: Docked[]): void {
+    for (const pane of panes) {
+      this.panes.set(pane.id, { ...pane, panel: h("div", {
+        role: "tabpanel", id: `panel-${pane.id}`, "aria-labelledby": `tab-${pane.id}`, class: "panel", ...(isDetail(pane.id) ? { tabindex: 0 } : {}),
+      }, isDetail(pane.id) ? pane.content : null) });
+    }
+    this.draw();
+  }
+
+  remove(id: string): void {
+    this.panes.delete(id);
+    this.draw();
+  }
+
+  /** Open a pane's tab. */
+  open(id: string, byUser = true): void {
+    if (!this.panes.has(id)) return;
+    if (isStage(id)) this.wide = false;
+    const before = this.opened[0];
+    this.use(id);
+    this.draw();
+    this.events.opened(id);
+    if (byUser && before !== id) this.events.changed();
+  }
+
+  private use(id: string): void {
+    if (this.panes.has(id)) this.opened = [id, ...this.opened.filter((other) => other !== id)];
+  }
+
+  /** The details that were opened last. */
+  get current(): string {
+    return this.opened.find(isDetail) ?? [...this.panes.keys()].find(isDetail) ?? "";
+  }
+
+  /** What columns have of the width, without the room around three of them. */
+  private get width(): number {
+    return (this.element.clientWidth || window.innerWidth) - AROUND;
+  }
+
+  /** Ids and titles of the details. */
+  get details(): [string, string][] {
+    return [...this.panes.values()].filter(({ id }) => isDetail(id)).map((pane) => [pane.id, titleOf(pane)]);
+  }
+
+  /** Ids of panes in the order in which they stand. */
+  get order(): string[] {
+    return panesOf(this.layout);
+  }
+
+  get layout(): Layout {
+    const panes = [...this.panes.keys()];
+    if (this.own) return completed(this.own, panes);
+    return PRESETS[0]!.layout(panes.filter(isStage), panes.filter(isDetail), this.width);
+  }
+
+  /** What is kept of the layout; null if it is the standard one. */
+  get kept(): Layout | null {
+    return this.own?.map((one) => ({ ...one, groups: one.groups.map((its) => ({ ...its, open: this.front(its) })) })) ?? null;
+  }
+
+  restore(kept: unknown): void {
+    this.own = layoutIn(kept);
+    const fronts = this.own?.flatMap(({ groups }) => groups.map(({ open }) => open)) ?? [];
+    this.opened = [...new Set([...fronts, ...this.opened])];
+    this.draw();
+  }
+
+  arrange(preset: Preset): void {
+    const panes = [...this.panes.keys()];
+    this.own = preset === PRESETS[0] ? null : preset.layout(panes.filter(isStage), panes.filter(isDetail), this.width);
+    this.isWide = false;
+    if (preset.tab) this.open(preset.tab);
+    this.draw();
+    this.events.changed();
+  }
+
+  /** The pane that was used last. */
+  get last(): string {
+    return this.opened.find((id) => this.visible.has(id)) ?? panesOf(this.shown)[0] ?? "";
+  }
+
+  get lastTitle(): string {
+    const pane = this.panes.get(this.last);
+    return pane ? titleOf(pane) : "";
+  }
+
+  set wide(wide: boolean) {
+    if (wide === this.isWide) return;
+    this.isWide = wide;
+    this.widen.setAttribute("aria-pressed", String(wide));
+    this.draw();
+  }
+
+  /** Draw titles anew, which change with what panes show. */
+  retitle(): void {
+    for (const [id, pane] of this.panes) {
+      const tab = this.element.querySelector(`#tab-${id}`);
+      if (tab) tab.textContent = titleOf(pane);
+    }
+  }
+
+  /** Move a pane (the one with the focus) one step to a side. */
+  step(to: Exclude<Side, "tab">, id = this.focused()): void {
+    if (!id || this.stacked) return;
+    const next = stepped(this.shown, id, to);
+    // Where there is no room for one more column, the step goes into the next one.
+    this.move(shapeOf(this.fit(next)) === shapeOf(this.shown) ? stepped(next, id, to) : next, id);
+  }
+
+  /** A handle that drags a pane, or moves it by the arrow keys. */
+  grip(id: string): HTMLElement {
+    const grip = h("button", { class: "icon grip", "data-grip": id, "aria-label": "Move this pane", title: "Drag this pane, or move it by the arrow keys" }, "⠿");
+    grip.addEventListener("keydown", (event) => {
+      const to = ARROWS[event.key];
+      if (!to || event.altKey) return;
+      event.preventDefault();
+      this.step(to, id);
+    });
+    return grip;
+  }
+
+  private get stacked(): boolean {
+    return BELOW_EACH_OTHER.matches;
+  }
+
+  private fit(layout: Layout): Layout {
+    return fitted(roomy(layout, this.width), this.width, this.element.clientHeight);
+  }
+
+  private move(wanted: Layout, id: string): void {
+    const layout = this.fit(wanted);
+    if (shapeOf(layout) === shapeOf(this.shown)) return;
+    this.events.leave(() => {
+      this.own = layout;
+      this.isWide = false;
+      this.open(id);
+      const [at, of] = [layout.findIndex(({ groups }) => groups.some(({ panes }) => panes.includes(id))) + 1, layout.length];
+      const tabs = groupOf(layout, id)!.panes.length;
+      announce(`${titleOf(this.panes.get(id)!)} is in column ${at} of ${of}${tabs > 1 ? `, one of ${tabs} tabs` : ""}.`);
+      this.events.changed();
+    });
+  }
+
+  private front({ panes, open }: Group): string {
+    return this.opened.find((id) => panes.includes(id)) ?? open;
+  }
+
+  private draw(): void {
+    if (!this.panes.size || !this.element.clientWidth) return;
+    const layout = this.isWide ? widened(this.layout) : this.layout;
+    this.shown = this.stacked ? stacked(layout) : fitted(layout, this.width, this.element.clientHeight);
+    const shape = shapeOf(this.shown);
+    if (shape !== this.shape) this.build();
+    this.shape = shape;
+    this.sizes();
+    const visible = new Set<string>();
+    for (const { groups } of this.shown) {
+      for (const its of groups) {
+        const open = this.front(its);
+        visible.add(open);
+        if (its.panes.length > 1 || isDetail(open)) for (const id of its.panes) this.tell(id, id === open);
+      }
+    }
+    for (const list of this.element.querySelectorAll<HTMLElement>(".tabs")) this.offer(list, list.nextElementSibling as HTMLSelectElement);
+    const before = this.visible;
+    this.visible = visible;
+    for (const [id, { show }] of this.panes) if (visible.has(id) !== before.has(id)) show?.(visible.has(id));
+  }
+
+  private tell(id: string, open: boolean): void {
+    const tab = this.element.querySelector<HTMLElement>(`#tab-${id}`)!;
+    tab.setAttribute("aria-selected", String(open));
+    tab.tabIndex = open ? 0 : -1;
+    // The strip of tabs scrolls, and nothing around it.
+    const list = tab.parentElement!;
+    if (open) list.scrollLeft = Math.min(tab.offsetLeft - list.offsetLeft, Math.max(list.scrollLeft, tab.offsetLeft - list.offsetLeft + tab.offsetWidth - list.clientWidth));
+    this.panes.get(id)!.panel.hidden = !open;
+  }
+
+  /** Name the panes whose tabs are out of sight, or in part. */
+  private offer(list: HTMLElement, more: HTMLSelectElement): void {
+    const tabs = [...list.children] as HTMLElement[];
+    // What hides it must not scroll the strip.
+    more.hidden = tabs.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0) <= list.clientWidth + more.offsetWidth;
+    if (more.hidden) return;
+    const out = tabs.filter(({ offsetLeft, offsetWidth }) => {
+      const left = offsetLeft - list.offsetLeft - list.scrollLeft;
+      return left < -1 || left + offsetWidth > list.clientWidth + 1;
+    });
+    replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
+      ...out.map((tab) => h("option", { value: tab.dataset["tab"] }, tab.textContent)));
+  }
+
+  // --- elements --------------------------------------------------------------------------------
+
+  /** Put the panes into their columns; what has the focus keeps it, and what was scrolled stays so. */
+  private build(): void {
+    const focused = document.activeElement as HTMLElement | null;
+    const scrolled = [...this.element.querySelectorAll(".cm-scroller, .panel")].map((one) => [one, one.scrollTop, one.scrollLeft] as const);
+    replace(this.element, ...this.shown.flatMap(({ groups }, at) => [
+      at ? this.bar(true, at) : null,
+      h("div", { class: "column" }, ...groups.flatMap((its, number) => [number ? this.bar(false, number, at) : null, this.group(its)])),
+    ]));
+    for (const [one, top, left] of scrolled) {
+      one.scrollTop = top;
+      one.scrollLeft = left;
+    }
+    // Tabs are made anew.
+    const again = focused?.dataset["tab"] ? this.element.querySelector<HTMLElement>(`#${focused.id}`) : focused;
+    if (again && again !== document.activeElement && this.element.contains(again)) again.focus({ preventScroll: true });
+  }
+
+  private group(its: Group): HTMLElement {
+    const panes = its.panes.map((id) => this.panes.get(id)!);
+    if (panes.length === 1 && !isDetail(its.panes[0]!)) {
+      panes[0]!.content.dataset["group"] = its.panes[0]!;
+      return panes[0]!.content;
+    }
+    const details = its.panes.filter(isDetail);
+    const all = [...this.panes.keys()].filter(isDetail);
+    const label = details.length === all.length && details.length === panes.length ? "Details" : panes.map(titleOf).join(", ");
+    const list = h("div", { class: "tabs", role: "tablist", "aria-label": label }, ...panes.map((pane) => h("button", {
+      role: "tab", id: `tab-${pane.id}`, "aria-controls": `panel-${pane.id}`, "data-tab": pane.id, onclick: () => this.open(pane.id),
+    }, titleOf(pane))));
+    list.addEventListener("keydown", (event) => this.tabKeys(event, its));
+    const more = h("select", { class: "more-tabs", "aria-label": "More panes", onchange: () => this.open(more.value) });
+    list.addEventListener("scroll", () => this.offer(list, more));
+    for (const pane of panes) if (!isDetail(pane.id)) {
+      delete pane.content.dataset["group"];
+      pane.panel.append(pane.content);
+    }
+    const first = panesOf(this.shown).find(isDetail);
+    return h("section", { class: `pane group${details.length ? " side" : ""}`, "aria-label": label, "data-group": its.panes[0] },
+      h("div", { class: "tabs-bar" }, list, more, taking(() => this.taken(this.front(its))), first && its.panes.includes(first) ? this.widen : null), ...panes.map(({ panel }) => panel));
+  }
+
+  private taken(id: string): Taken {
+    const pane = this.panes.get(id)!;
+    return { title: titleOf(pane), element: pane.content, ...pane.taken?.() };
+  }
+
+  private sizes(): void {
+    const columns = this.element.querySelectorAll<HTMLElement>(":scope > .column");
+    this.shown.forEach(({ size, groups }, at) => {
+      columns[at]!.style.flexGrow = String(size);
+      const elements = [...columns[at]!.children].filter((one): one is HTMLElement => !one.classList.contains("splitter"));
+      groups.forEach((its, number) => (elements[number]!.style.flexGrow = String(its.size)));
+    });
+  }
+
+  /** A bar between two columns, or two groups of a column; it sizes what is before it. */
+  private bar(vertical: boolean, at: number, within = 0): HTMLElement {
+    const list = (): { size: number }[] => vertical ? this.shown : this.shown[within]!.groups;
+    const length = (element: Element | null): number => vertical ? (element as HTMLElement).offsetWidth : (element as HTMLElement).offsetHeight;
+    const both = (): number => length(bar.previousElementSibling) + length(bar.nextElementSibling);
+    const one = vertical ? this.shown[at - 1]!.groups[0]! : this.shown[within]!.groups[at - 1]!;
+    const least = vertical ? NARROW : LOW;
+    const bar: HTMLElement = splitter({
+      label: `${vertical ? "Width" : "Height"} of ${titleOf(this.panes.get(one.panes[0]!)!)}`, vertical, least, before: true,
+      most: () => Math.max(least, both() - least), size: () => length(bar.previousElementSibling),
+      set: (px) => {
+        const [before, after] = [list()[at - 1]!, list()[at]!];
+        const sum = before.size + after.size;
+        before.size = Math.max(0.01, sum * px / both());
+        after.size = sum - before.size;
+        this.own = this.shown;
+        this.sizes();
+        this.events.changed();
+      },
+    });
+    return bar;
+  }
+
+  // --- by keyboard and by drag -------------------------------------------------------------------
+
+  private focused(): string {
+    const panel = document.activeElement?.closest("[data-group], .panel, [data-tab]") as HTMLElement | null;
+    // Of a group, beside its tabs, the pane whose tab is open.
+    const its = groupOf(this.shown, panel?.dataset["group"] ?? "");
+    return panel?.dataset["tab"] ?? (panel?.id.startsWith("panel-") ? panel.id.slice(6) : its ? this.front(its) : "");
+  }
+
+  private keys(event: KeyboardEvent): void {
+    const to = ARROWS[event.key];
+    if (!to || !event.altKey || !event.ctrlKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.step(to);
+  }
+
+  private tabKeys(event: KeyboardEvent, { panes }: Group): void {
+    const at = panes.indexOf((event.target as HTMLElement).dataset["tab"] ?? "");
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: panes.length - 1 }[event.key];
+    if (to === undefined || event.ctrlKey || event.altKey) return;
+    const next = panes[(to + panes.length) % panes.length]!;
+    this.open(next);
+    this.element.querySelector<HTMLElement>(`#tab-${next}`)!.focus();
+    event.preventDefault();
+  }
+
+  private grab(down: PointerEvent): void {
+    const target = down.target as Element;
+    const handle = target.closest<HTMLElement>("[data-tab], [data-grip]") ??
+      (target.closest("select, input, button, label") ? null : target.closest<HTMLElement>(".pane-head"));
+    if (!handle || down.button || this.stacked || this.isWide) return;
+    const id = handle.dataset["tab"] ?? handle.dataset["grip"] ?? handle.querySelector<HTMLElement>("[data-grip]")?.dataset["grip"];
+    if (!id || !this.panes.has(id)) return;
+    const shadow = h("div", { class: "drop", hidden: true });
+    const stop = new AbortController();
+    const { signal } = stop;
+    let landing: [Side, string] | null = null;
+    const end = (): void => {
+      stop.abort();
+      shadow.remove();
+      this.element.classList.remove("dragging");
+    };
+    window.addEventListener("pointermove", (event) => {
+      if (!shadow.isConnected && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < FAR) return;
+      if (!shadow.isConnected) this.element.append(shadow);
+      this.element.classList.add("dragging");
+      landing = this.landing(event, shadow);
+    }, { signal });
+    window.addEventListener("pointerup", () => {
+      end();
+      if (landing) this.move(placed(this.shown, id, ...landing), id);
+    }, { signal });
+    window.addEventListener("pointercancel", end, { signal });
+    window.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !shadow.isConnected) return;
+      event.stopPropagation();
+      end();
+    }, { signal, capture: true });
+  }
+
+  /** Where a pane would come to stand if it were let go here; the shadow shows it. */
+  private landing({ clientX, clientY }: PointerEvent, shadow: HTMLElement): [Side, string] | null {
+    const over = document.elementFromPoint(clientX, clientY)?.closest<HTMLElement>("[data-group]");
+    shadow.hidden = !over;
+    if (!over) return null;
+    const { left, top, width, height } = over.getBoundingClientRect();
+    const [x, y] = [(clientX - left) / width, (clientY - top) / height];
+    const near = ([["left", x], ["right", 1 - x], ["above", y], ["below", 1 - y]] as [Side, number][]).sort((a, b) => a[1] - b[1])[0]!;
+    const onTabs = clientY - top < (over.querySelector<HTMLElement>(":scope > .tabs-bar")?.offsetHeight ?? 0);
+    const side: Side = near[1] < EDGE && !onTabs ? near[0] : "tab";
+    const box = this.element.getBoundingClientRect();
+    const part = {
+      left: [left, top, width / 2, height], right: [left + width / 2, top, width / 2, height],
+      above: [left, top, width, height / 2], below: [left, top + height / 2, width, height / 2], tab: [left, top, width, height],
+    }[side];
+    for (const [k, name] of (["left", "top", "width", "height"] as const).entries()) {
+      shadow.style[name] = `${(part[k]! - (name === "left" ? box.left : name === "top" ? box.top : 0)) / zoomOf(over)}px`;
+    }
+    return [side, over.dataset["group"]!];
+  }
+}
+
+const titleOf = ({ title }: Docked): string => typeof title === "string" ? title : title();
+
+/** Without stages, whose room the details have. */
+function widened(layout: Layout): Layout {
+  const left = without(layout, isStage);
+  const room = (of: Layout): number => of.reduce((sum, { size }) => sum + size, 0);
+  const first = left.find((one) => panesOf([one]).some(isDetail));
+  return left.map((one) => one === first ? { ...one, size: one.size + room(layout) - room(left) } : one);
+}
+
+const shapeOf = (layout: Layout): string => JSON.stringify(layout.map(({ groups }) => groups.map(({ panes }) => panes)));

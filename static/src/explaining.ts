@@ -1,0 +1,68 @@
+// Notation that explains itself in a pane, under the mouse and under the cursor (F1); numbers of names out of the way.
+import { StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
+import { Decoration, EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, type DecorationSet, type Tooltip, type ViewUpdate } from "@codemirror/view";
+import { explained, notationAt } from "./notation";
+
+function tipAt(doc: Text, at: number): Tooltip | null {
+  const line = doc.lineAt(at);
+  const found = notationAt(line.text, at - line.from);
+  return found && { pos: line.from + found.from, end: line.from + found.to, above: true,
+    create: () => ({ dom: explained(found.word, line.text.slice(found.from, found.to)) }) };
+}
+
+const setTip = StateEffect.define<Tooltip | null>();
+const tip = StateField.define<Tooltip | null>({
+  create: () => null,
+  update(value, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setTip)) return effect.value;
+    return transaction.docChanged || transaction.selection ? null : value;
+  },
+  provide: (self) => showTooltip.from(self),
+});
+
+export const explaining: Extension = [
+  hoverTooltip((view, at) => tipAt(view.state.doc, at), { hoverTime: 350 }),
+  tip,
+  keymap.of([
+    { key: "F1", preventDefault: true, run: (view) => (view.dispatch({ effects: setTip.of(tipAt(view.state.doc, view.state.selection.main.head)) }), true) },
+    { key: "Escape", run: (view) => view.state.field(tip) !== null && (view.dispatch({ effects: setTip.of(null) }), true) },
+  ]),
+];
+
+const NAME = /\b([A-Za-z][\w']*?)(?:_(\d+))?(?![\w'])/g;
+const number = Decoration.mark({ class: "name-number" });
+
+/** Names that stand in a text with one number only, and never without: it tells apart nothing. */
+function alone(doc: Text): ReadonlySet<string> {
+  const first = new Map<string, string>();
+  const many = new Set<string>();
+  for (const line of doc.iterLines()) {
+    for (const [, name, its = ""] of line.matchAll(NAME)) {
+      if ((first.get(name!) ?? its) !== its || !its) many.add(name!);
+      first.set(name!, its);
+    }
+  }
+  return new Set([...first.keys()].filter((name) => !many.has(name)));
+}
+
+/** Makes the numbers at the end of names invisible, unless two names would be the same. */
+export const namesAlone = ViewPlugin.fromClass(class {
+  decorations: DecorationSet;
+  private names: ReadonlySet<string>;
+
+  constructor(view: EditorView) {
+    this.names = alone(view.state.doc);
+    this.decorations = this.marks(view);
+  }
+
+  update({ docChanged, viewportChanged, view }: ViewUpdate): void {
+    if (docChanged) this.names = alone(view.state.doc);
+    if (docChanged || viewportChanged) this.decorations = this.marks(view);
+  }
+
+  private marks(view: EditorView): DecorationSet {
+    const found = view.visibleRanges.flatMap(({ from, to }) => [...view.state.sliceDoc(from, to).matchAll(NAME)].flatMap(({ index, 0: whole, 1: name, 2: its }) =>
+      its && this.names.has(name!) ? [number.range(from + index + name!.length, from + index + whole.length)] : []));
+    return Decoration.set(found);
+  }
+}, { decorations: (self) => self.decorations });

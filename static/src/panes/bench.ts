@@ -1,0 +1,117 @@
+// What the tests of the program take: median and spread, against the measurement before or another back end.
+import * as client from "../client";
+import { announce, h, milliseconds, replace } from "../dom";
+import { Fresh } from "../fresh";
+import type { AnyAsked, Bench } from "../kept";
+import { sameText, type Model, type Text } from "../model";
+import type { Measurement, TestCase } from "../types";
+
+/** What a test took on a back end, before and now; `error`: why it is not known. */
+interface Row {
+  name: string;
+  request: Bench["request"];
+  now: Measurement | null;
+  before: Measurement | null;
+  error: string;
+}
+
+export class BenchPane {
+  readonly element = h("div", { class: "scroll" });
+  private readonly button = h("button", { class: "primary" }, "Measure");
+  private readonly place = h("div", {});
+  private readonly fresh: Fresh;
+  private rows: Row[] = [];
+  private of: Text | null = null;
+  private stopping: AbortController | null = null;
+
+  /** `backends`: those that are chosen to run on and measured. */
+  constructor(private readonly model: Model, private readonly backends: () => string[]) {
+    this.fresh = new Fresh(model, this.place);
+    this.element.append(h("div", { class: "trials-top" }, this.button), this.fresh.element);
+    this.button.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+    this.draw();
+  }
+
+  /** What a link keeps, if it is of the program as it is. */
+  shared(): Pick<AnyAsked, "op" | "request">[] {
+    if (!this.of || !sameText(this.of, this.model.now)) return [];
+    return this.rows.filter(({ now }) => now).map(({ request }) => ({ op: "bench", request }));
+  }
+
+  /** Show what a link keeps, or nothing. */
+  restore(kept: readonly AnyAsked[] = []): void {
+    this.stopping?.abort();
+    this.rows = kept.flatMap((one) => one.op === "bench" && one.answer?.ok
+      ? [{ name: nameOf(one.answer.case), request: one.request, now: one.answer.measured, before: null, error: "" }] : []);
+    this.of = this.rows.length ? this.model.now : null;
+    this.fresh.made(this.of, this.rows);
+    this.draw();
+  }
+
+  private async run(): Promise<void> {
+    const mine = this.stopping = new AbortController();
+    this.button.textContent = "Stop";
+    const of = this.model.now;
+    const listed = await client.ask("tests", {}, of);
+    const before = new Map(this.rows.map((row) => [keyOf(row), row.now ?? row.before]));
+    const found: Row[] = [];
+    if (!listed.ok) found.push({ name: "", request: { case: 0 }, now: null, before: null, error: listed.error.message });
+    else for (const one of listed.cases.filter(({ kind }) => kind === "run")) {
+      for (const backend of this.backends()) {
+        if (mine.signal.aborted) break;
+        const row: Row = { name: nameOf(one), request: { case: one.number, backend }, now: null, before: null, error: "" };
+        const answer = await client.post("bench", { ...of, ...row.request }, mine.signal);
+        if (mine.signal.aborted) break;
+        row.before = before.get(keyOf(row)) ?? null;
+        if (answer.ok) row.now = answer.measured;
+        else row.error = answer.error.message;
+        found.push(row);
+        this.show(found, of);
+      }
+    }
+    this.stopping = null;
+    this.button.textContent = "Measure";
+    if (found.length || !mine.signal.aborted) this.show(found, of);
+    announce(mine.signal.aborted ? "Stopped." : `${found.length} measured.`);
+  }
+
+  private show(rows: readonly Row[], of: Text): void {
+    this.rows = [...rows];
+    this.of = of;
+    this.fresh.made(of, this.rows);
+    this.draw();
+  }
+
+  private draw(): void {
+    const heads = ["Test", "On", "Median", "95 % interval", "Spread", "Runs", "Before", "Against"];
+    if (!this.rows.length) {
+      return replace(this.place, h("p", { class: "quiet" },
+        "Tests that give an input are measured here, until the interval of the median is narrow."));
+    }
+    replace(this.place, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
+      h("table", { class: "cells-table" },
+        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, ...this.rows.map((row) => this.row(row))))));
+  }
+
+  private row(row: Row): HTMLElement {
+    const { name, now, before, error, request: { backend = "c" } } = row;
+    const other = this.rows.find((one) => one !== row && one.name === name && one.request.case === row.request.case)?.now ?? null;
+    const cells = now ? [
+      milliseconds(now.median), `${milliseconds(now.low)} to ${milliseconds(now.high)}`, `${(100 * now.spread).toFixed(1)} %`,
+      String(now.runs), compared(now, before), compared(now, other),
+    ].map((text) => h("td", {}, text)) : [h("td", { colspan: 6 }, error)];
+    return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, backend), ...cells);
+  }
+}
+
+const nameOf = ({ entry, name }: TestCase): string => [entry, name].filter(Boolean).join(", ");
+const keyOf = ({ name, request }: Row): string => JSON.stringify([name, request.backend ?? "c"]);
+
+/** How two measurements compare; where the intervals meet that may be chance. */
+function compared(now: Measurement, other: Measurement | null): string {
+  if (!other) return "";
+  if (now.low <= other.high && other.low <= now.high) return `${milliseconds(other.median)}: the same, or nearly`;
+  const times = other.median / Math.max(now.median, 1e-6);
+  return `${milliseconds(other.median)}: ${times >= 1 ? `${times.toFixed(2)}x as fast` : `${(1 / times).toFixed(2)}x as slow`}`;
+}

@@ -1,0 +1,373 @@
+// One compilation, A, against the program as it is now: what differs, which is faster, and switches to try.
+import * as client from "../client";
+import { announce, bytes, debounce, h, quoted, replace, s } from "../dom";
+import type { Frozen, Run } from "../kept";
+import type { Model, Pinned, Text } from "../model";
+import { changes } from "../rail";
+import { load, save } from "../storage";
+import type { Forest, LifeFunction, Options, Pass, Remark, TreeNode } from "../types";
+import { exactly, spreadOf } from "./times";
+
+export interface CompareEvents {
+  /** A run as the run pane would ask for it. */
+  run(): Run;
+  open(stage: string): void;
+  pinned(pinned: boolean): void;
+  /** Change options; what is undefined is left out from here on. */
+  options(options: { [K in keyof Options]?: Options[K] | undefined }): void;
+}
+
+const ROUNDS = 10;
+const NEVER = Number.MAX_SAFE_INTEGER; // a threshold that no amount reaches
+
+/** What is kept of A over reloads: it is compiled again, or read from its link. */
+type Saved = ({ link: string } | { label: string; text: Text }) & { apart?: boolean };
+
+export class ComparePane {
+  readonly element = h("div", { class: "scroll compare" });
+  private visible = false;
+  private readonly what = h("p", {});
+  private readonly pinButton = h("button", { onclick: () => this.pinNow() });
+  private readonly unpin = h("button", { onclick: () => {
+    this.pin(null, null);
+    this.pinButton.focus();
+  } }, "Unpin");
+  private readonly field = h("input", { type: "text", "aria-label": "A from a link", placeholder: "https://…/z/…" });
+  private readonly head = h("div", {}, this.what, h("p", { class: "run-top" }, this.pinButton, this.unpin,
+    h("label", { class: "run-size" }, "or a link ", this.field), h("button", { onclick: () => {
+      this.isApart = false;
+      void this.fromLink(this.field.value);
+    } }, "Take it as A")));
+  private readonly said = h("p", { class: "said", role: "alert" });
+  private readonly differences = h("div", {});
+  private readonly memory = h("div", {});
+  private readonly race = h("div", { "aria-live": "polite" });
+  private readonly switches = h("div", {});
+  private readonly rewrites = h("div", {});
+  private readonly thresholds = h("div", {});
+  private stopping: AbortController | null = null;
+  private asked: Text | null = null;
+  private versions: Text | null = null;
+  private stepping = 0;
+  /** Whether another program was opened since A was pinned. */
+  private isApart = false;
+
+  constructor(private readonly model: Model, private readonly events: CompareEvents) {
+    this.element.append(this.head, this.said, this.differences, this.memory, this.race,
+      h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
+      h("details", {}, h("summary", {}, "Rewrite by rewrite"), this.rewrites),
+      h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds));
+    const soon = debounce(80, () => this.draw());
+    for (const topic of ["stages", "status", "pinned", "frozen"] as const) model.on(topic, soon);
+    this.drawHead();
+    const kept = load<Saved>("pinned");
+    this.isApart = kept?.apart ?? false;
+    if (kept) void ("link" in kept ? this.fromLink(kept.link) : this.fromText(kept.label, kept.text));
+  }
+
+  show(visible: boolean): void {
+    this.visible = visible;
+    this.draw();
+  }
+
+  // --- A ---
+
+  /** The page opens another program: A stays, but panes and chips are about the new one alone. */
+  apart(): void {
+    const kept = load<Saved>("pinned");
+    this.isApart = true;
+    if (kept) save("pinned", { ...kept, apart: true });
+    if (!this.model.pinned) return;
+    this.model.pinned.apart = true;
+    this.model.emit("pinned");
+    this.events.pinned(false);
+  }
+
+  private pin(pinned: Pinned | null, kept: Saved | null): void {
+    this.model.pinned = pinned && { ...pinned, apart: this.isApart };
+    save("pinned", kept && { ...kept, apart: this.isApart });
+    this.said.textContent = "";
+    this.asked = null;
+    this.stopping?.abort();
+    replace(this.race);
+    this.model.emit("pinned");
+    this.events.pinned(pinned !== null && !this.isApart);
+    announce(pinned ? `A is ${pinned.label}.` : "Nothing is pinned.");
+  }
+
+  private pinNow(): void {
+    const { model } = this;
+    const { made } = model;
+    if (!made || model.status.phase !== "idle") return void (this.said.textContent = "The program is not compiled: only what is compiled can be pinned.");
+    this.isApart = false;
+    const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
+    const stages = Object.fromEntries([...model.stages].filter(([, stage]) => !stage.stale));
+    this.pin({ label, text: made, stages, remarks: model.remarks }, { label, text: made });
+  }
+
+  private async fromText(label: string, text: Text): Promise<void> {
+    const answer = await client.post("show", { ...text });
+    if (answer.ok) this.pin({ label, text, stages: answer.stages, remarks: answer.remarks }, { label, text });
+    else this.said.textContent = `A cannot be compiled any more: ${answer.error.message}`;
+  }
+
+  private async fromLink(link: string): Promise<void> {
+    const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
+    if (!id) return void (this.said.textContent = "This is no link to a frozen state: it ends in /z/ and ten letters or more.");
+    let state: Frozen;
+    try {
+      state = await client.frozen(id);
+    } catch (error) {
+      return void (this.said.textContent = error instanceof client.Unanswered ? error.problem.message : String(error));
+    }
+    const { source, options, files, main, version, stages, remarks } = state;
+    const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
+    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages, remarks }, { link: id });
+  }
+
+  private drawHead(): void {
+    const { pinned } = this.model;
+    this.what.textContent = pinned ? `A is ${pinned.label}. B is what the page shows now.${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}` : "Pin a compilation as A. From then on panes, chips and this tab show what is different now.";
+    this.pinButton.textContent = pinned ? "Pin what is shown now" : "Pin as A";
+    this.unpin.hidden = !pinned;
+  }
+
+  // --- differences ---
+
+  private draw(): void {
+    if (!this.visible) return;
+    this.drawSwitches();
+    const { pinned, made, status } = this.model;
+    const settled = made !== null && status.phase === "idle";
+    if (settled && made !== this.versions) void this.drawThresholds(this.versions = made);
+    if (settled && this.model.options.fuel === undefined && !this.rewrites.contains(document.activeElement)) this.drawFuel();
+    this.drawHead();
+    this.race.hidden = this.memory.hidden = !pinned;
+    if (!pinned) return replace(this.differences);
+    if (!settled) return;
+    replace(this.differences, this.stages(pinned), remarksOf(pinned.remarks, this.model.remarks));
+    if (!this.race.childElementCount) this.offerRace();
+    if (made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
+  }
+
+  private stages(pinned: Pinned): HTMLElement {
+    const rows = this.model.present().map(({ id, title }) => {
+      const [a, b] = [pinned.stages[id], this.model.stages.get(id)!];
+      const same = a && a.lines.length === b.lines.length && a.lines.every((line, k) => line.text === b.lines[k]!.text);
+      const differs = !a ? "not in A" : same ? "the same" : changes(a.counts, b.counts).join(", ") || "other text";
+      return h("tr", {}, h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(id) }, title)),
+        h("td", {}, a ? a.lines.length : "–"), h("td", {}, b.lines.length), h("td", { class: "words" }, differs));
+    });
+    return table("Stages", ["Stage", "Lines in A", "in B", "B has"], rows);
+  }
+
+  private async drawMemory(pinned: Pinned, now: Text): Promise<void> {
+    const stage = this.model.manifest.filter(({ memory, id }) => memory && this.model.stages.has(id)).at(-1)?.id;
+    if (!stage || this.model.frozen) return replace(this.memory);
+    const [a, b] = await Promise.all([pinned.text, now].map((text) => client.post("lifetimes", { ...text, stage, values: {} })));
+    if (now !== this.asked || !a?.ok || !b?.ok) return;
+    const names = [...new Set([...a.functions, ...b.functions].map(({ name }) => name))];
+    const cells = (fun: LifeFunction | undefined): [string, string] => {
+      const made = fun?.blocks.filter(({ kind }) => kind === "alloc") ?? [];
+      return fun ? [String(made.length), bytes(fun.peak?.bytes ?? 0)] : ["–", "–"];
+    };
+    replace(this.memory, table("Memory, for the sizes that the tab Memory begins with", ["Function", "Blocks in A", "in B", "Peak in A", "in B"], names.map((name) => {
+      const [x, y] = [a, b].map(({ functions }) => cells(functions.find((fun) => fun.name === name)));
+      return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, x![0]), h("td", {}, y![0]), h("td", {}, x![1]), h("td", {}, y![1]));
+    })));
+  }
+
+  // --- which is faster ---
+
+  private offerRace(): void {
+    replace(this.race, h("p", {}, h("button", { onclick: () => void this.compete() }, `Run A and B ${ROUNDS} times, in turn`)));
+  }
+
+  private async compete(): Promise<void> {
+    const { pinned, made } = this.model;
+    if (!pinned || !made) return;
+    const mine = this.stopping = new AbortController();
+    const said = h("span", { class: "quiet" });
+    replace(this.race, h("p", { class: "run-top" }, h("button", { onclick: () => mine.abort() }, "Stop"), said));
+    const request = this.events.run();
+    const times: [number[], number[]] = [[], []];
+    const peaks: (number | undefined)[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [k, text] of [pinned.text, made].entries()) {
+        said.textContent = `Round ${round + 1} of ${ROUNDS}, ${"AB"[k]}…`;
+        const answer = await client.post("run", { ...text, ...request, runs: 1 }, mine.signal);
+        if (mine.signal.aborted) return this.stopping === mine ? this.offerRace() : undefined;
+        if (!answer.ok) {
+          this.offerRace();
+          return this.race.append(h("p", { class: "said" }, `${"AB"[k]}: ${answer.error.message}`));
+        }
+        times[k]!.push(Math.min(...answer.times ?? [answer.ms]));
+        peaks[k] = answer.peak_bytes;
+      }
+    }
+    this.offerRace();
+    this.race.append(plotted(times), timesTable(times, peaks));
+    announce("The runs are done.");
+  }
+
+  // --- options ---
+
+  private drawSwitches(): void {
+    if (this.switches.childElementCount) return this.checkSwitches();
+    replace(this.switches, h("p", { class: "quiet" }, "…"));
+    client.switches().then((passes) => {
+      replace(this.switches, ...passes.map((pass) => this.pass(pass)));
+      this.checkSwitches();
+    }, () => replace(this.switches));
+  }
+
+  private pass({ id, does, rules }: Pass): HTMLElement {
+    return h("div", { class: "switch" }, this.switch(id, does),
+      rules.length ? h("details", {}, h("summary", {}, `${rules.length} ${rules.length === 1 ? "rule" : "rules"}`), ...rules.map((rule) => this.switch(rule.id, rule.does))) : null);
+  }
+
+  private switch(id: string, does: string): HTMLElement {
+    const box = h("input", { type: "checkbox", "data-switch": id });
+    box.addEventListener("change", () => {
+      const disable = [...this.switches.querySelectorAll<HTMLInputElement>("[data-switch]")].filter(({ checked }) => !checked).map((one) => one.dataset["switch"]!);
+      this.events.options({ disable });
+    });
+    return h("label", { class: "check" }, box, h("span", {}, h("code", {}, id), " ", does));
+  }
+
+  private checkSwitches(): void {
+    const off = this.model.options.disable ?? [];
+    for (const box of this.switches.querySelectorAll<HTMLInputElement>("[data-switch]")) box.checked = !off.includes(box.dataset["switch"]!);
+  }
+
+  /** A slider through the rewrites: the last one that was done, with the stage that it changed against the stage before it. */
+  private drawFuel(): void {
+    const most = this.model.remarks.filter(({ kind }) => kind === "applied").length;
+    const slider = h("input", { type: "range", min: 0, max: most, value: this.model.options.fuel ?? most, "aria-label": "Rewrites" });
+    const number = h("output", {});
+    const shown = h("div", { "aria-live": "polite" });
+    const all = h("button", { onclick: () => {
+      this.events.options({ fuel: undefined });
+      slider.value = slider.max;
+      replace(shown);
+      number.textContent = "all";
+    } }, "All");
+    number.textContent = String(this.model.options.fuel ?? "all");
+    const step = debounce(150, () => void this.step(Number(slider.value), shown));
+    slider.addEventListener("input", () => {
+      number.textContent = slider.value;
+      step();
+    });
+    replace(this.rewrites, h("p", { class: "run-top" }, slider, number, all), h("p", { class: "quiet" }, "Stops the compiler after so many rewrites, and shows what the last one did."), shown);
+  }
+
+  private async step(fuel: number, shown: HTMLElement): Promise<void> {
+    const mine = this.stepping += 1;
+    this.events.options({ fuel });
+    if (!fuel) return replace(shown, h("p", {}, "No rewrite is done."));
+    const { source, files, main, options } = this.model.now;
+    const ask = (count: number) => client.post("show", { source, ...(files ? { files } : {}), ...(main ? { main } : {}), options: { ...options, fuel: count } });
+    const [before, after] = [await ask(fuel - 1), await ask(fuel)];
+    if (mine !== this.stepping) return;
+    if (!before.ok || !after.ok) return replace(shown, h("p", { class: "said" }, before.ok ? (after as { error: { message: string } }).error.message : before.error.message));
+    const stage = this.model.manifest.find(({ id }) => before.stages[id]?.text !== after.stages[id]?.text);
+    const known = before.remarks.map(keyOf);
+    const done = after.remarks.find((one) => one.kind === "applied" && !taken(known, keyOf(one)));
+    if (!stage) return replace(shown, h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."));
+    this.model.pinned = { label: `${fuel - 1} rewrites`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks };
+    this.model.emit("pinned");
+    this.events.open(stage.id);
+    this.events.pinned(true);
+    replace(shown, h("p", {}, done ? h("code", {}, done.rule) : "A rewrite", ` changed ${stage.title}${done?.src[0] ? `, line ${done.src[0][0]}` : ""}. `, ...quoted(done?.because ?? "")));
+  }
+
+  private async drawThresholds(of: Text): Promise<void> {
+    if (this.model.frozen) return replace(this.thresholds, h("p", { class: "quiet" }, "A link is shown as it was made."));
+    const answer = await client.ask("tuning", {}, of);
+    if (!answer.ok || this.thresholds.contains(document.activeElement)) return;
+    const found = branches(answer.trees);
+    const { thresholds = {} } = this.model.options;
+    replace(this.thresholds, found.length ? "" : h("p", { class: "quiet" }, "The program has one version of its code."),
+      ...found.map(({ threshold: name = "", amount, default: usual }) => {
+        const choice = h("select", { "aria-label": name }, h("option", { value: "" }, `by size: ${amount} ≥ ${usual}`), h("option", { value: 0 }, "force the first version"), h("option", { value: NEVER }, "force the other one"));
+        choice.value = thresholds[name] === undefined ? "" : thresholds[name] === 0 ? "0" : String(NEVER);
+        choice.addEventListener("change", () => {
+          const { [name]: _, ...rest } = this.model.options.thresholds ?? {};
+          choice.blur();
+          this.events.options({ thresholds: choice.value ? { ...rest, [name]: Number(choice.value) } : rest });
+        });
+        return h("p", { class: "run-top" }, h("code", {}, name), choice);
+      }));
+  }
+}
+
+const keyOf = (remark: Remark): string => JSON.stringify([remark.kind, remark.rule, remark.because, remark.src]);
+
+/** Whether a list has it; then once less. */
+function taken(list: string[], one: string): boolean {
+  const at = list.indexOf(one);
+  if (at >= 0) list.splice(at, 1);
+  return at >= 0;
+}
+
+function branches(trees: readonly Forest[]): TreeNode[] {
+  const within = (node: TreeNode): TreeNode[] => [...(node.kind === "branch" ? [node] : []), ...[node.then, node.orelse, node.body].flatMap((inner) => (inner ?? []).flatMap(within))];
+  const all = trees.flatMap((forest) => forest.trees.flatMap(within));
+  return all.filter((node, k) => all.findIndex(({ threshold }) => threshold === node.threshold) === k);
+}
+
+/** How options are said behind a program's name. */
+function spoken({ target, disable = [], fuel, thresholds = {} }: Options): string {
+  const said = [
+    target && target !== "c" ? `for ${target}` : "", disable.length ? `without ${disable.join(", ")}` : "",
+    fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`, Object.keys(thresholds).length ? "with versions forced" : "",
+  ].filter(Boolean);
+  return said.length ? `, ${said.join(", ")}` : "";
+}
+
+function remarksOf(a: readonly Remark[], b: readonly Remark[]): HTMLElement {
+  const only = (these: readonly Remark[], those: readonly Remark[]) => {
+    const known = those.map(keyOf);
+    return these.filter((one) => !taken(known, keyOf(one)));
+  };
+  const list = (name: string, these: readonly Remark[]) => these.length ? h("details", { open: these.length < 6 }, h("summary", {}, `${these.length} ${these.length === 1 ? "remark" : "remarks"} only in ${name}`),
+    h("ul", { class: "remarks" }, ...these.map((one) => h("li", {}, h("span", { class: `badge ${one.kind}` }, one.kind), " ", h("code", {}, one.rule), " ", ...quoted(one.because))))) : null;
+  const [left, right] = [list("A", only(a, b)), list("B", only(b, a))];
+  return h("div", {}, left ?? "", right ?? "", left || right ? "" : h("p", { class: "quiet" }, "The remarks are the same."));
+}
+
+function table(caption: string, heads: readonly string[], rows: readonly HTMLElement[]): HTMLElement {
+  return h("div", { class: "table-wrap", tabindex: 0, role: "group", "aria-label": caption }, h("table", { class: "numbers" }, h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows)));
+}
+
+const [WIDTH, ROW, LEFT] = [420, 34, 20];
+
+/** Each run of A and of B on one scale of time: strokes, the middle half as a box, the median. */
+function plotted(times: readonly [number[], number[]]): SVGElement {
+  const most = Math.max(...times.flat()) || 1;
+  const x = (ms: number) => LEFT + ms / most * (WIDTH - LEFT - 10);
+  const rows = times.flatMap((list, k) => {
+    const { low, median, high } = spreadOf(list);
+    const y = 6 + k * ROW;
+    return [s("text", { x: 2, y: y + 15 }, "AB"[k]), s("rect", { x: x(low), y: y + 2, width: Math.max(1, x(high) - x(low)), height: 18, fill: `var(--hue-${k})`, opacity: 0.3 }),
+      ...list.map((ms) => s("line", { x1: x(ms), x2: x(ms), y1: y + 6, y2: y + 16, stroke: `var(--hue-${k})` })),
+      s("line", { x1: x(median), x2: x(median), y1: y, y2: y + 22, stroke: `var(--hue-${k})`, "stroke-width": 3 })];
+  });
+  const label = times.map((list, k) => `${"AB"[k]}: median ${exactly(spreadOf(list).median)}`).join(", ");
+  return s("svg", { viewBox: `0 0 ${WIDTH} ${2 * ROW + 22}`, class: "plot", role: "img", "aria-label": label }, ...rows,
+    s("line", { x1: LEFT, x2: WIDTH - 10, y1: 2 * ROW + 4, y2: 2 * ROW + 4, class: "axis" }),
+    s("text", { x: LEFT, y: 2 * ROW + 17 }, "0"), s("text", { x: WIDTH - 10, y: 2 * ROW + 17, "text-anchor": "end" }, exactly(most)));
+}
+
+function timesTable(times: readonly [number[], number[]], peaks: readonly (number | undefined)[]): HTMLElement {
+  const rows = times.map((list, k) => {
+    const { least, low, median, high, most } = spreadOf(list);
+    return h("tr", {}, h("th", { scope: "row" }, "AB"[k]), ...[median, low, high, least, most].map((ms) => h("td", {}, exactly(ms))), h("td", {}, peaks[k] === undefined ? "–" : bytes(peaks[k]!)));
+  });
+  const [a, b] = times.map((list) => spreadOf(list));
+  const apart = b!.low > a!.high || a!.low > b!.high;
+  const ratio = (b!.median / a!.median).toPrecision(3);
+  return h("div", {}, table("Times", ["", "Median", "Quarter", "Three quarters", "Least", "Most", "Peak memory"], rows),
+    h("p", {}, !a!.median || !b!.median ? "" : apart ? `B takes ${ratio} times what A takes.` : `The middle halves overlap: no difference is seen (${ratio} times).`));
+}

@@ -1,0 +1,80 @@
+// Index functions in three generations: each change of layout, as each would write it, and what it copies.
+import * as client from "../client";
+import { h, quoted, replace } from "../dom";
+import { Fresh } from "../fresh";
+import type { Link } from "../link";
+import type { Model, Text } from "../model";
+import { placeName } from "../spans";
+import { AskingPane } from "./asking";
+import type { IndexForm, IndexFunctions, LayoutChange } from "../types";
+
+type Generation = IndexForm["generation"];
+
+const SAYS: Readonly<Record<Generation, string>> = {
+  structural: "Chains of transformations: an index goes back through all of them.",
+  composed: "LMADs one after another, with rotations: the offset of one is unranked for the next.",
+  single: "One LMAD: what the compiler uses. Where there is none, the array is copied.",
+};
+const GENERATIONS = Object.keys(SAYS) as Generation[];
+
+export class IndexFunctionsPane extends AskingPane {
+  readonly element = h("div", { class: "scroll" });
+  protected readonly place = h("div", {});
+  private readonly count = h("p", { class: "quiet", role: "status" });
+  private readonly list = h("ul", { class: "remarks layouts", "aria-label": "Changes of layout" });
+  private readonly fresh: Fresh;
+  private readonly hidden = new Set<Generation>();
+  private functions: readonly IndexFunctions[] = [];
+
+  constructor(model: Model, private readonly link: Link) {
+    super(model, "Index functions are computed");
+    this.fresh = new Fresh(model, this.place);
+    this.element.append(this.fresh.element);
+  }
+
+  protected async ask(of: Text): Promise<void> {
+    const answer = await this.fresh.answer(of, client.ask("index_functions", {}, of));
+    if (!answer) return;
+    this.functions = answer.functions;
+    replace(this.place, this.filters(), this.count, this.list);
+    this.draw();
+  }
+
+  private filters(): HTMLElement {
+    return h("div", { class: "filters", role: "group", "aria-label": "Which generations" }, ...GENERATIONS.map((one) => {
+      const box = h("input", { type: "checkbox", checked: !this.hidden.has(one) });
+      box.addEventListener("change", () => {
+        if (box.checked) this.hidden.delete(one);
+        else this.hidden.add(one);
+        this.draw();
+      });
+      return h("label", { class: "check", title: SAYS[one] }, box, one);
+    }));
+  }
+
+  private draw(): void {
+    const shown = GENERATIONS.filter((one) => !this.hidden.has(one));
+    const changes = this.functions.flatMap((one) => one.changes);
+    const copies = (one: Generation): number => this.functions.reduce((sum, { copies }) => sum + (copies[one] ?? 0), 0);
+    this.count.textContent = changes.length
+      ? `Copies: ${shown.map((one) => `${copies(one)} ${one}`).join(", ")}`
+      : "No array of this program is another one in a different layout: all are row-major, in every generation.";
+    replace(this.list, ...changes.map((change) => this.item(change, shown)));
+  }
+
+  private item(change: LayoutChange, shown: Generation[]): HTMLElement {
+    const where = { spans: change.src, origin: "layouts", line: -1 };
+    const head = ["Generation", "Index function", `Cell of [${change.index}]`, "Copy"];
+    return h("li", { class: "remark layout", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
+      h("div", {},
+        h("p", { class: "remark-text" }, h("strong", {}, ...quoted(change.array), `, ${change.does}`), change.in_memory ? "" : " (fused away)"),
+        h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Forms of ${change.array.replaceAll("`", "")}` },
+          h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head.map((one) => h("th", { scope: "col" }, one)))),
+            h("tbody", {}, ...change.forms.filter((form) => shown.includes(form.generation)).map((form) => h("tr", { class: form.copies ? "copied" : "" },
+              h("th", { scope: "row" }, form.generation), h("td", {}, form.text ? h("code", {}, form.text) : "none"), h("td", {}, form.cell ? h("code", {}, form.cell) : ""), h("td", {}, form.copies ? "yes" : "no")))))),
+        ...change.forms.filter((form) => form.because && shown.includes(form.generation)).map((form) =>
+          h("p", { class: "remark-hint" }, `${form.generation}: `, ...quoted(form.because))),
+        change.tiles ? h("p", { class: "remark-hint" }, "Moved by the cells of ", h("code", {}, change.tiles), ", it fills its block, each cell once.") : null,
+        change.src[0] ? h("p", { class: "remark-meta" }, h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(change.src[0]))) : null));
+  }
+}

@@ -1,0 +1,101 @@
+// Where the time of a run goes: by line, by kernel, copy and allocation, and the stage that each is from.
+import * as client from "../client";
+import { announce, h, milliseconds, replace } from "../dom";
+import { Fresh } from "../fresh";
+import type { AnyAsked, Profile } from "../kept";
+import { sameText, type Model, type Text } from "../model";
+import { messageElement } from "../problems";
+import { placeName } from "../spans";
+import type { Failure, ProfileAnswer, ProfilePart, Span } from "../types";
+
+export interface ProfileEvents {
+  /** When the entry points of the program as it is now are known. */
+  known(): Promise<void>;
+  /** The run as it is set up. */
+  request(): Profile["request"];
+  goTo(span: Span): void;
+  open(stage: string): void;
+}
+
+export class ProfileBox {
+  readonly element: HTMLElement;
+  private readonly button = h("button", { title: "Measure kernels, copies and allocations, in C" }, "Profile");
+  private readonly place = h("div", { class: "profile" });
+  private readonly fresh: Fresh;
+  private request: Profile["request"] = {};
+  private of: Text | null = null;
+  private stopping: AbortController | null = null;
+
+  constructor(private readonly model: Model, private readonly events: ProfileEvents) {
+    this.fresh = new Fresh(model, this.place);
+    this.element = h("section", { class: "expressions", "aria-label": "Profile" }, this.button, this.fresh.element);
+    this.button.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+  }
+
+  /** What a link keeps, if it is of the program as it is. */
+  shared(): Pick<AnyAsked, "op" | "request">[] {
+    return this.of && sameText(this.of, this.model.now) ? [{ op: "profile", request: this.request }] : [];
+  }
+
+  /** Show what a link keeps, or nothing. */
+  restore(kept?: AnyAsked): void {
+    this.stopping?.abort();
+    this.of = null;
+    this.fresh.made(null);
+    replace(this.place);
+    if (kept?.op === "profile" && kept.answer) this.show(kept.answer, kept.request, this.model.now);
+  }
+
+  private async run(): Promise<void> {
+    const mine = this.stopping = new AbortController();
+    this.button.textContent = "Stop";
+    await this.events.known();
+    const [of, request] = [this.model.now, this.events.request()];
+    const answer = await client.post("profile", { ...of, ...request }, mine.signal);
+    this.stopping = null;
+    this.button.textContent = "Profile";
+    if (mine.signal.aborted) return announce("Stopped.");
+    this.show(answer, request, of);
+    announce(answer.ok ? `Profile of ${milliseconds(answer.ms)}.` : answer.error.message);
+  }
+
+  private show(answer: ProfileAnswer | Failure, request: Profile["request"], of: Text): void {
+    this.request = request;
+    this.of = of;
+    this.fresh.made(of, answer);
+    if (!answer.ok) return replace(this.place, messageElement(answer.error));
+    const lines = new Map<string, [Span | null, number]>();
+    for (const { src, ms } of answer.parts) {
+      const name = src[0] ? lineName(src[0]) : "the prelude";
+      lines.set(name, [src[0] ?? null, (lines.get(name)?.[1] ?? 0) + ms]);
+    }
+    const byTime = [...lines].sort(([, [, a]], [, [, b]]) => b - a);
+    replace(this.place,
+      this.table("Time by line", ["Line", "Time"], [
+        ...byTime.map(([name, [span, ms]]) => [span ? this.link(span, name) : name, share(ms, answer.ms)]),
+        ["between", share(answer.rest_ms, answer.ms)],
+      ]),
+      this.table("Time by part", ["Part", "Line", "Since stage", "Calls", "Time"], answer.parts.map((part) => this.row(part, answer.ms))));
+  }
+
+  private row({ kind, name, src, stage, calls, ms }: ProfilePart, whole: number): (string | HTMLElement)[] {
+    const title = this.model.info(stage)?.title ?? stage;
+    return [`${kind} ${name}`, src[0] ? this.link(src[0], placeName(src[0])) : "",
+      h("button", { class: "link", type: "button", onclick: () => this.events.open(stage) }, title), String(calls), share(ms, whole)];
+  }
+
+  private link(span: Span, name: string): HTMLElement {
+    return h("button", { class: "link place", type: "button", onclick: () => this.events.goTo(span) }, name);
+  }
+
+  private table(caption: string, heads: string[], rows: (string | HTMLElement)[][]): HTMLElement {
+    return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
+      h("table", { class: "cells-table" }, h("caption", {}, caption),
+        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+        h("tbody", {}, ...rows.map(([first, ...rest]) =>
+          h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((one) => h("td", {}, one)))))));
+  }
+}
+
+const lineName = (span: Span): string => `line ${span[0]}${span[4] ? ` of ${span[4]}` : ""}`;
+const share = (ms: number, whole: number): string => `${milliseconds(ms)}, ${(100 * ms / (whole || 1)).toFixed(1)} %`;

@@ -1,0 +1,163 @@
+// The accesses of the kernels for a GPU, those that waste most first, each with a request of a warp.
+import * as client from "../client";
+import { debounce, h, replace } from "../dom";
+import { Fresh } from "../fresh";
+import type { Link } from "../link";
+import { SymbolFields } from "../memory/symbols";
+import type { AnyAsked, Costs } from "../kept";
+import { sameText, type Model, type Text } from "../model";
+import { placeName } from "../spans";
+import type { AccessesAnswer, RequestCounts, WarpAccess, WarpRequest } from "../types";
+import { AskingPane } from "./asking";
+import { drawRequest, requestTable, SECTOR, strideOf, units } from "./warp_card";
+
+export class WarpsPane extends AskingPane {
+  readonly element = h("div", { class: "scroll warps" });
+  protected readonly place = h("div", {});
+  private readonly status = h("p", { class: "quiet", role: "status" });
+  private readonly fields = new SymbolFields();
+  private readonly run = h("button", { title: "On the server's processor, with every access seen" }, "Observe a run");
+  private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses by what they waste" });
+  private readonly fresh: Fresh;
+  private sizes: Record<string, number> = {};
+  private shown: { op: "accesses" | "observe"; request: Costs["request"]; of: Text } | null = null;
+  /** What the link that is shown holds, until it is asked for other sizes. */
+  private held: Costs | null = null;
+  private readonly reload = debounce(200, () => {
+    this.held = null;
+    this.refresh(true);
+  });
+
+  constructor(model: Model, private readonly link: Link) {
+    super(model, "What accesses cost is told");
+    this.fresh = new Fresh(model, this.place);
+    this.element.append(this.fresh.element);
+    this.run.addEventListener("click", () => this.seen && void this.ask(this.seen, true));
+    model.on("entry", () => this.refresh(true));
+  }
+
+  protected override get kept(): boolean {
+    return this.model.frozen !== null && this.held !== null;
+  }
+
+  /** What a link keeps, if it is of the program as it is. */
+  shared(): Pick<AnyAsked, "op" | "request">[] {
+    const { shown } = this;
+    return shown && sameText(shown.of, this.model.now) ? [{ op: shown.op, request: shown.request }] : [];
+  }
+
+  /** Show what a link keeps, or nothing of one. */
+  restore(kept: readonly AnyAsked[] = []): void {
+    const found = kept.find((one) => one.op === "accesses" || one.op === "observe");
+    this.held = found?.answer?.ok ? found : null;
+    this.shown = null;
+  }
+
+  protected async ask(of: Text, observe = false): Promise<void> {
+    const { entry } = this.model;
+    const held = this.kept && !observe ? this.held : null;
+    const sizes = this.known(of);
+    const request = held?.request ?? { sizes, ...(entry ? { entry } : {}) };
+    const op = held?.op ?? (observe ? "observe" : "accesses");
+    this.run.disabled = observe;
+    const asked = held ? Promise.resolve(held.answer!) : observe ? client.post("observe", { ...of, ...request }) : client.ask("accesses", request, of);
+    const answer = await this.fresh.answer(of, asked);
+    this.run.disabled = false;
+    if (!answer) return;
+    this.shown = { op, request, of };
+    this.draw(answer, request.entry);
+  }
+
+  /** What is asked next about the program as it is now has these sizes. */
+  look(sizes: Record<string, number>): void {
+    this.sizes = sizes;
+    this.sizesOf = this.model.source;
+  }
+
+  /** The sizes that were typed; for another text, which may have other ones, none. */
+  private known(of: Text): Record<string, number> {
+    if (this.sizesOf !== of.source) this.sizes = {};
+    this.sizesOf = of.source;
+    return this.sizes;
+  }
+  private sizesOf = "";
+
+  private draw(answer: AccessesAnswer, entry: string | undefined): void {
+    this.fields.show(Object.entries(answer.sizes).map(([name, value]) => ({ name, label: name, value })), (name, value) => {
+      this.sizes = { ...answer.sizes, ...this.sizes, [name]: value };
+      this.reload();
+    });
+    const [count, kernels] = [answer.accesses.length, answer.kernels.length];
+    const how = answer.observed ? "seen in a run" : "predicted from index functions";
+    const of = entry ? ` of the entry point ${entry}` : "";
+    this.status.textContent = count ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}` : `Nothing${of} runs on the GPU.`;
+    replace(this.list, ...answer.accesses.map((access, k) => this.card(access, k)));
+    const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
+    replace(this.place, this.fields.element, this.run, this.status, ...faults,
+      answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
+      count ? scrolling("Accesses", accessTable(answer)) : null);
+  }
+
+  private card(access: WarpAccess, at: number): HTMLElement {
+    const where = { spans: access.src, origin: "warps", line: -1 };
+    const picture = h("div", {});
+    const choice = h("select", { "aria-label": "Which request" }, ...access.samples.map(({ warp, step }, k) =>
+      h("option", { value: k }, `warp ${warp}, request ${step}`)));
+    const show = (): void => {
+      const request = access.samples[Number(choice.value)];
+      if (!request) return;
+      const drawn = drawRequest(access, request);
+      replace(picture, drawn, h("p", { class: "quiet" }, legend(access, request, drawn)),
+        h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)));
+    };
+    choice.addEventListener("change", show);
+    const details = h("details", { open: at === 0 },
+      h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, `${access.array}[${access.cell}]`)),
+      access.samples.length ? choice : null, picture, counts(access));
+    details.addEventListener("toggle", () => details.open && !picture.firstChild && show());
+    if (at === 0) show();
+    return h("li", {
+      class: "remark warp-access",
+      onmouseenter: () => this.link.hover(where),
+      onmouseleave: () => this.link.hover(null),
+    }, h("div", {}, details, h("p", { class: "remark-meta" },
+      `${access.kind === "both" ? "updates" : access.kind}, kernel ${access.kernel}, line ${access.line} of the CUDA text `,
+      access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null)));
+  }
+}
+
+const scrolling = (label: string, table: HTMLElement): HTMLElement =>
+  h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+
+/** What the picture shows, in words. */
+function legend(access: WarpAccess, request: WarpRequest, drawn: Element): string {
+  const stride = strideOf(request);
+  const apart = stride === null ? "" : stride ? `Neighbouring lanes are ${stride} bytes apart.` : "All lanes touch the same cell.";
+  const wastes = !access.shared && units(access, request).some(({ used }) => used.size < SECTOR);
+  return [apart, wastes ? "Hatched: fetched and not used." : "",
+    drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : ""].filter(Boolean).join(" ");
+}
+
+/** All requests of an access: predicted, seen, and whether both agree. */
+function counts(access: WarpAccess): HTMLElement {
+  const names: (keyof RequestCounts)[] = access.shared ? ["requests", "lanes", "passes", "least"] : ["requests", "lanes", "bytes", "sectors", "fewest"];
+  const row = (name: string, of: RequestCounts) => h("tr", {}, h("th", { scope: "row" }, name), ...names.map((one) => h("td", {}, of[one].toLocaleString("en"))));
+  const note = access.because ? `Not certain: ${access.because}.` : access.agrees === false ? "The two differ: this is a defect of the compiler." : "";
+  const table = h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, "All requests"),
+    h("thead", {}, h("tr", {}, ...["from", ...names].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, row("predicted", access.predicted), access.seen ? row("seen", access.seen) : null));
+  return h("div", {}, scrolling("Requests", table), note ? h("p", { class: "quiet" }, note) : null);
+}
+
+/** All accesses with what they cost, those that waste most first. */
+function accessTable({ accesses }: AccessesAnswer): HTMLElement {
+  const heads = ["Access", "Kernel", "Line", "A request", "Requests", "Lanes", "Bytes", "Sectors", "Fewest", "Passes", "Least"];
+  return h("table", { class: "cells-table" }, h("caption", {}, "All accesses"),
+    h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, ...accesses.map((access) => {
+      const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
+      const cells = [access.kernel, access.line, access.says, requests, lanes, bytes, sectors, fewest, passes, least];
+      return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
+        ...cells.map((cell) => h("td", {}, cell)));
+    })));
+}

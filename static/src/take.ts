@@ -1,0 +1,105 @@
+// What a pane shows, taken along: its text, what was answered, its tables and pictures; copied, or as files.
+import { h, replace } from "./dom";
+import { answersIn } from "./fresh";
+import { dropdown } from "./menus";
+
+export interface Taken {
+  title: string;
+  element: HTMLElement;
+  /** All of its text, and what it is made of, where the page draws a part of it. */
+  text?: string;
+  data?: unknown;
+}
+
+const MOST = 8; // tables and pictures that are offered
+const LEAST = 60; // pixels of a picture
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "visibility",
+  "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline"];
+
+/** A menu of what can be taken of a pane. */
+export function taking(of: () => Taken): HTMLElement {
+  const content = h("div", { class: "take" });
+  const menu = dropdown("↓", content, () => {
+    draw(content, of());
+    // A pane hides what is larger than it.
+    const [box, at] = [menu.querySelector<HTMLElement>(".popover")!, menu.getBoundingClientRect()];
+    box.style.top = `${Math.max(8, Math.min(at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`;
+    box.style.left = `${Math.max(8, at.right - box.offsetWidth)}px`;
+  }, "Copy or save this pane");
+  menu.classList.add("take-menu");
+  menu.title = "Copy or save this pane";
+  return menu;
+}
+
+function draw(content: HTMLElement, { title, element, text = element.innerText, data = answersIn(element) }: Taken): void {
+  const said = h("p", { class: "quiet", role: "status" });
+  const name = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const copy = async (what: string): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(what);
+      said.textContent = "Copied.";
+    } catch {
+      said.textContent = "This browser does not let the page copy: save it.";
+    }
+  };
+  const row = (what: string, ending: string, type: string, made: () => string): HTMLElement =>
+    h("li", {}, h("span", {}, what), h("button", { "aria-label": `Copy ${what}`, onclick: () => void copy(made()) }, "Copy"),
+      h("button", { "aria-label": `Save ${what} as .${ending}`, onclick: () => save(`${name}.${ending}`, new Blob([made()], { type })) }, `.${ending}`));
+  const seen = <T extends Element>(what: string): T[] => [...element.querySelectorAll<T>(what)].filter((one) => one.checkVisibility()).slice(0, MOST);
+  const pictures = seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
+  replace(content, h("ul", { "aria-label": `Taken of ${title}` },
+    row("text", "txt", "text/plain", () => text),
+    data === undefined ? null : row("data", "json", "application/json", () => JSON.stringify(data, null, 1)),
+    ...seen<HTMLTableElement>("table").map((table, k) => row(labelled(table, `table ${k + 1}`), "csv", "text/csv", () => csvOf(table))),
+    ...pictures.map((one, k) => {
+      const what = labelled(one, `picture ${k + 1}`);
+      const png = h("button", { "aria-label": `Save ${what} as .png`, onclick: () => void pngOf(one).then((blob) => save(`${name}.png`, blob)) }, ".png");
+      return one instanceof HTMLCanvasElement ? h("li", {}, h("span", {}, what), png)
+        : h("li", {}, h("span", {}, what), h("button", { "aria-label": `Save ${what} as .svg`,
+          onclick: () => save(`${name}.svg`, new Blob([svgOf(one)], { type: "image/svg+xml" })) }, ".svg"), png);
+    })), said);
+}
+
+function labelled(one: Element, otherwise: string): string {
+  const label = one.querySelector("caption")?.textContent || one.getAttribute("aria-label") || otherwise;
+  return label.length > 40 ? `${label.slice(0, 39)}…` : label;
+}
+
+function save(name: string, blob: Blob): void {
+  const href = URL.createObjectURL(blob);
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+/** A table's cells, with commas between them. */
+export function csvOf(table: HTMLTableElement): string {
+  const cell = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return [...table.rows].map((row) => [...row.cells].map((one) => cell((one.textContent ?? "").trim())).join(",") + "\r\n").join("");
+}
+
+/** A drawing that looks the same without the page's styles. */
+function svgOf(drawing: SVGElement): string {
+  const copy = drawing.cloneNode(true) as SVGElement;
+  const { width, height } = drawing.getBoundingClientRect();
+  const [from, to] = [[drawing, ...drawing.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  for (const [k, element] of from.entries()) {
+    const style = getComputedStyle(element);
+    for (const look of LOOKS) to[k]!.setAttribute(look, style.getPropertyValue(look));
+    to[k]!.removeAttribute("class");
+  }
+  for (const [name, value] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", width, height })) copy.setAttribute(name, String(value));
+  // The page's policy takes an attribute for a style of its own.
+  return new XMLSerializer().serializeToString(copy).replace("<svg", `<svg style="background: ${getComputedStyle(document.body).backgroundColor}"`);
+}
+
+async function pngOf(picture: SVGElement | HTMLCanvasElement): Promise<Blob> {
+  let canvas = picture as HTMLCanvasElement;
+  if (!(picture instanceof HTMLCanvasElement)) {
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgOf(picture))}`;
+    await image.decode();
+    canvas = h("canvas", { width: 2 * image.width, height: 2 * image.height });
+    canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  }
+  return new Promise((resolve) => canvas.toBlob((blob) => resolve(blob!)));
+}

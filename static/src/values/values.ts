@@ -1,0 +1,157 @@
+// Values of the language with exact elements: out of Futhark's binary format, or out of its text.
+
+type Cells = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array | Float32Array | Float64Array;
+type Maker = new (buffer: ArrayBuffer) => Cells;
+
+const MAKERS: Record<string, Maker> = {
+  i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array,
+  i64: BigInt64Array, u64: BigUint64Array, f32: Float32Array, f64: Float64Array, bool: Uint8Array, f16: Uint16Array,
+};
+/** Bits of the fraction, and the least exponent. */
+const FLOATS: Record<string, [number, number]> = { f16: [10, -14], f32: [23, -126] };
+const HEAD = 7;
+
+export const elements = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+
+/** An array or a scalar; elements go by their place in row-major order. */
+export class Values {
+  constructor(readonly prim: string, readonly shape: readonly number[], private readonly cells: ArrayLike<number | bigint>) {}
+
+  get size(): number {
+    return elements(this.shape);
+  }
+
+  /** An element as a number, which of 64 bits is the nearest one. */
+  number(k: number): number {
+    return Number(this.cells[k]!);
+  }
+
+  /** An element as the language writes it, without its type. */
+  text(k: number): string {
+    const value = this.cells[k]!;
+    if (this.prim === "bool") return value ? "true" : "false";
+    if (typeof value === "bigint" || !this.prim.startsWith("f")) return String(value);
+    return decimal(value, this.prim);
+  }
+
+  /** The same with its type. */
+  typed(k: number): string {
+    const text = this.text(k);
+    return this.prim === "bool" || /[a-z]{3}$/.test(text) ? text : `${text}${this.prim}`;
+  }
+
+  /** -1, 0 or 1, exactly; what is no number is as large as all. */
+  compare(a: number, b: number): number {
+    const [x, y] = [this.cells[a]!, this.cells[b]!];
+    return x < y ? -1 : x > y ? 1 : 0;
+  }
+
+  /** Those between two places in steps, for each dimension. */
+  cut(cuts: readonly Cut[]): Values {
+    const all = this.shape.map((size, k) => places(cuts[k] ?? [0, size, 1], size));
+    let at = [0];
+    all.forEach((chosen, k) => {
+      const stride = elements(this.shape.slice(k + 1));
+      at = at.flatMap((base) => chosen.map((place) => base + place * stride));
+    });
+    return this.chosen(all.map((chosen) => chosen.length), at);
+  }
+
+  /** The elements at some places, in another shape. */
+  chosen(shape: readonly number[], at: readonly number[]): Values {
+    return new Values(this.prim, shape, at.map((place) => this.cells[place]!));
+  }
+}
+
+export type Cut = readonly [from: number, to: number, step: number];
+
+function places([from, to, step]: Cut, size: number): number[] {
+  const found: number[] = [];
+  for (let at = from; at < Math.min(to, size); at += step) found.push(at);
+  return found;
+}
+
+/** The shortest decimal that means this number in its type. */
+function decimal(value: number, prim: string): string {
+  if (Number.isNaN(value)) return `${prim}.nan`;
+  if (!Number.isFinite(value)) return `${value < 0 ? "-" : ""}${prim}.inf`;
+  if (Object.is(value, -0)) return "-0.0";
+  const bits = FLOATS[prim];
+  let shown = value;
+  if (bits && value) {
+    const exponent = Math.max(Math.floor(Math.log2(Math.abs(value))), bits[1]);
+    const near = 2 ** (exponent - bits[0] - 2);
+    for (let digits = 1; digits <= 9; digits += 1) {
+      shown = Number(value.toPrecision(digits));
+      if (prim === "f32" ? Math.fround(shown) === value : Math.abs(shown - value) < near) break;
+    }
+  }
+  return Number.isInteger(shown) && Math.abs(shown) < 1e16 ? shown.toFixed(1) : String(shown);
+}
+
+function half(bits: number): number {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : (fraction / 1024) * 2 ** -14);
+}
+
+/** What a text in Futhark's binary format holds. Throws where it holds none. */
+export function fromBinary(data: ArrayBuffer): Values[] {
+  const found: Values[] = [];
+  const view = new DataView(data);
+  for (let at = 0; at < data.byteLength;) {
+    if (view.getUint8(at) !== 0x62 || view.getUint8(at + 1) !== 2) throw new Error(`Nothing in Futhark's binary format begins at byte ${at}.`);
+    const rank = view.getUint8(at + 2);
+    const prim = String.fromCharCode(...new Uint8Array(data, at + 3, 4)).trim();
+    const shape = Array.from({ length: rank }, (_, k) => Number(view.getBigUint64(at + HEAD + 8 * k, true)));
+    const made = typed(prim, shape, data, at + HEAD + 8 * rank);
+    found.push(made.values);
+    at = made.end;
+  }
+  return found;
+}
+
+/** An array whose elements begin at a byte, and where it ends. Throws where it is longer than the data. */
+export function typed(prim: string, shape: readonly number[], data: ArrayBuffer, start: number): { values: Values; end: number } {
+  const maker = MAKERS[prim];
+  if (!maker) throw new Error(`There is no type ${prim}.`);
+  const end = start + elements(shape) * (maker as unknown as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT;
+  if (end > data.byteLength) throw new Error(`An array of ${shape.join(" by ")} elements ends before its end.`);
+  const cells = new maker(data.slice(start, end));
+  return { values: new Values(prim, shape, prim === "f16" ? Float32Array.from(cells as Uint16Array, half) : cells), end };
+}
+
+const TYPE = /^((?:\[\d+\])*)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64|bool)$/;
+const ELEMENT = /(-?)(?:f\d+\.(nan|inf)|(true|false)|(\d[\d.]*(?:e[-+]?\d+)?))(?:[iuf]\d+)?/g;
+
+/** The type of a result with its sizes; null for what is no array or scalar. */
+export function typeOf(text: string): { prim: string; shape: number[] } | null {
+  const found = TYPE.exec(text);
+  return found && { prim: found[2]!, shape: [...found[1]!.matchAll(/\d+/g)].map(([size]) => Number(size)) };
+}
+
+/** A value out of its text as an answer has it; null where elements were left out. */
+export function fromText(text: string, type: string): Values | null {
+  const found = typeOf(type);
+  if (!found || text.includes("…")) return null;
+  const { prim, shape } = found;
+  if (!elements(shape)) return new Values(prim, shape, []);
+  const wide = prim === "i64" || prim === "u64";
+  const cells = Array.from(text.matchAll(ELEMENT), ([, sign, special, word, digits]): number | bigint => {
+    if (word) return word === "true" ? 1 : 0;
+    if (wide) return BigInt(`${sign}${digits}`);
+    const size = special ? { nan: NaN, inf: Infinity }[special as "nan" | "inf"] : Number(digits);
+    return sign ? -size : size;
+  });
+  return cells.length === elements(shape) ? new Values(prim, shape, prim === "f32" ? cells.map(Number).map(Math.fround) : cells) : null;
+}
+
+/** A value as a program takes it. */
+export function toText(values: Values): string {
+  if (!values.size && values.shape.length) return `empty(${values.shape.map((size) => `[${size}]`).join("")}${values.prim})`;
+  let at = 0;
+  const rows = ([size, ...inner]: readonly number[]): string => size === undefined
+    ? values.typed(at++)
+    : `[${Array.from({ length: size }, () => rows(inner)).join(", ")}]`;
+  return rows(values.shape);
+}

@@ -1,0 +1,215 @@
+"""Where panes stand: moved by drag and by keyboard, presets, layouts of one's own."""
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.app.browsing import MARKS, pane, source, violations, visiting
+
+pytestmark = MARKS
+
+ORDER = """() => [...document.querySelectorAll('.work > .column')].map(column =>
+  [...column.children].filter(one => !one.matches('.splitter')).map(group =>
+    [...group.querySelectorAll(':scope > .tabs-bar [role=tab]')].map(tab => tab.textContent)
+      .join(' ') || group.getAttribute('aria-label')))"""
+SEEN = """() => [...document.querySelectorAll('.side [role=tab]')].filter(tab => {
+  const [box, strip] = [tab, tab.parentElement].map(one => one.getBoundingClientRect());
+  return box.left >= strip.left - 1 && box.right <= strip.right + 1;
+}).map(tab => tab.dataset.tab)"""
+TABS = ["Memory", "Proof", "Selection", "Remarks", "Bounds", "Warps", "Index functions"]
+TABS += ["Versions", "Compare", "Tests", "Notebook", "Bench"]
+DETAILS = " ".join(TABS)
+
+
+def order(page: Page) -> list[list[str]]:
+    """The columns, with the names of what stands in them, from above."""
+    found: list[list[str]] = page.evaluate(ORDER)
+    return found
+
+
+def stands(page: Page, *columns: list[str]) -> None:
+    wanted = json.dumps([*columns])
+    page.wait_for_function(f"wanted => JSON.stringify(({ORDER})()) === wanted", arg=compact(wanted))
+
+
+def compact(text: str) -> str:
+    return json.dumps(json.loads(text), separators=(",", ":"))
+
+
+def preset(page: Page, name: str) -> None:
+    page.locator("summary", has_text="Layout").click()
+    page.locator(".layout-menu").get_by_role("button", name=name, exact=True).click()
+
+
+def middle(one: Locator) -> tuple[float, float]:
+    box = one.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, what: Locator, x: float, y: float) -> None:
+    page.mouse.move(*middle(what))
+    page.mouse.down()
+    page.mouse.move(x, y, steps=4)
+    expect(page.locator(".drop")).to_be_visible()
+    page.mouse.up()
+    expect(page.locator(".drop")).to_have_count(0)
+
+
+@pytest.fixture(autouse=True)
+def settled(page: Page) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+
+
+def test_a_tab_that_is_dragged_comes_to_stand_where_it_is_let_go(page: Page) -> None:
+    stands(page, ["Source"], ["Fused"], [DETAILS])
+    box = page.locator(".stage-pane").bounding_box()
+    assert box is not None
+    below = box["x"] + box["width"] / 2, box["y"] + box["height"] - 20
+    drag(page, page.get_by_role("tab", name="Proof"), *below)
+    rest = DETAILS.replace("Proof ", "")
+    stands(page, ["Source"], ["Fused", "Proof"], [rest])
+    expect(page.locator("#panel-proof .outcome")).to_be_visible()
+    expect(page.locator("#panel-memory")).to_be_visible()  # no pane took another one's place
+    drag(page, page.locator(".stage-pane .grip"), *middle(page.locator("#panel-memory")))
+    stands(page, ["Source"], ["Proof"], [f"{rest} Fused"])
+    page.reload()
+    stands(page, ["Source"], ["Proof"], [f"{rest} Fused"])
+    page.go_back()
+    stands(page, ["Source"], ["Fused", "Proof"], [rest])
+    page.go_back()
+    stands(page, ["Source"], ["Fused"], [DETAILS])
+    page.go_forward()
+    stands(page, ["Source"], ["Fused", "Proof"], [rest])
+
+
+def test_escape_lets_a_dragged_pane_where_it_was(page: Page) -> None:
+    page.mouse.move(*middle(page.get_by_role("tab", name="Proof")))
+    page.mouse.down()
+    page.mouse.move(*middle(pane(page)), steps=4)
+    expect(page.locator(".drop")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".drop")).to_have_count(0)
+    page.mouse.up()
+    stands(page, ["Source"], ["Fused"], [DETAILS])
+
+
+def test_panes_move_by_keyboard_and_keep_the_focus_and_what_was_scrolled(page: Page) -> None:
+    page.get_by_role("tab", name="Proof").focus()
+    page.keyboard.press("Control+Alt+ArrowLeft")
+    rest = DETAILS.replace("Proof ", "")
+    stands(page, ["Source"], ["Fused"], ["Proof"], [rest])
+    expect(page.get_by_role("tab", name="Proof")).to_be_focused()
+    page.keyboard.press("Control+Alt+ArrowLeft")
+    stands(page, ["Source"], ["Fused Proof"], [rest])
+    expect(page.locator("#announcer")).to_have_text("Proof is in column 2 of 3, one of 2 tabs.")
+    page.keyboard.press("Control+Alt+ArrowUp")
+    stands(page, ["Source"], ["Proof", "Fused"], [rest])
+    page.locator(".stage-pane .grip").focus()
+    page.keyboard.press("ArrowLeft")
+    stands(page, ["Source"], ["Fused"], ["Proof"], [rest])
+    expect(page.locator(".stage-pane .grip")).to_be_focused()
+    assert violations(page) == []
+
+
+def test_presets_and_layouts_of_ones_own_are_kept(page: Page) -> None:
+    preset(page, "Compare")
+    stands(page, ["Source", DETAILS], ["Types"], ["Fused"])
+    preset(page, "Proof")
+    stands(page, ["Source", "Types Fused"], [DETAILS])
+    expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
+    page.locator("summary", has_text="Layout").click()
+    page.get_by_label("Name of this layout").fill("mine")
+    page.get_by_role("button", name="Keep this layout").click()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    preset(page, "Lecture")
+    stands(page, ["Source"], [f"Types Fused {DETAILS}"])
+    page.reload()
+    stands(page, ["Source"], [f"Types Fused {DETAILS}"])
+    preset(page, "mine")
+    stands(page, ["Source", "Types Fused"], [DETAILS])
+    page.go_back()
+    stands(page, ["Source"], [f"Types Fused {DETAILS}"])
+    page.locator("summary", has_text="Layout").click()
+    page.get_by_role("button", name="Forget mine").click()
+    page.locator("summary", has_text="Layout").click()
+    expect(page.get_by_role("button", name="mine", exact=True)).to_have_count(0)
+
+
+def test_panes_without_room_become_tabs(page: Page) -> None:
+    page.locator("[data-stage='funmem']").click(modifiers=["Shift"])
+    stands(page, ["Source"], ["Fused FUNMEM"], [DETAILS])
+    expect(pane(page, 1)).to_be_visible()
+    for width, columns in ((1920, 4), (1000, 2), (700, 1)):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function(f"() => ({ORDER})().length === {columns}")
+        if width > 860:
+            widths = page.eval_on_selector_all(
+                ".work > .column", "all => all.map(one => one.offsetWidth)"
+            )
+            assert min(widths) >= 310, widths
+    page.set_viewport_size({"width": 1366, "height": 768})
+    stands(page, ["Source"], ["Fused FUNMEM"], [DETAILS])
+    expect(pane(page, 1).get_by_role("button", name="Close this pane")).to_be_in_viewport(ratio=1)
+    expect(pane(page, 1).get_by_label("Compare with")).to_be_in_viewport(ratio=1)
+    pane(page, 1).get_by_role("button", name="Close this pane").click()
+    stands(page, ["Source"], ["Fused"], [DETAILS])
+
+
+def test_a_bar_between_panes_moves_by_keyboard(page: Page) -> None:
+    before = source(page).evaluate("one => one.closest('.column').offsetWidth")
+    bar = page.get_by_role("separator", name="Width of Source")
+    bar.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    width = "one => one.closest('.column').offsetWidth"
+    assert abs(source(page).evaluate(width) - before - 64) <= 1
+    after = source(page).evaluate(width)
+    page.wait_for_function("() => (localStorage['stridescope.layout'] ?? 'null') !== 'null'")
+    page.reload()
+    expect(pane(page)).to_contain_text("-- fused")
+    assert abs(source(page).evaluate(width) - after) <= 1
+
+
+@pytest.mark.parametrize("kept", ["[]", "[1]", '[{"size":1,"groups":[]}]', "{}", '"x"', "[{}]"])
+def test_what_is_no_layout_is_the_standard_one(browser: Browser, site: str, kept: str) -> None:
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.add_init_script(f"localStorage['stridescope.layout'] = {json.dumps(kept)}")
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    stands(page, ["Source"], ["Fused"], [DETAILS])
+    page.context.close()
+
+
+def test_the_drawing_of_a_proof_is_seen_without_scrolling(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(address)
+        page.get_by_role("tab", name="Proof").click()
+        expect(
+            page.locator("#panel-proof").get_by_role("img", name="Cells of the block")
+        ).to_be_in_viewport(ratio=1)
+
+
+def test_the_page_is_as_high_as_the_window_whatever_is_in_its_panes(page: Page) -> None:
+    for tab in TABS:
+        page.get_by_role("tab", name=tab, exact=True).click()
+        assert page.evaluate("[document.documentElement.scrollHeight, scrollY]") == [768, 0], tab
+
+
+@pytest.mark.parametrize(("width", "columns"), [(390, 1), (1366, 3), (1920, 3)])
+def test_every_pane_is_reached_by_the_mouse(page: Page, width: int, columns: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    expect(page.locator(".work > .column")).to_have_count(columns)
+    every = ["layouts" if tab == "Index functions" else tab.lower() for tab in TABS]
+    for wanted in every:
+        shown = page.evaluate(SEEN)
+        if wanted in shown:
+            page.locator(f"#tab-{wanted}").click()
+        else:
+            more = page.get_by_label("More panes")
+            expect(more.locator("option").first).to_have_text(f"{len(every) - len(shown)} more")
+            more.select_option(wanted)
+        expect(page.locator(f"#panel-{wanted}")).to_be_visible()
+        page.wait_for_function(f"wanted => ({SEEN})().includes(wanted)", arg=wanted)
+    assert violations(page) == []

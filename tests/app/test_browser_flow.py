@@ -1,0 +1,47 @@
+"""Value flow in a stage's pane: steps, values behind their lines, cells of blocks."""
+
+import re
+
+from flask import Flask
+from playwright.sync_api import Browser, expect
+
+from tests.app.browsing import MARKS, pane, serving, violations, visiting, write
+
+pytestmark = MARKS
+
+PROGRAM = """entry main (xs: []i32) = map (* 2) (reverse xs)
+"""
+
+
+def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, real_app: Flask) -> None:
+    with serving(real_app) as address, visiting(browser) as page:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, PROGRAM)
+        page.locator(".chip", has_text="FUNMEM").click()
+        expect(pane(page)).to_contain_text("segmap")
+        flow = page.get_by_role("group", name="Value flow")
+        page.get_by_role("button", name="Value flow").click()
+        expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
+        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
+        for _ in range(2):  # closed, and opened for the new input
+            page.get_by_role("button", name="Value flow").click()
+        expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
+        cells = flow.get_by_role("list").get_by_role("listitem")
+        expect(cells).to_have_text(["6", "4", "2"])
+        expect(flow.locator(".own")).to_have_count(3)
+        expect(pane(page).locator(".traced").first).to_be_visible()
+        assert violations(page) == []
+        flow.get_by_role("button", name="Step back").click()
+        expect(flow.get_by_role("status")).to_contain_text("= 1i32")
+        expect(cells).to_have_count(0)
+        flow.get_by_role("button", name="Step on").click()
+        expect(cells).to_have_count(3)
+        page.locator(".chip", has_text="Fused").click()
+        expect(flow).to_be_hidden()
+        page.get_by_role("button", name="Value flow").click()
+        expect(flow.get_by_role("status")).to_contain_text("Step ")
+        expect(cells).to_have_count(0)
+        write(page, "entry main (xs: []i32) = xs\n")
+        expect(flow).to_be_hidden()
+        expect(pane(page).locator(".traced")).to_have_count(0)

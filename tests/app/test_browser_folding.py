@@ -1,0 +1,76 @@
+"""What stands beside the program in a stage is folded, and chips say what a stage changed."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import MARKS, pane, violations, visiting, write
+from tests.app.test_browser_fates import choose
+
+pytestmark = MARKS
+
+CHECKED = """entry main [n] (xs: [n]f32) (i: i64): f32 =
+  let x = xs[i]
+  in x + 1
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with visiting(browser) as opened:
+        opened.goto(address)
+        expect(opened.locator(".status")).to_contain_text("compiled in")
+        write(opened, CHECKED)
+        opened.locator("[data-stage='soa']").click()
+        expect(pane(opened)).to_contain_text("xs_")
+        expect(pane(opened)).to_contain_text("1 line: checks")
+        yield opened
+
+
+def test_checks_are_folded_until_asked_for_by_keyboard_and_stay_so(page: Page) -> None:
+    expect(pane(page)).not_to_contain_text("out of bounds")
+    assert violations(page) == []
+    toggle = pane(page).get_by_role("button", name="Fold asides")
+    toggle.focus()
+    page.keyboard.press("Enter")
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    expect(pane(page)).to_contain_text("out of bounds")
+    page.wait_for_function("text => localStorage['stridescope.work']?.includes('xs[i]')", arg="")
+    page.reload()
+    expect(pane(page)).to_contain_text("out of bounds")
+    toggle.click()
+    expect(pane(page)).not_to_contain_text("out of bounds")
+
+
+def test_a_place_that_is_chosen_and_a_search_unfold_what_they_come_to(page: Page) -> None:
+    choose(page, "let x", "xs")
+    expect(pane(page)).to_contain_text("out of bounds")
+    for _ in range(2):
+        pane(page).get_by_role("button", name="Fold asides").click()
+    expect(pane(page)).not_to_contain_text("out of bounds")
+    pane(page).locator(".cm-content").focus()
+    page.keyboard.press("Control+f")
+    page.keyboard.type("out of")
+    page.keyboard.press("Enter")
+    expect(pane(page)).to_contain_text("out of bounds")
+
+
+def test_support_code_and_host_code_are_folded(page: Page) -> None:
+    page.locator("[data-stage='c']").click()
+    expect(pane(page).locator(".folded").first).to_contain_text("support code")
+    expect(pane(page)).to_contain_text("entry_main")
+    page.locator("[data-stage='cuda']").click()
+    expect(pane(page)).to_contain_text("host code")
+    page.locator("[data-stage='imp']").click()
+    expect(pane(page)).to_contain_text("parameters and results")
+
+
+def test_chips_say_what_changed_and_no_times(page: Page) -> None:
+    write(page, "entry main [n] (xs: [n]f32): f32 = reduce (+) 0 (map (\\x -> x * x) xs)\n")
+    expect(page.locator("[data-stage='fused'] .chip-delta")).to_contain_text("−1 map")
+    notes = page.locator(".chip-note").all_inner_texts()
+    assert all(notes), notes
+    assert not any(note.rstrip().endswith("ms") for note in notes), notes
+    assert len(set(notes)) > 5, notes
+    assert "It took " in str(page.locator("[data-stage='fused']").get_attribute("title"))

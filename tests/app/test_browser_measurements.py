@@ -1,0 +1,74 @@
+"""Profiles and measurements, in a browser with the compiler behind it."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from compiler.runtime.runner import compiler_available
+from tests.app.browsing import HOLDING, MARKS, hold, is_held, release, violations, visiting, write
+
+pytestmark = [
+    *MARKS,
+    pytest.mark.skipif(not compiler_available(), reason="there is no C compiler"),
+]
+
+PROGRAM = """-- ==
+-- input { [1, 2, 3] } output { [2, 4, 6] }
+-- "wrong" input { [1] } output { [1] }
+-- input { [1] } error: never
+
+entry main [n] (xs: [n]i32) =
+  let ys = map (* 2) xs
+  in scan i32.max 0 ys
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with visiting(browser) as opened:
+        opened.goto(address)
+        expect(opened.locator(".status")).to_contain_text("compiled in")
+        write(opened, PROGRAM)
+        expect(opened.get_by_label("Entry")).to_contain_text("main")
+        yield opened
+
+
+def test_a_profile_leads_to_lines_and_stages_and_is_in_links(page: Page) -> None:
+    page.get_by_role("button", name="Profile", exact=True).click()
+    lines = page.get_by_role("region", name="Time by line")
+    expect(lines).to_contain_text("between")
+    parts = page.get_by_role("region", name="Time by part")
+    expect(parts).to_contain_text("kernel")
+    assert violations(page) == []
+    lines.get_by_role("button", name="line 8").first.click()
+    expect(page.locator(".source .cm-content")).to_be_focused()
+    parts.locator("tbody tr").first.locator("td").nth(1).get_by_role("button").click()
+    page.get_by_role("button", name="Share").click()
+    url = page.get_by_label("Link", exact=True).input_value()
+    before = parts.inner_text()
+    page.goto(url)
+    expect(parts).to_have_text(before, use_inner_text=True)
+    assert "<h2>Profile</h2>" in page.request.get(url).text()
+
+
+def test_tests_are_measured_and_compared_with_what_was_before(page: Page) -> None:
+    page.get_by_role("tab", name="Bench").click()
+    page.get_by_role("button", name="Measure", exact=True).click()
+    rows = page.get_by_role("region", name="Measurements").locator("tbody tr")
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text("to")
+    expect(rows.nth(1)).to_contain_text("should be")
+    expect(rows.nth(2)).to_contain_text("not measured")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(rows.nth(0).locator("td").nth(5)).to_contain_text("ms")
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
+    page.evaluate(HOLDING)
+    hold(page, "/api/bench")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    is_held(page)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    release(page)
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
+    expect(rows).to_have_count(3)

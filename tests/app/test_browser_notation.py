@@ -1,0 +1,128 @@
+"""Notation that explains itself; numbers of names that tell apart nothing."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.app.browsing import MARKS, TEXT, pane, violations, visiting, write
+
+pytestmark = MARKS
+
+SOURCE = """entry main [n] (xs: [n]f32): [n]f32 = map (+ 1) (map (* 2) xs)
+entry other (k: i64) = #[unsafe] (k + 1)
+"""
+POINT = """([element, word]) => {
+  const walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node; (node = walk.nextNode());) {
+    const at = node.data.indexOf(word);
+    if (at < 0) continue;
+    range.setStart(node, at);
+    range.setEnd(node, at + word.length);
+    const { left, top, width, height } = range.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    with visiting(browser) as opened:
+        opened.goto(address)
+        expect(opened.locator(".status")).to_contain_text("compiled in")
+        write(opened, SOURCE)
+        expect(pane(opened)).to_contain_text("entry other")
+        yield opened
+
+
+def over(page: Page, line: Locator, word: str) -> None:
+    page.mouse.move(5, 5)
+    x, y = page.evaluate(POINT, [line.element_handle(), word])
+    page.mouse.move(x, y)  # lights lines, which are drawn anew
+    expect(line).to_have_class(re.compile("lit"))
+    page.mouse.move(x + 1, y)
+
+
+def test_a_word_of_a_stage_explains_itself_under_the_mouse(page: Page) -> None:
+    page.locator("[data-stage='funmem']").click()
+    line = pane(page).locator(".cm-line", has_text="segmap").first
+    over(page, line, "segmap")
+    tip = page.locator(".notation")
+    expect(tip).to_contain_text("A kernel: the body runs once for each point")
+    expect(tip.locator("pre")).to_contain_text("segmap (i < n, j < m)")
+    expect(tip.get_by_role("img", name="six points give one element each")).to_be_visible()
+    over(page, pane(page).locator(".cm-line", has_text="-> 0 + {").first, "@")
+    expect(tip.get_by_role("img")).to_have_attribute(
+        "aria-label", "With every size 3, its elements in order are cells 0, 1, 2 of the block"
+    )
+    assert violations(page) == []
+    page.mouse.move(5, 5)
+    expect(tip).to_have_count(0)
+
+
+def test_it_explains_itself_by_keyboard_and_leads_to_the_rules(page: Page) -> None:
+    page.locator("[data-stage='fused']").click()
+    content = pane(page).locator(".cm-content")
+    content.focus()
+    page.keyboard.press("Control+Home")
+    tip = page.locator(".notation")
+    for _ in range(12):
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Home")
+        page.keyboard.press("F1")
+        if tip.count() and "map" in tip.inner_text():
+            break
+    expect(tip).to_contain_text("Applies a function to each element")
+    link = tip.get_by_role("link", name="the rules about it")
+    rules = page.context.new_page()
+    rules.goto(page.url.split("#")[0].rstrip("/") + str(link.get_attribute("href")))
+    expect(rules.locator("dt[id='fuse/map-map'] + dd")).to_contain_text("A map goes into the map")
+    assert violations(rules) == []
+    rules.close()
+    page.keyboard.press("Escape")
+    expect(tip).to_have_count(0)
+
+
+def test_numbers_of_names_are_seen_where_two_names_would_be_one(page: Page) -> None:
+    page.locator("[data-stage='fused']").click()
+    text = pane(page).evaluate(TEXT)
+    hidden = pane(page).locator(".name-number")
+    expect(hidden.first).to_be_attached()
+    for one in hidden.all():
+        assert re.fullmatch(r"_\d+", one.text_content() or "")
+        assert one.evaluate("one => one.getBoundingClientRect().width") == 0
+    seen = "".join(
+        pane(page)
+        .locator(".cm-content")
+        .evaluate(
+            "all => [...all.querySelectorAll('.cm-line')].map(line => [...line.childNodes]"
+            ".filter(one => !one.matches?.('.name-number')).map(one => one.textContent).join(''))"
+        )
+    )
+    assert "xs:" in seen
+    names: dict[str, set[str]] = {}
+    for name, number in re.findall(r"\b([A-Za-z]\w*?)_(\d+)\b", text):
+        names.setdefault(name, set()).add(number)
+    for name, numbers in names.items():
+        if len(numbers) > 1:
+            assert all(f"{name}_{number}" in seen for number in numbers)
+    pane(page).get_by_role("button", name="Numbers of names").click()
+    expect(hidden).to_have_count(0)
+    pane(page).get_by_role("button", name="Numbers of names").click()
+    expect(hidden.first).to_be_attached()
+    page.locator("[data-stage='c']").click()
+    expect(pane(page)).to_contain_text("entry_main")
+    expect(hidden).to_have_count(0)  # what another compiler reads is shown as it is
+
+
+def test_each_notation_leads_to_a_rule_that_is_there(real_app: Flask) -> None:
+    shown = real_app.test_client().get("/rules/").get_data(as_text=True)
+    text = (Path(__file__).parents[2] / "static/src/notation.ts").read_text("utf-8")
+    wanted = re.findall(r'rules: "([^"]+)"', text)
+    assert wanted
+    for rule in wanted:
+        assert f'id="{rule}"' in shown

@@ -1,0 +1,102 @@
+"""What a pane shows is copied and saved; a link has a title and notes."""
+
+import csv
+import json
+import re
+import struct
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.app.browsing import MARKS, pane, violations, write
+
+pytestmark = MARKS
+
+
+def open_menu(of: Locator) -> Locator:
+    of.locator(".take-menu summary").click()
+    menu = of.locator(".take")
+    expect(menu).to_be_visible()
+    return menu
+
+
+def saved(page: Page, menu: Locator, button: str | re.Pattern[str]) -> tuple[str, bytes]:
+    """The name and the content of the file that a button makes."""
+    with page.expect_download() as download:
+        menu.get_by_role("button", name=button).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def test_a_stage_is_copied_and_saved_whole(page: Page) -> None:
+    write(page, "-- First steps\nentry main (xs: []i64) = map (+1) xs\n")
+    expect(pane(page)).to_contain_text("= map (+1) xs -- fused")
+    menu = open_menu(pane(page))
+    assert violations(page) == []
+    name, text = saved(page, menu, "Save text")
+    assert name == "fused.txt"
+    lines = text.decode().split("\n")
+    assert "map (+1) xs -- fused" in text.decode()
+    name, data = saved(page, menu, "Save data")
+    assert name == "fused.json"
+    told = json.loads(data)
+    assert told["id"] == "fused"
+    assert [line["text"] for line in told["lines"]] == lines[:-1]
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    menu.get_by_role("button", name="Copy text").click()
+    expect(menu.get_by_role("status")).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == text.decode()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+
+
+def test_tables_and_pictures_are_saved(page: Page) -> None:
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator(".warps svg")).to_be_visible()
+    side = page.locator(".side")
+    menu = open_menu(side)
+    name, table = saved(page, menu, "Save All accesses")
+    assert name == "warps.csv"
+    rows = list(csv.reader(table.decode().splitlines()))
+    assert [row[0] for row in rows] == ["Access", "reads xs_mem_3[16 * i_4]"]
+    assert rows[1][3] == "32 lanes fetch 32 sectors, 12 % used; 4 would do"
+    name, drawing = saved(page, menu, re.compile("Save 32 lanes.* as .svg"))
+    assert name == "warps.svg"
+    root = ElementTree.fromstring(drawing.decode())
+    boxes = root.findall(".//{http://www.w3.org/2000/svg}rect")
+    assert len(boxes) > 64
+    assert all(one.get("fill", "").startswith(("rgb", "none", "url")) for one in boxes)
+    assert not [one for one in root.iter() if one.get("class")]
+    name, picture = saved(page, menu, re.compile("Save 32 lanes.* as .png"))
+    assert name == "warps.png"
+    width, height = struct.unpack(">II", picture[16:24])
+    assert picture[:4] == b"\x89PNG"
+    assert width > 2 * height > 100
+    told = json.loads(saved(page, menu, "Save data")[1])
+    assert told["accesses"][0]["array"] == "xs_mem_3"
+
+
+def test_a_link_has_a_title_and_notes_until_its_text_changes(page: Page, browser: Browser) -> None:
+    expect(pane(page)).to_contain_text("-- fused")
+    page.get_by_role("button", name="Share", exact=True).click()
+    first = page.get_by_label("Link", exact=True).input_value()
+    assert violations(page) == []
+    page.get_by_label("Title").fill("Why <it> fuses")
+    page.get_by_label("Notes").fill("Look at `map`.\n\nThen on.")
+    page.get_by_role("button", name="Make a link with these").click()
+    field = page.get_by_label("Link", exact=True)
+    expect(field).not_to_have_value(first)
+    link = field.input_value()
+    page.goto(link)
+    story = page.locator(".story")
+    expect(story).to_contain_text("Why <it> fuses")
+    expect(story.locator("code")).to_have_text("map")
+    expect(story.locator("p")).to_have_count(3)
+    write(page, "entry main = 6\n")
+    expect(pane(page)).to_contain_text("entry main = 6 -- fused")
+    expect(story).to_be_hidden()
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(link)
+    expect(plain.get_by_role("heading", level=1)).to_have_text("Why <it> fuses")
+    context.close()

@@ -1,0 +1,101 @@
+"""The pane of warps in a browser: what a request asks for, drawn, as a table, and in a run."""
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, Page, expect
+
+from tests.app.browsing import MARKS, PATIENCE, operations, serving, violations, write
+from tests.runtime.cuda_on_cpu import needs_cxx
+
+pytestmark = MARKS
+
+ROWS = (
+    "entry main [n][m] (a: [n][m]f32): [n]f32 ="
+    " map (\\r -> loop s = 0 for i < (m + 1) / 2 do s + r[i * 2]) a"
+)
+"""Half of each row: too little for a copy in another order."""
+
+
+@pytest.fixture
+def warps(browser: Browser, real_app: Flask) -> Page:
+    """The pane, open on a program with half a row for each thread."""
+    real_app.test_client().get("/api/manifest")
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    with serving(real_app) as address:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, ROWS)
+        page.get_by_role("tab", name="Warps").click()
+        expect(page.locator(".warps [role=status]")).to_contain_text(
+            "2 accesses of 1 kernel of the entry point main, "
+        )
+        yield page
+    context.close()
+
+
+def test_the_worst_access_is_drawn_and_told(warps: Page) -> None:
+    first = warps.locator(".warp-access").first
+    expect(first).to_contain_text("32 lanes fetch 32 sectors, 12 % used; 4 would do")
+    expect(first).to_contain_text("a_mem")
+    expect(first.locator("svg .lane")).to_have_count(32)
+    expect(first.locator("svg .sector")).to_have_count(32)
+    expect(first.locator("svg .thread")).to_have_count(32)
+    expect(first.locator("svg .sector .used").nth(3)).to_be_visible()
+    first.get_by_text("As a table").click()
+    rows = first.get_by_role("table", name="Lanes of warp 0").get_by_role("row")
+    expect(rows).to_have_count(33)
+    expect(rows.nth(2)).to_have_text("1 256 8".replace(" ", ""))
+    first.get_by_role("combobox").select_option("warp 1, request 2")
+    expect(first.get_by_role("img")).to_be_visible()
+    assert violations(warps) == []
+
+
+def test_sizes_are_typed_and_ask_anew(warps: Page) -> None:
+    warps.get_by_role("spinbutton", name="m", exact=True).fill("1")
+    first = warps.locator(".warp-access").first
+    expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
+    expect(first.locator("svg .sector")).to_have_count(4)
+
+
+@needs_cxx
+def test_a_run_is_observed(warps: Page) -> None:
+    warps.get_by_role("button", name="Observe a run").click()
+    expect(warps.locator(".warps [role=status]")).to_contain_text("seen in a run")
+    counts = warps.locator(".warp-access").first.get_by_role("table", name="All requests")
+    expect(counts.get_by_role("row")).to_have_count(3)
+    cells = [row.inner_text().split("\t")[1:] for row in counts.get_by_role("row").all()[1:]]
+    assert cells[0] == cells[1]
+
+
+def test_a_link_keeps_what_was_told_and_is_read_without_javascript(
+    warps: Page, browser: Browser
+) -> None:
+    warps.get_by_role("spinbutton", name="m", exact=True).fill("2")
+    first = warps.locator(".warp-access").first
+    expect(first).to_contain_text("32 lanes fetch 8 sectors, 50 % used; 4 would do")
+    expect(first.locator("svg .ghost")).to_have_count(4)
+    expect(first).to_contain_text("Neighbouring lanes are 8 bytes apart.")
+    rows = warps.get_by_role("table", name="All accesses").get_by_role("row")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("50 % used")
+    warps.get_by_role("button", name="Share", exact=True).click()
+    link = warps.get_by_label("Link", exact=True).input_value()
+    asked: list[str] = []
+    warps.on("request", lambda request: asked.extend(operations(request)))
+    warps.goto(link)
+    expect(first).to_contain_text("32 lanes fetch 8 sectors, 50 % used; 4 would do")
+    expect(first.locator("svg .sector")).to_have_count(8)
+    assert "accesses" not in asked
+    warps.get_by_role("spinbutton", name="m", exact=True).fill("1")
+    expect(warps.locator(".warps")).to_contain_text("by the compiler as it is today")
+    warps.get_by_role("button", name="Make it now").last.click()
+    expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(link)
+    table = plain.get_by_role("table", name="Predicted from index functions, m = 2, n = 64")
+    expect(table.get_by_role("row")).to_have_count(3)
+    expect(table).to_contain_text("32 lanes fetch 8 sectors, 50 % used; 4 would do")
+    context.close()

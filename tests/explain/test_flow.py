@@ -1,0 +1,89 @@
+"""Value flow: what every statement of a stage gives, in values and in cells of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.api import VALUE_STAGES
+from compiler.explain import flow as flowing
+from compiler.worker import answer
+
+PROGRAM = """entry main [n] (xs: [n]i32) (k: i64) =
+  let ys = map (* 2) (reverse xs)
+  in (loop zs = ys for i < k do map (+ i32.i64 i) zs, i32.sum ys)
+"""
+
+
+def asked(stage: str, source: str = PROGRAM, **more: Any) -> Any:
+    given = {
+        "op": "flow",
+        "source": source,
+        "stage": stage,
+        "input": "[1i32, 2i32, 3i32]\n2i64",
+        **more,
+    }
+    return answer(given)
+
+
+def lines(stage: str) -> dict[int, str]:
+    """The lines of each statement, by its number."""
+    shown = answer({"op": "show", "source": PROGRAM})["stages"][stage]
+    found: dict[int, str] = {}
+    for line in shown["lines"]:
+        found[line["node"]] = found.get(line["node"], "") + line["text"]
+    return found
+
+
+@pytest.mark.parametrize("stage", VALUE_STAGES)
+def test_each_step_is_a_statement_of_the_text_with_its_names(stage: str) -> None:
+    told, texts = asked(stage), lines(stage)
+    assert told["ok"], told
+    assert told["note"] == ""
+    assert told["steps"]
+    for step in told["steps"]:
+        for one in step["values"]:
+            assert one["name"] in texts[step["node"]]
+    values = [one["text"] for step in told["steps"] for one in step["values"]]
+    assert "[7i32, 5i32, 3i32]" in values
+    assert "12i32" in values
+
+
+def test_arrays_are_cells_of_blocks_from_the_first_stage_with_memory_on() -> None:
+    assert not asked("simplified")["heap"]
+    told = asked("funmem", "entry main (xs: []i32) (_: i64) = (reverse xs, map (+ 1) xs)")
+    assert told["heap"]
+    steps = [step for step in told["steps"] if step.get("cells")]
+    reverse = next(step for step in steps if step["values"][-1].get("at") == [2, 1, 0])
+    assert reverse["cells"][0] == ["1", "2", "3"]
+    assert reverse["values"][-1]["text"] == "[3i32, 2i32, 1i32]"
+    for step in steps:
+        arrays = [one for one in step["values"] if "at" in one]
+        for one, cells in zip(arrays, step["cells"], strict=True):
+            assert [f"{cells[at]}i32" for at in one["at"]] == one["text"].strip("[]").split(", ")
+            assert told["blocks"][one["block"]]
+
+
+def test_a_run_that_fails_shows_how_far_it_came() -> None:
+    told = asked("fused", "entry main (xs: []i32) (k: i64) = let y = xs[0] in y + xs[k + 7]")
+    assert told["ok"]
+    assert told["note"].startswith("Here the run stops: ")
+    assert "9" in told["note"]
+    assert told["steps"]
+
+
+def test_steps_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flowing, "MOST", 5)
+    for stage in ("fused", "funmem"):
+        told = asked(stage)
+        assert len(told["steps"]) == 5
+        assert told["note"] == "These are the first 5 steps: try a smaller input."
+    endless = "entry main (xs: []i32) (_: i64) = loop x = xs[0] while x > 0 do x + 0 * xs[1]"
+    assert len(asked("soa", endless)["steps"]) == 5
+
+
+def test_what_has_no_statements_is_refused() -> None:
+    assert "no statements" in asked("c")["error"]["message"]
+    assert "no stage `funny`" in asked("funny")["error"]["message"]
+    assert not asked("fused", input="[1] [2]")["ok"]

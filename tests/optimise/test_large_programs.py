@@ -1,0 +1,107 @@
+"""Functions of large programs are simplified before they are copied: same results, less work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.base.context import Options
+from compiler.ir.values import Value
+from compiler.optimise import inline
+from compiler.pipeline import Compilation
+from compiler.semantics import interp
+from compiler.testing.compare import same
+from testing import blocks
+from testing.generators.programs import program
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
+
+SHARED = """
+def digits : [3]i64 = [4, 5, 6]
+def base = length digits + 7
+def set [n] (xs: *[n]i64) (i: i64) (x: i64) : *[n]i64 = xs with [i] = x + base
+def twice [n] (xs: [n]i64) (i: i64) : ([n]i64, [n]i64) =
+  let ys = set (copy xs) i 1
+  in (set (copy ys) (n - 1 - i) 2, ys)
+def choose (k: i64) (x: i64) (y: i64) =
+  if k == 0 then x else if k == 1 then y else assert (k < 3) (x * y + digits[k])
+def main2 [n] (xs: [n]i64) (k: i64) =
+  let (a, b) = twice xs 0
+  let (c, d) = twice a 1
+  in (a, b, c, d, choose 0 k n + choose 1 k n + choose 2 k n + choose k 7 8)
+entry main [n] (xs: [n]i64) (k: i64) = main2 xs k
+entry other [n] (xs: [n]i64) (k: i64) =
+  let (a, b, c, d, e) = main2 (map (+ k) xs) 1
+  let f = set (copy c) 0 e
+  in (map (\\x -> choose 2 x x + choose 1 x e) a, b, c, d, f)
+"""
+
+
+def nested(depth: int) -> str:
+    """Functions each of which calls the one before three times, with a literal that chooses."""
+    lines = ["def f0 (k: i64) (x: i64) = if k == 0 then x + 1 else if k == 1 then x * 3 else x % 7"]
+    for d in range(1, depth + 1):
+        calls = f"f{d - 1} 0 (f{d - 1} 1 (f{d - 1} k x))"
+        lines.append(f"def f{d} (k: i64) (x: i64) = if k == 2 then {calls} else x - {d}")
+    return "\n".join([*lines, f"entry main (xs: []i64) = map (f{depth} 2) xs"])
+
+
+@pytest.fixture
+def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inline, "_LARGE", 0)
+
+
+def agree(source: str, entry: str, args: list[Value]) -> None:
+    work = Compilation(source, Options(verify=True))
+    stages = ("soa", "simplified", "fused", "merged")
+    first, *others = (interp.run(work.result(s).prog, entry, args) for s in stages)
+    for found in others:
+        assert same(found, first)
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("entry", ["main", "other"])
+@pytest.mark.parametrize("k", range(3))
+def test_shared_functions_with_arrays_checks_and_constants(entry: str, k: int) -> None:
+    agree(SHARED, entry, [np.arange(10, 15), np.int64(k)])
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples(path: Path) -> None:
+    work = Compilation(path.read_text("utf-8"), Options(verify=True))
+    for case in blocks.read(path):
+        (fun,) = (f for f in work.result("soa").prog.funs if f.name == case.entry)
+        args = blocks.arguments(case, fun)
+        if sum(np.asarray(arg).size for arg in args) <= 500:
+            agree(work.source, case.entry, args)
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("seed", range(5000, 5012))
+def test_generated_programs(seed: int) -> None:
+    made = program(seed, 8)
+    agree(made.source, "main", made.inputs)
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("fuel", [0, 1, 5, 20])
+def test_any_number_of_rewrites_is_right(fuel: int) -> None:
+    work = Compilation(SHARED, Options(verify=True, fuel=fuel))
+    args = [np.arange(10, 15), np.int64(2)]
+    assert same(
+        interp.run(work.result("simplified").prog, "main", args),
+        interp.run(work.result("soa").prog, "main", args),
+    )
+
+
+def test_only_what_is_left_of_a_function_is_copied() -> None:
+    """A level more is three times as many copies, and only some more rewrites."""
+    spent = []
+    for depth in (9, 10):
+        work = Compilation(nested(depth))
+        assert work.result("soa").prog
+        spent.append(work.result("simplified").spent - work.result("soa").spent)
+    assert spent[1] < 1.5 * spent[0]

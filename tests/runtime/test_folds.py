@@ -1,0 +1,196 @@
+"""Reductions and scans on a GPU: in order, for any size, with few barriers and no byte too many."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.text import plain
+from compiler.codegen.cuda.program import split
+from compiler.pipeline import Compilation, Options
+from compiler.runtime import cuda_device
+from compiler.runtime.observer.records import Observation, observe
+from compiler.runtime.observer.stand_in import ORDERS
+from compiler.semantics import interp
+from testing import nvrtc
+from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from tests.codegen.test_cuda import code_of
+from tests.runtime.cuda_on_cpu import needs_cxx, results
+from tests.runtime.test_observer import AFTER
+
+SCAN = "entry main [n] (xs: [n]i32): [n]i32 = scan (+) 0 xs"
+SUM = "entry main [n] (xs: [n]i32): i32 = reduce (+) 0 xs"
+IN_ORDER = AFTER + "entry main [n] (xs: [n]i64) = {} after (1, 0) (zip xs (reverse xs))"
+PROGRAMS = {
+    "scan": SCAN,
+    "sum": SUM,
+    "scan in order": IN_ORDER.replace("{}", "unzip <| scan"),
+    "reduction in order": IN_ORDER.replace("{}", "reduce"),
+    "bytes": "entry main [n] (xs: [n]u8) = scan (\\a b -> if b == 0 then a else b) 0 xs",
+    "flags": "entry main [n] (xs: [n]bool) = scan (!=) false xs",
+    "halves": "entry main [n] (xs: [n]f16) = scan f16.max f16.lowest xs",
+    "wide": "entry main [n] (xs: [n]i64) = unzip5 (scan (\\(a, b, c, d, e) (f, g, h, i, j) ->"
+    " (a + f, b + g, c ^ h, i64.max d i, e * j)) (0, 0, 0, i64.lowest, 1)"
+    " (map (\\x -> (x, x + 1, x * x, -x, x)) xs))",
+    "checked": "entry main [n] (xs: [n]i64) = scan (+) 0 (map (\\x -> xs[x % n]) xs)",
+}
+SIZES = (0, 1, 33, 255, 256, 257, 1025, 5000)
+
+
+def given(name: str, n: int) -> list[Any]:
+    (prim,) = re.findall(r"\(xs: \[n\](\w+)\)", PROGRAMS[name])
+    xs = np.random.default_rng(n).integers(0, 9, n)
+    kind = {"u8": np.uint8, "bool": np.bool_, "f16": np.float16, "i32": np.int32}
+    return [xs.astype(kind.get(prim, np.int64))]
+
+
+def checked(code: str, args: list[Any], expected: list[Any]) -> Observation:
+    """A run in three orders of threads, without a fault, that gives what is meant."""
+    for order in ORDERS[1:]:
+        same(results(observe(code, "main", args, order, records=False)), expected)
+    seen = observe(code, "main", args)
+    same(results(seen), expected)
+    return seen
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_number_of_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also several tiles for each of two blocks of threads, and several blocks with one."""
+    code, meaning = code_of(PROGRAMS[name], None), compiled(PROGRAMS[name]).result("soa").prog
+    for n in SIZES:
+        args = given(name, n)
+        checked(code, args, interp.run(meaning, "main", list(args)))
+    monkeypatch.setattr(cuda_device, "TARGET_BLOCKS", 2)
+    args = given(name, 20_001)
+    checked(code, args, interp.run(meaning, "main", list(args)))
+
+
+@needs_cxx
+def test_a_scan_waits_twice_for_256_elements_and_moves_12_bytes_of_each() -> None:
+    n = 20_000
+    xs = np.arange(n, dtype=np.int32)
+    seen = observe(code_of(SCAN, None), "main", [xs])
+    assert sum(seen.barriers.values()) <= 2 * n / 256
+    of_device = [one for one in seen.sites if not one.shared]
+    assert sum(one.bytes for one in of_device) <= 12.2 * n
+    assert sum(one.sectors for one in of_device) <= 1.02 * sum(one.fewest for one in of_device)
+    # In shared memory the cells of a warp are in different banks.
+    assert all(one.passes <= 1.02 * one.least for one in seen.sites if one.shared and one.lanes > n)
+
+
+@needs_cxx
+def test_a_reduction_waits_once_for_a_range() -> None:
+    n = 20_000
+    seen = observe(code_of(SUM, None), "main", [np.arange(n, dtype=np.int32)])
+    (blocks,) = (count for name, count in seen.launches if name.endswith("_first"))
+    assert sum(seen.barriers.values()) == 3 * (blocks + 1)
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", ["scan", "scan in order", "reduction in order", "checked"])
+def test_one_element_for_each_thread_gives_the_same(name: str) -> None:
+    off = Options(disabled=frozenset({"kernels/several"}), target="cuda")
+    work = Compilation(PROGRAMS[name], off)
+    code, meaning = plain(work.result("cuda").text), work.result("soa").prog
+    for n in (1, 1025, 3000):
+        args = given(name, n)
+        checked(code, args, interp.run(meaning, "main", list(args)))
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_shuffles_of_any_type_compile(name: str) -> None:
+    assert "shfl" in nvrtc.ptx(split(code_of(PROGRAMS[name], None))[0])
+
+
+def test_what_was_chosen_is_told() -> None:
+    def told(source: str) -> list[tuple[str, str]]:
+        work = compiled(source, "cuda")
+        work.result("cuda")
+        said = (r for r in work.remarks() if r.rule == "kernels/several")
+        return [(remark.kind, remark.because) for remark in said]
+
+    ((kind, because),) = told(SCAN)
+    assert kind == "applied"
+    assert "up to 23 elements" in because
+    assert "once for 5888 elements" in because
+    ((kind, because),) = told(PROGRAMS["wide"])
+    assert (kind, "one element of 40 bytes" in because) == ("missed", True)
+    assert told(SUM) == []
+
+
+CHECKED = """
+entry main [n] (ts: [3]i64) (xs: [n]i64) = scan (\\a b -> a + b * ts[b % 4]) 0 xs
+"""
+
+
+@needs_cxx
+def test_a_check_that_fails_in_an_operator_leaves_no_thread_behind() -> None:
+    args = [np.zeros(3, np.int64), np.arange(3000) % 3]
+    args[1][2000] = 3
+    for order in ORDERS:
+        seen = observe(code_of(CHECKED, None), "main", args, order, seconds=20)
+        assert not seen.problems
+        assert seen.error is not None
+        assert "Index [3] out of bounds" in seen.error.message
+
+
+# --- short segments ---
+
+ROWS = {
+    "sums": "entry main [m][n] (xss: [m][n]i32) = map (reduce (+) 0) xss",
+    "scans": "entry main [m][n] (xss: [m][n]i32) = map (scan (+) 0) xss",
+    "reductions in order": AFTER + "entry main [m][n] (xss: [m][n]i64) ="
+    " unzip (map (\\xs -> reduce after (1, 0) (zip xs (reverse xs))) xss)",
+    "scans in order": AFTER + "entry main [m][n] (xss: [m][n]i64) ="
+    " unzip (map (\\xs -> unzip (scan after (1, 0) (zip xs (reverse xs)))) xss)",
+    "blocks of rows": "entry main [m][n] (xss: [m][n]i32) ="
+    " map (map (\\x -> scan (+) x xss[0])) xss",
+}
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", ROWS)
+def test_segments_of_any_size(name: str) -> None:
+    code, meaning = code_of(ROWS[name], 1 << 40), compiled(ROWS[name]).result("soa").prog
+    for m, n in [(0, 3), (1, 1), (3, 2), (9, 5), (9, 17), (2, 33), (7, 64), (300, 3), (2, 513)]:
+        kind = np.int64 if "order" in name else np.int32
+        if name == "blocks of rows" and m * n > 100:
+            continue
+        args = [np.random.default_rng(m + n).integers(0, 9, (m, n)).astype(kind)]
+        checked(code, args, interp.run(meaning, "main", list(args)))
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", ["sums", "scans"])
+def test_short_segments_share_a_block_of_threads(name: str) -> None:
+    """Of rows that end with sectors 85 % of the bytes are used; one barrier, for failed checks."""
+    for n in (4, 8, 16, 64, 500):
+        seen = observe(code_of(ROWS[name], 1 << 40), "main", [np.ones((256, n), np.int32)])
+        ((kernel, blocks),) = seen.launches
+        assert kernel.endswith("_rows")
+        assert blocks == {4: 4, 8: 8, 16: 16}.get(n, 32)
+        assert list(seen.barriers.values()) == [blocks]
+        of_device = [one for one in seen.sites if not one.shared and one.bytes > 8 * one.requests]
+        used = sum(one.bytes for one in of_device), 32 * sum(one.sectors for one in of_device)
+        assert used[0] >= 0.85 * used[1]
+
+
+def test_columns_do_not_share_a_warp() -> None:
+    """Where they are not laid out anew before."""
+    for source, kind in (
+        (ROWS["sums"], "applied"),
+        ("entry main [m][n] (xss: [m][n]i32) = map (reduce (+) 0) (transpose xss)", "missed"),
+    ):
+        names = threshold_names(plain(compiled(source, "cuda").result("flat").text))
+        thresholds = tuple((name, 1 << 40) for name in names)
+        off = frozenset({"coalesce"})
+        work = Compilation(source, Options(target="cuda", disabled=off, thresholds=thresholds))
+        work.result("cuda")
+        (remark,) = (r for r in work.remarks() if r.rule == "kernels/rows")
+        assert remark.kind == kind
+        assert ("do not lie together" in remark.because) == (kind == "missed")

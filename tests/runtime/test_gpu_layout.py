@@ -1,0 +1,195 @@
+"""What kernels fetch of device memory: sectors counted by the observer, at sizes around a tile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.text import plain
+from compiler.explain.accesses import predict, report
+from compiler.pipeline import Compilation
+from compiler.runtime.observer.records import Observation, observe
+from compiler.semantics import interp
+from tests.codegen.helpers import same
+from tests.codegen.test_cuda import compiled_for
+from tests.runtime.cuda_on_cpu import needs_cxx, results
+
+pytestmark = needs_cxx
+EDGES = ((0, 5), (5, 0), (1, 1), (31, 33), (33, 32))
+
+
+def seen(work: Compilation, args: list[Any], expected: list[Any]) -> Observation:
+    """A run without a fault in two orders of threads, which costs what was predicted."""
+    text = work.result("cuda").text
+    same(results(observe(plain(text), "main", args, "random", records=False)), expected)
+    found = observe(plain(text), "main", args)
+    same(results(found), expected)
+    shapes = [np.shape(a) if np.ndim(a) else None for a in args]
+    given = [None if np.ndim(a) else a for a in args]
+    prog = work.result("kernels", "cuda").prog
+    predicted = predict(prog, text, "main", shapes, given)
+    told = report(prog, text, predicted, found)["accesses"]
+    assert all(one["because"] or one["agrees"] for one in told)
+    return found
+
+
+def needed(found: Observation) -> float:
+    """Which part of the sectors would do for what threads ask for, if that lay together."""
+    sites = [site for site in found.sites if not site.shared]
+    return sum(site.fewest for site in sites) / sum(site.sectors for site in sites)
+
+
+TURNED: dict[str, tuple[str, Any]] = {
+    "once": ("entry main [n][m] (a: [n][m]$): [m][n]$ = copy (transpose a)", lambda t: t),
+    "twice": (
+        "entry main [n][m] (a: [n][m]$): [2][m][n]$ = replicate 2 (transpose a)",
+        lambda t: np.stack([t, t]),
+    ),
+}
+
+
+@pytest.mark.parametrize("prim", ["u8", "i16", "f64"])
+@pytest.mark.parametrize("name", TURNED)
+def test_transpositions_read_and_write_in_order(name: str, prim: str) -> None:
+    source, many = TURNED[name]
+    work = compiled_for(source.replace("$", prim), None)
+    kind = {"u8": np.uint8, "i16": np.int16, "f32": np.float32, "f64": np.float64}[prim]
+    for shape in (*EDGES, (64, 96)):
+        a = np.arange(np.prod(shape)).astype(kind).reshape(shape)
+        found = seen(work, [a], [many(a.T)])
+    assert needed(found) == 1
+    shared = [site for site in found.sites if site.shared]
+    assert sum(site.passes for site in shared) <= 1.01 * sum(site.least for site in shared)
+
+
+# --- what threads read and write in rows of their own -----------------------------------------
+
+ROWS = "entry main [n][m] (a: [n][m]f32): "
+SUMS = ROWS + "[n]f32 = map f32.sum a"
+SCANS = ROWS + "[n][m]f32 = map (scan (+) 0) a"
+SOFTMAX = (
+    ROWS + "[n][m]f32 = map (\\r -> let e = map (\\x -> f32.exp (x - f32.maximum r)) r"
+    " in map (/ f32.sum e) e) a"
+)
+COLUMNS = ROWS + "[m]f32 = map f32.sum (transpose a)"
+TURN = ROWS + "[m][n]f32 = map (map (+ 1)) (transpose a)"
+OUTER, INNER = 0, 1 << 40
+"""Thresholds for as little and as much parallelism as there is."""
+
+
+def without_coalescing(work: Compilation) -> Compilation:
+    return Compilation(
+        work.source, replace(work.options, disabled=frozenset({"coalesce"}), verify=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "thresholds", "shape"),
+    [
+        (SUMS, OUTER, (64, 96)),
+        (SCANS, OUTER, (64, 96)),
+        (SOFTMAX, OUTER, (64, 96)),
+        (COLUMNS, INNER, (256, 8)),
+        (TURN, OUTER, (64, 96)),
+    ],
+)
+def test_neighbouring_threads_find_their_elements_next_to_each_other(
+    source: str, thresholds: int, shape: tuple[int, int]
+) -> None:
+    work = compiled_for(source, thresholds)
+    meaning = work.result("soa").prog
+    rng = np.random.default_rng(3)
+    for size in (*EDGES, shape):
+        a = rng.integers(-5, 5, size).astype(np.float32)
+        expected = interp.run(meaning, "main", [a])
+        found = seen(work, [a], expected)
+    assert needed(found) > 0.95
+    far = seen(without_coalescing(work), [a], expected)
+    assert needed(far) < 0.3
+
+
+def test_what_a_block_of_threads_keeps_lies_row_by_row() -> None:
+    """Its threads run along the row; only single threads' rows are interleaved."""
+    work = compiled_for(SOFTMAX, None)
+    work = Compilation(
+        work.source,
+        replace(work.options, thresholds=(("suff_outer_0", INNER), ("suff_intra_0", 0))),
+    )
+    a = np.ones((40, 64), np.float32)
+    assert needed(seen(work, [a], [a / 64])) > 0.95
+
+
+TWICE = ROWS + (
+    "[n]f32 = let b = map (\\r -> loop r = copy r for i < m - 1 do r with [i + 1] = r[i] * 2) a"
+    " in loop s = replicate n 0 for i < 3 do"
+    " map2 (\\x r -> loop x for j < m do x + r[j] * r[m - 1 - j]) s b"
+)
+IN_LOOP = ROWS + (
+    "[n]f32 = loop s = replicate n 0 for i < 3 do"
+    " map2 (\\x r -> loop x for j < m do x + r[j] * r[m - 1 - j]) s a"
+)
+
+
+@pytest.mark.parametrize("source", [TWICE, IN_LOOP])
+def test_arrays_are_copied_once(source: str) -> None:
+    """What was written in that order is read in it, and a loop's copy stands before the loop."""
+    work = compiled_for(source, OUTER)
+    rng = np.random.default_rng(6)
+    a = rng.integers(-3, 3, (33, 31)).astype(np.float32)
+    found = seen(work, [a], interp.run(work.result("soa").prog, "main", [a]))
+    assert [name for name, _ in found.launches if name.startswith("copy")] == ["copy_1"]
+
+
+IN_PLACE = "entry main [n][m] (a: *[n][m]f32): *[n][m]f32 = map (scan (+) 0) a"
+OF_ROWS = (
+    "entry main [n][m][k] (a: [n][m][k]f64): [n][m][k]f64 = map (map (\\r -> "
+    "loop r = copy r for i < k - 1 do r with [i + 1] = r[i] + r[i + 1])) a"
+)
+OTHER_ROWS = ROWS + (
+    "[n][m]f32 = let b = map (scan (+) 0) a in map (\\i -> "
+    "loop r = copy b[n - 1 - i] for j < m do r with [j] = r[j] * a[i, m - 1 - j]) (iota n)"
+)
+IN_BRANCHES = ROWS + (
+    "[n][m]f32 = map (\\r -> if r[0] > 0 then scan (+) 0 r else map (* 2) (reverse r)) a"
+)
+
+
+@pytest.mark.parametrize("source", [IN_PLACE, OF_ROWS, OTHER_ROWS, IN_BRANCHES])
+@pytest.mark.parametrize("off", ["", "shortcircuit", "coalesce/reads", "coalesce/writes"])
+def test_rows_keep_their_values_in_any_order(source: str, off: str) -> None:
+    work = compiled_for(source, OUTER)
+    work = Compilation(work.source, replace(work.options, disabled=frozenset({off} - {""})))
+    meaning = work.result("soa").prog
+    rng = np.random.default_rng(4)
+    for shape in ((1, 1), (33, 31)):
+        full = (*shape, 5) if source == OF_ROWS else shape
+        a = rng.integers(-3, 3, full).astype(np.float64 if source == OF_ROWS else np.float32)
+        seen(work, [a], interp.run(meaning, "main", [a.copy()]))
+
+
+def test_it_says_what_it_gains() -> None:
+    work = compiled_for(SCANS, OUTER)
+    work.result("expanded")
+    read, written = [one for one in work.remarks() if one.rule.startswith("coalesce/")]
+    assert "in a copy in another order" in read.because
+    assert "a copy puts them into their place" in written.because
+    for one in (read, written):
+        assert dict(one.numbers) == {"sectors for 32 threads": "32 -> 4", "for the copy": "8"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "entry main [n] (a: [n][3]f32): [n]f32 = map (\\r -> r[0] + r[1] * r[2]) a",
+        ROWS + "[n]f32 = map (\\r -> r[0]) a",
+        ROWS + "[n]f32 = map (\\r -> (loop (i, s) = (0, 0) while s < 9 do (i + 1, s + r[i])).1) a",
+    ],
+)
+def test_what_would_not_pay_stays(source: str) -> None:
+    """Rows of few elements, and arrays of which nobody knows that most is read."""
+    work = compiled_for(source, OUTER)
+    text = plain(work.result("merged").text)
+    assert text == plain(without_coalescing(work).result("merged").text)

@@ -1,0 +1,155 @@
+"""The operation `accesses`, and its command: what is predicted and what is seen, and in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler import worker
+from compiler.__main__ import main
+from compiler.protocol.accesses import WarpAccess
+from compiler.runtime.observer import build
+from compiler.sandbox import walls
+from compiler.sandbox.policies import RUN
+from tests.runtime.cuda_on_cpu import needs_cxx
+
+ROWS = "entry main [n][m] (a: [n][m]f32): [n]f32 = map (\\r -> loop s = 0 for x in r do s + x) a"
+FAR = ("--disable", "coalesce")
+AS_THEY_LIE = {"disable": ["coalesce"]}
+"""Rows are read as they lie."""
+COLUMNS = ROWS.replace(") a", ") (transpose a)").replace(": [n]f32", ": [m]f32")
+
+
+def asked(source: str, op: str = "observe", **more: Any) -> dict[str, Any]:
+    answer = worker.answer({"op": op, "source": source, "options": AS_THEY_LIE, **more})
+    assert answer["ok"], answer
+    return answer
+
+
+def reading(answer: dict[str, Any]) -> WarpAccess:
+    return next(one for one in answer["accesses"] if one["array"].startswith("a_mem"))
+
+
+@needs_cxx
+def test_a_row_for_each_thread_is_slow_and_a_column_is_not() -> None:
+    answer = asked(ROWS)
+    assert (answer["sizes"], answer["faults"], answer["because"]) == ({"n": 64, "m": 64}, [], "")
+    worst = answer["accesses"][0]
+    assert worst == reading(answer)
+    assert worst["says"] == "32 lanes fetch 32 sectors, 12 % used; 4 would do"
+    assert worst["agrees"]
+    assert worst["seen"] == {
+        "requests": 2 * 64,
+        "lanes": 64 * 64,
+        "bytes": 64 * 64 * 4,
+        "sectors": 64 * 64,
+        "fewest": 2 * 64 * 4,
+        "passes": 0,
+        "least": 0,
+    }
+    line = ROWS[worst["src"][0][1] - 1 : worst["src"][0][3] - 1]
+    assert line in ROWS
+    first = worst["samples"][0]
+    assert (first["warp"], first["step"]) == (0, 0)
+    assert first["lanes"] == [256 * lane for lane in range(32)]
+    for mended in (asked(COLUMNS), asked(ROWS, options={})):
+        assert mended["accesses"][0]["says"] == "32 lanes fetch 4 sectors, 100 % used"
+
+
+def test_sizes_of_a_device_are_predicted_without_a_run() -> None:
+    answer = asked(ROWS, "accesses", sizes={"n": 1_000_000, "m": 50_000})
+    assert not answer["observed"]
+    costs = reading(answer)["predicted"]
+    assert costs["requests"] == 1_000_000 // 32 * 50_000
+    assert costs["sectors"] == 1_000_000 * 50_000
+    assert costs["fewest"] == costs["sectors"] // 8
+
+
+ENDLESS = """entry main [n] (xs: [n]i64): [n]i64 =
+  map (\\x -> loop y = x while y < 5000 do y ^ xs[0] & 1) xs"""
+
+
+@needs_cxx
+def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
+    answer = asked(ENDLESS, deadline=2.0)
+    assert [fault["says"] for fault in answer["faults"]] == ["the deadline has passed"]
+    assert answer["because"] == "A problem ended the run."
+    assert any(one["seen"]["requests"] for one in answer["accesses"] if "seen" in one)
+
+
+@needs_cxx
+def test_a_failed_check_ends_the_run_and_is_told() -> None:
+    source = "entry main (xs: []i32) (is: []i64) = map (\\i -> xs[i]) is"
+    answer = asked(source, input="[1, 2, 3] [0, 1, 99]")
+    assert "Index [99] out of bounds" in answer["because"]
+    assert answer["faults"] == []
+    assert len(answer["accesses"]) == 3
+
+
+def test_of_one_lane_the_verb_is_singular() -> None:
+    says = [
+        one["says"] for one in asked("entry main (xs: []f32) = f32.sum xs", "accesses")["accesses"]
+    ]
+    assert "1 lane writes to 1 sector, 12 % used" in says
+    assert "1 lane fetches 1 sector, 12 % used" in says
+
+
+def test_without_a_compiler_there_is_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "why_not", lambda: "There is no `g++`.")
+    answer = asked(ROWS)
+    assert (answer["observed"], answer["because"]) == (False, "There is no `g++`.")
+    assert reading(answer)["says"] == "32 lanes fetch 32 sectors, 12 % used; 4 would do"
+
+
+@needs_cxx
+def test_a_server_s_worker_observes_from_within_its_walls(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "compiler", "worker")
+    made = walls.confine(RUN, command, str(tmp_path))
+    request = json.dumps({"id": 1, "op": "observe", "source": ROWS}) + "\n"
+    done = subprocess.run(
+        made.command,
+        input=request,
+        env=made.environment,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["observed"], answer
+    assert reading(answer)["agrees"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"sizes": {"q": 3}}, "no size or number `q`"),
+        ({"entry": "other"}, "no entry point `other`"),
+        ({"deadline": -1.0}, "`deadline` is a number of seconds"),
+        ({"sizes": {"n": -4}, "op": "accesses"}, "cannot have the shape"),
+        ({"input": "[1] 2"}, "takes 1 value"),
+    ],
+)
+def test_bad_requests_are_refused(more: dict[str, Any], says: str) -> None:
+    answer = worker.answer({"op": "observe", "source": ROWS, **more})
+    assert not answer["ok"]
+    assert says in answer["error"]["message"]
+    assert answer["error"]["kind"] != "internal"
+
+
+@needs_cxx
+def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.fut"
+    path.write_text(ROWS)
+    assert main(["accesses", str(path), "--generate", "n=40", "--generate", "m=3", *FAR]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "m = 3, n = 40"
+    assert "1 launch, 1 block of threads" in lines[1]
+    assert "20 lanes fetch" in lines[3]
+    assert main(["accesses", str(path), "--json", "--predict", *FAR]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["kernels"] == asked(ROWS, "accesses")["kernels"]
