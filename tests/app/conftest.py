@@ -22,6 +22,16 @@ SOURCE = "-- A test\nentry main (xs: []i64) = map (+1) xs\n"
 MakeApp = Callable[..., Flask]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run a browser's test that fails once again: what passes then is listed under RERUN.
+
+    Such a line is a race to be found, in the test or in the page.
+    """
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture
 def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     """Makes applications with settings of their own, and stops their workers."""
