@@ -75,7 +75,8 @@ class SizeExp(Size):
 class Type:
     """A type."""
 
-    __slots__ = ()
+    __slots__ = ("_is_plain",)
+    _is_plain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,33 @@ class Opaque(Type):
 
 
 UNIT = Record(())
+
+
+def is_plain(t: Type) -> bool:
+    """Whether a type has no variables, unknowns, arrays or sizes in it, so that walks may skip it.
+
+    Found out once for each object: abstract types stand in each other's meanings, and grow.
+    """
+    try:
+        return t._is_plain
+    except AttributeError:
+        pass
+    match t:
+        case PrimT():
+            found = True
+        case Record(fields):
+            found = all(is_plain(u) for _, u in fields)
+        case Arrow(param, result, ext=ext):
+            found = not ext and is_plain(param) and is_plain(result)
+        case Sum(variants):
+            found = all(is_plain(u) for _, us in variants for u in us)
+        case Opaque(args=args, sizes=sizes, meaning=meaning):
+            found = not sizes and is_plain(meaning) and all(is_plain(u) for u in args)
+        case _:
+            found = False
+    t._is_plain = found
+    return found
+
 
 ACC = "acc_00"
 """The name of the abstract type of accumulators."""

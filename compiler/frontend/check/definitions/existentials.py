@@ -36,6 +36,7 @@ from compiler.frontend.types import (
     SizeVar,
     Sum,
     Type,
+    is_plain,
     row_of,
 )
 
@@ -115,6 +116,8 @@ def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
     match type_:
         case Array(dims, elem):
             return Array(tuple([change(d) for d in dims]), map_sizes(elem, change))
+        case _ if is_plain(type_):
+            return type_
         case Record(fields):
             return Record(tuple([(f, map_sizes(u, change)) for f, u in fields]))
         case Sum(variants):

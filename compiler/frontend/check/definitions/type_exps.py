@@ -44,6 +44,7 @@ from compiler.frontend.types import (
     Sum,
     Type,
     array_of,
+    is_plain,
     tuple_type,
 )
 
@@ -377,6 +378,8 @@ def has_any_size(t: Type) -> bool:
     match resolve(t):
         case Array(dims, elem):
             return ANY_SIZE in dims or has_any_size(elem)
+        case plain if is_plain(plain):
+            return False
         case Record(fields):
             return any(has_any_size(u) for _, u in fields)
         case Sum(variants):
@@ -395,6 +398,8 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
         case Array(dims, elem):
             new = tuple(ctx.opened(span) if d is ANY_SIZE else d for d in dims)
             return Array(new, _fill(ctx, elem, span))
+        case _ if is_plain(t):
+            return t
         case Record(fields):
             return Record(tuple((f, _fill(ctx, u, span)) for f, u in fields))
         case Sum(variants):

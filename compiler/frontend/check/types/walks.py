@@ -13,7 +13,18 @@ from compiler.frontend.check.types.size_exps import (
     names_in_size,
     subst_size,
 )
-from compiler.frontend.types import Array, Arrow, Opaque, PrimT, Record, Size, Sum, Type, TypeVar
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    Opaque,
+    PrimT,
+    Record,
+    Size,
+    Sum,
+    Type,
+    TypeVar,
+    is_plain,
+)
 
 TypeMap = Mapping[Name, Type]
 
@@ -28,6 +39,8 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
             return types.get(name, t)
         case Array(dims, elem):
             return _subst_array(t, dims, elem, types, sizes)
+        case _ if is_plain(t):
+            return t
         case Record(fields):
             before = [u for _, u in fields]
             after = [subst(u, types, sizes) for u in before]
@@ -134,6 +147,8 @@ def _names_in_type(t: Type, found: set[Name], shown: bool) -> None:
             for d in dims:
                 names_in_size(d, found)
             _names_in_type(elem, found, shown)
+        case _ if is_plain(t):
+            return
         case Record(fields):
             for _, u in fields:
                 _names_in_type(u, found, shown)
@@ -174,6 +189,8 @@ def metas_in(
             for d in dims:
                 metas_in_size(d, sizes)
             metas_in(elem, types, sizes, variables)
+        case _ if is_plain(t):
+            return
         case Record(fields):
             for _, u in fields:
                 metas_in(u, types, sizes, variables)
