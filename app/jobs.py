@@ -93,6 +93,7 @@ class Jobs:
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None
         self._backends: list[Json] | None = None
+        self._rule_pages: dict[str, Json] = {}
         self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
         self.run_pool = self._pool("run")
@@ -116,6 +117,22 @@ class Jobs:
             self._rules = list(self._ask("manifest")["switches"])
         return self._rules
 
+    def rule_page(self, name: str) -> Json | None:
+        """What is told of a pass or a rule (of all: ""), each asked for once; None: there is none.
+
+        AppError if there is no worker for it.
+        """
+        if name and not any(
+            name == one["id"]
+            for p in (self.rule_page("") or {})["passes"]
+            for one in (p, *p["rules"])
+        ):
+            return None
+        with self._asking:
+            if name not in self._rule_pages:
+                self._rule_pages[name] = self._ask("rule", rule=name)
+            return self._rule_pages[name]
+
     def backends(self) -> list[Json]:
         """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.
 
@@ -126,10 +143,10 @@ class Jobs:
                 self._backends = list(self._ask("backends")["backends"])
             return self._backends
 
-    def _ask(self, name: str) -> Json:
+    def _ask(self, name: str, **fields: str) -> Json:
         """What the server itself asks. AppError if there is no worker for it."""
         operation, who = OPERATIONS[name], Client("the server")
-        answer = collect(self._guarded(operation, {"op": name}, who, operation.share))
+        answer = collect(self._guarded(operation, {"op": name, **fields}, who, operation.share))
         if not answer.get("ok"):
             error = answer.get("error", {})
             raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)

@@ -82,9 +82,7 @@ def wrong_program(code: str) -> str:
     if not found.wrong:
         abort(404, f"There is no program that shows `{found.id}`.")
     program = {"source": found.wrong, "files": dict(found.files)}
-    lines = html_lines(found.wrong, "source")
-    examples = parts().examples()
-    return render_template("ide.html", program=program, code=found, lines=lines, examples=examples)
+    return _ide_with(program, f"{found.id}: {found.title}")
 
 
 def _code(name: str) -> Code:
@@ -93,8 +91,37 @@ def _code(name: str) -> Code:
 
 @blueprint.get("/rules/")
 def rules() -> str:
-    """What each rule of the compiler does, and its equation."""
-    return render_template("rules.html", passes=parts().jobs.rules())
+    """What each pass and rule of the compiler does, and its equation."""
+    return render_template("rules.html", **_told_of(""))
+
+
+@blueprint.get("/rules/<path:name>")
+def rule(name: str) -> str:
+    """A pass or a rule at work on a tiny program."""
+    parts().limits.count("read")
+    told = _told_of(name)
+    shown = told.get("shown")
+    kinds = {stage["id"]: stage for stage in parts().jobs.manifest()}
+    versions = [] if shown is None else [shown[when] for when in ("before", "after")]
+    texts = [
+        (kinds[one["stage"]], html_lines(one["text"], kinds[one["stage"]]["kind"]), one["changed"])
+        for one in versions
+        if one["stage"]
+    ]
+    source = html_lines(shown["source"], "source") if shown else []
+    return render_template("rules.html", name=name, source=source, texts=texts, **told)
+
+
+@blueprint.get("/rules/<path:name>/program")
+def rule_program(name: str) -> str:
+    """The page, with the tiny program of a pass or a rule."""
+    shown = _told_of(name).get("shown") or abort(404, f"There is no program that shows `{name}`.")
+    program = {"source": shown["source"]} | ({"main": shown["main"]} if shown["main"] else {})
+    return _ide_with(program, name)
+
+
+def _told_of(name: str) -> dict[str, Any]:
+    return parts().jobs.rule_page(name) or abort(404, f"There is no pass or rule `{name}`.")
 
 
 @blueprint.get("/z/<name>")
@@ -232,6 +259,15 @@ def _ide(example: Example | None, chosen: bool = False) -> str:
     lines: list[Any] = html_lines(example.source, "source") if example else []
     return render_template(
         "ide.html", example=example, chosen=chosen, lines=lines, examples=parts().examples()
+    )
+
+
+def _ide_with(program: dict[str, Any], titled: str) -> str:
+    """The page, with a program that is no example."""
+    lines = html_lines(program["source"], "source")
+    examples = parts().examples()
+    return render_template(
+        "ide.html", program=program, titled=titled, lines=lines, examples=examples
     )
 
 

@@ -28,7 +28,8 @@ what it asks beside texts; `worker.py` speaks JSON over them, `__main__.py` is t
 its `commands.py`. A worker imports what few requests need when the first of them comes
 (`protocol/answering.py`). `cases.py` runs the tests in a program's comments,
 `suite.py` those of many programs; `expressions.py` evaluates over a program's definitions,
-`literate.py` runs its directives, `measuring.py` and `profile.py` tell what runs take, `flows.py`
+`literate.py` runs its directives,
+`rulebook.py` shows rules at work on tiny programs, `measuring.py` and `profile.py` tell what runs take, `flows.py`
 what every statement of a stage gives. The commands
 `bench`, `doc`, `fmt`, `lsp` and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`,
 `lsp.py` and `repl.py`; `arguments.py` has the options of all.

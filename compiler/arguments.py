@@ -302,10 +302,11 @@ def _add_proving(commands: _Commands, certified: argparse.ArgumentParser) -> Non
 
 
 def _add_explain(commands: _Commands) -> None:
-    """The codes of errors and warnings."""
-    explain = commands.add_parser("explain", help="print what the code of an error means")
-    explain.add_argument("code", nargs="?", default="", help="such as T001; default: list all")
-    explain.add_argument("--json", action="store_true", help="as a list of objects")
+    """The codes of errors and warnings, and the rules."""
+    explain = commands.add_parser("explain", help="print what a code means, or what a rule does")
+    named = "such as T001 or fuse/map-map; default: list all"
+    explain.add_argument("code", nargs="?", default="", help=named)
+    explain.add_argument("--json", action="store_true", help="as JSON: codes as a list of objects")
     explain.set_defaults(file="")
 
 

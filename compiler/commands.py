@@ -29,7 +29,9 @@ from compiler import (
     measuring,
     profile,
     repl,
+    rulebook,
     suite,
+    switches,
     worker,
 )
 from compiler.algebra import checker
@@ -466,11 +468,16 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    """What a code means, or which there are."""
+    """What a code means, or a rule or pass does; or which codes there are."""
     found = CODES.get(args.code.upper())
     if args.code and found is None:
-        hint = did_you_mean(args.code.upper(), CODES) or "`stridescope explain` lists all."
-        raise UsageError(f"There is no error or warning `{args.code}`.", hint=hint)
+        if args.code in switches.IDS:
+            answer = rulebook.rule(programs.RuleRequest(args.code))
+            print(json.dumps(answer, ensure_ascii=False) if args.json else rulebook.told(answer))
+            return OK
+        known = [*CODES, *switches.IDS]
+        hint = did_you_mean(args.code, known) or "`stridescope explain` lists all."
+        raise UsageError(f"There is no error, warning, pass or rule `{args.code}`.", hint=hint)
     if args.json:
         print(json.dumps([asdict(code) for code in (CODES.values() if not found else [found])]))
     elif found:
@@ -478,6 +485,7 @@ def _explain(args: argparse.Namespace) -> int:
     else:
         for code in CODES.values():
             print(f"{code.id}  {code.title}")
+        print(*switches.IDS, sep="\n")
     return OK
 
 

@@ -23,6 +23,9 @@ RULES: dict[str, str] = {rule.id: rule.does for p in PASSES for rule in p.switch
 EQUATIONS: dict[str, str] = {rule.id: rule.equation for p in pipeline.PASSES for rule in p.rules}
 """What becomes what, by id of the rule; nothing where that is no line."""
 
+IDS = tuple(id_ for p in pipeline.PASSES for id_ in (p.id, *(rule.id for rule in p.rules)))
+"""All passes, each before its rules, also what cannot be switched off."""
+
 NECESSARY: dict[str, str] = {
     rule.id: rule.does for p in pipeline.PASSES for rule in p.rules if not rule.optional
 }

@@ -107,14 +107,24 @@ def test_explain_tells_of_a_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Wrong:\n\n    def dot [n] [m]" in told
     assert "Mended:\n\n    def dot [n] (xs" in told
     assert main(["explain"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(CODES)
+    assert len(capsys.readouterr().out.splitlines()) == len(CODES) + len(switches.IDS)
     assert main(["explain", "F001", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["files"][0][0] == "sums.fut"
     assert main(["explain", "Z01"]) == 2
     told = capsys.readouterr().err
-    assert "There is no error or warning `Z01`." in told
+    assert "There is no error, warning, pass or rule `Z01`." in told
     assert "`Z001`" in told
+
+
+def test_explain_shows_what_a_rule_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "fuse/map-map"]) == 0
+    told = capsys.readouterr().out
+    assert "\n  -   let (ys_" in told
+    assert "\n  +       \\(x_" in told
+    assert "Of [1, 2, 3] each of the two gives:\n\n    [4i32, 6i32, 8i32]" in told
+    assert main(["explain", "parse", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shown"]["before"]["stage"] == ""
 
 
 def test_the_other_place_is_shown_with_its_line(

@@ -303,6 +303,80 @@ class RulesRequest(OfProgram):
 RULES = Operation("rules", RulesRequest, RulesAnswer, {})
 
 
+class RuleDescription(Rule):
+    """A rule, also one that cannot be switched off."""
+
+    optional: bool
+    """whether the option `disable` takes it"""
+
+
+class PassDescription(TypedDict):
+    """A pass, also one that cannot be switched off."""
+
+    id: str
+    does: str
+    optional: bool
+    """whether the option `disable` takes it"""
+    rules: list[RuleDescription]
+
+
+class Version(TypedDict):
+    """A stage of a program."""
+
+    stage: str
+    """its id; nothing for the program as it was written"""
+    text: str
+    changed: list[int]
+    """the numbers, from 1, of the lines that the other version has not"""
+    output: str
+    """what it gives there, or nothing: what stands before the core language runs as that, and \
+the texts of back ends do not"""
+
+
+class Shown(TypedDict):
+    """A rule or pass at work on a tiny program."""
+
+    source: str
+    main: str
+    """its path, or nothing"""
+    input: str
+    target: str
+    disable: list[str]
+    """what else is switched off, before and after"""
+    before: Version
+    """the same stage with the rule switched off; the stage before, where it cannot be"""
+    after: Version
+    remarks: list[Remark]
+    """those of the rule"""
+
+
+class RuleAnswer(Answer):
+    """Passes with their rules."""
+
+    passes: list[PassDescription]
+    shown: NotRequired[Shown]
+    """for one rule, or a pass without rules"""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRequest(Request):
+    """What a rule or a pass does, shown at a tiny program that is compiled with it and without."""
+
+    rule: str = ""
+    """the id of a rule, or of a pass, whose rules are listed; nothing: all passes with theirs"""
+
+
+RULE = Operation(
+    "rule",
+    RuleRequest,
+    RuleAnswer,
+    {"rule": "fuse/map-map"},
+    limit="show",
+    batched=False,
+    answered_in="compiler.rulebook",
+)
+
+
 class BatchPart(Answer):
     """An answer to one of the requests."""
 

@@ -7,51 +7,51 @@ interface Notation {
   says: string;
   equation?: string;
   draw?: Drawing;
-  /** What rules about it begin with, on the page of rules. */
-  rules?: string;
+  /** The rule, or the pass, that says more about it. */
+  rule?: string;
 }
 
-const MAP: Notation = { says: "Applies a function to each element, in any order, all at once if there are threads for it.", equation: "map f [a, b, c] = [f a, f b, f c]", draw: "each", rules: "fuse/map-map" };
-const REDUCE: Notation = { says: "Combines all elements by an operator for which only their order matters; a map may stand before it, whose results are never in memory.", equation: "reduce op e [a, b, c] = a op b op c", draw: "fold", rules: "fuse/map-reduce" };
-const SCAN: Notation = { says: "All results of the combination on the way from the first element to the last.", equation: "scan op e [a, b, c] = [a, a op b, a op b op c]", draw: "scan", rules: "fuse/map-scan" };
-const HIST: Notation = { says: "Combines each value into the bin that its index names; an index outside is left out.", equation: "bins[i] = bins[i] op v, for each (i, v)", draw: "bins", rules: "fuse/map-hist" };
+const MAP: Notation = { says: "Applies a function to each element, in any order, all at once if there are threads for it.", equation: "map f [a, b, c] = [f a, f b, f c]", draw: "each", rule: "fuse/map-map" };
+const REDUCE: Notation = { says: "Combines all elements by an operator for which only their order matters; a map may stand before it, whose results are never in memory.", equation: "reduce op e [a, b, c] = a op b op c", draw: "fold", rule: "fuse/map-reduce" };
+const SCAN: Notation = { says: "All results of the combination on the way from the first element to the last.", equation: "scan op e [a, b, c] = [a, a op b, a op b op c]", draw: "scan", rule: "fuse/map-scan" };
+const HIST: Notation = { says: "Combines each value into the bin that its index names; an index outside is left out.", equation: "bins[i] = bins[i] op v, for each (i, v)", draw: "bins", rule: "fuse/map-hist" };
 
 export const NOTATION: Readonly<Record<string, Notation>> = {
   map: MAP, reduce: REDUCE, redomap: REDUCE, scan: SCAN, scanomap: SCAN, hist: HIST, reduce_by_index: HIST,
-  screma: { says: "Maps, reductions and scans over the same arrays, in one pass.", draw: "each" },
-  scatter: { says: "Writes each value to the index beside it; an index outside is left out.", equation: "ds[i] = v, for each (i, v)", draw: "bins", rules: "fuse/map-scatter" },
-  stream: { says: "Runs a function for each element that returns nothing and pushes values to arrays.", draw: "bins" },
+  screma: { says: "Maps, reductions and scans over the same arrays, in one pass.", draw: "each", rule: "fuse/side-by-side" },
+  scatter: { says: "Writes each value to the index beside it; an index outside is left out.", equation: "ds[i] = v, for each (i, v)", draw: "bins", rule: "fuse/map-scatter" },
+  stream: { says: "Runs a function for each element that returns nothing and pushes values to arrays.", draw: "bins", rule: "fuse/map-stream" },
   push: { says: "Writes, or combines, a value into an array of the kernel around it; an index outside does nothing.", equation: "push (ds)[i] = (v)" },
-  segmap: { says: "A kernel: the body runs once for each point of its index space, each in a thread of its own.", equation: "segmap (i < n, j < m): body(i, j) at each of n·m points", draw: "points" },
-  segred: { says: "A kernel that reduces along its last index: one result for each point of the others.", equation: "r[i] = body(i, 0) op body(i, 1) op ..", draw: "fold" },
-  segscan: { says: "A kernel that scans along its last index, for each point of the others.", equation: "r[i, j] = body(i, 0) op .. op body(i, j)", draw: "scan" },
-  seghist: { says: "A kernel that combines what its points compute into bins.", draw: "bins" },
+  segmap: { says: "A kernel: the body runs once for each point of its index space, each in a thread of its own.", equation: "segmap (i < n, j < m): body(i, j) at each of n·m points", draw: "points", rule: "flatten/nest" },
+  segred: { says: "A kernel that reduces along its last index: one result for each point of the others.", equation: "r[i] = body(i, 0) op body(i, 1) op ..", draw: "fold", rule: "flatten/segmented" },
+  segscan: { says: "A kernel that scans along its last index, for each point of the others.", equation: "r[i, j] = body(i, 0) op .. op body(i, j)", draw: "scan", rule: "flatten/segmented" },
+  seghist: { says: "A kernel that combines what its points compute into bins.", draw: "bins", rule: "flatten/elements" },
   grid: { says: "Level: this is a kernel of its own, over all threads of the device." },
-  block: { says: "Level: this runs within a block of threads, which share memory." },
-  thread: { says: "Level: this runs in one thread, one after another." },
-  op: { says: "The operator of a reduction, scan or histogram: its neutral elements in parentheses, then a function." },
+  block: { says: "Level: this runs within a block of threads, which share memory.", rule: "flatten/intra-block" },
+  thread: { says: "Level: this runs in one thread, one after another.", rule: "flatten/small" },
+  op: { says: "The operator of a reduction, scan or histogram: its neutral elements in parentheses, then a function.", rule: "flatten/operator" },
   comm: { says: "The operands may change places, so that elements can be combined in any order.", equation: "a op b = b op a" },
   into: { says: "The arrays that are written to." },
-  loop: { says: "A loop: parameters with their first values; its body computes the next ones." },
-  "with": { says: "An update in place: the array is used up, and is the result with other elements there.", equation: "(xs with [i] = v)[j] = if j == i then v else xs[j]" },
-  concat: { says: "One array behind another.", equation: "concat(xs, ys)[i] = if i < n then xs[i] else ys[i - n]", draw: "each" },
-  iota: { says: "Numbers in steps.", equation: "iota(n, start, step)[i] = start + i·step" },
-  replicate: { says: "The same value everywhere.", equation: "replicate(n, v)[i] = v" },
-  rearrange: { says: "Other orders of dimensions, such as a transposition. With memory it copies nothing: the strides change places.", equation: "rearrange((1, 0), xs)[i, j] = xs[j, i]" },
-  reshape: { says: "The same elements in rows of other lengths." },
-  copy: { says: "A new array with the same elements.", draw: "each" },
+  loop: { says: "A loop: parameters with their first values; its body computes the next ones.", rule: "simplify/loop-invariant" },
+  "with": { says: "An update in place: the array is used up, and is the result with other elements there.", equation: "(xs with [i] = v)[j] = if j == i then v else xs[j]", rule: "shortcircuit/update" },
+  concat: { says: "One array behind another.", equation: "concat(xs, ys)[i] = if i < n then xs[i] else ys[i - n]", draw: "each", rule: "shortcircuit/concat" },
+  iota: { says: "Numbers in steps.", equation: "iota(n, start, step)[i] = start + i·step", rule: "simplify/view-known" },
+  replicate: { says: "The same value everywhere.", equation: "replicate(n, v)[i] = v", rule: "simplify/replicate" },
+  rearrange: { says: "Other orders of dimensions, such as a transposition. With memory it copies nothing: the strides change places.", equation: "rearrange((1, 0), xs)[i, j] = xs[j, i]", rule: "simplify/view-view" },
+  reshape: { says: "The same elements in rows of other lengths.", rule: "memory/reshape" },
+  copy: { says: "A new array with the same elements.", draw: "each", rule: "simplify/copy" },
   scratch: { says: "An array whose elements are not there yet; each is written before it is read." },
-  alloc: { says: "A block of memory for so many elements.", equation: "alloc(n, f32): 4·n bytes" },
-  mem: { says: "A block of memory, by the type of its cells." },
-  assert: { says: "Stops the program with a message unless the condition holds." },
-  threshold: { says: "Chooses a version by how much can be done at once; tuning sets the number." },
+  alloc: { says: "A block of memory for so many elements.", equation: "alloc(n, f32): 4·n bytes", rule: "merge/hoist" },
+  mem: { says: "A block of memory, by the type of its cells.", rule: "memory" },
+  assert: { says: "Stops the program with a message unless the condition holds.", rule: "simplify/assert" },
+  threshold: { says: "Chooses a version by how much can be done at once; tuning sets the number.", rule: "flatten/versions" },
   entry: { says: "A function that can be called from outside." },
   takes: { says: "A parameter of the entry point, and the block in which it comes." },
   gives: { says: "A result of the entry point, and the block in which it is." },
-  kernel: { says: "Code that each point of the index space runs." },
+  kernel: { says: "Code that each point of the index space runs.", rule: "imp" },
   launch: { says: "Starts a kernel on the device." },
-  barrier: { says: "All threads of a block wait here for each other." },
-  fold: { says: "Combines a value into what was combined so far.", draw: "fold" },
+  barrier: { says: "All threads of a block wait here for each other.", rule: "kernels" },
+  fold: { says: "Combines a value into what was combined so far.", draw: "fold", rule: "kernels/several" },
   "@": { says: "Where an array lies: element (i, j) is cell `offset + i·stride + j·stride` of the block, from `{(size: stride), ..}`.", draw: "cells" },
   "\\": { says: "A function without a name: parameters, their types, then what it computes." },
   "*": { says: "Before a type: the array may be consumed, or shares memory with nothing else." },
@@ -70,12 +70,12 @@ export function notationAt(line: string, column: number): { word: string; from: 
 }
 
 export function explained(word: string, text: string): HTMLElement {
-  const { says, equation, draw, rules } = NOTATION[word]!;
+  const { says, equation, draw, rule } = NOTATION[word]!;
   return h("div", { class: "type-tip notation", role: "note" },
     h("p", {}, h("code", {}, word), " ", ...quoted(says)),
     equation ? h("pre", {}, equation) : null,
     draw ? drawn(draw, text) : null,
-    rules ? h("p", {}, h("a", { href: `/rules/#${rules}`, target: "_blank" }, "the rules about it")) : null);
+    rule ? h("p", {}, h("a", { href: `/rules/${rule}`, target: "_blank" }, "the rule ", h("code", {}, rule))) : null);
 }
 
 const SIDE = 16;

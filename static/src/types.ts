@@ -289,6 +289,66 @@ export interface RuleUse {
   notes: number;
 }
 
+/** What a rule or a pass does, shown at a tiny program that is compiled with it and without. */
+export interface RuleRequest {
+  /** the id of a rule, or of a pass, whose rules are listed; nothing: all passes with theirs */
+  rule?: string;
+}
+
+/** Passes with their rules. */
+export interface RuleAnswer {
+  ok: true;
+  passes: PassDescription[];
+  /** for one rule, or a pass without rules */
+  shown?: Shown;
+}
+
+/** A pass, also one that cannot be switched off. */
+export interface PassDescription {
+  id: string;
+  does: string;
+  /** whether the option `disable` takes it */
+  optional: boolean;
+  rules: RuleDescription[];
+}
+
+/** A rule, also one that cannot be switched off. */
+export interface RuleDescription {
+  id: string;
+  does: string;
+  /** what becomes what, with code in backquotes, or nothing */
+  equation: string;
+  /** whether the option `disable` takes it */
+  optional: boolean;
+}
+
+/** A rule or pass at work on a tiny program. */
+export interface Shown {
+  source: string;
+  /** its path, or nothing */
+  main: string;
+  input: string;
+  target: string;
+  /** what else is switched off, before and after */
+  disable: string[];
+  /** the same stage with the rule switched off; the stage before, where it cannot be */
+  before: Version;
+  after: Version;
+  /** those of the rule */
+  remarks: Remark[];
+}
+
+/** A stage of a program. */
+export interface Version {
+  /** its id; nothing for the program as it was written */
+  stage: string;
+  text: string;
+  /** the numbers, from 1, of the lines that the other version has not */
+  changed: number[];
+  /** what it gives there, or nothing: what stands before the core language runs as that, and the texts of back ends do not */
+  output: string;
+}
+
 /** Several requests about one program, which run nothing: each with its `op` and fields. */
 export interface BatchRequest {
   /** the program's text */
@@ -1857,6 +1917,8 @@ export interface Operations {
   show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
   /** What the rules do that the remarks name, and how often each was applied or missed. */
   rules: { request: RulesRequest; answer: RulesAnswer };
+  /** What a rule or a pass does, shown at a tiny program that is compiled with it and without. */
+  rule: { request: RuleRequest; answer: RuleAnswer };
   /** Several requests about one program, which run nothing: each with its `op` and fields. */
   batch: { request: BatchRequest; answer: BatchAnswer; partial: BatchPart };
   /** What stands at a place: its type, its documentation, where it is declared and used. */

@@ -17,6 +17,9 @@ export type ShowProof = (remark: Remark) => void;
 const IN_PLACE = "shortcircuit/";
 const MOST = 200;
 
+/** A rule's name, which leads to its page. */
+const ruleLink = (rule: string): HTMLElement => h("a", { href: `/rules/${rule}`, target: "_blank" }, h("code", {}, rule));
+
 /** One remark as a list item; its place can be chosen. */
 export function remarkItem(remark: Remark, model: Model, link: Link, proof: ShowProof): HTMLElement {
   const place = remark.src[0];
@@ -40,7 +43,7 @@ export function remarkItem(remark: Remark, model: Model, link: Link, proof: Show
         class: "link", onclick: () => link.choose({ spans: [caller], origin: "remarks", line: -1 }) }, placeName(caller))) : null,
       remark.rule.startsWith(IN_PLACE) ? h("button", { class: "link", onclick: () => proof(remark) },
         remark.kind === "applied" ? "see the proof" : "see what was tried") : null,
-      h("span", {}, stage), h("code", {}, remark.rule),
+      h("span", {}, stage), ruleLink(remark.rule),
       ...remark.numbers.map(([name, value]) => h("span", { class: "number" }, `${name}: ${value}`)))));
 }
 
@@ -67,7 +70,7 @@ class Rules extends AskingPane {
     if (!answer) return;
     const head = ["Rule", "What it does", "Done", "Not done", "Notes"].map((title) => h("th", { scope: "col" }, title));
     const rows = answer.rules.map((rule) => h("tr", {},
-      h("th", { scope: "row" }, h("code", {}, rule.id)),
+      h("th", { scope: "row" }, ruleLink(rule.id)),
       h("td", {}, rule.does, rule.optional ? null : h("span", { class: "quiet" }, " Always on."),
         rule.equation ? h("p", { class: "quiet" }, ...quoted(rule.equation)) : null),
       ...[rule.applied, rule.missed, rule.notes].map((count) => h("td", {}, String(count)))));
