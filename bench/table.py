@@ -389,6 +389,37 @@ By what was asked, p50 / p95 / largest in seconds:
 """
 
 
+def streaming_part(data: dict[str, Any]) -> str:
+    """How fast FlatPack programs go through a file, and in how much memory."""
+    parts, missed = [], []
+    for place, found in data["figures"].items():
+        size = f"{found['bytes'] / 1e9:.1f} GB, {place}"
+        parts.append([size, "plain read", found["read_gb_per_s"], "", ""])
+        for name, one in found["programs"].items():
+            parts.append([size, name, one["gb_per_s"], one["of_a_read"], one["memory_mb"]])
+            if one["of_a_read"] < STREAMING_GOAL:
+                missed.append(f"{name}, {place} ({one['of_a_read']})")
+    goal = (
+        f"Below the goal of {STREAMING_GOAL}: {'; '.join(missed)}." if missed else "All reach it."
+    )
+    table = rows(["file", "program", "GB/s", "of a plain read", "memory, MB"], parts)
+    return f"""
+## Files that are read window by window
+
+{where(data)}
+
+A plain read copies all bytes into one buffer of 4 MB, in the same run as the programs and in turns
+with them. The goal is {STREAMING_GOAL} of its bandwidth.
+
+{table}
+
+{_wrapped(f"**{goal}**" if missed else goal)}
+"""
+
+
+STREAMING_GOAL = 0.9
+
+
 def readers_part(data: dict[str, Any]) -> str:
     """How long the readers of a link wait."""
     f = data["figures"]
@@ -487,6 +518,7 @@ def page() -> str:
         ("campaign", campaign_part),
         ("classroom", classroom_part),
         ("readers", readers_part),
+        ("streaming", streaming_part),
     )
     for name, make in makers:
         data = load(name)

@@ -21,6 +21,7 @@ from bench import (
     public,
     readers,
     short_circuit,
+    streaming,
     table,
     whole,
 )
@@ -318,3 +319,18 @@ def test_what_the_document_says_that_accesses_cost_is_what_they_cost(
     found = accesses.observed(source, sizes, accesses.VERSIONS[version])
     document = (Path(__file__).parents[1] / "docs" / "performance.md").read_text("utf-8")
     assert accesses.row(name, version, found) in document.splitlines()
+
+
+def test_streams_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "PLACES", 600)
+    source = "type f32\nmain (steps : n) = sum steps\n"
+    monkeypatch.setattr(streaming, "PROGRAMS", {"sum": source})
+    path = tmp_path / "steps.bin"
+    streaming.make(path, 3)
+    found = streaming.measure(path, cold=True, rounds=1)
+    assert found["bytes"] == 3 * 600 * 4
+    assert found["programs"]["sum"]["memory_mb"] > 0
+    found["programs"]["sum"]["of_a_read"] = 0.5
+    assert "**Below the goal of 0.9: sum, on disk (0.5).**" in table.streaming_part(
+        data({"on disk": found})
+    )

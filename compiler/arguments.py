@@ -227,6 +227,14 @@ def _add_run(commands: _Commands, compiling: Json) -> None:
         action="store_true",
         help="under sanitisers: each access outside of its block is reported with its place",
     )
+    run.add_argument(
+        "--data",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="of FlatPack: a parameter, or the file of a `GetData`, is this file of packed "
+        "elements, or an .npy file, and is read window by window; may be given several times",
+    )
     run.add_argument("--binary", action="store_true", help="print results in the binary format")
     run.add_argument("--time", action="store_true", help="print the run time to standard error")
 

@@ -30,6 +30,7 @@ from compiler import (
     profile,
     repl,
     rulebook,
+    streaming,
     suite,
     switches,
     worker,
@@ -45,6 +46,7 @@ from compiler.documentation import write_pages
 from compiler.explain.accesses import told as told_accesses
 from compiler.formatting import format_files
 from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.files import FLATPACK
 from compiler.ir import values
 from compiler.lower.outside import show as show_values
 from compiler.protocol import accesses, programs, proofs, runs, storage, teaching
@@ -202,6 +204,8 @@ def _run(args: argparse.Namespace) -> int:
     if not args.file:
         raise UsageError("Which program is to be run is missing.")
     program = _program(args)
+    if args.data:
+        return _stream(program, args)
     asked = with_tuning(OfProgram(*program), args.file, _tuning(args))
     _certify(program, args)
     inputs = _inputs(args, asked)
@@ -218,6 +222,38 @@ def _run(args: argparse.Namespace) -> int:
         print(outcome["note"], file=sys.stderr)
     if args.time:
         print(f"{outcome['ms']:.3f} ms ({outcome['backend']})", file=sys.stderr)
+    return OK
+
+
+def _stream(program: _Program, args: argparse.Namespace) -> int:
+    """Of `run`, on files that are read window by window."""
+    source, options, files, main = program
+    given = ("entry", "stage", "generate", "certificate", "sanitize", "tuning")
+    if other := next((name for name in given if getattr(args, name)), ""):
+        raise UsageError(f"`--{other}` does not go together with `--data`.")
+    if not main.endswith(FLATPACK) or args.backend != "c":
+        raise UsageError("`--data` is for FlatPack programs, whose names end in `.fp`, run as C.")
+    data = dict(_pairs("--data", args.data, "NAME=FILE"))
+    chosen = api.options_from(options, files, main)
+    done = streaming.run(
+        source,
+        chosen,
+        data,
+        lambda: _input(args.input) if args.input else sys.stdin.buffer.read(),
+        args.deadline,
+    )
+    if args.binary:
+        sys.stdout.buffer.write(values.to_binary(done.values))
+    else:
+        for value in done.values:
+            print(values.show(value))
+    if args.time:
+        read, most = done.read_bytes / 1e6, done.peak_bytes / 1e6
+        print(
+            f"{done.ms:.3f} ms for {read:.1f} MB in {done.windows} windows, {done.readings} "
+            f"reading{'s' * (done.readings != 1)}, {most:.1f} MB of memory",
+            file=sys.stderr,
+        )
     return OK
 
 
@@ -530,6 +566,19 @@ def _text_or_nothing(file: str) -> str:
         return read_source(file) if Path(file).is_file() else ""
     except CompileError:
         return ""
+
+
+def _pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
+    """`NAME=SOMETHING`, several times, each name once."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, something = map(str.strip, pair.partition("="))
+        if not name or not sign:
+            raise UsageError(f"`{option} {pair}` is not of the form {form}.")
+        if name in found:
+            raise UsageError(f"`{option}` is given twice for `{name}`.")
+        found[name] = something
+    return found
 
 
 def _numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:

@@ -27,6 +27,7 @@ WITHOUT_PROGRAM = {
     codes.limits.KERNEL_LOOP: "a gap that no known program meets",
     codes.limits.ROWS: "a gap that no known program meets",
     codes.limits.UNKNOWN_SIZE: "a gap that no known program meets",
+    codes.flatpack.WINDOW: "only a run on files has it; tests/test_streaming.py",
     codes.limits.ARRAY_OPERATOR: "a gap that no known program meets",
     codes.limits.CALL: "a gap that no known program meets; tests/parallel/test_flatten.py",
     codes.limits.DEPTH: "depends on the machine's stack; tests/test_worker.py",

@@ -77,3 +77,11 @@ TOO_MUCH = Code(
     + "main (xs : n) = d15 xs",
     mended="d0 x = x + 1\nd1 x = d0 (d0 x)\nmain (xs : n) = d1 xs",
 )
+WINDOW = Code(
+    "P010",
+    "Data that cannot be read window by window",
+    "Data that is given as a file is read from its first row to its last, and only a window of it "
+    "is in memory. Each row of a result must need rows that lie next to each other, as many for "
+    "each row: `xs + transpose xs` needs row and column `i` at once. Data that fits into memory "
+    "can be given as an input instead.",
+)

@@ -45,6 +45,7 @@ from compiler.runtime.runs import (
     Cells,
     RunResult,
     Value,
+    WindowOf,
     apart,
     exchange,
     failed_check,
@@ -141,6 +142,29 @@ def run_often(
 ) -> RunResult:
     """As `run_c`, with so many runs in one process."""
     return run_c(code, entry, values, deadline_s, Settings(runs=runs))
+
+
+def stream_c(
+    code: str | Text,
+    entry: str,
+    steps: Sequence[Sequence[Value | WindowOf]],
+    files: Sequence[int],
+    deadline_s: float = 60.0,
+    settings: Settings = USUAL,
+) -> tuple[list[list[values.Value]], RunResult]:
+    """Run an entry point once for each step, in one process, on windows of files.
+
+    Gives the results of all steps, and what the run took: `peak_bytes` is all memory that its
+    process had at the worst moment. Inputs that are arrays are the same for all steps. Errors: as
+    `run_c`.
+    """
+    text = code if isinstance(code, str) else plain(code)
+    cores = settings.cores or (available_cores() if find_compiler().parallel else 1)
+    library = compile_c(text, settings.flags)
+    limit = settings.memory_bytes or default_memory()
+    job = _Job(about(text), library, entry, (), deadline_s, limit, 1, 0)
+    with _LOCK:
+        return _runner(cores, False).stream(job, steps, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,16 +393,71 @@ class _Runner:
                 "sizes": sizes,
             }
             answer = self.ask(message, [code, results, *inputs], job.deadline_s)
-            if "site" in answer:
-                raise failed_check(job.about, answer)
-            if "error" in answer:
-                said = without_folders(str(answer["error"]))
-                raise RuntimeError_(f"The program could not be run: {said}.")
-            found = unpack(entry, answer["slots"], sizes, results)
+            self.check(job, answer)
+            found = unpack(entry, answer["slots"], sizes, _mapped(results))
         times = tuple(answer["times"])
         counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
         made = RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
         return replace(made, profile=tuple(answer["profile"]))
+
+    def stream(
+        self, job: _Job, steps: Sequence[Sequence[Value | WindowOf]], files: Sequence[int]
+    ) -> tuple[list[list[values.Value]], RunResult]:
+        """Run an entry point for each step."""
+        entry = choose_entry(job.about, job.entry)
+        takes, slot_of = entry["takes"], {s["name"]: k for k, s in enumerate(entry["params"])}
+        held: list[Cells] = [
+            np.empty(0, DTYPE[taken["prim"]]) if isinstance(value, WindowOf) else np.asarray(value)
+            for taken, value in zip(takes, steps[0], strict=True)
+        ]
+        told: list[Plain] = []
+        sizes: list[dict[str, int]] = []
+        for step in steps:
+            windows: list[list[int]] = []
+            numbers: dict[str, int] = {}
+            for taken, value in zip(takes, step, strict=True):
+                if isinstance(value, WindowOf):
+                    at = slot_of[taken["block"]]
+                    windows.append([at, value.file, value.first, value.bytes])
+                elif taken["shape"] is None and taken["prim"] == "i64":
+                    numbers[taken["name"]] = int(np.asarray(value))
+            sizes.append(numbers)
+            of_slots = [[slot_of[name], number] for name, number in numbers.items()]
+            told.append({"windows": windows, "numbers": of_slots})
+        with contextlib.ExitStack() as opened:
+            slots, inputs, total = pack(entry, held, {}, job.memory_bytes)
+            results, code = memory_file(), library_file(job.library)
+            for fd in (*inputs, results, code):
+                opened.callback(os.close, fd)
+            message = {
+                **self.orders(job, entry),
+                "slots": slots,
+                "input_bytes": total,
+                "sizes": {},
+                "steps": told,
+                "names": [slot["name"] for slot in entry["params"]],
+            }
+            answer = self.ask(message, [code, results, *inputs, *files], job.deadline_s)
+            self.check(job, answer)
+            each = len(entry["results"])
+            if len(answer["slots"]) != each * len(steps):
+                raise senseless()
+            area = _mapped(results)
+            found = [
+                unpack(entry, answer["slots"][k * each : (k + 1) * each], numbers, area)
+                for k, numbers in enumerate(sizes)
+            ]
+        times = tuple(answer["times"])
+        counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
+        return found, RunResult([], min(times), times, answer["peak"], self.cores, *counts)
+
+    def check(self, job: _Job, answer: Plain) -> None:
+        """Raise what an answer tells of."""
+        if "site" in answer:
+            raise failed_check(job.about, answer)
+        if "error" in answer:
+            said = without_folders(str(answer["error"]))
+            raise RuntimeError_(f"The program could not be run: {said}.")
 
     def orders(self, job: _Job, entry: Plain) -> Plain:
         """What a run is told beside its inputs."""
@@ -511,10 +590,17 @@ def _bits(scalar: Cells) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
+def _mapped(file: int) -> mmap.mmap | bytes:
+    """The file of results, once the run has ended."""
+    size = os.fstat(file).st_size
+    seal(file)
+    return mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+
+
 def unpack(
-    entry: Plain, slots: Sequence[int], sizes: dict[str, int], file: int
+    entry: Plain, slots: Sequence[int], sizes: dict[str, int], area: mmap.mmap | bytes
 ) -> list[values.Value]:
-    """The external results from the result slots, once the run has ended."""
+    """The external results from the result slots and their file."""
     if len(slots) != len(entry["results"]):
         raise senseless()
     env = {**sizes}
@@ -523,9 +609,7 @@ def unpack(
         at[slot["name"]] = value
         if not slot["block"]:
             env[slot["name"]] = value
-    size = os.fstat(file).st_size
-    seal(file)
-    area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    size = len(area)
     found: list[values.Value] = []
     for give in entry["gives"]:
         dtype = DTYPE[give["prim"]]

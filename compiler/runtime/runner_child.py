@@ -28,6 +28,7 @@ if "compiler" not in sys.modules:
     sys.modules["compiler"] = package = types.ModuleType("compiler")
     package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 
+from compiler.runtime.windows import Windows
 from compiler.sandbox import filters, kernel
 
 HELLO, RUN, KILL = b"h", b"r", b"k"
@@ -36,6 +37,8 @@ WAIT = struct.Struct("<i")
 HEAD = struct.Struct("<Q")
 LIBRARY, RESULTS, INPUTS = 1, 2, 3
 """The descriptors that come with RUN, after the socket on which the run speaks."""
+MOST_DATA = 8
+"""Files that a run may read window by window: their descriptors come last."""
 SHORT_MS = 5.0
 """A run may be repeated while all took less: the first one starts threads and touches memory."""
 WATCH_MS = 2
@@ -58,7 +61,7 @@ def main() -> None:
     control.sendall(HELLO)
     zygote = os.getpid()
     while True:
-        said, fds, _, _ = socket.recv_fds(control, 1, 4)
+        said, fds, _, _ = socket.recv_fds(control, 1, 1 + INPUTS + MOST_DATA)
         if not said:
             return
         if said != RUN:
@@ -203,6 +206,8 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
     results = message["results"]
     out = (ctypes.c_int64 * max(1, len(results)))()
     inputs = Inputs(library, files[INPUTS - 1] if message["input_bytes"] else -1, message)
+    if "steps" in message:
+        return stream(library, message, files, entry, inputs)
     for number in range(max(message["runs"], message["short_runs"])):
         if number >= message["runs"] and sum(times) > SHORT_MS:
             break
@@ -220,8 +225,51 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
             return failure(library)
     found = {name: count.value for name, count in counts.items()}
     found["peak"] = counter["peak"].value
-    given = outputs(message, results, out, files[RESULTS - 1])
+    given, _ = outputs(message, results, out, files[RESULTS - 1])
     return {"slots": given, "times": times, "profile": list(profile or ()), **found}
+
+
+def stream(
+    library: ctypes.CDLL, message: dict[str, Any], files: list[int], entry: Any, inputs: Inputs
+) -> dict[str, Any]:
+    """Run an entry point once for each step, on other windows of files; all results in turn.
+
+    A step has numbers for slots, and for each window its slot, file, first byte and bytes.
+    """
+    failed = ctypes.c_int.in_dll(library, "ss_failed")
+    results, steps = message["results"], message["steps"]
+    out = (ctypes.c_int64 * max(1, len(results)))()
+    windows = Windows(files[INPUTS - (not message["input_bytes"]) :])
+    given: list[int] = []
+    end = 0
+    began = time.perf_counter()
+    here = [windows.open(*window) for _, *window in steps[0]["windows"]] if steps else []
+    for k, step in enumerate(steps):
+        slots = inputs.slots(again=False)
+        for slot, number in step["numbers"]:
+            slots[slot] = number
+        for (slot, *_), window in zip(step["windows"], here, strict=True):
+            slots[slot] = window.cells
+            window.reading.join()
+        next_ = steps[k + 1]["windows"] if k + 1 < len(steps) else []
+        ahead = [windows.open(*window) for _, *window in next_]
+        entry(slots, out)
+        if failed.value:
+            return failure(library)
+        env = {message["names"][slot]: number for slot, number in step["numbers"]}
+        found, end = outputs(message, results, out, files[RESULTS - 1], env, end)
+        given += found
+        release(library, results, out)
+        for window in here:
+            window.close()
+        here = ahead
+    took = (time.perf_counter() - began) * 1000
+    counts = {
+        name: ctypes.c_int64.in_dll(library, f"ss_{name}").value
+        for name in ("allocs", "bytes_allocated", "bytes_copied")
+    }
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"slots": given, "times": [took], "profile": [], "peak": most, **counts}
 
 
 def failure(library: ctypes.CDLL) -> dict[str, Any]:
@@ -272,13 +320,21 @@ def release(library: ctypes.CDLL, results: list[dict[str, Any]], out: Any) -> No
 
 
 def outputs(
-    message: dict[str, Any], results: list[dict[str, Any]], out: Any, file: int
-) -> list[int]:
-    """Result slots, with the offsets of blocks in `file` in their stead."""
+    message: dict[str, Any],
+    results: list[dict[str, Any]],
+    out: Any,
+    file: int,
+    numbers: dict[str, int] | None = None,
+    at: int = 0,
+) -> tuple[list[int], int]:
+    """Result slots, with the offsets of blocks in `file` in their stead, from `at` on; the end.
+
+    `numbers`: sizes of this run alone.
+    """
     sizes = [0] * len(results)
     names = {slot["name"]: k for k, slot in enumerate(results)}
     env = {slot["name"]: out[k] for k, slot in enumerate(results) if not slot["block"]}
-    env |= message["sizes"]
+    env |= message["sizes"] | (numbers or {})
     for output in message["outputs"]:
         if output["shape"] is not None:
             count = output["bytes"]
@@ -286,20 +342,19 @@ def outputs(
                 count *= evaluate(poly, env)
             k = names[output["block"]]
             sizes[k] = max(sizes[k], count)
-    total = sum((size + 63) // 64 * 64 for size in sizes)
+    total = at + sum((size + 63) // 64 * 64 for size in sizes)
     given = list(out)[: len(results)]
     most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if most != resource.RLIM_INFINITY and total > most:
         raise MemoryError(f"the results need {total} bytes, more than the limit of {most}")
     os.ftruncate(file, total)
-    at = 0
     for k, size in enumerate(sizes):
         if results[k]["block"]:
             if size:
                 write_all(file, (ctypes.c_char * size).from_address(given[k]), at)
             given[k] = at
             at += (size + 63) // 64 * 64
-    return given
+    return given, at
 
 
 def write_all(fd: int, data: Any, at: int) -> None:

@@ -58,6 +58,15 @@ class RunResult:
     """Of the last run of C that measures itself: nanoseconds and calls of each section."""
 
 
+@dataclass(frozen=True, slots=True)
+class WindowOf:
+    """An input that is a part of a file: the file's number, the first byte, and how many."""
+
+    file: int
+    first: int
+    bytes: int
+
+
 def late(deadline_s: float) -> TimeoutError_:
     """The error of a run that was killed at its deadline."""
     return TimeoutError_(

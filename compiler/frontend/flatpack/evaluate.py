@@ -45,6 +45,13 @@ class Meaning:
     sizes: SizeTable
     at: Span
     """Where `main` stands."""
+    more: tuple[t.Term, ...] = ()
+    """Further results."""
+
+    @property
+    def results(self) -> tuple[t.Term, ...]:
+        """All results in order."""
+        return (self.result, *self.more)
 
 
 @cache

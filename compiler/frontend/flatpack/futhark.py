@@ -95,10 +95,10 @@ class _Writer:
         for one in meaning.sources:
             name = scope.called[id(one)] = self.fresh(one.name)
             head.append(f"({name}: {self.type(one.shape)})")
-        result = self.atom(meaning.result, scope)
-        found = meaning.sizes.found
-        dims = ["" if found & d.names() else self.size(d) for d in meaning.result.shape]
-        type_ = "".join(f"[{d}]" for d in dims) + self.element
+        results = [(self.atom(one, scope), self.outer(one)) for one in meaning.results]
+        result, type_ = (", ".join(texts) for texts in zip(*results, strict=True))
+        if meaning.more:
+            result, type_ = f"({result})", f"({type_})"
         lines = [(f"{' '.join(head)}: {type_} =", at)]
         lines += [(_INDENT + text, span) for text, span in scope.lines]
         last = f"in {result}" if scope.lines else result
@@ -133,6 +133,12 @@ class _Writer:
     def type(self, shape: Shape) -> str:
         """The type of an array of that shape."""
         return "".join(f"[{self.size(size)}]" for size in shape) + self.element
+
+    def outer(self, result: t.Term) -> str:
+        """The type of a result, which does not name what only a run finds."""
+        found = self.meaning.sizes.found
+        dims = ["" if found & size.names() else self.size(size) for size in result.shape]
+        return "".join(f"[{size}]" for size in dims) + self.element
 
     def number(self, text: str) -> str:
         """A literal."""

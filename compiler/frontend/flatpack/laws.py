@@ -8,7 +8,7 @@ any more could have failed: a program that fails goes on failing.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.base.context import Ctx
@@ -49,7 +49,7 @@ class _Laws:
         """What a term becomes."""
         if id(term) not in self.became:
             self.kept.append(term)
-            made = _with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
+            made = t.with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
             if made is not term:
                 self.uses[id(made)] = self.uses[id(term)]
             self.became[id(term)] = self.rewritten(made)
@@ -116,30 +116,13 @@ def _certain(how: t.Structural, shape: t.Shape) -> bool:
     return True
 
 
-def _with_parts(term: t.Term, became: dict[int, t.Term]) -> t.Term:
-    """A term with other parts; the same one where they are the same."""
-    changed: dict[str, Any] = {}
-    for one in fields(term):
-        value = getattr(term, one.name)
-        if isinstance(value, t.Term):
-            new: Any = became[id(value)]
-        elif isinstance(value, tuple) and value and isinstance(value[0], t.Term):
-            new = tuple(became[id(part)] for part in value)
-            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
-        else:
-            continue
-        if new is not value:
-            changed[one.name] = new
-    return replace(term, **changed) if changed else term
-
-
 def _substituted(term: t.Term, var: t.Var, by: t.Term) -> t.Term:
     """A term in which `by` stands for a variable."""
     made: dict[int, t.Term] = {id(var): by}
 
     def go(one: t.Term) -> t.Term:
         if id(one) not in made:
-            made[id(one)] = _with_parts(one, {id(part): go(part) for part in t.parts(one)})
+            made[id(one)] = t.with_parts(one, {id(part): go(part) for part in t.parts(one)})
         return made[id(one)]
 
     return go(term)
@@ -190,7 +173,7 @@ def _of_arith(laws: _Laws, term: t.Twist) -> Found:
     if why := laws.fails(inner):
         return Missed(f"Only a part is used, but {why} would not be noticed.")
     parts = {id(part): laws.twist(term.how, part, term) for part in t.parts(inner)}
-    made = replace(_with_parts(inner, parts), shape=term.shape)
+    made = replace(t.with_parts(inner, parts), shape=term.shape)
     return Applied(made, "Only the part that is used is computed.", _saved(laws, inner, term))
 
 

@@ -8,7 +8,8 @@ index (`Scalar` of the paper).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.spans import Span
@@ -172,6 +173,23 @@ def parts(term: Term) -> Iterator[Term]:
             yield value
         elif isinstance(value, tuple) and value and isinstance(value[0], Term):
             yield from value
+
+
+def with_parts(term: Term, became: dict[int, Term]) -> Term:
+    """A term with other parts; the same one where they are the same."""
+    changed: dict[str, Any] = {}
+    for one in fields(term):
+        value = getattr(term, one.name)
+        if isinstance(value, Term):
+            new: Any = became[id(value)]
+        elif isinstance(value, tuple) and value and isinstance(value[0], Term):
+            new = tuple(became[id(part)] for part in value)
+            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+        else:
+            continue
+        if new is not value:
+            changed[one.name] = new
+    return replace(term, **changed) if changed else term
 
 
 # --- structural transformations ----------------------------------------------------------------

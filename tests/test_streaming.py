@@ -1,0 +1,180 @@
+"""Programs on files: results are those of the whole, and files that do not fit are refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import codes, streaming
+from compiler.base.context import Options
+from compiler.base.errors import InputError, RuntimeError_, TypeError_, UsageError
+from compiler.runtime import runner
+from tests.codegen.helpers import needs_cc
+
+pytestmark = needs_cc
+ROWS = np.arange(4000.0).reshape(1000, 4) % 7
+OPTIONS = Options(main="a.fp")
+
+
+def streamed(source: str, path: Path, given: str = "", name: str = "xs") -> streaming.Streamed:
+    """The result on a file, read in windows of 4 kB."""
+    return streaming.run(source, OPTIONS, {name: str(path)}, lambda: given, 60, 4096)
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A file of elements."""
+    path = tmp_path / "rows.bin"
+    ROWS.tofile(path)
+    return path
+
+
+EXPECTED: dict[str, tuple[str, str, Callable[[], Any]]] = {
+    "sums": ("main (xs : n Of 4) = Fold (+) 0 xs", "", lambda: ROWS.sum(0)),
+    "neighbours, across windows": (
+        "main (xs : n) = Fold max 0 (tail xs - init xs)",
+        "",
+        lambda: np.diff(ROWS.reshape(-1)).max(),
+    ),
+    "two readings": ("main (xs : n) = sum (xs - mean xs)", "", lambda: 0.0),
+    "rows that are picked": (
+        "main (k : Int) (xs : n Of 4) = Twist (Slice k) (Twist (DownSample 3) xs)",
+        "17",
+        lambda: ROWS[51],
+    ),
+    "columns of what is left": (
+        "main (xs : n Of 4) = Twist (Smap (DownSample 100)) (transpose xs)",
+        "",
+        lambda: ROWS.T[:, ::100],
+    ),
+    "kept": ("main (xs : n) = Filter x xs (x > 5)", "", lambda: ROWS[ROWS > 5]),
+    "a file by its name": (
+        'main (b : 4) = Fold (+) b (GetData "xs" (1000 Of 4))',
+        "[1.0, 2.0, 3.0, 4.0]",
+        lambda: ROWS.sum(0) + np.arange(1, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_results_are_those_of_the_whole(name: str, raw: Path) -> None:
+    source, given, expected = EXPECTED[name]
+    done = streamed(source, raw, given)
+    assert np.allclose(done.values[0], expected())
+    assert done.windows >= 7 or "Slice" in source
+    assert done.largest_window <= 2 * 4096
+
+
+def test_a_file_of_numpy_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npy"
+    np.save(path, ROWS)
+    assert np.allclose(streamed("main (xs : n Of m) = Fold (+) 0 xs", path).values[0], ROWS.sum(0))
+    with pytest.raises(InputError, match="type float64, and the program computes with f32"):
+        streamed("type f32\nmain (xs : n Of m) = Fold (+) 0 xs", path)
+    with pytest.raises(InputError, match="has size 4 where its shape says 5"):
+        streamed("main (xs : n Of 5) = Fold (+) 0 xs", path)
+    with pytest.raises(InputError, match="has 3 dimensions, not 2"):
+        streamed("main (xs : n Of m Of k) = Fold (+) 0 xs", path)
+    np.save(path, np.asfortranarray(ROWS))
+    with pytest.raises(InputError, match="column by column"):
+        streamed("main (xs : n Of m) = Fold (+) 0 xs", path)
+    path.write_bytes(b"no array")
+    with pytest.raises(InputError, match="no array in NumPy's format"):
+        streamed("main (xs : n Of m) = Fold (+) 0 xs", path)
+
+
+REFUSED = {
+    "main (xs : 1001 Of 4) = Fold (+) 0 xs": "shorter than claimed: 1001 Of 4 elements of type f64 "
+    "are 32032 bytes, and the file has 32000",
+    "main (xs : 999 Of 4) = Fold (+) 0 xs": "longer than claimed",
+    "main (xs : n Of 3) = Fold (+) 0 xs": "has 32000 bytes, which are no whole rows of 24 bytes",
+    "main (xs : n Of m) = Fold (+) 0 xs": "does not tell the sizes m, n",
+    "main (k : Int) (xs : n) = sum xs": "takes 1 values",
+}
+
+
+@pytest.mark.parametrize("source", REFUSED)
+def test_what_does_not_fit_is_refused_with_its_sizes(source: str, raw: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        streamed(source, raw)
+    assert REFUSED[source] in refused.value.message
+
+
+def test_names_and_paths_are_checked(raw: Path, tmp_path: Path) -> None:
+    source = "main (xs : n) = sum xs"
+    with pytest.raises(UsageError, match="no data `ys`"):
+        streamed(source, raw, name="ys")
+    for path in (tmp_path, tmp_path / "none", Path("/dev/null")):
+        with pytest.raises(InputError, match=r"Cannot read|no file"):
+            streamed(source, path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="no file"):
+        streamed(source, tmp_path / "pipe")
+
+
+def test_a_window_of_the_whole_file_is_refused_at_its_operation(raw: Path) -> None:
+    with pytest.raises(TypeError_) as refused:
+        streamed("main (xs : n) = LetMap x xs (sum (xs * x))", raw)
+    assert refused.value.code is codes.flatpack.WINDOW
+    assert refused.value.span[:2] == (1, 17)
+
+
+def changing(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Change a file when the first window is about to be mapped."""
+    run = runner.stream_c
+
+    def changed(*args: Any, **options: Any) -> Any:
+        change()
+        return run(*args, **options)
+
+    monkeypatch.setattr(runner, "stream_c", changed)
+
+
+def test_a_file_that_is_cut_while_it_is_read(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changing(monkeypatch, lambda: os.truncate(raw, 5000))
+    with pytest.raises(InputError, match="was cut while it was read: from 32000 bytes to 5000"):
+        streamed("main (xs : n) = sum xs", raw)
+
+
+def test_a_file_that_is_changed_while_it_is_read(
+    raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changing(monkeypatch, lambda: os.utime(raw, (1, 1)))
+    with pytest.raises(InputError, match="was changed while it was read"):
+        streamed("main (xs : n) = sum xs", raw)
+
+
+def test_a_file_of_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "none.bin"
+    path.write_bytes(b"")
+    assert streamed("main (xs : n) = sum xs + 1", path).values[0] == 1.0
+    assert streamed("main (xs : n) = xs * 2", path).values[0].shape == (0,)
+
+
+def test_a_failing_check_is_told_at_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.bin"
+    np.arange(-5, 5, dtype=np.int32).tofile(path)
+    with pytest.raises(RuntimeError_, match="zero") as failed:
+        streamed("type i32\nmain (xs : n) =\n  sum (100 / xs)", path)
+    assert failed.value.span.line == 3
+
+
+def test_the_command_line(raw: Path, tmp_path: Path) -> None:
+    program = tmp_path / "sums.fp"
+    program.write_text("main (xs : n Of 4) = Fold (+) 0 xs\n")
+    command = [sys.executable, "-m", "compiler", "run", str(program), "--time"]
+    done = subprocess.run(
+        [*command, "--data", f"xs={raw}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"[{', '.join(f'{x}f64' for x in ROWS.sum(0))}]\n"
+    assert "1 reading" in done.stderr
+    wrong = subprocess.run([*command, "--data", "xs"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "NAME=FILE" in wrong.stderr
