@@ -174,25 +174,25 @@ class WatchedDevice:
 
     def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
         """A kernel for so many threads, or blocks of threads."""
-        total = blocks if points < 0 else -(-points // self.threads)
+        size = self.kernels[name][0].threads or self.threads
+        total = blocks if points < 0 else -(-points // size)
 
         def start(*arguments: Any) -> None:
             self.launches += 1
             self.running = name
             given = [a if isinstance(a, Cells) else a.item() for a in arguments]
             for block in range(total):
-                self.run_block(block, given)
+                self.run_block(block, size, given)
 
         return start
 
     # --- what threads do ---------------------------------------------------------------------
 
-    def run_block(self, block: int, arguments: list[Any]) -> None:
+    def run_block(self, block: int, size: int, arguments: list[Any]) -> None:
         """All threads of a block, each up to the next barrier before any goes on."""
         self.block, self.barriers = block, 0
         self.shared = {}
         _, function = self.kernels[self.running]
-        size = self.threads
         alive = {t: function(t, block, size, block * size + t, *arguments) for t in range(size)}
         while alive:
             waits: dict[int, int] = {}
@@ -206,7 +206,7 @@ class WatchedDevice:
                             waits[thread] = barrier
                         case (_, _, _) as shuffle:
                             asked[thread] = shuffle
-                given = self.shuffled(asked)
+                given = self.shuffled(asked, size)
             if len(set(waits.values())) > 1 or len(waits) not in (0, len(alive)):
                 self.fault("is at another barrier than other threads of its block, or at none")
             alive = {thread: alive[thread] for thread in waits}
@@ -219,12 +219,12 @@ class WatchedDevice:
         except StopIteration:
             return None
 
-    def shuffled(self, asked: dict[int, tuple[int, Any, int]]) -> dict[int, Any]:
+    def shuffled(self, asked: dict[int, tuple[int, Any, int]], size: int) -> dict[int, Any]:
         """What threads are given that have come to a shuffle, with all of their warp."""
         given = {}
         for thread, (place, value, lane) in asked.items():
             first = thread - thread % k.WARP
-            warp = range(first, min(first + k.WARP, self.threads))
+            warp = range(first, min(first + k.WARP, size))
             if any(asked.get(other, (0,))[0] != place for other in warp):
                 self.fault("is at a shuffle to which not all threads of its warp have come")
             other = first + lane % k.WARP

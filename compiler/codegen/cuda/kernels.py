@@ -6,7 +6,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.imp.nodes import Alloc, Assert, Load, Store
+from compiler.codegen.imp.nodes import Alloc, Assert, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
@@ -163,6 +163,11 @@ class DeviceCode(Statements):
             size = self.scalars.within(product([s for _, s in stm.dims[at:]]), 11)
             rest = f"{self.show(stm.flat)} / {size}"
         self.line(f"const int64_t {c_name(stm.dims[0][0])} = {rest};")
+
+    def loop_pragma(self, stm: For) -> str:
+        """A thread goes through arrays of its own in registers, which have no indices."""
+        known = stm.index.startswith(k.OWN) and isinstance(stm.bound, Lit)
+        return "#pragma unroll" if known else ""
 
     def stride(self, stm: k.Stride) -> None:
         """A loop that takes longer steps."""

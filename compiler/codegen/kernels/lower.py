@@ -35,9 +35,12 @@ from compiler.codegen.kernels.folds import (
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
+from compiler.codegen.kernels.tiled import tile_count, tiled_code
+from compiler.codegen.kernels.tiles import TILED, tiling, worth
 from compiler.codegen.kernels.transpose import transposition, turned
 from compiler.codegen.kernels.walk import free_names, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
+from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 
 SMALL_SEGMENT = 32
@@ -54,7 +57,7 @@ KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, SHARED_BINS),
+    (ROWS, SEVERAL, SHARED_BINS, TILED),
 )
 
 
@@ -106,8 +109,10 @@ class _Lowering:
                     locks = self.locks([hist], prov) or locks
                     return (update_bin(hist, self.target, prov),)
 
-                kernel = replace(kernel, body=with_updates(kernel.body, update))
-                return (*locks, self.map(kernel, name))
+                body = with_updates(kernel.body, update)
+                if body is kernel.body:
+                    return self.tiled(kernel, name)
+                return (*locks, self.map(replace(kernel, body=body), name))
             case imp.HistWork():
                 return self.hist(kernel, kernel.work, name)
             case imp.ReduceWork(folds) | imp.ScanWork(folds):
@@ -137,6 +142,18 @@ class _Lowering:
         made = self.function(name, map_code(kernel), kernel)
         points = product([size for _, size in kernel.dims])
         return k.Launch(made, "blocks" if kernel.per_block else "points", points, prov=kernel.prov)
+
+    def tiled(self, kernel: imp.Kernel, name: str) -> imp.Stms:
+        """A block of threads for each tile of points, or a thread for each point."""
+        alone, prov = self.map(kernel, name), kernel.prov
+        plan = self.ctx.commit(TILED, prov, tiling(kernel, self.target))
+        if plan is None:
+            return (alone,)
+        made = self.function(f"{name}_tiled", tiled_code(kernel, plan), kernel)
+        made = replace(made, threads=self.target.threads)
+        launch = k.Launch(made, "blocks", tile_count(kernel, plan), prov=prov)
+        large = conjunction(worth(plan))
+        return (launch,) if large == TRUE else (imp.If(large, (launch,), (alone,), prov),)
 
     def hist(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> imp.Stms:
         """Bins in shared memory, or a thread for each point that updates the result."""

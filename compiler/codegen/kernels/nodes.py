@@ -172,12 +172,13 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function of the device."""
+    """A function of the device. `threads`: how many its blocks must have; 0 if any will do."""
 
     name: str
     params: tuple[Param, ...]
     body: Stms
     prov: Prov = ()
+    threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ class _Parser(ImpParser):
         if t.text not in ("blocks", "points"):
             t.fail("expected `blocks` or `points`")
         unit = cast(Literal["blocks", "points"], t.next())
-        kernel = k.Kernel(name, params, self.block())
+        threads = t.integer() if self.word("of") else 0
+        kernel = k.Kernel(name, params, self.block(), threads=threads)
         self.types = outside
         return k.Launch(kernel, unit, count, times)
 

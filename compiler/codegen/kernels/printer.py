@@ -80,7 +80,8 @@ def _launch(out: Out, indent: int, s: k.Launch) -> None:
         for p in s.kernel.params
     )
     head = f"launch {name_text(s.kernel.name)} ({params}) in {_times(s.count, s.times)} {s.unit}"
-    out.nested(indent, head, s.kernel.body)
+    of = f" of {s.kernel.threads}" if s.kernel.threads else ""
+    out.nested(indent, head + of, s.kernel.body)
 
 
 def _ranges(out: Out, indent: int, s: k.Ranges) -> None:

@@ -3,6 +3,7 @@
 - All threads of a block come to a barrier, or none (Note [Barriers] in `nodes.py`).
 - A kernel's parameters are all that it uses from outside; its launch has them in scope.
 - Shared memory fits into the target's, and atomic operations are among the target's.
+- A block has as many threads as the kernel must have.
 - What is done at once waits for nobody and writes nothing else.
 """
 
@@ -74,6 +75,8 @@ class _Checker(ImpChecker):
             self.must(param.name not in self.freed, f"`{param.name}` has been freed")
         need, there = shared_bytes(s.kernel), self.target.shared_bytes
         self.must(need <= there, f"`{s.kernel.name}` needs {need} bytes of shared memory")
+        wrong = s.kernel.threads not in (0, self.target.threads)
+        self.must(not wrong, f"blocks of the target do not have {s.kernel.threads} threads")
         scope = self.types, self.where, self.variables, self.unset, self.owned
         self.types = {p.name: Mem(p.prim) if p.block else Scalar(p.prim) for p in s.kernel.params}
         self.where, self.variables, self.unset, self.owned = "block", set(), set(), set()

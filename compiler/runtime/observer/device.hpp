@@ -91,6 +91,7 @@ QUIET static unsigned short observer_half(float x) {
     x = fabsf(x);
     if (x != x) return sign | 0x7e00;
     if (x >= 65520) return sign | 0x7c00;
+    if (x == 0) return sign;
     int power;
     frexpf(x, &power);
     int unit = power - 11 < -24 ? -24 : power - 11;  // what the last bit counts: 2 to this

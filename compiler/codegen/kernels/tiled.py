@@ -1,0 +1,257 @@
+"""Maps whose points share what they read in a loop, as a block of threads runs a tile of them.
+
+Note [A tile]. Of the loop's steps, some at a time:
+
+- the threads read what the tile's points need, neighbours along the cells of memory, into shared
+  memory; a step's numbers lie together there, and a few cells on from those of the step before, so
+  that neither way of reading them meets the same bank twice;
+- each thread goes through these steps for all of its points, whose variables are arrays of its own
+  that lie in registers, since their indices are known where the loops over them are unrolled.
+
+Each point combines what it reads in the order of the loop, as it would alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.base.names import Name
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.nodes import Alloc, Declare, Define, For, If, Load, Stm, Stms, Store
+from compiler.codegen.index import add, minimum, mul, product, row_major, sub
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.folds import own
+from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, Barrier, Scope
+from compiler.codegen.kernels.threads import i64, point, thread_code
+from compiler.codegen.kernels.tiles import Axis, Shared, Tiling, needs
+from compiler.codegen.traits import assigned, loaded
+from compiler.ir.build import conjunction
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Conv, Lit, Scalar, Var
+
+STEP, START, COLUMN, AT = (f"{OWN}{name}" for name in ("step", "start", "column", "at"))
+
+
+def tile_count(kernel: imp.Kernel, plan: Tiling) -> SE:
+    """How many tiles there are."""
+    return product([size for _, size in _tiles(kernel, plan)])
+
+
+def _tiles(kernel: imp.Kernel, plan: Tiling) -> tuple[tuple[Name, SE], ...]:
+    """Which tile a block of threads has, as indices."""
+    sides = {axis.index: Lit(axis.points, "i64") for axis in plan.axes}
+    more = {name: Lit(int(side.value) - 1, "i64") for name, side in sides.items()}
+    return tuple(
+        (own(name, "tile"), Bin("//", "i64", add(size, more[name]), sides[name]))
+        if name in sides
+        else (name, size)
+        for name, size in kernel.dims
+    )
+
+
+def tiled_code(kernel: imp.Kernel, plan: Tiling) -> Stms:
+    """What each thread of a block does for its points of a tile."""
+    return _Writer(kernel, plan).code()
+
+
+class _Writer:
+    """Writes what a thread does."""
+
+    def __init__(self, kernel: imp.Kernel, plan: Tiling) -> None:
+        self.kernel, self.plan, self.prov = kernel, plan, kernel.prov
+
+    def code(self) -> Stms:
+        """All of it."""
+        plan, prov = self.plan, self.prov
+        places = tuple((own(a.index, "thread"), Lit(a.threads, "i64")) for a in plan.axes)
+        code: list[Stm] = [
+            k.Indices(_tiles(self.kernel, plan), i64(BLOCK), prov),
+            k.Indices(places, i64(THREAD), prov),
+            *plan.head,
+        ]
+        for one in plan.shared:
+            room = Lit(plan.steps * one.pitch, "i64")
+            code.append(Alloc(own(one.load.name, "tile"), room, one.load.prim, "shared", prov))
+        each = product([Lit(axis.each, "i64") for axis in plan.axes])
+        code += [Alloc(own(n, "own"), each, p, "private", prov) for n, p in plan.kept.items()]
+        code += [
+            Alloc(own(one.load.name, "own"), Lit(one.side.each, "i64"), one.load.prim, "private")
+            for one in self.inner()
+            if one.side is not None
+        ]
+        code += self.first()
+        if loaded((*plan.head, *plan.before)):
+            code.append(Barrier(prov))  # before a point that has done all may write
+        code.append(self.steps())
+        code += self.last()
+        return tuple(code)
+
+    # --- points ------------------------------------------------------------------------------
+
+    def points(self, body: Stms, axes: Iterable[Axis] | None = None, outside: Stms = ()) -> Stms:
+        """`body` for all points of a thread; `outside` once for each along the outermost axis."""
+        for at, axis in reversed(list(enumerate(self.plan.axes if axes is None else axes))):
+            if at == 0:
+                body = (*outside, *body)
+            if axis.each > 1:
+                body = (For(_turn(axis), "i64", Lit(axis.each, "i64"), body, self.prov),)
+        return body
+
+    def slot(self) -> SE:
+        """Where a point's variables are in the thread's arrays."""
+        axes = self.plan.axes
+        return row_major(list(map(_number, axes)), [Lit(axis.each, "i64") for axis in axes])
+
+    def index(self, axis: Axis, along: SE, there: bool) -> Define:
+        """An index of a tile's point; if it may not be `there`, that of the last one there is."""
+        tile = mul(i64(own(axis.index, "tile")), Lit(axis.points, "i64"))
+        at = add(tile, along)
+        last = sub(axis.size, ONE)
+        return Define(axis.index, "i64", at if there else minimum(at, last), self.prov)
+
+    def point(self, stms: Stms, step: bool = False) -> Stms:
+        """The indices that statements need, and what is computed from them."""
+        defs, names = self.plan.needed(needs(stms))
+        indices = [
+            self.index(axis, _along(axis), False) for axis in self.plan.axes if axis.index in names
+        ]
+        steps = [self.step()] if step and self.plan.loop.index in names else []
+        return (*indices, *steps, *defs, *stms)
+
+    def kept(self, stms: Stms) -> tuple[Stms, Stms]:
+        """The variables that statements use, from the thread's arrays, and those that go back."""
+        names, changed = needs(stms), assigned(stms)
+        get: list[Stm] = []
+        put: list[Stm] = []
+        for name, prim in self.plan.kept.items():
+            if name in changed:
+                get.append(Declare(name, Scalar(prim), None, self.prov))
+                get.append(k.Fetch(name, prim, own(name, "own"), self.slot(), self.prov))
+                put.append(self.keep(name))
+            elif name in names:
+                get.append(Load(name, prim, own(name, "own"), self.slot(), self.prov))
+        return tuple(get), tuple(put)
+
+    def keep(self, name: Name) -> Store:
+        """A variable goes into the thread's array."""
+        prim = self.plan.kept[name]
+        return Store(own(name, "own"), prim, self.slot(), Var(name, prim), self.prov)
+
+    # --- the three parts ---------------------------------------------------------------------
+
+    def first(self) -> Stms:
+        """What stands before the loop."""
+        before = self.plan.before
+        if not before:
+            return ()
+        puts = tuple(map(self.keep, self.plan.kept))
+        return self.alone(self.points((*self.point(thread_code(before)), *puts)))
+
+    def last(self) -> Stms:
+        """What stands behind the loop, for points that are there."""
+        plan = self.plan
+        get, _ = self.kept(plan.after)
+        defs, _ = plan.needed(needs(plan.after))
+        there = conjunction(Bin("<", "i64", i64(axis.index), axis.size) for axis in plan.axes)
+        indices = tuple(self.index(axis, _along(axis), True) for axis in plan.axes)
+        body = If(there, (*defs, *get, point(plan.after)), (), self.prov)
+        return self.alone(self.points((*indices, body)))
+
+    def alone(self, stms: Stms) -> Stms:
+        """Statements whose names are their own, as those of a loop are."""
+        is_loop = len(stms) == 1 and isinstance(stms[0], For)
+        return stms if is_loop else (Scope(stms, prov=self.prov),)
+
+    def steps(self) -> Stm:
+        """Some steps of the loop at a time: read for all of them, then compute."""
+        plan, prov = self.plan, self.prov
+        groups: dict[tuple[Axis | None, bool], list[Shared]] = {}
+        for one in plan.shared:
+            groups.setdefault((one.side, one.along_steps), []).append(one)
+        reads = [self.read(loads) for loads in groups.values()]
+        here = minimum(Lit(plan.steps, "i64"), sub(self.bound(), i64(START)))
+        turn = (*reads, Barrier(prov), For(STEP, "i64", here, self.compute(), prov), Barrier(prov))
+        by = Lit(plan.steps, "i64")
+        return k.Stride(START, "i64", ZERO, self.bound(), "+", by, turn, prov)
+
+    def bound(self) -> SE:
+        """How many steps there are."""
+        loop = self.plan.loop
+        return loop.bound if loop.prim == "i64" else Conv(loop.prim, "i64", loop.bound)
+
+    def step(self) -> Define:
+        """The loop's index."""
+        loop, at = self.plan.loop, add(i64(START), i64(STEP))
+        value = at if loop.prim == "i64" else Conv("i64", loop.prim, at)
+        return Define(loop.index, loop.prim, value, self.prov)
+
+    def read(self, loads: list[Shared]) -> Stm:
+        """Read what some steps need by loads that neighbours do in the same way."""
+        plan, prov = self.plan, self.prov
+        side, width, along = loads[0].side, loads[0].width, loads[0].along_steps
+        dims = ((COLUMN, Lit(width, "i64")), (STEP, Lit(plan.steps, "i64")))
+        body: list[Stm] = []
+        for one in loads:
+            load = one.load
+            cell = add(mul(i64(STEP), Lit(one.pitch, "i64")), i64(COLUMN))
+            value = Var(load.name, load.prim)
+            body += [load, Store(own(load.name, "tile"), load.prim, cell, value, prov)]
+        defs, names = plan.needed(needs(tuple(one.load for one in loads)))
+        head: list[Stm] = [self.step()] if plan.loop.index in names else []
+        if side is not None:
+            head.append(self.index(side, i64(COLUMN), False))
+        there = Bin("<", "i64", add(i64(START), i64(STEP)), self.bound())
+        code = (
+            k.Indices(dims if along else dims[::-1], i64(AT), prov),
+            If(there, (*head, *defs, *body), (), prov),
+        )
+        cells = Lit(width * plan.steps, "i64")
+        return k.Stride(AT, "i64", i64(THREAD), cells, "+", i64(THREADS), code, prov)
+
+    def inner(self) -> list[Shared]:
+        """What a thread keeps of a step for all points along the innermost axis."""
+        axis = self.plan.axes[-1]
+        many = len(self.plan.axes) > 1 and axis.each > 1
+        return [one for one in self.plan.shared if one.side == axis and many]
+
+    def compute(self) -> Stms:
+        """A step of all points of a thread."""
+        plan, inner = self.plan, self.inner()
+        once: list[Stm] = []
+        outer: list[Stm] = []
+        stms: list[Stm] = []
+        loads = {one.load.name: one for one in plan.shared}
+        for one in plan.shared:
+            load = one.load
+            along = ZERO if one.side is None else _along(one.side)
+            at = add(mul(i64(STEP), Lit(one.pitch, "i64")), along)
+            found = Load(load.name, load.prim, own(load.name, "tile"), at, load.prov)
+            if one in inner and one.side is not None:
+                turn = _number(one.side)
+                keep = Store(
+                    own(load.name, "own"), load.prim, turn, Var(load.name, load.prim), load.prov
+                )
+                once += self.points((found, keep), [one.side])
+                stms.append(Load(load.name, load.prim, own(load.name, "own"), turn, load.prov))
+            elif one.side == plan.axes[0] and plan.axes[0].each > 1:
+                outer.append(found)
+            else:
+                once.append(found)
+        stms += [s for s in plan.loop.body if not (isinstance(s, Load) and s.name in loads)]
+        body = thread_code(tuple(stms))
+        get, put = self.kept(body)
+        return (*once, *self.points((*get, *self.point(body, True), *put), outside=tuple(outer)))
+
+
+def _turn(axis: Axis) -> Name:
+    """Which of a thread's points along an axis."""
+    return own(axis.index, "turn")
+
+
+def _number(axis: Axis) -> SE:
+    return i64(_turn(axis)) if axis.each > 1 else ZERO
+
+
+def _along(axis: Axis) -> SE:
+    """A thread's point along the side of its tile: neighbours have neighbouring points."""
+    first = i64(own(axis.index, "thread"))
+    return add(mul(_number(axis), Lit(axis.threads, "i64")), first)

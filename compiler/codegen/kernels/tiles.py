@@ -1,0 +1,407 @@
+"""Which maps a block of threads does together, tile by tile: the choice, for `tiled.py` to write.
+
+The points of a matrix product read rows and columns in a loop, and each number is read by as many
+points as there are columns or rows. A block of threads takes a tile of points: two dimensions
+whose operands each depend on one of them, or one dimension that none depends on. Its threads read
+what the tile needs for some steps of the loop into shared memory, and each keeps several points'
+variables.
+
+What the threads of a tile read is cut from the loop's own loads, so it is what some point reads: an
+index that sticks out of the last tile is taken for the last one there is (`min`), and only what
+comes behind the loop is left out for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
+from compiler.base.target import Target
+from compiler.codegen.free_names import FreeNames
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import StmParts, only
+from compiler.codegen.traits import assigned, reads, traits_of
+from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar, Var
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import map_se
+
+TILED = Rule("kernels/tiled", "The points of a tile share what they read in a loop.")
+SQUARE = 16
+"""Threads along each side of a tile of two dimensions."""
+LEAST = 32
+"""Points along a side from which on a tile is worth while: fewer leave most threads idle."""
+LEAST_LINE = 128
+"""The same for a tile of one dimension."""
+ROOM = 24 << 10
+"""Bytes of shared memory for what a tile reads at a time."""
+OWN_BYTES = 384
+"""Bytes that a thread keeps for its points: 96 of its registers."""
+MOST_CODE = 1024
+"""Statements of a thread, where each stands as often as the thread has points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of a tile: its `index` and `size`, how many threads, and points of each."""
+
+    index: Name
+    size: SE
+    threads: int
+    each: int
+
+    @property
+    def points(self) -> int:
+        """The length of the tile's side."""
+        return self.threads * self.each
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A load of the loop: the axis that it depends on, and whether neighbours follow the loop."""
+
+    load: imp.Load
+    side: Axis | None
+    along_steps: bool
+
+    @property
+    def width(self) -> int:
+        """Numbers for each step."""
+        return self.side.points if self.side else 1
+
+    @property
+    def pitch(self) -> int:
+        """Cells for each step: those of a column lie in different banks."""
+        return self.width + max(1, 4 // BYTES[self.load.prim]) if self.side else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How a map is cut: `axes` of a tile, outermost first, and `steps` of the loop at a time.
+
+    `head` is the same for all points of a tile, `before` what else the loop needs, `after` the
+    rest. `kept` are variables that points have from one part to the next. `defs` are scalars of
+    indices, which are computed where they are needed.
+    """
+
+    axes: tuple[Axis, ...]
+    steps: int
+    loop: imp.For
+    shared: tuple[Shared, ...]
+    head: imp.Stms
+    before: imp.Stms
+    after: imp.Stms
+    kept: dict[Name, Prim]
+    defs: dict[Name, imp.Define]
+
+    @property
+    def points(self) -> int:
+        """Points of a tile."""
+        count = 1
+        for axis in self.axes:
+            count *= axis.points
+        return count
+
+    def needed(self, names: Iterable[Name]) -> tuple[imp.Stms, set[Name]]:
+        """The definitions behind `names`, in order, and all names that are needed then."""
+        wanted = set(names)
+        found: list[imp.Stm] = []
+        for name, stm in reversed(self.defs.items()):
+            if name in wanted:
+                wanted |= reads(stm.value)
+                found.append(stm)
+        return tuple(reversed(found)), wanted
+
+
+def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
+    """How a map over points is cut into tiles, if its points read the same in a loop."""
+    if kernel.per_block or target.threads != SQUARE * SQUARE:
+        return None
+    missed: Missed | None = None
+    for at, loop in enumerate(kernel.body):
+        if not (isinstance(loop, imp.For) and _shares(kernel, loop)):
+            continue
+        found = [_try(kernel, at, loop, sides) for sides in _sides(kernel)]
+        plans = [plan for plan in found if isinstance(plan, Tiling)]
+        if plans:
+            best = max(plans, key=_score)
+            return Applied(best, _because(best), _numbers(best))
+        reasons = [one for one in found if isinstance(one, Missed)]
+        missed = missed or (reasons[0] if reasons else None)
+    return missed
+
+
+def _shares(kernel: imp.Kernel, loop: imp.For) -> bool:
+    """Whether a load of a loop is the same for points that differ in one index alone."""
+    indices = {name for name, _ in kernel.dims}
+    defs = _definitions((*kernel.body, *loop.body), set(), indices | {loop.index})
+    data = _bound(kernel.body) - {loop.index}
+    names = [reads(_expanded(s.at, defs)) for s in loop.body if isinstance(s, imp.Load)]
+    return any(not (one & data or indices <= one) for one in names)
+
+
+def _sides(kernel: imp.Kernel) -> list[tuple[int, ...]]:
+    """The dimensions that a tile may have, those first whose results lie together."""
+    numbers = range(len(kernel.dims))[::-1]
+    pairs = [(y, x) for x in numbers for y in numbers if y != x]
+    return [*pairs, (len(kernel.dims) - 1,)]
+
+
+def _score(plan: Tiling) -> int:
+    """Both sides shared is best, then one long side, then one of two."""
+    sides = {one.side.index for one in plan.shared if one.side}
+    return 3 if len(sides) == 2 else 2 if len(plan.axes) == 1 else 1
+
+
+def _because(plan: Tiling) -> str:
+    before, after = _loads(plan)
+    sides = " by ".join(str(axis.points) for axis in plan.axes)
+    return (
+        f"A block of threads takes {sides} points, and reads what they need for {plan.steps} steps "
+        f"of the loop into shared memory: {after} loads for each step of a point in place of "
+        f"{before}, since neighbouring points read the same numbers."
+    )
+
+
+def _loads(plan: Tiling) -> tuple[int, Fraction]:
+    """Loads from memory for each point and step, without tiles and with them."""
+    after = Fraction(sum(one.width for one in plan.shared), plan.points)
+    return len(plan.shared), after
+
+
+def _numbers(plan: Tiling) -> tuple[tuple[str, str], ...]:
+    before, after = _loads(plan)
+    return (("loads for each point and step", f"{before} -> {after}"),)
+
+
+# --- one choice of dimensions ----------------------------------------------------------------
+
+
+def _try(
+    kernel: imp.Kernel, at: int, loop: imp.For, sides: tuple[int, ...]
+) -> Tiling | Missed | None:
+    """A tile of those dimensions for the loop at `at` of the body; or why there is none."""
+    dims = [kernel.dims[side] for side in sides]
+    tile = {name for name, _ in dims}
+    if _changes(loop.body):
+        return Missed("Points do more in the loop than read and compute, so none share it.")
+    before, rest = _sliced(kernel.body[:at], loop)
+    if _changes(before):
+        return Missed(
+            "What stands in front of the loop writes memory or checks something that the loop "
+            "needs, so that the points of a tile cannot start together."
+        )
+    head, before, varying = _uniform(before, tile)
+    if reads(loop.bound) & varying:
+        return Missed("Points of a tile would make different numbers of steps.")
+    defs = _definitions((*before, *loop.body), varying, tile | {loop.index})
+    before = tuple(s for s in before if not (isinstance(s, imp.Define) and s.name in defs))
+    found = _shared_loads(loop, defs, tile, varying | _bound(loop.body))
+    if isinstance(found, Missed):
+        return found
+    if len(sides) == 2 and not any(side for _, side in found):
+        return None
+    if len(sides) == 1 and any(side for _, side in found):
+        return Missed("Each point reads numbers of its own in the loop.")
+    small = [s for _, s in dims if isinstance(s, Lit) and int(s.value) < _least(len(sides))]
+    if small:
+        return Missed(
+            f"A side has only {small[0].value} points, which leave most threads of a tile idle."
+        )
+    after = rest + kernel.body[at + 1 :]
+    kept = _kept(before, (loop, *after))
+    if kept is None:
+        return Missed("A variable has no value in front of the loop, or is a block of memory.")
+    return _sized(kernel, loop, dims, found, (head, before, after), kept, defs)
+
+
+def _sized(
+    kernel: imp.Kernel,
+    loop: imp.For,
+    dims: Sequence[tuple[Name, SE]],
+    found: Sequence[tuple[imp.Load, Name]],
+    parts: tuple[imp.Stms, imp.Stms, imp.Stms],
+    kept: dict[Name, Prim],
+    defs: dict[Name, imp.Define],
+) -> Tiling | Missed:
+    """As many points for each thread as its registers hold, and steps as shared memory does."""
+    line = len(dims) == 1
+    head, before, after = parts
+    words = sum(BYTES[prim] for prim in kept.values())
+    operands = sum(BYTES[load.prim] for load, _ in found)
+    code = max(traits_of(loop.body).weight, traits_of(after).weight)
+    for each in (1,) if line else (4, 2):
+        if each**2 * words + each * operands > OWN_BYTES or each**2 * code > MOST_CODE:
+            continue
+        threads = SQUARE * SQUARE if line else SQUARE
+        axes = tuple(Axis(name, size, threads, each) for name, size in dims)
+        shared = tuple(
+            Shared(
+                load,
+                next((axis for axis in axes if axis.index == side), None),
+                _is_next(load.at, loop.index, defs) or not (side and _is_next(load.at, side, defs)),
+            )
+            for load, side in found
+        )
+        for steps in (256, 128, 64, 32, 16, 8)[0 if line else 3 :]:
+            if isinstance(loop.bound, Lit):
+                steps = max(1, min(steps, int(loop.bound.value)))
+            if steps * sum(one.pitch * BYTES[one.load.prim] for one in shared) <= ROOM:
+                return Tiling(axes, steps, loop, shared, head, before, after, kept, defs)
+    return Missed(
+        f"A point keeps {words} bytes and reads {operands} in each step, with {code} statements: "
+        "too much for a thread that has several points, or for shared memory."
+    )
+
+
+def _least(sides: int) -> int:
+    return LEAST if sides == 2 else LEAST_LINE
+
+
+def worth(plan: Tiling) -> list[SE]:
+    """What holds where tiles are worth while; nothing, if that is known."""
+    least = Lit(_least(len(plan.axes)), "i64")
+    return [Bin("<=", "i64", least, a.size) for a in plan.axes if not isinstance(a.size, Lit)]
+
+
+# --- the parts of a body ---------------------------------------------------------------------
+
+
+class _Changes(StmParts):
+    """Whether statements do anything that another thread, or a second time, may not do."""
+
+    found = False
+
+    def visit(self, node: object) -> None:
+        """All but scalars, loads and control."""
+        quiet = imp.Define | imp.Declare | imp.Assign | imp.Load | imp.If | imp.For | imp.While
+        self.found = self.found or not isinstance(node, quiet)
+        if not self.found:
+            super().visit(node)
+
+
+def _changes(stms: imp.Stms) -> bool:
+    seen = _Changes()
+    seen.stms(stms)
+    return seen.found
+
+
+def needs(stms: imp.Stms) -> set[Name]:
+    """The names that statements use and do not define, and those that they assign."""
+    uses = FreeNames()
+    uses.stms(stms)
+    return ({*uses.scalars, *uses.blocks} | assigned(stms)) - uses.bound
+
+
+def _bound(stms: imp.Stms) -> set[Name]:
+    uses = FreeNames()
+    uses.stms(stms)
+    return uses.bound
+
+
+def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
+    """What the loop needs of what stands in front of it, and the rest, which may come later."""
+    wanted = needs((loop,))
+    before: list[imp.Stm] = []
+    after: list[imp.Stm] = []
+    for stm in reversed(stms):
+        if (_bound((stm,)) | assigned((stm,))) & wanted:
+            wanted |= needs((stm,))
+            before.append(stm)
+        else:
+            after.append(stm)
+    return tuple(reversed(before)), tuple(reversed(after))
+
+
+def _uniform(stms: imp.Stms, tile: set[Name]) -> tuple[imp.Stms, imp.Stms, set[Name]]:
+    """What is the same for all points of a tile, the rest, and the names that vary."""
+    head: list[imp.Stm] = []
+    rest: list[imp.Stm] = []
+    varying = set(tile)
+    for stm in stms:
+        same = isinstance(stm, imp.Define | imp.Load) and not needs((stm,)) & varying
+        (head if same else rest).append(stm)
+        if not same:
+            varying |= _bound((stm,)) | assigned((stm,))
+    return tuple(head), tuple(rest), varying
+
+
+def _definitions(stms: imp.Stms, varying: set[Name], indices: set[Name]) -> dict[Name, imp.Define]:
+    """Whole numbers that are computed from indices alone, and from what does not vary."""
+    found: dict[Name, imp.Define] = {}
+    data = (varying | _bound(stms)) - indices
+    for stm in stms:
+        if not isinstance(stm, imp.Define) or stm.prim[0] == "f":
+            continue
+        if not reads(stm.value) & (data - set(found)):
+            found[stm.name] = stm
+    return found
+
+
+def _shared_loads(
+    loop: imp.For, defs: dict[Name, imp.Define], tile: set[Name], data: set[Name]
+) -> list[tuple[imp.Load, Name]] | Missed:
+    """The loads of a loop, each with the index of the tile that it depends on, if any."""
+    loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
+    parts = StmParts()
+    parts.parts = only("reads")
+    count = 0
+
+    def counted(name: Name, node: object) -> None:
+        nonlocal count
+        count += 1
+
+    parts.reads = counted  # type: ignore[method-assign]
+    parts.stms(loop.body)
+    if count != len(loads):
+        return Missed(
+            "The loop reads something under a condition, or in a loop inside of it, which is not "
+            "read for other points."
+        )
+    found = []
+    for load in loads:
+        names = reads(_expanded(load.at, defs))
+        if names & (data - tile - {loop.index}):
+            return Missed("Where the loop reads depends on what it has read or computed before.")
+        sides = names & tile
+        if len(sides) > 1:
+            return Missed(
+                "No two points read the same in the loop: where it reads depends on both indices."
+            )
+        found.append((load, next(iter(sides), "")))
+    return found
+
+
+def _expanded(se: SE, defs: dict[Name, imp.Define]) -> SE:
+    """An expression over indices, without names for parts of it."""
+
+    def meaning(var: Var) -> SE:
+        return _expanded(defs[var.name].value, defs) if var.name in defs else var
+
+    return map_se(se, meaning)
+
+
+def _is_next(at: SE, index: Name, defs: dict[Name, imp.Define]) -> bool:
+    """Whether the next cell is that of the next index."""
+    poly = poly_of(_expanded(at, defs))
+    return poly is not None and poly.coefficient(index) == 1 and poly.degree(index) == 1
+
+
+def _kept(before: imp.Stms, users: imp.Stms) -> dict[Name, Prim] | None:
+    """The variables of `before` that are used later; None if one has no value, or is a block."""
+    wanted, kept = needs(users), dict[Name, Prim]()
+    for stm in before:
+        match stm:
+            case imp.Declare(name, Scalar(prim), value) if name in wanted:
+                if value is None and name not in assigned(before):
+                    return None
+                kept[name] = prim
+            case imp.Declare(_, Mem()):
+                return None
+            case imp.Define(name, prim) | imp.Load(name, prim) if name in wanted:
+                kept[name] = prim
+    return kept
