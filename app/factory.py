@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +25,7 @@ from app.metrics import Metrics
 from app.paths import EXAMPLES, LESSONS, static_folder, template_folder
 from app.permalinks import Permalinks
 from app.renderings import Renderings
-from app.settings import check, database_url, from_environment
+from app.settings import PREFIX, check, database_url, from_environment
 from app.version import compiler_version
 from app.worker import COMMAND
 
@@ -42,6 +43,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
     app.config.update(config or {})
     check(app.config)
+    for name in ("DEVICES", "DEVICE_MB"):  # workers are told so
+        os.environ[f"{PREFIX}{name}"] = str(app.config[name])
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if app.config["PROXIES"]:
         hops = int(app.config["PROXIES"])

@@ -77,6 +77,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("RUN_SECONDS", 20.0, "Deadline of a run, compiling included."),
     Setting("RUN_SECONDS_SHARED", 10.0, "Deadline of a run while others wait for a worker.", 1),
+    Setting("DEVICES", "", "GPUs that run programs, by number, identity or name; commas between."),
+    Setting("DEVICE_MB", 0, "What a run may have of a GPU's memory; 0: what is free."),
     Setting("WORKER_MEMORY_MB", 6144, "A worker with its children above this is stopped."),
     Setting("WORKER_JOBS", 2000, "A worker is replaced after so many jobs."),
     Setting("SOURCE_LIMIT", 400_000, "Longest program text, in characters."),

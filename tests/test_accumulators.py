@@ -23,10 +23,10 @@ from compiler.ir.printer import show_text
 from compiler.ir.values import Value, show
 from compiler.ir.walk import without_prov
 from compiler.pipeline import STAGES, Compilation, verify
-from compiler.runtime import imp_interp, runner
+from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import heap, interp, value
 from compiler.targets import target_named
-from testing import kernel_interp, nvrtc
+from testing import kernel_interp
 from testing.generators.streams import program
 from tests.codegen.helpers import needs_nvrtc
 from tests.runtime import cuda_on_cpu

@@ -21,9 +21,9 @@ from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.runs import ValidityRequest
-from compiler.runtime import runner, sanitize
+from compiler.runtime import nvrtc, runner, sanitize
 from compiler.testing.compare import same
-from testing import blocks, nvrtc
+from testing import blocks
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 IR_STAGES = [s.id for s in pipeline.STAGES if s.kind == "ir"]

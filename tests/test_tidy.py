@@ -21,7 +21,6 @@ LONGEST = 700
 ALONE = "compiler/algebra/checker.py", 770
 """A file that runs without the product cannot be split: it may have more lines, and so many."""
 LATE = {
-    ("compiler/runtime/cuda_device.py", "cupy"): "an option that takes a second to load",
     ("compiler/sandbox/enter.py", "numpy"): "tries whether it can be read from within the walls",
     ("compiler/sandbox/enter.py", "socket"): "every confined process starts with this file",
 }

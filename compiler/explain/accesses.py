@@ -67,7 +67,7 @@ class _Planned(Device):
 
     def __init__(self, described: Plain) -> None:
         self.about = described
-        self.launches: list[tuple[str, int, tuple[Any, ...]]] = []
+        self.planned: list[tuple[str, int, tuple[Any, ...]]] = []
 
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
         """A block."""
@@ -85,7 +85,7 @@ class _Planned(Device):
 
         def start(*arguments: Any) -> None:
             if count > 0:
-                self.launches.append((name, int(count), arguments))
+                self.planned.append((name, int(count), arguments))
 
         return start
 
@@ -164,7 +164,7 @@ def predict(
     except RuntimeError_ as error:
         found.because = error.message
     kernels = kernels_of(prog, text)
-    for name, blocks, arguments in device.launches:
+    for name, blocks, arguments in device.planned:
         kernel, body = kernels[name]
         given = {
             p.name: a

@@ -1,82 +1,149 @@
-"""What a CUDA host program calls: CuPy's memory and launches, and the failure flag."""
+"""What the host's program of a CUDA text calls: memory, launches and the failure flag."""
 
 from __future__ import annotations
 
 import ast
+import ctypes
 import json
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.errors import RuntimeError_
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.signature import Plain, choose_entry
-from compiler.runtime.runs import RunResult, Value, arguments, failed_check, prepare, results
+from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, DeviceError, Gpu
+from compiler.runtime.runs import (
+    Cells,
+    RunResult,
+    Value,
+    arguments,
+    failed_check,
+    prepare,
+    results,
+)
 
 TARGET_BLOCKS = 1024
 """Blocks of threads that fill a GPU."""
 LARGEST = 2**63 - 1
 MOST_CELLS = 1 << 58
 """Cells of a block; more bytes than can be told in 64 bits are not asked for."""
+MOST_BLOCKS = 2**31 - 1
+"""Blocks of threads of a launch."""
+_FLAG = 16
+"""Words of the failure flag: whether, which check, and the values that it shows."""
 
 
-def cupy() -> Any:
-    """The module CuPy with a device. Raises UsageError where there is none."""
-    hint = "Run with the C back end, or install `stridescope[cuda13]` on a machine with a GPU."
-    try:
-        import cupy
-    except ImportError:
-        raise UsageError("CuPy is not installed, which runs CUDA programs", hint=hint) from None
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError:
-        count = 0
-    if not count:
-        raise UsageError("This machine has no GPU that CUDA can use.", hint=hint)
-    return cupy
+class DeviceBlock:
+    """Cells on the device, given back when nobody has them any more."""
+
+    def __init__(self, device: Device, count: int, dtype: np.dtype[np.generic]) -> None:
+        """Raises DeviceError where there is no room."""
+        self.device, self.count, self.dtype = device, count, dtype
+        self.bytes = max(count, 1) * dtype.itemsize
+        self.address = 0
+        if device.used + self.bytes > device.most:
+            raise FULL_UP
+        gpu = device.gpu
+        self.address = gpu.driver.number("cuMemAllocAsync", self.bytes, 0)
+        device.used += self.bytes
+        device.peak = max(device.peak, device.used)
+        if gpu.typed:
+            where, size = ctypes.c_void_p(self.address), ctypes.c_longlong(self.bytes)
+            gpu.typed(where, size, dtype.itemsize, 0)
+
+    def __del__(self) -> None:
+        if self.address:
+            self.device.used -= self.bytes
+            # Of a device that failed nothing is left to give back.
+            self.device.gpu.driver.library.cuMemFreeAsync(ctypes.c_uint64(self.address), None)
+
+    def at(self, index: int) -> int:
+        """The address of a cell."""
+        return self.address + index * self.dtype.itemsize
+
+
+FULL_UP = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
+"""More than the limit of a run."""
+FULL_UP.number = OUT_OF_MEMORY
 
 
 class Device:
-    """One run on a GPU."""
+    """One run on a GPU, with `most` bytes of its memory."""
 
-    def __init__(self, cp: Any, kernels: str, about: Plain) -> None:
-        self.cp = cp
-        self.module = cp.RawModule(code=kernels, options=("--fmad=false", "--std=c++17"))
-        self.module.compile()
-        self.about = about
-        self.failure = cp.zeros(16, np.int64)
+    def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int) -> None:
+        self.gpu, self.about, self.most = gpu, about, most
+        self.used = self.peak = 0
+        self.kernels: dict[str, int] = {}
+        self.launches: list[tuple[str, int]] = []
+        self.module = gpu.driver.number("cuModuleLoadData", image)
+        self.failure = self.zeros(_FLAG, "i64")
 
-    def alloc(self, count: int, prim: Prim, site: int) -> Any:
+    def close(self) -> None:
+        """Give all back; the results have been read."""
+        self.gpu.trim()
+        self.gpu.driver("cuModuleUnload", self.module)
+
+    def alloc(self, count: int, prim: Prim, site: int) -> DeviceBlock:
         """A block; `count` is exact."""
         try:
             if 0 <= count <= MOST_CELLS:
-                return self.cp.empty(max(count, 1), DTYPE[prim])
-        except self.cp.cuda.memory.OutOfMemoryError:
-            pass
+                return DeviceBlock(self, count, DTYPE[prim])
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY:
+                raise
         values = [max(-LARGEST, min(count, LARGEST))]
-        raise failed_check(self.about, {"site": site, "values": values})
+        full = failed_check(self.about, {"site": site, "values": values})
+        full.hint = FULL[1]
+        raise full
 
-    def part(self, count: int, prim: Prim) -> Any:
+    def part(self, count: int, prim: Prim) -> DeviceBlock:
         """A block for partial results."""
-        return self.cp.empty(max(count, 1), DTYPE[prim])
+        return DeviceBlock(self, count, DTYPE[prim])
 
-    def zeros(self, count: int, prim: Prim) -> Any:
+    def zeros(self, count: int, prim: Prim) -> DeviceBlock:
         """A block of zeros."""
-        return self.cp.zeros(count, DTYPE[prim])
+        made = DeviceBlock(self, count, DTYPE[prim])
+        self.gpu.driver("cuMemsetD8Async", made.address, 0, made.bytes, 0)
+        return made
+
+    def given(self, cells: Cells) -> DeviceBlock:
+        """A block with what the host has."""
+        made = DeviceBlock(self, cells.size, cells.dtype)
+        self.gpu.driver("cuMemcpyHtoDAsync_v2", made.address, _start(cells), cells.nbytes, 0)
+        return made
+
+    def taken(self, block: DeviceBlock, count: int, dtype: np.dtype[np.generic]) -> Cells:
+        """The first cells of a block, for the host."""
+        cells = np.empty(count, dtype)
+        self.gpu.driver("cuMemcpyDtoHAsync_v2", _start(cells), block.address, cells.nbytes, 0)
+        return cells
 
     def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
         """A kernel for so many points, or blocks of threads."""
-        kernel = self.module.get_function(name)
-        count = blocks if points < 0 else (points + THREADS - 1) // THREADS
+        count = int(blocks if points < 0 else (points + THREADS - 1) // THREADS)
+        if count > MOST_BLOCKS:
+            raise RuntimeError_(
+                f"The kernel `{name}` would have {count:,} blocks of threads, of which a GPU "
+                f"takes {MOST_BLOCKS:,} at once.",
+                hint="Try smaller inputs, or run with the C back end.",
+            )
 
         def start(*arguments: Any) -> None:
-            if count > 0:
-                kernel((count,), (THREADS,), (*map(_bits, arguments), self.failure))
+            if count <= 0:
+                return
+            if name not in self.kernels:
+                given = self.module, name.encode()
+                self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
+            words = [_word(a) for a in (*arguments, self.failure)]
+            places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
+            grid = count, 1, 1, THREADS, 1, 1, 0, 0
+            self.launches.append((name, count))
+            self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start
 
@@ -88,10 +155,8 @@ class Device:
 
     def check(self) -> None:
         """Wait for all kernels, and raise if a check failed in one of them."""
-        failure = self.failure.get()
-        if failure[0]:
-            answer = {"site": int(failure[1]), "values": [int(v) for v in failure[2:]]}
-            raise failed_check(self.about, answer)
+        self._land(self.failure, 0, _FLAG, 0)
+        self._checked()
 
     def fail(self, site: int, values: Sequence[object]) -> None:
         """A check of the host failed."""
@@ -103,23 +168,50 @@ class Device:
         error.site = site
         raise error
 
-    def read(self, block: Any, at: int) -> Any:
-        """One cell, after all kernels."""
-        self.check()
-        return block[at].item()
+    def read(self, block: DeviceBlock, at: int) -> Any:
+        """One cell, after all kernels: it comes with the failure flag, so that one wait does."""
+        self._land(self.failure, 0, _FLAG, 0)
+        self._land(block, at, 1, 8 * _FLAG)
+        self._checked()
+        area = ctypes.string_at(self.gpu.landing + 8 * _FLAG, block.dtype.itemsize)
+        return np.frombuffer(area, block.dtype)[0].item()
 
-    def write(self, block: Any, at: int, value: Any) -> None:
+    def write(self, block: DeviceBlock, at: int, value: Any) -> None:
         """One cell."""
-        block[at] = value
+        cell = np.array([value], block.dtype)
+        self.gpu.driver("cuMemcpyHtoDAsync_v2", block.at(at), _start(cell), cell.nbytes, 0)
 
-    def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
+    def copy(self, dest: DeviceBlock, to: int, source: DeviceBlock, start: int, count: int) -> None:
         """Cells that lie together."""
-        dest[to : to + count] = source[start : start + count]
+        if count > 0:
+            size = count * dest.dtype.itemsize
+            self.gpu.driver("cuMemcpyDtoDAsync_v2", dest.at(to), source.at(start), size, 0)
+
+    def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
+        """Copy cells to the host's landing, without waiting."""
+        size = count * block.dtype.itemsize
+        landing = self.gpu.landing + where
+        self.gpu.driver("cuMemcpyDtoHAsync_v2", landing, block.at(at), size, 0)
+
+    def _checked(self) -> None:
+        """Wait, and look at the flag that has landed."""
+        self.gpu.wait()
+        failed, site, *values = np.frombuffer(ctypes.string_at(self.gpu.landing, 8 * _FLAG), "i8")
+        if failed:
+            answer = {"site": int(site), "values": [int(v) for v in values]}
+            raise failed_check(self.about, answer)
 
 
-def _bits(argument: Any) -> Any:
-    """Halves are given to kernels as their bits."""
-    return argument.view(np.uint16) if isinstance(argument, np.float16) else argument
+def _start(cells: Cells) -> int:
+    """The address of an array of the host, whose cells lie together."""
+    return cells.ctypes.data
+
+
+def _word(argument: Any) -> Cells:
+    """What a kernel's parameter is read from; halves are given as their bits."""
+    if isinstance(argument, DeviceBlock):
+        return np.array([argument.address], np.uint64)
+    return np.array([argument])
 
 
 def _shown(value: object) -> str:
@@ -131,30 +223,28 @@ def about(code: str) -> Plain:
     return dict(json.loads(ast.literal_eval(code.rpartition("\nABOUT = ")[2])))
 
 
-def run_cuda(code: str, entry: str, values: Sequence[Value], runs: int = 1) -> RunResult:
-    """Run an entry point of a CUDA text of ours on this machine's GPU, in this process."""
-    return run_on(cupy(), code, entry, values, runs)
+def run_on(
+    device: Device, code: str, entry: str, values: Sequence[Value], runs: int = 1
+) -> RunResult:
+    """Run an entry point of a CUDA text of ours, whose kernels the device has.
 
-
-def run_on(cp: Any, code: str, entry: str, values: Sequence[Value], runs: int = 1) -> RunResult:
-    """As `run_cuda`, with CuPy, or with what stands in for it."""
-    kernels, host = split(code)
+    Times are between two events of the device: all copies of inputs and results are outside.
+    """
     env: dict[str, Any] = {}
-    exec(compile(host, "<cuda host>", "exec"), env)
-    said = about(code)
-    chosen = choose_entry(said, entry)
+    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
+    chosen = choose_entry(device.about, entry)
     arrays, sizes = prepare(chosen, values)
     function = env[chosen["symbol"].removeprefix("entry_")]
-    device = Device(cp, kernels, said)
+    gpu = device.gpu
     times: list[float] = []
     outcome: tuple[Any, ...] = ()
     for _ in range(runs):
-        given = arguments(chosen, arrays, sizes, lambda cells: cp.asarray(cells).copy())
-        cp.cuda.runtime.deviceSynchronize()
-        start = time.perf_counter()
+        outcome = ()
+        given = arguments(chosen, arrays, sizes, device.given)
+        gpu.mark(gpu.begin)
         outcome = function(device, *given)
-        cp.cuda.runtime.deviceSynchronize()
-        times.append((time.perf_counter() - start) * 1000)
-    found = results(chosen, outcome, sizes, lambda block, count, _: block[:count].get())
-    peak = int(cp.get_default_memory_pool().total_bytes())
-    return RunResult(found, min(times), tuple(times), peak, 0)
+        gpu.mark(gpu.end)
+        times.append(gpu.elapsed_ms())
+    found = results(chosen, outcome, sizes, device.taken)
+    gpu.wait()
+    return RunResult(found, min(times), tuple(times), device.peak, 0)

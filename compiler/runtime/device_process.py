@@ -1,17 +1,16 @@
-"""Runs CUDA programs, each run in a process of its own that reaches the GPU and nothing else.
+"""Runs CUDA programs: a process for each device, which reaches the GPU and nothing else.
 
-Or the processor, where the run is observed. The process is this file run as a module, under the
-policy DEVICE or OBSERVE. Arrays travel through files in
-memory; requests and answers are JSON on standard input, a socket. CuPy takes a second to start.
+It is kept between runs, and replaced after any failure of a device, a deadline or an answer that
+makes no sense. Where a run is observed, the process is one for that run. `device_child.py` is the
+process.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
-import importlib.util
 import json
-import mmap
 import os
 import shutil
 import signal
@@ -19,8 +18,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,12 @@ from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
-from compiler.runtime import cuda_device
+from compiler.runtime import cuda_device, devices, nvrtc
 from compiler.runtime import runner_child as child
+from compiler.runtime.cuda_driver import LIBRARY, NO_DEVICE
+from compiler.runtime.device_child import FILES, read, write
 from compiler.runtime.observer import build, records
 from compiler.runtime.runs import (
-    Cells,
     RunResult,
     Value,
     apart,
@@ -44,18 +47,119 @@ from compiler.runtime.runs import (
     late,
     memory_file,
     prepare,
-    seal,
     senseless,
 )
 from compiler.sandbox import walls
-from compiler.sandbox.policies import DEVICE, OBSERVE
+from compiler.sandbox.policies import DEVICE, OBSERVE, Policy
 
 PROBE_SECONDS = 30.0
 GRACE_SECONDS = 2.0
 """What a process may take beside twice the time of the run that it watches."""
-FILES = ("inputs", "results", "watch", "kernels")
-"""The files of a request, which the process is given."""
 _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """What runs CUDA programs: a driver, and what makes its machine code of kernels.
+
+    A driver that is a path is a library of ours, which the process gets open. `image` is given the
+    kernels, the device's capability and the CUDA that its driver knows.
+    """
+
+    driver: str | Path = LIBRARY
+    image: Callable[[str, int, tuple[int, int]], Path] = nvrtc.kept
+
+
+GPUS = Toolkit()
+
+
+class _Died(RuntimeError_):
+    """A process has ended before it answered, or said what makes no sense."""
+
+
+class Child:
+    """A process for one device, by what CUDA_VISIBLE_DEVICES calls it ("": whatever it sees)."""
+
+    def __init__(self, toolkit: Toolkit, policy: Policy, visible: str = "") -> None:
+        self.toolkit = toolkit
+        self.scratch = tempfile.mkdtemp(prefix="stridescope-")
+        command = (sys.executable, "-m", "compiler.runtime.device_child")
+        made = walls.confine(policy, command, self.scratch)
+        self.channel, other = socket.socketpair()
+        seen = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        self.process = subprocess.Popen(
+            made.command,
+            stdin=other.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=made.environment | (seen if visible else {}),
+            **apart(),
+        )
+        other.close()
+
+    def ask(self, request: Plain, until: float, **files: int) -> Plain:
+        """What it answers. Raises TimeoutError, and the error that it tells of.
+
+        It has to be closed after any error but those of the program itself.
+        """
+        with contextlib.ExitStack() as opened:
+            if isinstance(self.toolkit.driver, Path):
+                files["driver"] = copied(opened, self.toolkit.driver)
+            names = [name for name in FILES if name in files]
+            told = {**request, "driver": str(self.toolkit.driver), "files": names}
+            try:
+                socket.send_fds(self.channel, [b"r"], [files[name] for name in names])
+            except ConnectionError:
+                raise _Died("The process of the CUDA program ended before it was asked.") from None
+            data = exchange(self.channel, json.dumps(told).encode(), until)
+        if data is None:
+            raise _Died("The process of the CUDA program ended before it answered.")
+        try:
+            answer = json.loads(data)
+        except (ValueError, RecursionError):
+            raise senseless() from None
+        if not isinstance(answer, dict):
+            raise senseless()
+        return answer
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.channel.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+_CHILDREN: dict[tuple[Toolkit, str], Child] = {}
+_LOCK = threading.Lock()
+
+
+@atexit.register
+def close_children() -> None:
+    """End all processes for devices."""
+    with _LOCK:
+        while _CHILDREN:
+            _CHILDREN.popitem()[1].close()
+
+
+@contextlib.contextmanager
+def _kept(toolkit: Toolkit, place: str) -> Iterator[Child]:
+    """The process for a device, which is ours for so long; an error replaces it."""
+    key = toolkit, place
+    with _LOCK:
+        one = _CHILDREN.pop(key, None)
+    if one is None or one.process.poll() is not None:
+        if one is not None:
+            one.close()
+        one = Child(toolkit, DEVICE, place)
+    try:
+        yield one
+    except BaseException:
+        one.close()
+        raise
+    with _LOCK:
+        _CHILDREN[key] = one
 
 
 def run_cuda(
@@ -64,32 +168,44 @@ def run_cuda(
     values: Sequence[Value],
     deadline_s: float = 60.0,
     runs: int = 1,
+    toolkit: Toolkit = GPUS,
 ) -> RunResult:
-    """Run an entry point of `code`, a CUDA text of ours.
+    """Run an entry point of `code`, a CUDA text of ours, on the first device that is free.
 
-    Raises UsageError where there is no CuPy or no GPU, RuntimeError_ for what goes wrong in the
-    program, TimeoutError_ at the deadline.
+    Raises UsageError where there is no device that can be used, RuntimeError_ for what goes wrong
+    in the program or with the device, TimeoutError_ at the deadline.
     """
-    if importlib.util.find_spec("cupy") is None:
-        cuda_device.cupy()
+    until = time.monotonic() + deadline_s
     code = code if isinstance(code, str) else plain(code)
-    about = cuda_device.about(code)
-    chosen = choose_entry(about, entry)
+    chosen = choose_entry(cuda_device.about(code), entry)
     arrays, _ = prepare(chosen, values)
-    with contextlib.ExitStack() as opened:
+    places = devices.places(found(toolkit))
+    with contextlib.ExitStack() as opened, devices.turn(places, until, deadline_s) as place:
+        began = time.perf_counter()
+        image = toolkit.image(split(code)[0], place.capability, place.driver)
+        took = (time.perf_counter() - began) * 1000
         inputs, results = (_opened(opened) for _ in range(2))
         request = {
+            "ask": "run",
             "code": code,
             "entry": entry,
             "runs": runs,
-            "inputs": inputs,
-            "results": results,
+            "most": devices.most_bytes(),
             "values": write(inputs, arrays),
         }
-        answer = _ask(request, deadline_s)
-        if "error" in answer:
-            raise _error(answer["error"])
-        return _result(answer, chosen, results)
+        files = {"inputs": inputs, "results": results, "image": copied(opened, image)}
+        with _kept(toolkit, place.identity) as process:
+            try:
+                answer = process.ask(request, until, **files)
+            except TimeoutError:
+                raise late(deadline_s) from None
+            problem = answer.get("error")
+            if problem and not (isinstance(problem, dict) and problem.get("fatal") is False):
+                raise _error(problem)
+            done = None if problem else _result(answer, chosen, results)
+        if done is None:
+            raise _error(problem)
+        return replace(done, compile_ms=took)
 
 
 def observe(
@@ -103,20 +219,18 @@ def observe(
     arrays, _ = prepare(choose_entry(cuda_device.about(code), entry), values)
     library = build.library(split(code)[0])
     with contextlib.ExitStack() as opened:
-        inputs, results, watch, kernels = (_opened(opened) for _ in range(4))
-        for file, path in ((watch, build.watch()), (kernels, library)):
-            child.write_all(file, path.read_bytes(), 0)
+        inputs, results = (_opened(opened) for _ in range(2))
         request = {
+            "ask": "observe",
             "code": code,
             "entry": entry,
-            "inputs": inputs,
-            "results": results,
-            "values": write(inputs, arrays),
-            "watch": watch,
-            "kernels": kernels,
             "seconds": seconds,
+            "values": write(inputs, arrays),
         }
-        answer = _ask(request, 2 * seconds + GRACE_SECONDS)
+        files = {"inputs": inputs, "results": results, "image": copied(opened, library)}
+        answer = _once(
+            Toolkit(build.driver()), request, OBSERVE, 2 * seconds + GRACE_SECONDS, files
+        )
         error = _error(answer["error"]) if "error" in answer else None
         if error is not None and not isinstance(error, RuntimeError_):
             raise error
@@ -134,6 +248,24 @@ def observe(
             raise error or senseless() from None
 
 
+def _once(
+    toolkit: Toolkit,
+    request: Plain,
+    policy: Policy,
+    seconds: float,
+    files: dict[str, int],
+    visible: str = "",
+) -> Plain:
+    """What a process for this request alone answers."""
+    process = Child(toolkit, policy, visible)
+    try:
+        return process.ask(request, time.monotonic() + seconds, **files)
+    except TimeoutError:
+        raise late(seconds) from None
+    finally:
+        process.close()
+
+
 def _opened(opened: contextlib.ExitStack) -> int:
     """A file in memory that is closed with the others."""
     file = memory_file()
@@ -141,57 +273,42 @@ def _opened(opened: contextlib.ExitStack) -> int:
     return file
 
 
+def copied(opened: contextlib.ExitStack, path: Path) -> int:
+    """A copy of a file in memory, which whoever has it may read."""
+    file = _opened(opened)
+    child.write_all(file, path.read_bytes(), 0)
+    return file
+
+
+@functools.cache
+def found(toolkit: Toolkit = GPUS) -> tuple[devices.Place, ...]:
+    """The devices of this machine, as a process like that of a run sees them.
+
+    Raises UsageError where there is none, or nothing to make code for it.
+    """
+    if isinstance(toolkit.driver, str):
+        devices.check_driver(toolkit.driver)
+    told: dict[devices.Place, None] = {}
+    for visible in ("", *devices.instances()):
+        answer = _once(toolkit, {"ask": "devices"}, DEVICE, PROBE_SECONDS, {}, visible)
+        if "error" in answer:
+            raise _error(answer["error"])
+        for one in answer["devices"]:
+            told[devices.Place(**{**one, "driver": tuple(one["driver"])})] = None
+    if not told:
+        raise UsageError(NO_DEVICE[0], hint=NO_DEVICE[1])
+    return tuple(told)
+
+
 @functools.cache
 def why_not() -> str:
     """Why no CUDA program can run here; "" if one can. Asked of a process like that of a run."""
     try:
-        if importlib.util.find_spec("cupy") is None:
-            cuda_device.cupy()
-        answer = _ask({"probe": True}, PROBE_SECONDS)
+        for place in devices.places(found()):
+            GPUS.image("", place.capability, place.driver)
     except CompileError as error:
         return error.message
-    return _error(answer["error"]).message if "error" in answer else ""
-
-
-def _ask(request: Plain, deadline_s: float) -> Plain:
-    """What a fresh process answers to a request; it has ended afterwards."""
-    until = time.monotonic() + deadline_s
-    scratch = tempfile.mkdtemp(prefix="stridescope-")
-    command = (sys.executable, "-m", "compiler.runtime.device_process")
-    made = walls.confine(OBSERVE if "watch" in request else DEVICE, command, scratch)
-    channel, other = socket.socketpair()
-    try:
-        process = subprocess.Popen(
-            made.command,
-            stdin=other.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=made.environment,
-            pass_fds=[request[name] for name in FILES if name in request],
-            **apart(),
-        )
-        other.close()
-        try:
-            data = exchange(channel, json.dumps(request).encode(), until)
-        except TimeoutError:
-            raise late(deadline_s) from None
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    finally:
-        channel.close()
-        other.close()
-        shutil.rmtree(scratch, ignore_errors=True)
-    if data is None:
-        raise RuntimeError_("The process of the CUDA program ended before it answered.")
-    try:
-        answer = json.loads(data)
-    except (ValueError, RecursionError):
-        raise senseless() from None
-    if not isinstance(answer, dict):
-        raise senseless()
-    return answer
+    return ""
 
 
 def _error(given: Any) -> CompileError:
@@ -227,82 +344,3 @@ def _result(answer: Plain, entry: Plain, results: int) -> RunResult:
         raise senseless()
     told: list[values.Value] = [v if v.ndim else v[()] for v in found]
     return RunResult(told, min(times), tuple(times), peak, 0)
-
-
-def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
-    """Append arrays and scalars to a file; their types, shapes and offsets."""
-    layout, at = [], 0
-    for array in map(np.asarray, arrays):
-        layout.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        if data.size:
-            child.write_all(file, data, at)
-        at += (data.size + 63) // 64 * 64
-    os.ftruncate(file, at)
-    return layout
-
-
-def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
-    """What `write` wrote. ValueError, TypeError or KeyError for what describes none."""
-    size = os.fstat(file).st_size
-    seal(file)
-    area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
-    found = []
-    for array in layout:
-        shape = [int(n) for n in array["shape"]]
-        dtype = np.dtype(str(array["type"]))
-        if dtype.hasobject or min(shape, default=0) < 0:
-            raise ValueError("this is no array of numbers")
-        count = int(np.prod([1, *shape], dtype=object))
-        flat = np.frombuffer(area, dtype, count, int(array["at"])) if count else np.empty(0, dtype)
-        found.append(flat.reshape(shape))
-    return found
-
-
-def main() -> None:
-    """The process: answer one request and end."""
-    request = json.loads(child.read_message(0, None) or b"{}")
-    try:
-        if "probe" in request:
-            cuda_device.cupy()
-            child.write_message(0, b"{}")
-            return
-        values = read(request["inputs"], request["values"])
-        if "watch" in request:
-            child.write_message(0, json.dumps(_observed(request, values)).encode())
-            return
-        done = cuda_device.run_cuda(request["code"], request["entry"], values, request["runs"])
-        answer: Plain = {
-            "values": write(request["results"], done.values),
-            "times": list(done.times),
-            "peak": done.peak_bytes,
-        }
-    except CompileError as error:
-        answer = {"error": _told(error)}
-    except Exception as problem:
-        message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
-        answer = {"error": {"kind": "runtime", "message": message, "hint": "", "span": None}}
-    child.write_message(0, json.dumps(answer).encode())
-
-
-def _observed(request: Plain, given: Sequence[Value]) -> Plain:
-    """Run kernels that are libraries, and tell what was seen."""
-    watch, kernels = (f"/proc/self/fd/{request[name]}" for name in ("watch", "kernels"))
-    code, entry, seconds = request["code"], request["entry"], request["seconds"]
-    raw = records.run(watch, kernels, code, entry, given, "ascending", True, seconds)
-    report = np.frombuffer(raw.report.encode(), np.uint8)
-    answer: Plain = {
-        "values": write(request["results"], [report, *(raw.results or ())]),
-        "launches": raw.launches,
-        "ended": raw.results is not None,
-    }
-    return answer | ({} if raw.error is None else {"error": _told(raw.error)})
-
-
-def _told(error: CompileError) -> Plain:
-    told: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
-    return told | {"span": list(error.span), "site": getattr(error, "site", None)}
-
-
-if __name__ == "__main__":
-    main()

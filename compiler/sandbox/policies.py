@@ -7,7 +7,7 @@
 | RUN_ON_DEVICE | the same with a GPU | the same, and the GPU's files | the C compiler, runs |
 | PROGRAM | one run of a compiled program | none (the library is open) | none, threads only |
 | OBSERVE | one run of kernels on the processor | Python, the compiler | none, threads only |
-| DEVICE | one run on a GPU | Python, CuPy, the GPU's files; scratch | none, threads only |
+| DEVICE | runs on one GPU | Python, the GPU's files; scratch | none, threads only |
 """
 
 from __future__ import annotations
@@ -37,4 +37,4 @@ RUN = Policy("run", starts_programs=True, scratch_bytes=1024 * MIB, processes=25
 RUN_ON_DEVICE = replace(RUN, name="run on device", devices=True, files=1024)
 PROGRAM = Policy("program", scratch_bytes=0, files=64)
 OBSERVE = Policy("observe", files=64)
-DEVICE = Policy("device", devices=True, processes=256, files=1024)
+DEVICE = Policy("device", devices=True, scratch_bytes=2048 * MIB, processes=256, files=1024)

@@ -34,7 +34,10 @@ SYSTEM = (
 )
 """What programs of the system are made of. No settings of the machine, no names of users."""
 KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
-KEPT_FOR_DEVICES = ("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+KEPT_FOR_DEVICES = (
+    *("CUDA_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
+    *("STRIDESCOPE_DEVICES", "STRIDESCOPE_DEVICE_MB"),
+)
 ADDRESS_SPACE = 2 << 30
 """Beside the memory that a process may use: stacks, libraries, what threads reserve."""
 ROOM_FOR_OTHERS = 512

@@ -20,10 +20,9 @@ from compiler.codegen.kernels.lower import lower
 from compiler.ir.nodes import SE, Array, Mem, Scalar, Var
 from compiler.ir.sizes import prim_of
 from compiler.pipeline import Compilation
-from compiler.runtime import imp_interp, runner
+from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import interp
 from compiler.targets import target_named
-from testing import nvrtc
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")

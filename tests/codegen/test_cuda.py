@@ -12,22 +12,13 @@ from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
 from compiler.pipeline import Compilation
-from compiler.runtime import cuda_device
+from compiler.runtime import device_process, nvrtc
 from compiler.semantics import interp
-from testing import nvrtc
 from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
 from tests.runtime import cuda_on_cpu
 from tests.runtime.test_programs import CASES
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
-
-
-def has_gpu() -> bool:
-    try:
-        cuda_device.cupy()
-    except UsageError:
-        return False
-    return True
 
 
 @needs_nvrtc
@@ -96,19 +87,19 @@ def test_sizes_at_the_ends_of_64_bits_are_refused(source: str, args: list[Any], 
     assert says in caught.value.message
 
 
-@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
+@pytest.mark.skipif(not device_process.why_not(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so() -> None:
     code = code_of("def main (x: i32): i32 = x + 1", None)
     with pytest.raises(UsageError) as caught:
-        cuda_device.run_cuda(code, "main", [np.int32(1)])
+        device_process.run_cuda(code, "main", [np.int32(1)])
     assert caught.value.hint
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not has_gpu(), reason="no GPU, or CuPy is not installed")
+@pytest.mark.skipif(bool(device_process.why_not()), reason=device_process.why_not())
 @pytest.mark.parametrize("thresholds", [None, 1 << 40], ids=["outer", "inner"])
 @pytest.mark.parametrize("name", CASES)
 def test_on_the_gpu(name: str, thresholds: int | None) -> None:
     source, args = CASES[name]
     expected = interp.run(compiled(source).result("soa").prog, "main", list(args))
-    same(cuda_device.run_cuda(code_of(source, thresholds), "main", args).values, expected)
+    same(device_process.run_cuda(code_of(source, thresholds), "main", args).values, expected)

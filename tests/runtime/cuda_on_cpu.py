@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from compiler.runtime.observer import build
-from compiler.runtime.observer.records import Observation, observe
-from compiler.runtime.observer.stand_in import Order
+from compiler.runtime.observer.records import Observation, Order, observe
 
 needs_cxx = pytest.mark.skipif(bool(build.why_not()), reason=build.why_not())
 

@@ -11,11 +11,9 @@ import pytest
 from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
 from compiler.pipeline import Compilation, Options
-from compiler.runtime import cuda_device
-from compiler.runtime.observer.records import Observation, observe
-from compiler.runtime.observer.stand_in import ORDERS
+from compiler.runtime import cuda_device, nvrtc
+from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
-from testing import nvrtc
 from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
 from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx, results

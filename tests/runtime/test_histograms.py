@@ -17,8 +17,7 @@ from compiler.base.text import plain
 from compiler.codegen.kernels import hists
 from compiler.pipeline import Compilation, Options
 from compiler.protocol.kinds import OfProgram
-from compiler.runtime.observer.records import Observation, observe
-from compiler.runtime.observer.stand_in import ORDERS
+from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
 from tests.codegen.helpers import compiled, same
 from tests.codegen.test_cuda import code_of

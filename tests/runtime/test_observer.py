@@ -12,8 +12,7 @@ import pytest
 from compiler.base.text import plain
 from compiler.explain.accesses import ESTIMATED, predict, report
 from compiler.explain.warps import CELLS, CONDITION, HOST
-from compiler.runtime.observer.records import observe
-from compiler.runtime.observer.stand_in import ORDERS
+from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import blocks
 from tests.codegen.helpers import compiled, same

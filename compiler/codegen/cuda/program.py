@@ -18,7 +18,7 @@ from compiler.codegen.imp.nodes import ImpProg
 from compiler.codegen.kernels.host import Host
 from compiler.ir.nodes import SE
 
-HOST_MARK = "// ---- host program: Python over CuPy ----"
+HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
 def emit(prog: ImpProg, ctx: Ctx) -> Text:

@@ -82,7 +82,7 @@ class Host(Writer):
         self.line(f'{py_name(s.name)} = device.alloc({show_count(s.count)}, "{s.prim}", {place})')
 
     def free(self, s: imp.Free) -> None:
-        """CuPy counts its blocks."""
+        """A block goes when no name has it."""
         self.line(f"{py_name(s.name)} = None")
 
     def load(self, s: imp.Load | k.Fetch) -> None:

@@ -49,9 +49,10 @@ def why_not() -> str:
     return ""
 
 
-def watch() -> Path:
-    """The library that runs and watches threads."""
-    return _compiled((HERE / "watch.cpp").read_text(), _WATCH)
+def driver() -> Path:
+    """A driver of CUDA that runs and watches threads."""
+    text = "\n".join((HERE / name).read_text() for name in ("watch.cpp", "driver.cpp"))
+    return _compiled(text, _WATCH)
 
 
 def library(kernels: str) -> Path:

@@ -463,21 +463,26 @@ void __ubsan_handle_out_of_bounds(void *, void *) { problem("outside of an array
 
 // Begin anew: threads run ascending (0), descending (1) or in any order (2). The barrier in line
 // `without` is none.
-void observer_begin(int how, int records, double seconds, int without, char *low, char *high) {
+void observer_begin(int how, int records, double seconds, int without) {
     if (!stacks)
         stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    order = how, recording = records, until = now() + seconds, seed = 1;
+    order = how, recording = records, until = now() + seconds, seed = how + 1;
     for (Memory *one : memories) delete one;
     memories.clear();
     last_memory = nullptr;
-    shared_low = low, shared_high = high;
-    shared.assign(high - low, Cell());
     sites.clear(), problems.clear(), requests.clear(), open.clear();
     met.clear();
     launch = serial = ticks = 0;
     skipped = without;
     ended = running = false;
+}
+
+// A library of kernels, with the arrays of blocks of threads there.
+void observer_shared(char *low, char *high) {
+    ended = false;
+    shared_low = low, shared_high = high;
+    shared.assign(high - low, Cell());
 }
 
 // A block of memory; what overlaps it is there no more.
@@ -499,12 +504,12 @@ void observer_written(char *to, char *from, long long bytes) {
     }
 }
 
-// Whether cells that the host reads have been written.
-int observer_is_written(char *from, long long bytes) {
+// The host reads cells, which must have been written: no kernel runs after that.
+void observer_is_read(char *from, long long bytes) {
     Memory *m = find(from);
-    for (long long k = 0; m && k < bytes; k += m->size)
-        if (!m->written[(from - m->base + k) / m->size]) return 0;
-    return 1;
+    for (long long k = 0; m && k < bytes && !ended; k += m->size)
+        if (!m->written[(from - m->base + k) / m->size])
+            problem("The host reads a cell that nothing has written.", nullptr), ended = true;
 }
 
 // Run a kernel; whether it came to its end.

@@ -1,0 +1,157 @@
+"""The process that runs CUDA programs on one device, or watches them on the processor.
+
+`device_process.py` is the other end. Requests and answers are JSON on standard input, a socket,
+with files in memory beside them, in which arrays travel. It answers one request after the other,
+until the other end is gone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import mmap
+import os
+import select
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from compiler.base.errors import CompileError, RuntimeError_
+from compiler.codegen.signature import Plain
+from compiler.ir import values
+from compiler.runtime import cuda_device
+from compiler.runtime import runner_child as child
+from compiler.runtime.cuda_driver import DeviceError, Driver, Gpu
+from compiler.runtime.observer import records
+from compiler.runtime.runs import Cells, seal
+
+FILES = ("driver", "image", "inputs", "results")
+"""What may come with a request, in this order."""
+
+
+def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
+    """Append arrays and scalars to a file; their types, shapes and offsets."""
+    layout, at = [], 0
+    for array in map(np.asarray, arrays):
+        layout.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if data.size:
+            child.write_all(file, data, at)
+        at += (data.size + 63) // 64 * 64
+    os.ftruncate(file, at)
+    return layout
+
+
+def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
+    """What `write` wrote. ValueError, TypeError or KeyError for what describes none."""
+    size = os.fstat(file).st_size
+    seal(file)
+    area = mmap.mmap(file, size, mmap.MAP_SHARED) if size else b""
+    found = []
+    for array in layout:
+        shape = [int(n) for n in array["shape"]]
+        dtype = np.dtype(str(array["type"]))
+        if dtype.hasobject or min(shape, default=0) < 0:
+            raise ValueError("this is no array of numbers")
+        count = int(np.prod([1, *shape], dtype=object))
+        flat = np.frombuffer(area, dtype, count, int(array["at"])) if count else np.empty(0, dtype)
+        found.append(flat.reshape(shape))
+    return found
+
+
+class _Session:
+    """What the process keeps between requests: the driver, and the device once it is open."""
+
+    driver: Driver | None = None
+    gpu: Gpu | None = None
+
+    def answer(self, request: Plain, files: Mapping[str, int]) -> Plain:
+        """Do what is asked."""
+        library = f"/proc/self/fd/{files['driver']}" if "driver" in files else request["driver"]
+        if request["ask"] == "observe":
+            return _observed(request, files, library)
+        self.driver = self.driver or Driver(library)
+        if request["ask"] == "devices":
+            return {"devices": [dataclasses.asdict(one) for one in self.driver.found()]}
+        return self.run(request, files, self.driver)
+
+    def run(self, request: Plain, files: Mapping[str, int], driver: Driver) -> Plain:
+        """Run a program on the first device that is visible."""
+        gpu = self.gpu = self.gpu or Gpu(driver)
+        free = gpu.free_bytes()
+        code, given = request["code"], read(files["inputs"], request["values"])
+        most = min(request["most"] or free, free)
+        device = cuda_device.Device(gpu, _whole(files["image"]), cuda_device.about(code), most)
+        try:
+            done = cuda_device.run_on(device, code, request["entry"], given, request["runs"])
+        except DeviceError:
+            raise
+        except CompileError:
+            device.close()  # the device is as good as before
+            raise
+        laid = write(files["results"], done.values)
+        device.close()
+        return {"values": laid, "times": list(done.times), "peak": done.peak_bytes}
+
+
+def _whole(file: int) -> bytes:
+    return os.pread(file, os.fstat(file).st_size, 0)
+
+
+def _observed(request: Plain, files: Mapping[str, int], driver: str) -> Plain:
+    """Run kernels that are libraries, and tell what was seen."""
+    code, entry, seconds = request["code"], request["entry"], request["seconds"]
+    given = read(files["inputs"], request["values"])
+    image = _whole(files["image"])
+    raw = records.run(driver, image, code, entry, given, "ascending", True, seconds)
+    report = np.frombuffer(raw.report.encode(), np.uint8)
+    answer: Plain = {
+        "values": write(files["results"], [report, *(raw.results or ())]),
+        "launches": raw.launches,
+        "ended": raw.results is not None,
+    }
+    return answer | ({} if raw.error is None else {"error": told(raw.error)})
+
+
+def told(error: CompileError) -> Plain:
+    """An error, for the other end; `fatal` if the process can do nothing more."""
+    said: Plain = {"kind": error.kind, "message": error.message, "hint": error.hint}
+    site = getattr(error, "site", None)
+    fatal = isinstance(error, DeviceError) or not isinstance(error, RuntimeError_)
+    return said | {"span": list(error.span), "site": site, "fatal": fatal}
+
+
+def main() -> None:
+    """Answer requests until the other end is gone, which also ends what is not finished."""
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
+    threading.Thread(target=_end_with, args=(control.fileno(),), daemon=True).start()
+    session = _Session()
+    while True:
+        said, fds, _, _ = socket.recv_fds(control, 1, len(FILES))
+        if not said:
+            return
+        request = json.loads(child.read_message(0, None) or b"{}")
+        try:
+            answer = session.answer(request, dict(zip(request["files"], fds, strict=True)))
+        except CompileError as error:
+            answer = {"error": told(error)}
+        except Exception as problem:
+            message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
+            answer = {"error": {"kind": "runtime", "message": message, "hint": "", "fatal": True}}
+        for fd in fds:
+            os.close(fd)
+        child.write_message(0, json.dumps(answer).encode())
+
+
+def _end_with(control: int) -> None:
+    """End this process, whatever it does, when the other end has closed the socket."""
+    waiting = select.poll()
+    waiting.register(control, 0)
+    waiting.poll()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Which device a run takes, and when: one run at a time on each, whoever asks.
+
+`STRIDESCOPE_DEVICES` names the devices, `STRIDESCOPE_DEVICE_MB` what a run may have of one's
+memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import os
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from threading import Lock
+
+from compiler.base.errors import TimeoutError_, UsageError
+from compiler.runtime.cuda_driver import NO_DRIVER, Found
+
+CHOSEN, MOST_MB = "STRIDESCOPE_DEVICES", "STRIDESCOPE_DEVICE_MB"
+SHARED = "/dev/nvidiactl"
+"""A file of all users of GPUs, on whose bytes they take turns: each device has one."""
+LOOK_SECONDS = 0.02
+BUSY = (
+    "All devices were busy with other programs up to the deadline",
+    "Ask again later, or name more devices in `STRIDESCOPE_DEVICES`.",
+)
+Place = Found
+_OURS: defaultdict[str, Lock] = defaultdict(Lock)
+
+
+def check_driver(library: str) -> None:
+    """Raise UsageError where there is no driver, without starting anything."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        raise UsageError(NO_DRIVER[0], hint=NO_DRIVER[1]) from None
+
+
+def most_bytes() -> int:
+    """What a run may have of a device's memory; 0: what is free."""
+    told = os.environ.get(MOST_MB, "") or "0"
+    if not told.isdigit():
+        raise UsageError(f"{MOST_MB} must be a number of megabytes, not `{told}`.")
+    return int(told) << 20
+
+
+def instances() -> list[str]:
+    """The parts of devices (MIG) that are named: a process sees them only if it is told so."""
+    return [name for name in _names() if name.startswith("MIG-")]
+
+
+def _names() -> list[str]:
+    return [name.strip() for name in os.environ.get(CHOSEN, "").split(",") if name.strip()]
+
+
+def places(found: Sequence[Place]) -> list[Place]:
+    """The devices that the administrator names, in that order; without names the first.
+
+    A name is a number, the beginning of an identity (`GPU-..`, `MIG-..`), or a part of the device's
+    name. Raises UsageError for one that no device has.
+    """
+    chosen: list[Place] = []
+    for name in _names():
+        number = int(name) if name.isdigit() else -1
+        fitting = [
+            one
+            for k, one in enumerate(found)
+            if k == number
+            or (number < 0 and (one.identity.startswith(name) or name.lower() in one.name.lower()))
+        ]
+        if not fitting:
+            known = ", ".join(f"{k}: {one.name}, {one.identity}" for k, one in enumerate(found))
+            raise UsageError(
+                f"{CHOSEN} names `{name}`, which is no device of this machine.",
+                hint=f"There are {known}.",
+            )
+        chosen += [one for one in fitting if one not in chosen]
+    return chosen or list(found[:1])
+
+
+@contextlib.contextmanager
+def turn(places: Sequence[Place], until: float, deadline_s: float) -> Iterator[Place]:
+    """The first of these devices that is free, for this run alone.
+
+    Runs in other processes of this machine are waited for where there is the file SHARED.
+    Raises TimeoutError_ where none is free before the deadline.
+    """
+    while True:
+        for place in places:
+            with contextlib.ExitStack() as held:
+                if _taken(place.identity, held):
+                    yield place
+                    return
+        if time.monotonic() > until:
+            raise TimeoutError_(f"{BUSY[0]} ({deadline_s:g} s).", hint=BUSY[1])
+        time.sleep(LOOK_SECONDS)
+
+
+def _taken(identity: str, held: contextlib.ExitStack) -> bool:
+    """Whether the device is ours now, until `held` is closed."""
+    ours = _OURS[identity]
+    if not ours.acquire(blocking=False):
+        return False
+    held.callback(ours.release)
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        file = os.open(SHARED, os.O_RDWR | os.O_CLOEXEC)
+        held.callback(os.close, file)
+        byte = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:5], "big")
+        order = (fcntl.F_WRLCK, os.SEEK_SET, byte, 1)
+        return _locked(file, order)
+    return True
+
+
+def _locked(file: int, order: tuple[int, int, int, int]) -> bool:
+    """Lock a byte for this open file, unless another has it."""
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", *order, 0))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

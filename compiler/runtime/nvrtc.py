@@ -1,0 +1,196 @@
+"""CUDA text to machine code with NVRTC, through ctypes: no GPU, no driver, no headers needed.
+
+    python -m compiler.runtime.nvrtc CAPABILITY DRIVER
+
+is the process that compiles for a user: the text on standard input, the cubin on standard output.
+Cubins are kept by a hash of all that they depend on, in the cache of libraries, within its bound.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from compiler import codes
+from compiler.base.errors import CompilerBug, Limitation, UsageError
+from compiler.runtime import libraries
+
+DEFAULT_ARCH = "sm_90"
+SECONDS = 60
+NO_NVRTC = (
+    "NVRTC is not installed, which makes machine code of CUDA text.",
+    "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
+)
+NOT_FOR_IT = (
+    "NVRTC makes no code for this GPU",
+    "Install the NVRTC of another CUDA: `stridescope[cuda12]` for an old GPU, a newer "
+    "`stridescope[cuda13]` for a new one.",
+)
+OLD_DRIVER = (
+    "The GPU's driver is older than NVRTC",
+    "Update the driver, or install `stridescope[cuda12]` for a driver of CUDA 12.",
+)
+_OPTIONS = ("--fmad=false", "--ftz=false", "--std=c++17", "--device-int128", "-w")
+_REFUSED = 3
+"""Exit status with an error for the user on standard error."""
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """NVRTC from a wheel of NVIDIA's or from the system. Raises UsageError without it."""
+    for path in _candidates():
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:
+            continue
+    raise UsageError(NO_NVRTC[0], hint=NO_NVRTC[1])
+
+
+def available() -> bool:
+    """Whether there is an NVRTC."""
+    try:
+        library()
+    except UsageError:
+        return False
+    return True
+
+
+def version() -> tuple[int, int]:
+    """The CUDA that it belongs to."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _ok(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return major.value, minor.value
+
+
+def _candidates() -> list[str | Path]:
+    found: list[str | Path] = []
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        found.extend(sorted(Path(folder).glob("*/lib/libnvrtc.so.*"), reverse=True))
+    return [*found, "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]
+
+
+def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
+    """The cubin of a text for a device, made by a process of its own unless it is there.
+
+    `capability` is 90 for 9.0, `driver` the CUDA that the driver knows. Raises UsageError where
+    NVRTC, driver and device do not fit, Limitation for what takes too long.
+    """
+    parts = (text, *_OPTIONS, str(capability), str(driver), _identity())
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+    found = libraries.find(key)
+    if found is not None:
+        return found
+    asked = str(capability), f"{driver[0]}.{driver[1]}"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "compiler.runtime.nvrtc", *asked],
+            input=text.encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Limitation(
+            codes.limits.RESOURCES,
+            f"NVRTC needs more than {SECONDS} s for this program",
+            hint="Run it with the C back end, or compile a part of it.",
+        ) from None
+    if done.returncode == _REFUSED:
+        message, hint = json.loads(done.stderr)
+        raise UsageError(message, hint=hint)
+    if done.returncode:
+        raise CompilerBug(f"NVRTC refused our program:\n{done.stderr.decode()[-2000:]}")
+    with tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "kernels.cubin"
+        made.write_bytes(done.stdout)
+        return libraries.keep(key, made)
+
+
+def _identity() -> str:
+    """Which NVRTC would be loaded, without loading it."""
+    told = []
+    for path in map(Path, _candidates()):
+        if path.is_absolute():
+            status = path.stat()
+            told.append(f"{path} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(told)
+
+
+def architecture(capability: int, driver: tuple[int, int]) -> str:
+    """The architecture to compile for. Raises UsageError where no code would run."""
+    mine = version()
+    if mine[0] > driver[0]:
+        told = f"the driver knows CUDA {driver[0]}.{driver[1]}, NVRTC is of {mine[0]}.{mine[1]}"
+        raise UsageError(f"{OLD_DRIVER[0]}: {told}.", hint=OLD_DRIVER[1])
+    count = ctypes.c_int()
+    _ok(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    known = (ctypes.c_int * count.value)()
+    _ok(library().nvrtcGetSupportedArchs(known))
+    fitting = [a for a in known if a // 10 == capability // 10 and a <= capability]
+    if not fitting:
+        told = f"{NOT_FOR_IT[0]} (sm_{capability}; it knows sm_{min(known)} to sm_{max(known)})."
+        raise UsageError(told, hint=NOT_FOR_IT[1])
+    return f"sm_{max(fitting)}"
+
+
+def cubin(text: str, arch: str = DEFAULT_ARCH) -> bytes:
+    """The machine code of a CUDA text. Raises CompilerBug with NVRTC's log if it is refused."""
+    return _compile(text, f"--gpu-architecture={arch}", "CUBIN")
+
+
+def ptx(text: str, arch: str = DEFAULT_ARCH) -> str:
+    """The PTX of a CUDA text."""
+    virtual = arch.replace("sm_", "compute_")
+    return _compile(text, f"--gpu-architecture={virtual}", "PTX").rstrip(b"\0").decode()
+
+
+def _compile(text: str, target: str, what: str) -> bytes:
+    lib = library()
+    program = ctypes.c_void_p()
+    _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
+    try:
+        options = [target.encode(), *(option.encode() for option in _OPTIONS)]
+        array = (ctypes.c_char_p * len(options))(*options)
+        if lib.nvrtcCompileProgram(program, len(options), array):
+            log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+            raise CompilerBug(f"NVRTC refused our program:\n{log[:2000]}")
+        return _bytes(lib, program, what)
+    finally:
+        lib.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _bytes(lib: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    _ok(getattr(lib, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    _ok(getattr(lib, f"nvrtcGet{what}")(program, buffer))
+    return buffer.raw
+
+
+def _ok(code: int) -> None:
+    if code:
+        raise CompilerBug(f"NVRTC failed with error {code}")
+
+
+def main() -> None:
+    """Compile what comes in for a device, or say why that cannot be."""
+    capability, driver = sys.argv[1:]
+    major, minor = map(int, driver.split("."))
+    try:
+        arch = architecture(int(capability), (major, minor))
+        sys.stdout.buffer.write(cubin(sys.stdin.read(), arch))
+    except UsageError as error:
+        sys.stderr.write(json.dumps([error.message, error.hint]))
+        sys.exit(_REFUSED)
+
+
+if __name__ == "__main__":
+    main()

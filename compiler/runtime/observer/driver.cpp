@@ -1,0 +1,166 @@
+// Stands in for CUDA's driver, call for call: kernels run on the processor, watched by `watch.cpp`,
+// which this text is part of. What comes as machine code is a library that `build.py`
+// made of a CUDA text. Everything is done when a call returns.
+//
+// A copy of the library may be told to fail, by a text behind FAILS=: the name of a call, how many
+// calls of it go well, and the error of the next, after which all calls fail so; -1: it never returns.
+#include <unistd.h>
+
+enum { HANGS = -1, OUT_OF_MEMORY = 2, INVALID_VALUE = 1, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+const size_t MEMORY_BYTES = 1ull << 30;  // of the device: all of it is filled, and has its shadow
+
+typedef unsigned long long Address;
+typedef int (*Kernel)(long long blocks, int threads, void **given);
+
+char observer_fails[] = "FAILS=                                                          ";
+
+namespace {
+size_t in_use;
+int failure;
+std::map<Address, size_t> blocks_of_memory;
+
+int failed(const char *call) {
+    static int left, with;
+    static char name[sizeof observer_fails];
+    if (!*name && sscanf(observer_fails, "FAILS= %s %d %d", name, &left, &with) < 3) strcpy(name, "none");
+    if (failure) return failure;
+    if (strcmp(call, name) || left--) return 0;
+    while (with == HANGS) pause();
+    if (with != OUT_OF_MEMORY) failure = with;
+    return with;
+}
+
+// The numbers of the devices that can be seen, whose identities end in them.
+std::string visible() {
+    const char *chosen = getenv("CUDA_VISIBLE_DEVICES");
+    if (!chosen) return "01";
+    size_t length = strlen(chosen);
+    return length && strchr("01", chosen[length - 1]) ? std::string(chosen + length - 1) : "";
+}
+}  // namespace
+
+extern "C" {
+#define CALLED if (int code = failed(__func__)) return code
+
+int cuGetErrorName(int code, const char **name) {
+    switch (code) {
+        case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+        case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+        default: return INVALID_VALUE;
+    }
+    return 0;
+}
+int cuInit(unsigned) {
+    CALLED;
+    Dl_info here;  // what kernels call is found by all libraries that come later
+    if (!dladdr(&failure, &here) || !dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL)) return 999;
+    observer_begin(0, 0, 1e9, 0);
+    return visible().empty() ? 100 : 0;
+}
+int cuDriverGetVersion(int *version) { CALLED; *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { CALLED; *count = (int)visible().size(); return 0; }
+int cuDeviceGet(int *device, int number) { CALLED; *device = visible()[number] - '0'; return 0; }
+int cuDeviceGetName(char *name, int length, int device) {
+    CALLED;
+    snprintf(name, length, "Observer %d", device);
+    return 0;
+}
+int cuDeviceGetUuid_v2(char *bytes, int device) { CALLED; memset(bytes, 0, 16); bytes[15] = (char)device; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int) { CALLED; *value = attribute == 75 ? 9 : 0; return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int) { CALLED; *bytes = MEMORY_BYTES; return 0; }
+int cuDevicePrimaryCtxRetain(void **context, int) { CALLED; *context = &failure; return 0; }
+int cuCtxSetCurrent(void *) { CALLED; return 0; }
+int cuDeviceGetDefaultMemPool(void **pool, int) { CALLED; *pool = &in_use; return 0; }
+int cuMemPoolSetAttribute(void *, int, void *) { CALLED; return 0; }
+int cuMemPoolTrimTo(void *, size_t) { CALLED; return 0; }
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+    CALLED;
+    *free = MEMORY_BYTES - in_use, *total = MEMORY_BYTES;
+    return 0;
+}
+int cuMemHostAlloc(void **made, size_t bytes, unsigned) { CALLED; *made = malloc(bytes); return 0; }
+
+int cuModuleLoadData(void **module, const char *image) {
+    CALLED;
+    size_t headers;  // come last in the file
+    unsigned short size, count;
+    memcpy(&headers, image + 40, 8), memcpy(&size, image + 58, 2), memcpy(&count, image + 60, 2);
+    if (memcmp(image, "\177ELF", 4)) return INVALID_IMAGE;
+    size_t left = headers + (size_t)size * count;
+    int file = memfd_create("kernels", MFD_CLOEXEC);
+    while (left) {
+        ssize_t done = write(file, image, left);
+        if (done <= 0) return OUT_OF_MEMORY;
+        image += done, left -= done;
+    }
+    *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    close(file);
+    if (!*module) return INVALID_IMAGE;
+    auto edge = [&](const char *name) { return ((char *(*)())dlsym(*module, name))(); };
+    observer_shared(edge("observer_low"), edge("observer_high"));
+    return 0;
+}
+int cuModuleUnload(void *module) { CALLED; return dlclose(module); }
+int cuModuleGetFunction(Kernel *kernel, void *module, const char *name) {
+    CALLED;
+    *kernel = (Kernel)dlsym(module, (std::string("launch_") + name).c_str());
+    return *kernel ? 0 : NOT_FOUND;
+}
+int cuLaunchKernel(Kernel kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
+                   unsigned, void *, void **given, void **) {
+    CALLED;
+    return kernel(blocks, (int)threads, given) ? 0 : LAUNCH_FAILED;
+}
+
+int cuMemAllocAsync(Address *made, size_t bytes, void *) {
+    CALLED;
+    if (bytes > MEMORY_BYTES - in_use) return OUT_OF_MEMORY;
+    char *area = (char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    for (size_t k = 0; k < bytes; k += 4) {  // a constant would hide defects
+        unsigned some = any(1 << 16) | any(1 << 16) << 16;
+        memcpy(area + k, &some, std::min((size_t)4, bytes - k));
+    }
+    in_use += bytes, blocks_of_memory[*made = (Address)area] = bytes;
+    return 0;
+}
+int cuMemFreeAsync(Address block, void *) {
+    CALLED;
+    in_use -= blocks_of_memory[block], blocks_of_memory.erase(block);
+    free((void *)block);
+    return 0;
+}
+int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void *) {
+    CALLED;
+    memset((void *)to, value, bytes);
+    observer_written((char *)to, nullptr, (long long)bytes);
+    return 0;
+}
+int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *) {
+    CALLED;
+    memcpy((void *)to, from, bytes);
+    observer_written((char *)to, nullptr, (long long)bytes);
+    return 0;
+}
+int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void *) {
+    CALLED;
+    memmove((void *)to, (void *)from, bytes);
+    observer_written((char *)to, (char *)from, (long long)bytes);
+    return 0;
+}
+int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *) {
+    CALLED;
+    observer_is_read((char *)from, (long long)bytes);
+    memcpy(to, (void *)from, bytes);
+    return 0;
+}
+
+int cuStreamSynchronize(void *) { CALLED; return 0; }
+int cuEventCreate(double **event, unsigned) { CALLED; *event = new double(0); return 0; }
+int cuEventRecord(double *event, void *) { CALLED; *event = now(); return 0; }
+int cuEventSynchronize(double *) { CALLED; return 0; }
+int cuEventElapsedTime(float *ms, double *begin, double *end) {
+    CALLED;
+    *ms = (float)((*end - *begin) * 1000);
+    return 0;
+}
+}

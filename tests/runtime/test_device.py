@@ -1,0 +1,239 @@
+"""Runs on devices, whose driver is the observer's: the host code is that of a GPU."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.errors import CompileError, RuntimeError_, TimeoutError_, UsageError
+from compiler.runtime import cuda_driver, device_process, devices, nvrtc
+from compiler.runtime.device_process import Child, Toolkit, run_cuda
+from compiler.runtime.observer import build
+from compiler.sandbox.policies import DEVICE
+from compiler.semantics import interp
+from tests.codegen.helpers import compiled, needs_nvrtc, same
+from tests.codegen.test_cuda import code_of
+from tests.runtime.cuda_on_cpu import needs_cxx
+
+pytestmark = needs_cxx
+SOURCE = """
+entry main [n] (xs: [n]i32) (is: [n]i64) (k: i64): ([]i32, []i32, i32, f16) =
+  let ys = map (\\i -> xs[i] * 2) is
+  let zs = filter (> 3) (scan (+) 0 ys)
+  in (ys, zs, reduce i32.max 0 xs + i32.i64 (k / (k + 1)), f16.i64 k)
+entry other (n: i64) = iota n
+"""
+FAILS = b"FAILS=" + b" " * 50
+
+
+def image(kernels: str, *_: object) -> Path:
+    return build.library(kernels)
+
+
+@pytest.fixture(scope="module")
+def toolkit() -> Toolkit:
+    return Toolkit(build.driver(), image)
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Callable[[str], Toolkit]:
+    def make(how: str) -> Toolkit:
+        data = build.driver().read_bytes()
+        assert FAILS in data
+        path = tmp_path / f"{how}.so"
+        path.write_bytes(data.replace(FAILS, b"FAILS=" + how.encode().ljust(50)))
+        return Toolkit(path, image)
+
+    return make
+
+
+def given(n: int) -> list[Any]:
+    return [np.arange(n, dtype=np.int32), np.arange(n)[::-1].copy(), np.int64(n)]
+
+
+def the_process() -> int:
+    (one,) = device_process._CHILDREN.values()
+    return one.process.pid
+
+
+def test_any_number_of_elements_in_one_process(toolkit: Toolkit) -> None:
+    """Also after a program that failed in the first of its kernels: the device is as before."""
+    device_process.close_children()
+    code, meaning = code_of(SOURCE, None), compiled(SOURCE).result("soa").prog
+    used = set()
+    for n in (0, 1, 33, 255, 256, 257, 1025):
+        done = run_cuda(code, "main", given(n), toolkit=toolkit, runs=2)
+        same(done.values, interp.run(meaning, "main", given(n)))
+        assert len(done.times) == 2
+        used.add(the_process())
+        if n:
+            wrong = given(n)
+            wrong[1][n // 2] = n + 7
+            with pytest.raises(RuntimeError_) as caught:
+                run_cuda(code, "main", wrong, toolkit=toolkit)
+            assert f"[{n + 7}] out of bounds" in caught.value.message
+            assert caught.value.span.line == 3
+    assert len(used) == 1
+    with pytest.raises(RuntimeError_) as caught:
+        run_cuda(code, "other", [np.int64(1 << 40)], toolkit=toolkit)
+    assert "memory" in caught.value.message
+    assert caught.value.hint == cuda_driver.FULL[1]
+    assert used == {the_process()}
+
+
+@pytest.mark.parametrize(
+    ("how", "says", "kind"),
+    [
+        ("cuInit 0 100", cuda_driver.NO_DEVICE, UsageError),
+        ("cuInit 0 803", cuda_driver.TOO_OLD, UsageError),
+        ("cuDevicePrimaryCtxRetain 0 46", cuda_driver.IN_USE, UsageError),
+        ("cuModuleLoadData 0 209", cuda_driver.UNREADABLE, UsageError),
+        ("cuMemAllocAsync 0 2", cuda_driver.FULL, RuntimeError_),
+        ("cuLaunchKernel 0 999", cuda_driver.LOST, RuntimeError_),
+        ("cuLaunchKernel 3 700", cuda_driver.STOPPED, RuntimeError_),
+        ("cuStreamSynchronize 1 702", cuda_driver.SLOW, RuntimeError_),
+        ("cuEventRecord 1 1", cuda_driver.OTHER, RuntimeError_),
+        ("cuStreamSynchronize 0 -1", ("did not finish within 3 s", "loop"), TimeoutError_),
+    ],
+)
+def test_every_failure_has_a_name_and_a_way_out(
+    failing: Callable[[str], Toolkit], how: str, says: tuple[str, str], kind: type[CompileError]
+) -> None:
+    device_process.close_children()
+    made = failing(how)
+    seconds = 3.0 if how.endswith("-1") else 60.0
+    with pytest.raises(kind) as caught:
+        run_cuda(code_of(SOURCE, None), "main", given(300), seconds, toolkit=made)
+    assert says[0].removesuffix(".") in caught.value.message
+    assert says[1] in caught.value.hint
+    assert not device_process._CHILDREN, "a process that failed is not used again"
+
+
+def test_a_device_that_is_lost_is_there_again_for_the_next_run(
+    failing: Callable[[str], Toolkit],
+) -> None:
+    made, code = failing("cuMemFreeAsync 60 999"), code_of(SOURCE, None)
+    wrong = 0
+    for _ in range(8):
+        try:
+            run_cuda(code, "main", given(300), toolkit=made)
+        except RuntimeError_ as error:
+            assert cuda_driver.LOST[0] in error.message
+            wrong += 1
+        else:
+            wrong *= -1  # it works after it has failed
+    assert wrong
+
+
+def test_a_kernel_without_end_is_ended(toolkit: Toolkit) -> None:
+    endless = "def main (xs: []i32) = map (\\x -> loop y = x while y >= 0 do y ^ 1) xs"
+    with pytest.raises(TimeoutError_) as caught:
+        run_cuda(code_of(endless, None), "main", given(9)[:1], 2.0, toolkit=toolkit)
+    assert "did not finish within 2 s" in caught.value.message
+    done = run_cuda(code_of(SOURCE, None), "main", given(3), toolkit=toolkit)
+    assert done.values[0].tolist() == [4, 2, 0]
+
+
+def test_a_process_ends_with_who_asks_it(failing: Callable[[str], Toolkit]) -> None:
+    process = Child(failing("cuDeviceGetCount 0 -1"), DEVICE)
+    with pytest.raises(TimeoutError):
+        process.ask({"ask": "devices"}, time.monotonic() + 2)
+    process.channel.close()
+    assert process.process.wait(30) in (1, -9)
+    process.close()
+
+
+def test_a_run_gets_no_more_memory_than_it_may(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(devices.MOST_MB, "1")
+    code = code_of(SOURCE, None)
+    done = run_cuda(code, "other", [np.int64(100_000)], toolkit=toolkit)
+    assert 800_000 <= done.peak_bytes <= 1 << 20
+    for n in (140_000, 1 << 40):
+        with pytest.raises(RuntimeError_) as caught:
+            run_cuda(code, "other", [np.int64(n)], toolkit=toolkit)
+        assert f"memory on the device for {n} elements" in caught.value.message
+    monkeypatch.setenv(devices.MOST_MB, "much")
+    with pytest.raises(UsageError):
+        run_cuda(code, "other", [np.int64(1)], toolkit=toolkit)
+
+
+# --- several devices, several users ------------------------------------------------------------
+
+
+def test_devices_are_chosen_by_name(toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = device_process.found(toolkit)
+    first, second = found
+    assert first.identity != second.identity
+    for names, chosen in {
+        "": [first],
+        "1": [second],
+        "1, 0": [second, first],
+        "observer": [first, second],
+        f"{second.identity},Observer 1": [second],
+    }.items():
+        monkeypatch.setenv(devices.CHOSEN, names)
+        assert devices.places(found) == chosen
+    for wrong in ("2", "GPU-77", "1,H100"):
+        monkeypatch.setenv(devices.CHOSEN, wrong)
+        with pytest.raises(UsageError) as caught:
+            devices.places(found)
+        assert first.identity in caught.value.hint
+    monkeypatch.setenv(devices.CHOSEN, "1")
+    device_process.close_children()
+    run_cuda(code_of(SOURCE, None), "main", given(3), toolkit=toolkit)
+    assert [key[1] for key in device_process._CHILDREN] == [second.identity]
+
+
+def test_one_run_at_a_time_on_each_device(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also where the other runs are those of other processes."""
+    shared = tmp_path / "nvidiactl"
+    shared.touch()
+    monkeypatch.setattr(devices, "SHARED", str(shared))
+    first, second = both = device_process.found(toolkit)
+    soon = time.monotonic() + 0.1
+    with devices.turn(both, soon, 1) as one, devices.turn(both, soon, 1) as other:
+        assert (one, other) == (first, second)
+        with pytest.raises(TimeoutError_) as caught, devices.turn(both, soon, 1):
+            pass
+        assert devices.BUSY[0] in caught.value.message
+    elsewhere = os.open(shared, os.O_RDWR)
+    everything = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(elsewhere, fcntl.F_OFD_SETLK, everything)
+    with pytest.raises(TimeoutError_), devices.turn(both, soon, 1):
+        pass
+    os.close(elsewhere)
+    with devices.turn(both, soon, 1) as one:
+        assert one == first
+
+
+# --- toolkit code -------------------------------------------------------------------------------
+
+
+@needs_nvrtc
+def test_machine_code_is_for_the_device_and_its_driver() -> None:
+    mine = nvrtc.version()
+    made = nvrtc.kept("__global__ void one() {}", 90, mine)
+    assert made.read_bytes()[:4] == b"\x7fELF"
+    assert nvrtc.kept("__global__ void one() {}", 90, mine) == made
+    assert nvrtc.architecture(90, mine) == "sm_90"
+    for capability, driver, says in (
+        (90, (mine[0] - 1, 8), nvrtc.OLD_DRIVER),
+        (35, mine, nvrtc.NOT_FOR_IT),
+        (990, mine, nvrtc.NOT_FOR_IT),
+    ):
+        with pytest.raises(UsageError) as caught:
+            nvrtc.kept("", capability, driver)
+        assert says[0] in caught.value.message
+        assert caught.value.hint == says[1]
