@@ -1,0 +1,311 @@
+"""All that is to be found out on a GPU, in one command, which takes some minutes.
+
+    python -m bench.device
+
+Results against the interpreter; times against a plain copy, and Futhark's where it is on the PATH;
+subnormals; NVIDIA's sanitizers and profiler where they are; what becomes of a hang, of too large an
+array, and of three workers at a time. Writes `bench/results/device.json` and the part about devices
+of `docs/performance.md`. Without a GPU it says why, and its exit status is 69.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import multiprocessing
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import accesses
+from bench.futhark import Program, compiled
+from bench.machine import ROOT, save
+from compiler.base.context import Options
+from compiler.base.errors import CompileError
+from compiler.base.text import plain
+from compiler.codegen.cuda.program import split
+from compiler.ir import random_values
+from compiler.pipeline import Compilation
+from compiler.runtime import device_process
+from compiler.runtime.cuda_device import Device, about, run_on
+from compiler.runtime.cuda_driver import Driver, Gpu
+from compiler.runtime.device_process import GPUS, Toolkit, run_cuda
+from compiler.semantics import interp
+from compiler.testing.compare import same
+
+UNAVAILABLE = 69
+RUNS = 11
+TITLE = "## On a device"
+DOCUMENT = ROOT / "docs" / "performance.md"
+COPY = "entry main [n] (xs: [n]f32): [n]f32 = copy xs"
+ENDLESS = "entry main [n] (xs: [n]i32) = map (\\x -> loop y = x while y >= 0 do y ^ 1) xs"
+HALVES = "entry main [n] (xs: [n]f32): [n]f32 = map (* 0.5) xs"
+ARRAY = "entry main (n: i64) = iota n"
+LARGE = {
+    "row sums": {"n": 100_000, "m": 500},
+    "row scans": {"n": 50_000, "m": 500},
+    "softmax of rows": {"n": 50_000, "m": 500},
+    "column sums": {"n": 100_000, "m": 500},
+    "transposition": {"n": 8_000, "m": 6_000},
+    "matrix multiplication": {"n": 2_000, "m": 2_000, "p": 2_000},
+    "histogram of 256": {"n": 50_000_000},
+    "scan": {"n": 50_000_000},
+    "sum": {"n": 100_000_000},
+}
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+METRICS = tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st"))
+
+
+def code_of(source: str) -> str:
+    """The CUDA text of a program."""
+    return plain(Compilation(source, Options(target="cuda")).result("cuda").text)
+
+
+def given(source: str, sizes: dict[str, int]) -> list[Any]:
+    """Inputs of such sizes, the same each time."""
+    fun = next(f for f in Compilation(source).result("soa").prog.funs if f.name == "main")
+    return list(random_values.inputs(fun, sizes, 1).values)
+
+
+def moved(values: list[Any]) -> int:
+    """Bytes of arrays and numbers."""
+    return sum(np.asarray(v).nbytes for v in values)
+
+
+def results(toolkit: Toolkit) -> dict[str, str]:
+    """Whether each program gives what the interpreter does, "" if so."""
+    found = {}
+    for name, (source, sizes) in accesses.PROGRAMS.items():
+        args = given(source, sizes)
+        expected = interp.run(Compilation(source).result("soa").prog, "main", list(args))
+        try:
+            done = run_cuda(code_of(source), "main", args, toolkit=toolkit).values
+        except CompileError as error:
+            found[name] = error.message
+        else:
+            found[name] = "" if same(done, expected) else "gives other results"
+    return found
+
+
+def times(toolkit: Toolkit, large: dict[str, dict[str, int]], futhark: bool) -> dict[str, Any]:
+    """Of each program the median of its runs, and inputs and results by it over a plain copy's."""
+    n = max(np.prod(list(sizes.values())) for sizes in large.values())
+    found: dict[str, Any] = {}
+    copy = 0.0
+    for name, source, sizes in (
+        ("copy", COPY, {"n": int(n)}),
+        *((name, accesses.PROGRAMS[name][0], sizes) for name, sizes in large.items()),
+    ):
+        args = given(source, sizes)
+        done = run_cuda(code_of(source), "main", args, 300.0, RUNS, toolkit)
+        ms = float(np.median(done.times[1:]))
+        speed = (moved(args) + moved(done.values)) / ms / 1e6
+        copy = copy or speed
+        found[name] = {"sizes": sizes, "ms": ms, "gb_s": speed, "of_copy": speed / copy}
+        found[name] |= {"peak_bytes": done.peak_bytes, "compile_ms": done.compile_ms}
+        if futhark:
+            with tempfile.TemporaryDirectory() as folder:
+                other = compiled("cuda", Program(name, source), Path(folder))
+                other = other.checked(args, done.values)
+                ran = other.binary is not None
+                found[name]["futhark_ms"] = (
+                    float(np.median(other.times(args, RUNS))) if ran else other.problem
+                )
+    return found
+
+
+def subnormals(toolkit: Toolkit) -> str:
+    """Whether numbers below the normal ones stay, "" if so."""
+    xs = np.array([1e-38, 3e-39, 1e-45, -2e-40], np.float32)
+    (ys,) = run_cuda(code_of(HALVES), "main", [xs], toolkit=toolkit).values
+    return "" if np.array_equal(ys, xs * np.float32(0.5)) else f"halves of {xs} are {ys}"
+
+
+# --- NVIDIA's tools, over `--inside` ------------------------------------------------------------
+
+
+def inside(toolkit: Toolkit, name: str) -> None:
+    """Run a program in this process, where a tool can watch it."""
+    source, sizes = accesses.PROGRAMS[name]
+    code, args = code_of(source), given(source, sizes)
+    driver = Driver(str(toolkit.driver))
+    place, gpu = driver.about(0), Gpu(driver)
+    image = toolkit.image(split(code)[0], place.capability, place.driver).read_bytes()
+    device = Device(gpu, image, about(code), gpu.free_bytes())
+    run_on(device, code, "main", args)
+    device.close()
+
+
+def _under(*command: str) -> subprocess.CompletedProcess[str]:
+    own = (sys.executable, "-m", "bench.device", "--inside")
+    return subprocess.run(
+        [*command[:-1], *own, command[-1]], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
+
+
+def sanitizers() -> dict[str, Any]:
+    """The programs in which each tool finds something, with the end of what it says."""
+    if shutil.which("compute-sanitizer") is None:
+        return {"absent": "there is no compute-sanitizer on the PATH"}
+    found: dict[str, Any] = {}
+    for tool in TOOLS:
+        found[tool] = {}
+        for name in accesses.PROGRAMS:
+            done = _under("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", name)
+            if done.returncode:
+                found[tool][name] = (done.stdout + done.stderr)[-500:]
+    return found
+
+
+def sectors() -> dict[str, Any]:
+    """The sectors of each program's loads and stores, by the profiler, beside the observer's."""
+    if shutil.which("ncu") is None:
+        return {"absent": "there is no ncu on the PATH"}
+    found: dict[str, Any] = {}
+    for name, (source, sizes) in accesses.PROGRAMS.items():
+        done = _under("ncu", "--csv", "--metrics", ",".join(METRICS), name)
+        if done.returncode:
+            found[name] = {"problem": (done.stdout + done.stderr)[-500:]}
+            continue
+        seen = device_process.observe(code_of(source), "main", given(source, sizes), 240.0)
+        expected = sum(s.sectors for s in seen.sites if not s.shared and s.kind != "both")
+        found[name] = {"device": counted(done.stdout), "observer": expected}
+    return found
+
+
+def counted(said: str) -> int:
+    """The sum of METRICS in what `ncu --csv` says."""
+    table = said[said.index('"ID"') :]
+    rows = csv.DictReader(io.StringIO(table))
+    return sum(int(r["Metric Value"].replace(",", "")) for r in rows if r["Metric Name"] in METRICS)
+
+
+# --- drills ------------------------------------------------------------------------------------
+
+
+def works(toolkit: Toolkit) -> float:
+    """Seconds that a small run takes, whose result must be right."""
+    began = time.perf_counter()
+    (found,) = run_cuda(code_of(ARRAY), "main", [np.int64(1000)], toolkit=toolkit).values
+    assert np.array_equal(found, np.arange(1000))
+    return time.perf_counter() - began
+
+
+def drills(
+    toolkit: Toolkit, too_many: int, workers: Callable[[], Executor], seconds: float = 3.0
+) -> dict[str, Any]:
+    """What is said of a kernel without end and of too large an array, and how soon all is well."""
+    found: dict[str, Any] = {"before_s": works(toolkit)}
+    for name, source, args, limit in (
+        ("hang", ENDLESS, [np.arange(1000, dtype=np.int32)], seconds),
+        ("memory", ARRAY, [np.int64(too_many)], 60.0),
+    ):
+        says = "nothing"
+        try:
+            run_cuda(code_of(source), "main", args, limit, toolkit=toolkit)
+        except CompileError as error:
+            says = error.message
+        found[name] = {"says": says, "then_s": works(toolkit)}
+    with workers() as pool:
+        began = time.perf_counter()
+        list(pool.map(works, [toolkit] * 3))
+        found["three_workers_s"] = time.perf_counter() - began
+    return found
+
+
+def _spawned() -> Executor:
+    return ProcessPoolExecutor(3, multiprocessing.get_context("spawn"))
+
+
+# --- all -----------------------------------------------------------------------------------------
+
+
+def measure(
+    toolkit: Toolkit,
+    large: dict[str, dict[str, int]] = LARGE,
+    workers: Callable[[], Executor] = _spawned,
+    tools: bool = True,
+) -> dict[str, Any]:
+    """The figures of every part."""
+    place = device_process.found(toolkit)[0]
+    figures: dict[str, Any] = {
+        "device": f"{place.name}, {place.bytes >> 20:,} MB",
+        "driver": ".".join(map(str, place.driver)),
+        "results": results(toolkit),
+        "times": times(toolkit, large, tools),
+        "subnormals": subnormals(toolkit),
+        "drills": drills(toolkit, place.bytes, workers),
+    }
+    return figures | ({"sanitizers": sanitizers(), "sectors": sectors()} if tools else {})
+
+
+def part(figures: dict[str, Any], command: str) -> str:
+    """The part of the document."""
+    f, d = figures, figures["drills"]
+    head = ["program", "ms", "GB/s", "of a copy", "Futhark, ms"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name, one in f["times"].items():
+        other = one.get("futhark_ms", "")
+        other = f"{other:.3f}" if isinstance(other, float) else other
+        speed = f"{one['gb_s']:.1f} | {100 * one['of_copy']:.0f} %"
+        lines.append(f"| {name} | {one['ms']:.3f} | {speed} | {other} |")
+    wrong = [f"- {name}: {says}" for name, says in f["results"].items() if says]
+    wrong += [f"- subnormals: {f['subnormals']}"] if f["subnormals"] else []
+    drilled = [
+        f'- {name}: "{d[name]["says"]}" A run takes {d[name]["then_s"]:.2f} s after it, and '
+        f"{d['before_s']:.2f} s as the first."
+        for name in ("hang", "memory")
+    ]
+    drilled.append(f"- Three workers, a run of each: {d['three_workers_s']:.2f} s.")
+    told = "\n".join(wrong) or "All programs give what the interpreter gives; subnormals stay."
+    tools = []
+    for name in ("sanitizers", "sectors"):
+        for key, value in f.get(name, {}).items():
+            tools.append(f"- {name}, {key}: {value or 'nothing found'}")
+    return "\n\n".join(
+        [
+            TITLE,
+            f"`{command}` on {f['device']}, whose driver knows CUDA {f['driver']}. Medians; bytes "
+            "are those of inputs and results.",
+            "\n".join(lines),
+            told,
+            "\n".join(drilled),
+            *(["\n".join(tools)] if tools else []),
+        ]
+    )
+
+
+def written(document: str, text: str) -> str:
+    """The document with this part in place of that from before, or at its end."""
+    head, title, rest = document.partition(f"{TITLE}\n")
+    _, mark, after = rest.partition("\n## ")
+    tail = f"\n\n## {after}" if mark else "\n"
+    return f"{head.rstrip()}\n\n{text}{tail if title else chr(10)}"
+
+
+def main() -> int:
+    """The exit status."""
+    if sys.argv[1:2] == ["--inside"]:
+        inside(GPUS, sys.argv[2])
+        return 0
+    why = device_process.why_not()
+    if why:
+        print(f"Nothing is measured: {why}", file=sys.stderr)
+        return UNAVAILABLE
+    command = "python -m bench.device"
+    figures = measure(GPUS)
+    print(save("device", command, figures))
+    DOCUMENT.write_text(written(DOCUMENT.read_text("utf-8"), part(figures, command)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
