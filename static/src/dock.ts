@@ -232,9 +232,10 @@ export class Dock {
     this.panes.get(id)!.panel.hidden = !open;
   }
 
-  /** Name the panes whose tabs are out of sight, or in part. */
+  /** Name the panes whose tabs are out of sight, and those in part, which nobody could read. */
   private offer(list: HTMLElement, more: HTMLSelectElement): void {
     const tabs = [...list.children] as HTMLElement[];
+    for (const tab of tabs) tab.classList.remove("cut");
     // What hides it must not scroll the strip.
     more.hidden = tabs.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0) <= list.clientWidth + more.offsetWidth;
     if (more.hidden) return;
@@ -242,6 +243,7 @@ export class Dock {
       const left = offsetLeft - list.offsetLeft - list.scrollLeft;
       return left < -1 || left + offsetWidth > list.clientWidth + 1;
     });
+    for (const tab of out) tab.classList.add("cut");
     replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
       ...out.map((tab) => h("option", { value: tab.dataset["tab"] }, tab.textContent)));
   }

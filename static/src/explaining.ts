@@ -2,6 +2,7 @@
 import { StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, type DecorationSet, type Tooltip, type ViewUpdate } from "@codemirror/view";
 import { explained, notationAt } from "./notation";
+import { alone, NAME } from "./numbers";
 
 function tipAt(doc: Text, at: number): Tooltip | null {
   const line = doc.lineAt(at);
@@ -29,21 +30,7 @@ export const explaining: Extension = [
   ]),
 ];
 
-const NAME = /\b([A-Za-z][\w']*?)(?:_(\d+))?(?![\w'])/g;
 const number = Decoration.mark({ class: "name-number" });
-
-/** Names that stand in a text with one number only, and never without: it tells apart nothing. */
-function alone(doc: Text): ReadonlySet<string> {
-  const first = new Map<string, string>();
-  const many = new Set<string>();
-  for (const line of doc.iterLines()) {
-    for (const [, name, its = ""] of line.matchAll(NAME)) {
-      if ((first.get(name!) ?? its) !== its || !its) many.add(name!);
-      first.set(name!, its);
-    }
-  }
-  return new Set([...first.keys()].filter((name) => !many.has(name)));
-}
 
 /** Makes the numbers at the end of names invisible, unless two names would be the same. */
 export const namesAlone = ViewPlugin.fromClass(class {
@@ -51,12 +38,12 @@ export const namesAlone = ViewPlugin.fromClass(class {
   private names: ReadonlySet<string>;
 
   constructor(view: EditorView) {
-    this.names = alone(view.state.doc);
+    this.names = alone(view.state.doc.iterLines());
     this.decorations = this.marks(view);
   }
 
   update({ docChanged, viewportChanged, view }: ViewUpdate): void {
-    if (docChanged) this.names = alone(view.state.doc);
+    if (docChanged) this.names = alone(view.state.doc.iterLines());
     if (docChanged || viewportChanged) this.decorations = this.marks(view);
   }
 

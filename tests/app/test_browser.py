@@ -348,7 +348,7 @@ def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
 def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> None:
     drawing = page.locator("svg.lanes")
     expect(drawing).to_have_count(1)  # Nothing changes from the one stage to the other.
-    expect(drawing.locator(".bar")).to_have_text([re.compile("tmp_5"), re.compile("ys_1")])
+    expect(drawing.locator(".bar")).to_have_text([re.compile("tmp$"), re.compile("ys$")])
     expect(drawing).to_have_attribute("aria-label", re.compile("at most 160 B at once"))
     drawing.locator(".bar").first.hover()
     expect(page.locator(".source .lit-place")).to_have_count(1)
@@ -358,7 +358,7 @@ def test_lanes_show_what_lives_when_and_the_table_says_the_same(page: Page) -> N
     page.locator(".lanes-view").get_by_label("n", exact=True).fill("100")
     expect(drawing).to_have_attribute("aria-label", re.compile("at most 1.60 kB at once"))
     page.locator(".lanes-view").get_by_role("button", name="Table").click()
-    expect(page.locator(".block-row").first).to_have_text("tmp_mem_6800 B12")
+    expect(page.locator(".block-row").first).to_have_text("tmp_mem800 B12")
     expect(page.locator(".life-table .meets")).to_contain_text("1.60 kB peak")
     page.get_by_role("button", name="One array").click()
     expect(page.locator(".memory svg.cells").first).to_be_visible()
@@ -377,7 +377,7 @@ def test_blocks_that_share_memory_are_drawn_as_a_coloured_graph(page: Page) -> N
     page.locator(".sharing").get_by_role("button", name="Table").click()
     rows = page.locator(".sharing table").last.locator("tbody tr")
     expect(rows).to_have_count(3)
-    expect(rows.nth(1)).to_have_text("b_mem_3280 B12a_mem_1, c_mem_4")
+    expect(rows.nth(1)).to_have_text("b_mem280 B12a_mem, c_mem")
 
 
 def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:

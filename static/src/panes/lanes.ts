@@ -7,6 +7,7 @@ import type { Link, Selection } from "../link";
 import { drawLanes, lanesTables } from "../memory/lanes";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
+import { unnumbered } from "../numbers";
 import { plainNames } from "../polynomial";
 import type { KeptLifetimes } from "../kept";
 import type { LifeFunction, StageInfo } from "../types";
@@ -100,7 +101,7 @@ export class Lanes {
   /** A part of the page for each function that has blocks at some stage. */
   private lay(found: readonly Of[]): void {
     const names = [...new Set(found.filter(({ fun }) => fun.blocks.length).map(({ fun }) => fun.name))];
-    this.shown = names.flatMap((name) => found.filter(({ fun }) => fun.name === name)
+    this.shown = names.flatMap((name) => withoutNumbers(found.filter(({ fun }) => fun.name === name))
       .filter((of, k, all) => !k || !sameLives(of.fun, all[k - 1]!.fun)));
     for (const name of this.parts.keys()) if (!names.includes(name)) this.parts.delete(name);
     for (const name of names) {
@@ -184,6 +185,17 @@ export class Lanes {
     const src = of.fun.points[at]?.src;
     if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
   }
+}
+
+/** Names of blocks and arrays without the numbers that tell apart nothing, at any of these stages. */
+function withoutNumbers(own: readonly Of[]): Of[] {
+  const shown = unnumbered(own.flatMap(({ fun }) => [...fun.blocks, ...fun.arrays].map(({ name }) => name)));
+  return own.map((of) => ({ ...of, fun: {
+    ...of.fun,
+    points: of.fun.points.map((point) => ({ ...point, label: shown(point.label) })),
+    blocks: of.fun.blocks.map((block) => ({ ...block, name: shown(block.name) })),
+    arrays: of.fun.arrays.map((array) => ({ ...array, name: shown(array.name), block: shown(array.block), blocks: array.blocks.map(shown) })),
+  } }));
 }
 
 /** Before and after in numbers. */

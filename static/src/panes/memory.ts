@@ -8,7 +8,8 @@ import { formula } from "../memory/formula";
 import { ChosenValues, possible, proposed, SymbolFields } from "../memory/symbols";
 import { threadName, touchesOf, type Touches } from "../memory/threads";
 import type { Model, Text } from "../model";
-import { inOrder, namesIn, numberOf, plainNames, shapeText } from "../polynomial";
+import { unnumbered } from "../numbers";
+import { inOrder, namesIn, numberOf, plainNames, renamed, shapeText } from "../polynomial";
 import { contains } from "../spans";
 import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
@@ -36,6 +37,8 @@ export class MemoryPane extends AskingPane {
   private readonly sharing: Sharing;
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
+  /** Takes numbers out of their arrays' and blocks' names. */
+  private shown = (text: string): string => text;
   /** What the author calls the array that is shown. */
   private base = "";
   private cells: Cell[] = [];
@@ -136,6 +139,7 @@ export class MemoryPane extends AskingPane {
     this.listing = false;
     this.of = of;
     this.functions = answer.functions;
+    this.shown = unnumbered(this.functions.flatMap((fun) => [...fun.blocks, ...fun.arrays].map(({ name }) => name)));
     this.choices();
     await this.loadCells();
   }
@@ -167,7 +171,7 @@ export class MemoryPane extends AskingPane {
     const chosen = kept ?? preferred(this.functions);
     replace(this.array, ...this.functions.map((fun) => h("optgroup", { label: fun.name }, ...fun.arrays.map((array) =>
       h("option", { value: array.name, selected: array === chosen },
-        `${array.name}: ${shapeText(array.shape)}${array.prim}`)))));
+        `${this.shown(array.name)}: ${shapeText(this.told({ fun, array }).shape)}${array.prim}`)))));
     if (chosen) this.array.value = chosen.name;
     this.base = chosen?.base ?? "";
     if (!all.length) this.nothing("This program has no arrays at this stage.");
@@ -227,10 +231,17 @@ export class MemoryPane extends AskingPane {
     });
   }
 
-  private draw({ fun, array }: Chosen): void {
+  /** An array in names as the program's author wrote them. */
+  private told({ fun, array }: Chosen): ArrayInfo {
+    return { ...renamed(array, inWords(fun)), name: this.shown(array.name), block: this.shown(array.block) };
+  }
+
+  private draw(chosen: Chosen): void {
+    const { fun, array } = chosen;
+    const told = this.told(chosen);
     const block = fun.blocks.find((candidate) => candidate.name === array.block);
-    replace(this.picture, formula(array), h("p", { class: "quiet" }, about(array, fun, block)),
-      ...(this.cells.length ? this.drawings(array) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
+    replace(this.picture, formula(told), h("p", { class: "quiet" }, this.shown(about(array, fun, block && renamed(block, inWords(fun))))),
+      ...(this.cells.length ? this.drawings(told) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
       this.complete ? null : h("p", { class: "quiet" }, `Only the first ${this.cells.length} cells are shown.`));
   }
 
@@ -244,7 +255,7 @@ export class MemoryPane extends AskingPane {
     const colouring = this.touches.length ? this.colouring : "index";
     const tools = this.tools(this.touches.length > 0, colouring);
     const touches = colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
-    const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, note))] : [];
+    const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, this.shown(note)))] : [];
     if (this.table) {
       return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name, touches))];
     }
@@ -268,7 +279,7 @@ export class MemoryPane extends AskingPane {
   /** Which kernel, and whether what it reads or what it writes. */
   private access(touches: Touches): HTMLElement {
     const select = h("select", { "aria-label": "Access" }, ...this.touches.map((one) =>
-      h("option", { value: one.label, selected: one === touches }, one.label)));
+      h("option", { value: one.label, selected: one === touches }, this.shown(one.label))));
     select.addEventListener("change", () => {
       this.by = select.value;
       this.thread = 0;
@@ -344,6 +355,11 @@ export class MemoryPane extends AskingPane {
     this.array.value = found.name;
     void this.loadCells();
   }
+}
+
+/** What the program's author calls the sizes of a function's arrays and blocks. */
+function inWords({ arrays, blocks, names }: MemoryFunction): (name: string) => string {
+  return plainNames(new Set([...arrays.flatMap(({ symbols }) => symbols), ...namesIn(blocks)]), names);
 }
 
 /** A picture that may be wider than the pane. */

@@ -3,6 +3,7 @@ import { arrange, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link, Selection } from "../link";
 import type { Model, Text } from "../model";
+import { unnumbered } from "../numbers";
 import { prettyCells } from "../polynomial";
 import { about, called, isGuard, KINDS, kindOf, sameAs, type Attempts, type Key } from "../proof/attempts";
 import { FreePair } from "../proof/free";
@@ -212,7 +213,8 @@ function title(attempt: Attempt): string {
 /** Where the arrays lie after it, by their index functions. */
 function places(attempt: Attempt): HTMLElement[] {
   const name = (one: string): string => called(attempt, one);
-  const shown = (at: MemoryPlace) => [h("code", {}, at.lmad ? prettyCells(at.lmad) : ""), " of ", h("code", {}, at.block ?? "")];
+  const block = unnumbered([attempt.place, attempt.projected, ...attempt.moved].map((at) => at.block ?? ""));
+  const shown = (at: MemoryPlace) => [h("code", {}, at.lmad ? prettyCells(at.lmad) : ""), " of ", h("code", {}, block(at.block ?? ""))];
   const row = (title: string, ...value: (Node | string)[]) => [h("dt", {}, title), h("dd", {}, ...value)];
   const others = attempt.moved.filter((one) => one.array !== attempt.creation);
   const moved = [...new Map(others.map((one) => [JSON.stringify([name(one.array), one.block, one.lmad]), one])).values()];

@@ -6,6 +6,7 @@ import type { Link } from "../link";
 import { drawGraph, graphTables, type SizeOf } from "../memory/interference";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
+import { unnumbered } from "../numbers";
 import { evaluate, namesIn, plainNames } from "../polynomial";
 import type { Interference, Span } from "../types";
 
@@ -33,7 +34,7 @@ export class Sharing {
   async show(of: Text): Promise<void> {
     const answer = await this.fresh.answer(of, client.ask("interference", { stage: STAGE }, of));
     if (!answer) return;
-    this.graphs = answer.functions.flatMap((fun) => fun.bodies);
+    this.graphs = withoutNumbers(answer.functions.flatMap((fun) => fun.bodies));
     this.called = Object.assign({}, ...answer.functions.map((fun) => fun.names)) as Record<string, string>;
     if (!this.graphs.length) {
       return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));
@@ -90,6 +91,16 @@ export class Sharing {
   private choose(src: Span[] | undefined): void {
     if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
   }
+}
+
+/** Names of blocks without the numbers that tell apart nothing. */
+function withoutNumbers(graphs: readonly Interference[]): Interference[] {
+  const shown = unnumbered(graphs.flatMap(({ nodes }) => nodes.map(({ name }) => name)));
+  return graphs.map((graph) => ({
+    ...graph,
+    points: graph.points.map((point) => ({ ...point, label: shown(point.label) })),
+    nodes: graph.nodes.map((node) => ({ ...node, name: shown(node.name) })),
+  }));
 }
 
 function said({ nodes, colours }: Interference, size: SizeOf): string {

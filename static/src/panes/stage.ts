@@ -12,7 +12,8 @@ import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
 import { explaining, namesAlone } from "../explaining";
 import { foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt } from "../folded";
-import { load, save } from "../storage";
+import { numbered } from "../numbers";
+import { save } from "../storage";
 import { fileOf, hueAt, linesFor, placeName } from "../spans";
 import { tracedValues } from "../traced";
 import { taking } from "../take";
@@ -35,9 +36,6 @@ export interface StagePaneEvents {
   closed(pane: StagePane): void;
   focused(pane: StagePane): void;
 }
-
-/** Whether the numbers of all names are shown. */
-const numbered = (): boolean => load<boolean>("numbers") === true;
 
 export class StagePane {
   readonly element: HTMLElement;
