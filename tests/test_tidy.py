@@ -198,7 +198,7 @@ def test_what_has_a_name_is_written_once(home: str) -> None:
 READS_NAMES = re.compile(r"_\\d|_\(\\d|>=|\\\)\\/\\\(|\\\*\\\*|\\\)\\\}")
 """What a pattern over names with tags, inequalities, quotients, powers or LMADs has in it."""
 PROGRAM_TEXT = {
-    "static/src/explaining.ts": "hides the numbers of names where they tell apart nothing",
+    "static/src/numbers.ts": "hides the numbers of names where they tell apart nothing",
     "static/src/diff.ts": "compares lines of stages, whatever the numbers of their names",
     "static/src/arithmetic.ts": "reads sizes in types, as the author of the program wrote them",
     "static/src/proof/words.ts": "reads assumptions that somebody types",
