@@ -21,6 +21,8 @@ from pathlib import Path
 from compiler import codes
 from compiler.base.errors import CompilerBug, Limitation, UsageError
 from compiler.runtime import libraries
+from compiler.sandbox import walls
+from compiler.sandbox.policies import COMPILE
 
 DEFAULT_ARCH = "sm_90"
 SECONDS = 60
@@ -89,26 +91,32 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
     if found is not None:
         return found
     asked = str(capability), f"{driver[0]}.{driver[1]}"
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "compiler.runtime.nvrtc", *asked],
-            input=text.encode(),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Limitation(
-            codes.limits.RESOURCES,
-            f"NVRTC needs more than {SECONDS} s for this program",
-            hint="Run it with the C back end, or compile a part of it.",
-        ) from None
-    if done.returncode == _REFUSED:
-        message, hint = json.loads(done.stderr)
-        raise UsageError(message, hint=hint)
-    if done.returncode:
-        raise CompilerBug(f"NVRTC refused our program:\n{done.stderr.decode()[-2000:]}")
-    with tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as folder:
+    command = (sys.executable, "-m", "compiler.runtime.nvrtc", *asked)
+    with (
+        tempfile.TemporaryDirectory(prefix="nvrtc-") as folder,
+        tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as scratch,
+    ):
+        confined = walls.confine(COMPILE, command, scratch)
+        try:
+            done = subprocess.run(
+                confined.command,
+                env=confined.environment,
+                input=text.encode(),
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise Limitation(
+                codes.limits.RESOURCES,
+                f"NVRTC needs more than {SECONDS} s for this program",
+                hint="Run it with the C back end, or compile a part of it.",
+            ) from None
+        if done.returncode == _REFUSED:
+            message, hint = json.loads(done.stderr)
+            raise UsageError(message, hint=hint)
+        if done.returncode:
+            raise CompilerBug(f"NVRTC refused our program:\n{done.stderr.decode()[-2000:]}")
         made = Path(folder) / "kernels.cubin"
         made.write_bytes(done.stdout)
         return libraries.keep(key, made)

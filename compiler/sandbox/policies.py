@@ -2,7 +2,7 @@
 
 | policy | its process | files | programs |
 |---|---|---|---|
-| COMPILE | a worker that compiles | Python, the compiler; scratch of its own | none, threads only |
+| COMPILE | a worker that compiles, NVRTC | Python, the compiler; its scratch | none, threads only |
 | RUN | a worker that starts runs | the same, and the C compiler | the C compiler, runs |
 | RUN_ON_DEVICE | the same with a GPU | the same, and the GPU's files | the C compiler, runs |
 | PROGRAM | one run of a compiled program | none (the library is open) | none, threads only |

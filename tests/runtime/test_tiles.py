@@ -14,10 +14,10 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.accesses import predict, report
 from compiler.pipeline import Compilation
-from compiler.runtime.observer.records import observe
-from compiler.runtime.observer.stand_in import ORDERS
+from compiler.runtime import nvrtc
+from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
-from testing import kernel_interp, nvrtc
+from testing import kernel_interp
 from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 

@@ -6,6 +6,8 @@ A library takes the driver's place, which tries to get out, or fails as none of 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from compiler.runtime import cuda_driver, device_process
 from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
+from compiler.sandbox.policies import RUN
+from tests.codegen.helpers import needs_nvrtc
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 DRIVER = r"""
@@ -92,6 +96,26 @@ def test_a_process_that_fails_is_an_error(tmp_path: Path, mode: int, says: str) 
     with pytest.raises(RuntimeError_) as caught:
         device_process.found(toolkit(tmp_path, mode))
     assert says in caught.value.message
+
+
+WORKER = """
+from compiler.runtime import nvrtc
+made = nvrtc.kept("__global__ void one() {}", 90, nvrtc.version())
+print(made.read_bytes()[:4])
+"""
+
+
+@needs_nvrtc
+def test_a_worker_that_runs_makes_machine_code(tmp_path: Path) -> None:
+    """Inside its wall it starts NVRTC's process inside of another."""
+    script, scratch = tmp_path / "worker.py", tmp_path / "scratch"
+    script.write_text(WORKER)
+    scratch.mkdir()
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    made = walls.confine(RUN, (sys.executable, str(script)), str(scratch))
+    done = subprocess.run(made.command, env=made.environment, capture_output=True, text=True)
+    assert done.stdout == "b'\\x7fELF'\n", done.stderr
 
 
 def test_without_a_driver_it_says_so_at_once() -> None:
