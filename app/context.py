@@ -10,6 +10,7 @@ from flask import current_app
 
 from app.gallery import Example
 from app.jobs import Jobs
+from app.lectures import Lectures
 from app.lesson_files import Lesson
 from app.limits import RateLimits
 from app.metrics import Metrics
@@ -26,6 +27,7 @@ class Parts:
     jobs: Jobs
     metrics: Metrics
     permalinks: Permalinks
+    lectures: Lectures
     renderings: Renderings
     limits: RateLimits
     examples: Callable[[], Sequence[Example]]

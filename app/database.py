@@ -86,16 +86,16 @@ def is_full(error: Exception) -> bool:
 
 
 @contextmanager
-def available(done: str) -> Iterator[None]:
+def available(done: str, what: str = "Links") -> Iterator[None]:
     """Say that links cannot be `stored` or `read` now (AppError, 503) where the database fails."""
     try:
         yield
     except FAILURES as error:
-        log.error("links cannot be %s: %s", done, error)
+        log.error("%s cannot be %s: %s", what, done, error)
         hint = "What you wrote is still on the page. " if done == "stored" else ""
         raise AppError(
             "unavailable",
-            f"Links cannot be {done} now.",
+            f"{what} cannot be {done} now.",
             503,
             f"{hint}The server's database does not answer as it should; try again later.",
         ) from error

@@ -12,13 +12,14 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, door, errors, http, pages
+from app import api, course, door, errors, follow, http, pages
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
 from app.gallery import load
 from app.highlight import quoted
 from app.jobs import Jobs
+from app.lectures import Lectures
 from app.lesson_files import load as load_lessons
 from app.limits import RateLimits
 from app.metrics import Metrics
@@ -55,6 +56,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(course.blueprint)
+    app.register_blueprint(follow.blueprint)
     app.extensions[EXTENSION] = _parts(app)
     return app
 
@@ -77,6 +79,7 @@ def _parts(app: Flask) -> Parts:
         jobs=jobs,
         metrics=metrics,
         permalinks=permalinks,
+        lectures=Lectures(database, int(app.config["LECTURES"]), app.config["LECTURE_HOURS"]),
         renderings=renderings,
         limits=RateLimits(app.config),
         examples=lambda: examples,

@@ -7,8 +7,11 @@ nothing of it is missing; so a thread waits for a client only while it writes, a
 gives up on one that reads nothing. Closing, too, waits for the client in the loop and not in its
 own time.
 
-Directly on the net one address has half of the threads and half of the connections at most.
-Behind proxies all connections come from them, and they do that counting.
+A follower of a lecture who asks for what is newer waits here as well, parked and without a thread,
+until there is something newer, or for `PARK_SECONDS`. Who cannot be parked is answered at once.
+
+Directly on the net one address has half of the threads, of the parked and of all connections at
+most. Behind proxies all connections come from them, and they do that counting.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
+from app.context import EXTENSION
 from app.errors import failure
 
 HEAD_LIMIT = 1 << 16
@@ -43,10 +47,13 @@ LINGER_SECONDS = 2.0
 LINGER_LIMIT = 100
 CONNECTIONS = 600
 """With those that linger, fewer than the 1024 files that a process may commonly have open."""
+PARKED_LIMIT = 240
+PARK_SECONDS = 20.0
 
 _END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?$")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
+_NEWER = re.compile(rb"GET /api/lecture/([\w-]{1,64})\?after=(\d{1,9}) HTTP/1\.[01]\r\n")
 _EXPECT = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r?$")
 
 
@@ -82,6 +89,8 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self.gathered = 0
         self.answering: dict[Connection, None] = {}
         self.lingering: dict[Connection, None] = {}
+        self.parked: dict[Connection, str] = {}
+        """Each with the lecture of which it waits for something newer."""
         self.peers: Counter[str] = Counter()
         self.busy: Counter[str] = Counter()
         self.held: dict[str, deque[Connection]] = {}
@@ -97,6 +106,9 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         share = 2 if direct else 1
         self.peer_threads = max(1, self.cfg.threads // share)
         self.peer_connections = max(1, self.worker_connections // share)
+        self.peer_parked = PARKED_LIMIT // share
+        self.lectures = self.wsgi.extensions[EXTENSION].lectures
+        self.lectures.listen(lambda name: self.method_queue.defer(self._wake, name))
 
     # --- connections -------------------------------------------------------------------------
 
@@ -213,7 +225,13 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self._leave(conn)
         conn.init()
         conn.parser.unreader.unread(bytes(conn.data))
+        asked = _NEWER.match(conn.data)
         conn.data = bytearray()
+        if asked is not None and self._may_park(conn):
+            name = asked[1].decode()
+            if self.lectures.nothing_new(name, int(asked[2])):
+                self._park(conn, name)
+                return
         self._start(conn)
 
     def _start(self, conn: Connection) -> None:
@@ -240,6 +258,44 @@ class Intake(ThreadWorker):  # type: ignore[misc]
                 del self.held[conn.peer]
             self._start(following)
 
+    # --- followers who wait --------------------------------------------------------------------
+
+    def _may_park(self, conn: Connection) -> bool:
+        peers = sum(one.peer == conn.peer for one in self.parked)
+        return self.alive and len(self.parked) < PARKED_LIMIT and peers < self.peer_parked
+
+    def _park(self, conn: Connection, name: str) -> None:
+        conn.until = time.monotonic() + PARK_SECONDS
+        conn.sock.setblocking(False)
+        self.parked[conn] = name
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._stirred, conn))
+
+    def _unpark(self, conn: Connection) -> None:
+        del self.parked[conn]
+        with suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+
+    def _stirred(self, conn: Connection, sock: socket.socket) -> None:
+        """Who waits has left, or asks for more."""
+        if conn not in self.parked:
+            return
+        self._unpark(conn)
+        try:
+            left = not sock.recv(1, socket.MSG_PEEK)
+        except OSError:
+            left = True
+        if left:
+            self.nr_conns -= 1
+            conn.close()
+        else:
+            self._start(conn)
+
+    def _wake(self, name: str) -> None:
+        """Answer all who wait for something newer of a lecture."""
+        for conn in [one for one, lecture in self.parked.items() if lecture == name]:
+            self._unpark(conn)
+            self._start(conn)
+
     # --- the clock ---------------------------------------------------------------------------
 
     def murder_pending(self) -> None:
@@ -251,6 +307,9 @@ class Intake(ThreadWorker):  # type: ignore[misc]
                 self._refuse(conn, "408 Request Timeout", "The request did not arrive in time.")
             else:
                 self._drop(conn)
+        for conn in [one for one in self.parked if one.until < now or not self.alive]:
+            self._unpark(conn)
+            self._start(conn)
         for conn in [one for one in self.lingering if one.until < now]:
             self._linger_no_more(conn)
         for conn in [one for one in self.answering if one.until < now]:

@@ -27,8 +27,11 @@ WORDS = {
     "run": "runs",
     "share": "new links",
     "read": "links",
+    "teach": "new lectures",
+    "join": "codes of lectures",
+    "follow": "looks at lectures",
 }
-"""The purposes: those that operations name as their `limit`, and two of permalinks.
+"""The purposes: those that operations name as their `limit`, two of permalinks, three of lectures.
 
 The requests of a batch count one by one, each for its own purpose.
 """

@@ -167,6 +167,42 @@ export function share(
   return answered("share", { ...text, run, asked, view });
 }
 
+/** A lecture's own data, which only its teacher's page has. */
+export interface Lecture {
+  id: string;
+  code: string;
+  secret: string;
+  url: string;
+}
+
+/** These wait for no turn: who asks what is newer is answered when something is. */
+async function apart<T extends object>(work: () => Promise<Response>): Promise<Answer<T>> {
+  try {
+    return await answerOf<T>(await work());
+  } catch {
+    return unreachable();
+  }
+}
+
+export const beginLecture = (): Promise<Answer<Lecture & { ok: true }>> =>
+  apart(() => send("/api/lecture", {}, "application/json"));
+
+/** Show a view, take the lecture for this page, or end it; with none of these tell that the page is there. */
+export const publish = (
+  { id, secret }: Lecture, what: { view?: unknown; take?: boolean; end?: boolean },
+): Promise<Answer<{ ok: true; number: number }>> =>
+  apart(() => send(`/api/lecture/${id}`, { secret, page: PAGE, ...what }, "application/json"));
+
+/** What a lecture shows: `view` if that is newer than `after`, else how many seconds its teacher has been silent. */
+export const newer = <V>(id: string, after: number): Promise<Answer<{ ok: true; number: number; ended: boolean; view?: V | null; silent?: number }>> =>
+  apart(() => fetch(`/api/lecture/${id}?after=${after}`, { headers: WHO }));
+
+/** Batches that are not answered yet. */
+let batches = 0;
+
+/** Whether all that was asked about programs has been answered. */
+export const isAnswered = (): boolean => batches === 0;
+
 export interface CompileEvents {
   queued(position: number): void;
   checked(answer: Answer<CheckAnswer>): void;
@@ -199,8 +235,10 @@ export function onTrouble(listener: (problem: Problem) => void): void {
 }
 
 const questions = new Questions(
-  (text, requests, events, signal) => inTurn(() => batch(text, requests, events, signal), signal)
-    .catch(() => unreachable()),
+  (text, requests, events, signal) => {
+    batches += 1;
+    return inTurn(() => batch(text, requests, events, signal), signal).catch(() => unreachable()).finally(() => (batches -= 1));
+  },
   (problem) => troubled(problem),
 );
 

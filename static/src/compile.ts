@@ -32,6 +32,11 @@ export class Compiler {
     else this.soon();
   }
 
+  /** Whether the program as it is now has been compiled, or found wrong. */
+  get settled(): boolean {
+    return this.done === this.wanted && !this.holds();
+  }
+
   /** When it is known what the program as it is now takes, or that it is wrong. */
   known(): Promise<void> {
     if (this.checked === this.wanted || this.holds()) return Promise.resolve();

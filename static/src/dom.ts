@@ -102,3 +102,14 @@ export function bytes(count: number): string {
 
 /** How much larger than its pixels an element is shown: by the lecture theme. */
 export const zoomOf = (element: Element): number => (element as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1;
+
+/** Whether a letter that is pressed is a letter of some text. */
+export const isTyping = (target: HTMLElement): boolean =>
+  target.matches("input, textarea, select") || (target.isContentEditable && target.ariaReadOnly !== "true");
+
+/** Lines are measured once: with the right face, if it comes soon. */
+export async function faces(): Promise<void> {
+  const loads = ["400", "600", "italic 400"].map((style) => document.fonts.load(`${style} 13px "IBM Plex Mono"`));
+  const late = new Promise((resolve) => setTimeout(resolve, 600));
+  await Promise.race([Promise.allSettled(loads), late]);
+}

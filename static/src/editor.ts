@@ -121,11 +121,12 @@ export class SourceEditor {
   }
 
   private replaceText(text: string): void {
-    const insert = documentOf(text);
-    if (insert.eq(this.view.state.doc)) return;
+    const { doc } = this.view.state;
+    const whole = documentOf(text);
+    if (whole.eq(doc)) return;
     this.applying = true;
     this.view.dispatch({
-      changes: { from: 0, to: this.view.state.doc.length, insert },
+      changes: differing(doc, whole),
       annotations: isolateHistory.of("full"),
     });
     this.applying = false;
@@ -313,6 +314,17 @@ export class SourceEditor {
     const all = Array.from({ length: this.view.state.doc.lines }, (_, i) => lines[i] ?? { text: "", hue: 0 });
     this.view.dispatch({ effects: setMarginLines(all) });
   }
+}
+
+/** One change that makes a text another one, of what differs: where one is scrolled to, the rest stays. */
+function differing(doc: Text, whole: Text): { from: number; to: number; insert: Text } {
+  const [before, after] = [doc.toString(), whole.toString()];
+  const least = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < least && before[from] === after[from]) from += 1;
+  let same = 0;
+  while (same < least - from && before[before.length - 1 - same] === after[after.length - 1 - same]) same += 1;
+  return { from, to: before.length - same, insert: whole.slice(from, after.length - same) };
 }
 
 /** What stands in an empty editor. */

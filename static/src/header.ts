@@ -13,6 +13,8 @@ export interface HeaderEvents {
   target(target: string): void;
   run(): void;
   share(said?: Said): void;
+  /** Let others follow what is done here. */
+  lead(): void;
 }
 
 
@@ -90,7 +92,8 @@ export class Header {
     };
     replace(this.link, h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
-      h("p", {}, h("a", { href: url }, "Open it")), this.saying(said));
+      h("p", {}, h("a", { href: url }, "Open it")), this.saying(said),
+      h("p", { class: "row" }, h("button", { onclick: () => this.events.lead() }, "Follow me"), " Others see what you do here, as you do it."));
     this.link.hidden = false;
     void copy();
   }
@@ -123,7 +126,7 @@ export class Header {
     this.run.title = running ? "Stop the program" : "Ctrl+Enter";
   }
 
-  private hideLink(): void {
+  hideLink(): void {
     this.link.hidden = true;
   }
 

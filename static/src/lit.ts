@@ -85,6 +85,24 @@ export function bringUp(view: EditorView, at: number, yMargin: number): void {
   view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin }) });
 }
 
+/** The line at the upper edge, from 0, and how much of it is hidden. */
+export interface Top {
+  line: number;
+  hidden: number;
+}
+
+export function topOf(view: EditorView): Top {
+  const { scrollDOM, state } = view;
+  const block = view.lineBlockAtHeight(scrollDOM.scrollTop);
+  return { line: state.doc.lineAt(block.from).number - 1, hidden: Math.round(scrollDOM.scrollTop - block.top) };
+}
+
+/** Bring a line to the upper edge, as far as the text goes: the next text may be a shorter one. */
+export function toTop(view: EditorView, { line, hidden }: Top): void {
+  const { doc } = view.state;
+  bringUp(view, doc.line(Math.min(doc.lines, line + 1)).from, -hidden);
+}
+
 function revealWithin(view: EditorView, at: number, margin: number): void {
   scrollPane(view, at, (box, top, bottom) => {
     const above = box.top + margin - top;

@@ -1,14 +1,17 @@
 // Wiring: makes the parts of the page and tells each about the others.
+import { actionsOf } from "./actions";
 import * as client from "./client";
 import { Compiler } from "./compile";
 import { Dock } from "./dock";
-import { h, debounce } from "./dom";
+import { debounce, faces, h, isTyping } from "./dom";
 import { SourceEditor } from "./editor";
 import { FileTabs, isUntouched } from "./file_tabs";
 import { MAIN, sameProgram, type Saved } from "./files";
-import { Header, THEMES } from "./header";
+import { follow, shownBy } from "./following";
+import { Header } from "./header";
 import { LayoutMenu } from "./layout_menu";
-import { PRESETS, SOURCE, type Preset } from "./layouts";
+import { Follower, Lecturer } from "./lecture";
+import { SOURCE, type Preset } from "./layouts";
 import { LessonBox } from "./lesson";
 import { Link } from "./link";
 import { Model } from "./model";
@@ -20,8 +23,8 @@ import { NotebookPane } from "./panes/notebook";
 import { ProfileBox } from "./panes/profile";
 import { ProofPane } from "./panes/proof";
 import { RemarksPane } from "./panes/remarks";
-import { RunPane, type RunSettings } from "./panes/run";
-import { NOTHING, type Given } from "./panes/run_inputs";
+import { RunPane, settingsOf } from "./panes/run";
+import { NOTHING } from "./panes/run_inputs";
 import { SelectionPane } from "./panes/selection";
 import { ComparePane } from "./panes/compare";
 import { TestsPane } from "./panes/tests";
@@ -29,37 +32,37 @@ import { TuningPane } from "./panes/tuning";
 import { WarpsPane } from "./panes/warps";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
-import { Palette, type Action } from "./palette";
+import { Palette } from "./palette";
 import { Rail } from "./rail";
 import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
-import { earlierTexts, load, remember, runOf, save, saveRun, type Work } from "./storage";
+import { load, remember, runOf, save, saveRun, type Work } from "./storage";
 import { Story, type Said } from "./story";
 import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
-import type { Attempt, Example, Frozen, Look, Run } from "./kept";
+import type { Attempt, Example, Frozen, Look } from "./kept";
 import type { LessonAnswer, Options, Remark, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
 const NOWHERE: Span = [0, 0, 0, 0];
 const root = document.getElementById("app")!;
 
-class Page {
-  private readonly model = new Model();
-  private readonly link = new Link(this.model);
+export class Page {
+  readonly model = new Model();
+  readonly link = new Link(this.model);
   private readonly trouble = new Trouble(() => this.goOn());
-  private readonly compiler = new Compiler(this.model, () => this.trouble.holds);
-  private readonly dock: Dock = new Dock({
+  readonly compiler = new Compiler(this.model, () => this.trouble.holds);
+  readonly dock: Dock = new Dock({
     changed: () => this.arranged(),
     opened: (id) => this.workbench.opened(id),
     leave: (go) => this.leave(go),
   });
-  private readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
+  readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.openStage(stage, beside),
     shown: () => this.workbench.choices().map((choice) => choice.stage),
   });
-  private readonly layouts = new LayoutMenu(this.dock, {
+  readonly layouts = new LayoutMenu(this.dock, {
     preset: (preset) => this.leave(() => this.arrange(preset)),
     named: ({ layout, panes, tab }) => this.leave(() => {
       this.workbench.set(panes);
@@ -68,21 +71,31 @@ class Page {
     }),
     now: () => ({ layout: this.dock.kept, panes: this.workbench.choices(), tab: this.dock.current }),
   });
-  private readonly header = new Header(this.model, {
+  readonly header = new Header(this.model, {
     example: (name) => this.openExample(name),
     earlier: (program) => this.openOther(program),
     target: (target) => this.setTarget(target),
     run: () => this.runPane.toggle(),
     share: (said) => void this.share(said),
+    lead: () => this.lead(),
   }, this.layouts.element);
-  private readonly palette = new Palette(() => this.actions());
-  private readonly story = new Story((look) => this.look(look));
+  private readonly palette = new Palette(() => actionsOf(this));
+  readonly story = new Story((look) => this.look(look));
   private readonly lesson = new LessonBox({
     show: (lesson) => this.showLesson(lesson),
     now: () => this.model.now,
     look: (lesson) => this.look({ ...lesson, text: "" }),
   });
-  private readonly runPane = new RunPane(this.model, {
+  private readonly lecturer = new Lecturer(() => shownBy(this));
+  private readonly follower = root.dataset["lecture"] ? new Follower(root.dataset["lecture"], root.dataset["code"] ?? "", {
+    show: (view, current) => follow(this, view, current),
+    left: () => this.travel.keep(),
+    back: () => this.keepOwn(),
+    ended: () => this.ownFromNow(),
+  }) : null;
+  /** Whether what is shown has yet to be compiled by its teacher. */
+  awaits = false;
+  readonly runPane = new RunPane(this.model, {
     known: () => this.compiler.known(),
     changed: () => this.save(),
     running: (running) => (this.header.running = running),
@@ -103,18 +116,18 @@ class Page {
     open: (stage) => this.openStage(stage),
   });
   private readonly travel: Travel;
-  private readonly memory: MemoryPane;
+  readonly memory: MemoryPane;
   private readonly warps: WarpsPane;
-  private readonly proof: ProofPane;
+  readonly proof: ProofPane;
   private readonly notebook: NotebookPane;
-  private readonly compare: ComparePane;
+  readonly compare: ComparePane;
   private readonly bench: BenchPane;
-  private readonly editor: SourceEditor;
+  readonly editor: SourceEditor;
   private readonly files: FileTabs;
   /** What is written beside the link that is shown. */
   private said: Said = { title: "", notes: "" };
-  private examples: Example[] = [];
-  private example = "";
+  examples: Example[] = [];
+  example = "";
   private readonly save = debounce(250, () => this.saveNow());
   private started = false;
 
@@ -176,7 +189,10 @@ class Page {
       return this.runPane.inputsOnly();
     };
     this.runPane.side.append(this.profile.element, this.expressions.element);
-    this.travel = new Travel(() => this.stop(), () => this.hash(), (stop) => this.goTo(stop).catch((error: unknown) => this.unanswered(error)));
+    this.travel = new Travel(() => this.stop(), () => this.hash(), (stop) => {
+      this.follower?.leave();
+      return this.goTo(stop).catch((error: unknown) => this.unanswered(error));
+    });
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, {
       edited: () => this.edited(),
@@ -202,6 +218,7 @@ class Page {
     this.keys();
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
     client.onTrouble((problem) => this.model.setTrouble(problem));
+    this.model.on("stages", debounce(60, () => this.follower?.shown && this.workbench.scrollTo(this.follower.shown.tops)));
     window.addEventListener("pagehide", () => this.saveNow());
   }
 
@@ -215,7 +232,7 @@ class Page {
         size(px);
         save("size.--run", px);
       } });
-    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), this.trouble.element, h("main", {}, this.dock.element, bar, run), this.palette.element];
+    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), h("div", { class: "strips" }, this.follower?.element, this.lecturer.element, this.trouble.element), h("main", {}, this.dock.element, bar, run), this.palette.element];
   }
 
   /** Nothing can be typed before it is known what is shown. */
@@ -235,6 +252,8 @@ class Page {
     this.select(location.hash);
     this.travel.keep();
     this.rail.draw();
+    if (this.follower) void this.follower.run();
+    else this.lecturer.resume();
   }
 
   private unanswered(error: unknown): void {
@@ -259,7 +278,8 @@ class Page {
     const work = kept ?? load<Work>("work");
     this.dock.restore(kept?.layout ?? load("layout"));
     if (!kept && (permalink || program || lesson || example)) this.compare.apart();
-    if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
+    if (this.follower) this.show(this.follower.own && kept || { source: "" }, this.follower.own && kept?.example || "");
+    else if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
     else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
     else if (lesson) await this.openLesson(lesson, kept);
     else if (example) this.openExample(example, kept?.example === example ? kept : {});
@@ -268,7 +288,7 @@ class Page {
   }
 
   /** Show a permalink as it was stored; nothing is compiled until the text changes. */
-  private thaw(id: string, state: Frozen, kept: Stop | null): void {
+  thaw(id: string, state: Frozen, kept: Stop | null): void {
     const { model } = this;
     const view = { ...(state.view ?? {}) as Partial<Work>, ...kept };
     this.compiler.drop();
@@ -308,6 +328,29 @@ class Page {
     return root.dataset["lesson"] ?? "";
   }
 
+  /** Whether the page is about what others made, and the reader's own work stays as it is. */
+  private get isBound(): boolean {
+    return this.inLesson !== "" || this.follower?.ended === false;
+  }
+
+  lead(): void {
+    void this.lecturer.begin().then((refused) => refused ? this.header.shareFailed(refused) : this.header.hideLink());
+  }
+
+  /** What a follower has made of the teacher's program is kept before that comes back. */
+  private keepOwn(): void {
+    if (!this.isNobodys()) remember(this.model.files.saved());
+  }
+
+  /** After a lecture what is shown is the reader's, and what was theirs before is among the earlier texts. */
+  private ownFromNow(): void {
+    const work = load<Work>("work");
+    if (work) remember(work);
+    if (this.awaits) this.compiler.changed(true);
+    this.travel.arrive(this.model.frozen ? `/z/${this.model.frozen.id}` : "/");
+    this.saveNow();
+  }
+
   /** A lesson's program as the reader left it, or as it is. */
   private async openLesson(name: string, kept: Stop | null): Promise<void> {
     const { back = "", next = "" } = root.dataset;
@@ -339,14 +382,14 @@ class Page {
   }
 
   /** Show a program, in the panes that it was left in, if it was here before. */
-  private show(work: Partial<Work> & Saved, example: string): void {
+  show(work: Partial<Work> & Saved, example: string, compiled = true): void {
     const { model } = this;
     const isOther = this.started && example !== this.example;
-    const before = this.inLesson ? null : this.started && !model.frozen ? model.files.saved() : load<Work>("work");
+    const before = this.isBound ? null : this.started && !model.frozen ? model.files.saved() : load<Work>("work");
     if (before && !sameProgram(before, work) && !this.isExample(before)) remember(before);
     if (work.options) model.options = work.options;
     this.link.choose(null);
-    if (this.started && !model.frozen) saveRun(this.example, this.runPane.settings);
+    if (this.started && !model.frozen && !this.follower) saveRun(this.example, this.runPane.settings);
     this.editor.load(work, this.started);
     this.thawed();
     this.said = { title: "", notes: "" };
@@ -357,19 +400,19 @@ class Page {
     if (isOther) this.compare.apart();
     this.expressions.restore(work.expressions);
     for (const one of [this.notebook, this.profile, this.bench, this.warps]) one.restore();
-    this.compiler.changed(true);
+    if (compiled) this.compiler.changed(true);
   }
 
-  private openExample(name: string, view: Partial<Work> = {}): void {
+  openExample(name: string, view: Partial<Work> = {}): void {
     const example = this.examples.find((candidate) => candidate.name === name);
-    if (example && this.inLesson) return location.assign(`/examples/${name}`);
+    if (example && this.isBound) return location.assign(`/examples/${name}`);
     if (example) this.leave(() => this.show({ ...view, source: example.source, main: example.main || MAIN }, name), `/examples/${name}`);
   }
 
-  private openOther(program: Saved): void {
+  openOther(program: Saved): void {
     const { source, files = {}, main = MAIN, open = main } = program;
     this.compare.apart();
-    if (this.inLesson) {
+    if (this.isBound) {
       const work = load<Work>("work");
       if (work) remember(work);
       save("work", { ...this.view(), options: {}, source, files, main, open, example: "" } satisfies Work);
@@ -395,7 +438,7 @@ class Page {
     else this.leave(() => this.editor.goTo(span));
   }
 
-  private openStage(stage: string, beside = false): void {
+  openStage(stage: string, beside = false): void {
     if (this.workbench.shows(stage) && !beside) return this.turnTo(stage, beside);
     this.leave(() => this.turnTo(stage, beside));
   }
@@ -407,7 +450,7 @@ class Page {
   }
 
   /** A layout that is offered, with as many stages as it is for: further ones are those before what is shown. */
-  private arrange(preset: Preset): void {
+  arrange(preset: Preset): void {
     const choices = this.workbench.choices();
     const present = this.model.manifest.map(({ id }) => id);
     while (choices.length < preset.stages) {
@@ -419,7 +462,7 @@ class Page {
   }
 
   /** Go somewhere else, in such a way that one can come back. */
-  private leave(go: () => void, path?: string): void {
+  leave(go: () => void, path?: string): void {
     if (!this.started) return go();
     this.travel.keep();
     go();
@@ -427,13 +470,13 @@ class Page {
   }
 
   /** What is selected, in the address. */
-  private hash(): string {
+  hash(): string {
     const place = this.link.chosen?.spans[0];
     return place ? hashOf(place) : "";
   }
 
   /** Select what the address says, if the program has it. */
-  private select(hash: string): void {
+  select(hash: string): void {
     const place = placeIn(hash);
     const { files } = this.model;
     const known = place && (!fileOf(place) || files.names().includes(files.nameOf(fileOf(place)))) &&
@@ -442,7 +485,7 @@ class Page {
   }
 
   /** What this entry of the browser's history holds. */
-  private stop(): Stop {
+  stop(): Stop {
     const { files, options, frozen } = this.model;
     const expressions = this.expressions.kept();
     return { ...files.saved(), options, example: this.example, frozen: frozen?.id ?? "", ...this.view(), expressions, layout: this.dock.kept };
@@ -495,9 +538,9 @@ class Page {
   private edited(): void {
     const { model } = this;
     if (!this.started) return;
-    const elsewhere = location.pathname !== "/" && !this.inLesson;
+    const elsewhere = location.pathname !== "/" && !this.isBound;
     // From here on this text is the work in progress: what was it until now is kept.
-    const work = model.frozen && load<Work>("work");
+    const work = model.frozen && !this.isBound && load<Work>("work");
     if (work) remember(work);
     this.thawed();
     this.leaveExample();
@@ -520,7 +563,7 @@ class Page {
     this.header.setExamples(this.examples, "");
   }
 
-  private setTarget(target: string): void {
+  setTarget(target: string): void {
     this.setOptions({ target });
   }
 
@@ -533,11 +576,11 @@ class Page {
     model.emit("frozen");
     model.emit("source");
     this.compiler.changed(true);
-    if (thawed) this.travel.arrive("/");
+    if (thawed && !this.isBound) this.travel.arrive("/");
     this.save();
   }
 
-  private async share(said = this.said): Promise<void> {
+  async share(said = this.said): Promise<void> {
     this.header.sharing = true;
     const { now, files: { main, open } } = this.model;
     const answer = await client.share(now, this.runPane.last, [
@@ -594,7 +637,7 @@ class Page {
     save("layout", this.dock.kept);
     const { files, options, frozen } = this.model;
     const expressions = this.expressions.kept();
-    if (!frozen) save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", { ...files.saved(), options, example: this.example, ...this.view(), expressions } satisfies Work);
+    if (!frozen && (!this.isBound || this.inLesson)) save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", { ...files.saved(), options, example: this.example, ...this.view(), expressions } satisfies Work);
   }
 
   private keys(): void {
@@ -617,41 +660,7 @@ class Page {
     }, { capture: true });
   }
 
-  /** All that the palette offers. */
-  private actions(): Action[] {
-    const { model, editor, header, dock } = this;
-    const one = (group: string, name: string, run: () => void, keys = ""): Action => ({ group, name, run, keys });
-    const file = model.files;
-    const title = (id: string): string => model.info(id)?.title ?? id;
-    return [
-      one("action", "Run", () => void this.runPane.run(), "Ctrl+Enter"),
-      one("action", "Share", () => void this.share(), "Ctrl+S"),
-      one("action", "Keys", () => header.showHelp(), "?"),
-      one("action", "Clear the selection", () => this.link.choose(null), "Esc"),
-      one("action", "Next occurrence", () => this.workbench.occurrence(1), "F4"),
-      one("action", "Previous occurrence", () => this.workbench.occurrence(-1), "Shift+F4"),
-      one("action", "Next stage", () => this.step(1), "Alt+→"),
-      one("action", "Previous stage", () => this.step(-1), "Alt+←"),
-      ...editor.language.commands.map(([name, keys, run]) => one("source", name, () => {
-        editor.view.focus();
-        run(editor.view);
-      }, keys.replaceAll("-", "+"))),
-      ...model.manifest.map(({ id }) => one("stage", title(id), () => this.openStage(id))),
-      ...model.manifest.map(({ id }) => one("stage beside", title(id), () => this.openStage(id, true))),
-      ...dock.details.map(([id, name]) => one("details", name, () => dock.open(id))),
-      ...PRESETS.map((preset) => one("layout", preset.name, () => this.leave(() => this.arrange(preset)))),
-      ...this.layouts.own.map(([name, show]) => one("your layout", name, show)),
-      ...([["left", "left"], ["right", "right"], ["above", "up"], ["below", "down"]] as const).map(([to, word]) =>
-        one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow")),
-      ...this.examples.map(({ name, title: words }) => one("example", words, () => this.openExample(name))),
-      ...(file.names().length > 1 ? file.names().map((name) => one("file", name, () => this.leave(() => editor.open(name)))) : []),
-      ...earlierTexts().map((program) => one("earlier text", `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`, () => this.openOther(program))),
-      ...model.manifest.filter(({ kind }) => kind === "text").map(({ id }) => one("target", title(id), () => this.setTarget(id))),
-      ...THEMES.map(([id, name]) => one("theme", name, () => header.setTheme(id))),
-    ];
-  }
-
-  private step(by: number): void {
+  step(by: number): void {
     this.dock.wide = false;
     this.workbench.step(by);
   }
@@ -664,30 +673,9 @@ class Page {
   }
 }
 
-/** The run pane's settings in a link, and the inputs of the run in it. */
-function settingsOf(kept: Partial<RunSettings> | undefined, request: Run = {}): [Partial<RunSettings>, Given] {
-  const { entry, backend, input = "", sizes, seed } = request;
-  const settings = kept?.inputs ? kept : {
-    ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),
-    typed: !sizes, sizes: sizes ?? {},
-  };
-  return [settings, { input, random: "" }];
-}
-
-/** Whether a letter that is pressed is a letter of some text. */
-const isTyping = (target: HTMLElement): boolean =>
-  target.matches("input, textarea, select") || (target.isContentEditable && target.ariaReadOnly !== "true");
-
 function problem(error: unknown): void {
   root.replaceChildren(h("p", { class: "empty", role: "alert" },
     `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`));
-}
-
-/** Lines are measured once: with the right face, if it comes soon. */
-async function faces(): Promise<void> {
-  const loads = ["400", "600", "italic 400"].map((style) => document.fonts.load(`${style} 13px "IBM Plex Mono"`));
-  const late = new Promise((resolve) => setTimeout(resolve, 600));
-  await Promise.race([Promise.allSettled(loads), late]);
 }
 
 faces().then(() => new Page().start()).catch(problem);

@@ -2,6 +2,7 @@
 import { announce } from "./dom";
 import type { Dock } from "./dock";
 import type { Link } from "./link";
+import { topOf, toTop, type Top } from "./lit";
 import type { Model } from "./model";
 import { PINNED, StagePane } from "./panes/stage";
 
@@ -24,8 +25,21 @@ export class Workbench {
   ) {}
 
   choices(): PaneChoice[] {
+    return this.inOrder().map(({ stage, compare }) => ({ stage, compare }));
+  }
+
+  /** How far the panes of `choices` are scrolled. */
+  tops(): Top[] {
+    return this.inOrder().map(({ view }) => topOf(view));
+  }
+
+  scrollTo(tops: readonly Top[]): void {
+    for (const [k, { view }] of this.inOrder().entries()) if (tops[k]) toTop(view, tops[k]);
+  }
+
+  private inOrder(): StagePane[] {
     const order = this.dock.order;
-    return this.panes.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)).map(({ stage, compare }) => ({ stage, compare }));
+    return this.panes.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
   }
 
   set(choices: readonly PaneChoice[]): void {

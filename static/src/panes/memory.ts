@@ -20,6 +20,12 @@ const MOST_CELLS = 2048;
 
 type Mode = "blocks" | "array" | "sharing";
 
+export interface Drawn {
+  mode: Mode;
+  stage: string;
+  object: string;
+}
+
 interface Chosen {
   fun: MemoryFunction;
   array: ArrayInfo;
@@ -91,6 +97,17 @@ export class MemoryPane extends AskingPane {
   look(stage: string, base: string): void {
     this.wish = base ? { stage, base } : null;
     this.choose(base ? "array" : "blocks");
+  }
+
+  /** What is drawn, so that another page can draw the same. */
+  get drawn(): Drawn {
+    const one = this.mode === "array";
+    return { mode: this.mode, stage: one ? this.stage.value : "", object: one ? this.base : "" };
+  }
+
+  drawAs({ mode, stage, object }: Drawn): void {
+    if (mode === "array") this.look(stage, object);
+    else this.choose(mode);
   }
 
   protected override get kept(): boolean {

@@ -349,3 +349,13 @@ function none({ checked, status }: Model): string {
   if (status.phase === "failed") return "The inputs appear here when the program is right: see the error in the source.";
   return "The inputs appear here when the program has been checked.";
 }
+
+/** The run pane's settings in a link, and the inputs of the run in it. */
+export function settingsOf(kept: Partial<RunSettings> | undefined, request: Run = {}): [Partial<RunSettings>, Given] {
+  const { entry, backend, input = "", sizes, seed } = request;
+  const settings = kept?.inputs ? kept : {
+    ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),
+    typed: !sizes, sizes: sizes ?? {},
+  };
+  return [settings, { input, random: "" }];
+}

@@ -7,7 +7,7 @@ import { diff, folds, type Piece } from "../diff";
 import { announce, h, replace } from "../dom";
 import { languageOf } from "../lang";
 import type { Link, Selection } from "../link";
-import { bringUp, documentOf, light, reveal } from "../lit";
+import { bringUp, documentOf, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
 import { explaining, namesAlone } from "../explaining";
@@ -168,10 +168,10 @@ export class StagePane {
     const against = this.compare === PINNED ? pinned?.stages[this.stage] : this.compare ? this.model.stages.get(this.compare) : undefined;
     const { drawn, stage } = this;
     if (!drawn || stage !== drawn.stage || state !== drawn.state || against !== drawn.against) {
-      const top = drawn?.stage === stage ? this.top() : null;
+      const top = drawn?.stage === stage ? topOf(this.view) : null;
       this.draw(state?.lines ?? [], against?.lines);
       this.drawn = { stage, state, against };
-      if (top) this.scrollTo(top);
+      if (top) toTop(this.view, top);
     }
     this.describe();
   }
@@ -242,20 +242,6 @@ export class StagePane {
     this.view.dispatch({ selection: { anchor: at } });
     bringUp(this.view, at, 48);
     announce(`Difference ${to + 1} of ${starts.length}`);
-  }
-
-  /** The line at the upper edge, from 0, and how much of it is hidden. */
-  private top(): { line: number; hidden: number } {
-    const { scrollDOM, state } = this.view;
-    const block = this.view.lineBlockAtHeight(scrollDOM.scrollTop);
-    return { line: state.doc.lineAt(block.from).number - 1, hidden: scrollDOM.scrollTop - block.top };
-  }
-
-  /** Bring a line to the upper edge, as far as the text goes: the next text may be a shorter one. */
-  private scrollTo({ line, hidden }: { line: number; hidden: number }): void {
-    const { doc } = this.view.state;
-    const at = doc.line(Math.min(doc.lines, line + 1)).from;
-    bringUp(this.view, at, -hidden);
   }
 
   private marginLines(): MarginLine[] {

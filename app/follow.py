@@ -1,0 +1,131 @@
+"""Following a teacher: a page that is joined by a code, and what pages ask and publish.
+
+Nothing here waits: who asks for what is newer is told at once that there is nothing. Where the
+server can hold a request without a thread (`app/intake.py`), it does so before it comes here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from typing import Any
+
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
+from werkzeug.wrappers import Response as BaseResponse
+
+from app.api import json_body
+from app.clients import address_key
+from app.context import parts
+from app.errors import AppError
+from app.highlight import html_lines
+from app.http import zipped
+from app.lectures import code_of
+from app.permalinks import is_id
+from compiler.protocol.kinds import Json
+
+blueprint = Blueprint("follow", __name__)
+REST_LIMIT = 60_000
+"""Characters of a view beside its program, as JSON."""
+
+
+@blueprint.get("/follow/")
+def ask() -> str | BaseResponse:
+    """Asks for a code."""
+    typed = request.args.get("code", "")
+    if plain := code_of(typed[:100]):
+        return redirect(url_for("follow.follow", code=plain))
+    return render_template("follow.html", typed=typed[:100], wrong=bool(typed))
+
+
+@blueprint.get("/follow/<code>")
+def follow(code: str) -> str | tuple[str, int]:
+    """The page that follows a teacher; without JavaScript the program that is shown now."""
+    parts().limits.count("join")
+    name = parts().lectures.join(code[:100])
+    if name is None:
+        return render_template("follow.html", typed=code[:100], wrong=True), 404
+    found = parts().lectures.shown(name)
+    view = found and json.loads(gzip.decompress(found.content))["view"]
+    source = view["source"].encode("utf-8", "replace").decode() if view else ""
+    lines = html_lines(source, "source") if view else []
+    plain = code_of(code)
+    return render_template(
+        "ide.html", lecture=name, code_of_lecture=plain, lines=lines, examples=()
+    )
+
+
+@blueprint.post("/api/lecture")
+def start() -> Response:
+    """Begin a lecture."""
+    parts().limits.count("teach")
+    json_body()
+    name, code, secret = parts().lectures.start(address_key(request))
+    url = f"{request.url_root.rstrip('/')}{url_for('follow.follow', code=code)}"
+    return jsonify(ok=True, id=name, code=code, secret=secret, url=url)
+
+
+@blueprint.post("/api/lecture/<name>")
+def publish(name: str) -> Response:
+    """Show `view` to who follows, `end` the lecture, or tell that its teacher is there."""
+    parts().limits.count("follow")
+    body = json_body()
+    secret, page, view = body.get("secret"), body.get("page"), body.get("view")
+    if not isinstance(secret, str) or not isinstance(page, str) or not 1 <= len(page) <= 64:
+        raise AppError("usage", "`secret` and `page` are texts, `page` of at most 64 characters.")
+    number = parts().lectures.publish(
+        name[:100],
+        secret,
+        page,
+        None if view is None else _checked(view),
+        take=body.get("take") is True,
+        end=body.get("end") is True,
+    )
+    return jsonify(ok=True, number=number)
+
+
+@blueprint.get("/api/lecture/<name>")
+def newer(name: str) -> Response:
+    """What a lecture shows, if that is newer than `after`."""
+    parts().limits.count("follow")
+    found = parts().lectures.shown(name[:100])
+    if found is None:
+        raise AppError("gone", "This lecture has ended.", 410)
+    if found.number <= request.args.get("after", -1, int):
+        silent = max(0, round(time.time() - found.heard))
+        return jsonify(ok=True, number=found.number, ended=found.ended, silent=silent)
+    return zipped(found.content, "application/json", f"{name}-{found.number}", "no-store")
+
+
+def _checked(view: Any) -> Json:
+    """A view whose program is one, and that is not too long. AppError otherwise."""
+    if not isinstance(view, dict):
+        raise AppError("usage", "`view` is an object.")
+    program = {name: view.get(name) for name in ("source", "files", "main", "open", "frozen")}
+    source, files = program.pop("source"), program.pop("files")
+    files = {} if files is None else files
+    if (
+        not isinstance(files, dict)
+        or not all(isinstance(text, str) for text in (source, *files.values()))
+        or not all(isinstance(one or "", str) for one in program.values())
+        or not (is_id(program["frozen"] or "") or not program["frozen"])
+        or not isinstance(view.get("options", {}), dict)
+        or not isinstance(view.get("panes", []), list)
+    ):
+        raise AppError("usage", "`view` has a program, as links have one.")
+    longest = current_app.config["SOURCE_LIMIT"]
+    if sum(map(len, (source, *files, *files.values()))) > longest:
+        raise AppError("usage", f"At most {longest} characters can be followed.", 413)
+    rest = {name: value for name, value in view.items() if name not in ("source", "files")}
+    if len(json.dumps(rest)) > REST_LIMIT:
+        raise AppError("usage", "What is shown beside the program is too large.", 413)
+    return view

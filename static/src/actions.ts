@@ -1,0 +1,41 @@
+// All that the palette offers.
+import { THEMES } from "./header";
+import { PRESETS } from "./layouts";
+import type { Page } from "./main";
+import type { Action } from "./palette";
+import { earlierTexts } from "./storage";
+
+export function actionsOf(page: Page): Action[] {
+  const { model, editor, header, dock } = page;
+  const one = (group: string, name: string, run: () => void, keys = ""): Action => ({ group, name, run, keys });
+  const file = model.files;
+  const title = (id: string): string => model.info(id)?.title ?? id;
+  return [
+    one("action", "Run", () => void page.runPane.run(), "Ctrl+Enter"),
+    one("action", "Share", () => void page.share(), "Ctrl+S"),
+    one("action", "Follow me: let others see what I do", () => page.lead()),
+    one("action", "Follow a teacher", () => location.assign("/follow/")),
+    one("action", "Keys", () => header.showHelp(), "?"),
+    one("action", "Clear the selection", () => page.link.choose(null), "Esc"),
+    one("action", "Next occurrence", () => page.workbench.occurrence(1), "F4"),
+    one("action", "Previous occurrence", () => page.workbench.occurrence(-1), "Shift+F4"),
+    one("action", "Next stage", () => page.step(1), "Alt+→"),
+    one("action", "Previous stage", () => page.step(-1), "Alt+←"),
+    ...editor.language.commands.map(([name, keys, run]) => one("source", name, () => {
+      editor.view.focus();
+      run(editor.view);
+    }, keys.replaceAll("-", "+"))),
+    ...model.manifest.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
+    ...model.manifest.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
+    ...dock.details.map(([id, name]) => one("details", name, () => dock.open(id))),
+    ...PRESETS.map((preset) => one("layout", preset.name, () => page.leave(() => page.arrange(preset)))),
+    ...page.layouts.own.map(([name, show]) => one("your layout", name, show)),
+    ...([["left", "left"], ["right", "right"], ["above", "up"], ["below", "down"]] as const).map(([to, word]) =>
+      one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow")),
+    ...page.examples.map(({ name, title: words }) => one("example", words, () => page.openExample(name))),
+    ...(file.names().length > 1 ? file.names().map((name) => one("file", name, () => page.leave(() => editor.open(name)))) : []),
+    ...earlierTexts().map((program) => one("earlier text", `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`, () => page.openOther(program))),
+    ...model.manifest.filter(({ kind }) => kind === "text").map(({ id }) => one("target", title(id), () => page.setTarget(id))),
+    ...THEMES.map(([id, name]) => one("theme", name, () => header.setTheme(id))),
+  ];
+}

@@ -1,0 +1,52 @@
+// What a page shows, as others follow it, and how a page shows what another one does.
+import * as client from "./client";
+import { sameProgram } from "./files";
+import type { View } from "./lecture";
+import { topOf, toTop } from "./lit";
+import type { Page } from "./main";
+
+/** What those who follow this page are shown. */
+export function shownBy(page: Page): View {
+  const { layout: _, ...stop } = page.stop();
+  return {
+    ...stop, hash: page.hash(), compiled: page.compiler.settled && client.isAnswered(),
+    drawn: page.memory.drawn, top: topOf(page.editor.view), tops: page.workbench.tops(),
+  };
+}
+
+/** Show what a teacher's page shows. */
+export async function follow(page: Page, view: View, current: () => boolean): Promise<void> {
+  const { model } = page;
+  const isOther = !sameProgram(view, model.files.saved()) || JSON.stringify(view.options) !== JSON.stringify(model.options);
+  if (view.frozen && view.frozen !== model.frozen?.id) {
+    const state = await client.frozen(view.frozen);
+    if (!current()) return;
+    page.compare.apart();
+    page.thaw(view.frozen, state, view);
+  } else if (isOther && view.example === page.example && !model.frozen) {
+    model.options = view.options;
+    page.header.setTarget(view.options.target ?? "c");
+    page.editor.load(view, true);
+    page.story.follow(model.source);
+    model.emit("source");
+    page.awaits = true;
+  } else if (isOther || model.frozen && !view.frozen) {
+    page.show(view, view.example, false);
+    page.awaits = true;
+  }
+  if (page.awaits && view.compiled && !view.frozen) {
+    page.awaits = false;
+    page.compiler.changed(true);
+  }
+  page.editor.open(view.open ?? model.files.main);
+  if (JSON.stringify(view.panes) !== JSON.stringify(page.workbench.choices())) page.workbench.set(view.panes);
+  if (view.tab !== page.dock.current) page.dock.open(view.tab, false);
+  if (view.hash !== page.hash()) {
+    page.link.choose(null);
+    page.select(view.hash);
+  }
+  if (JSON.stringify(view.attempt) !== JSON.stringify(page.proof.current)) page.proof.restore(view.attempt ?? null);
+  if (JSON.stringify(view.drawn) !== JSON.stringify(page.memory.drawn)) page.memory.drawAs(view.drawn);
+  toTop(page.editor.view, view.top);
+  page.workbench.scrollTo(view.tops);
+}

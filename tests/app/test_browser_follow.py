@@ -1,0 +1,157 @@
+"""A teacher and who follows, each in a browser of their own, with the compiler behind them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.app.browsing import MARKS, pane, source, text, violations, visiting, write
+
+pytestmark = MARKS
+
+
+@pytest.fixture
+def two(browser: Browser) -> Iterator[tuple[Page, Page]]:
+    with ExitStack() as stack:
+        lost = ("net::ERR_FAILED", "net::ERR_CONNECTION_REFUSED", "410", "409", "404")
+        one, other = (stack.enter_context(visiting(browser, lost)) for _ in range(2))
+        yield one, other
+
+
+def compiled(page: Page) -> None:
+    expect(page.locator(".status")).to_contain_text("compiled")
+
+
+def bar(page: Page) -> Locator:
+    return page.get_by_role("region", name="Lecture")
+
+
+def lead(page: Page, address: str) -> str:
+    """Begin a lecture at the page that there is; where it is followed."""
+    page.keyboard.press("Control+k")
+    page.keyboard.insert_text("follow me")
+    page.keyboard.press("Enter")
+    code = bar(page).locator(".code").inner_text()
+    assert len(code) == 6
+    return f"{address}/follow/{code}"
+
+
+def test_who_follows_sees_what_the_teacher_does(two: tuple[Page, Page], address: str) -> None:
+    teacher, pupil = two
+    teacher.goto(address)
+    compiled(teacher)
+    where = lead(teacher, address)
+    pupil.goto(f"{address}/follow/")
+    pupil.get_by_label("Code").fill(where[-6:].lower())
+    pupil.get_by_role("button", name="Follow").click()
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    pupil.wait_for_url(where)
+    compiled(pupil)
+    expect(source(pupil)).to_contain_text("entry main")
+    assert text(pupil) == text(teacher)
+    # What is typed, and what becomes of it.
+    write(teacher, "entry main (ys: []i64) = map (+ 41) ys\n")
+    expect(source(pupil)).to_contain_text("+ 41")
+    expect(pane(pupil)).to_contain_text("41i64")
+    # A stage, a tab, a selection.
+    teacher.locator(".chip", has_text="FUNMEM").click()
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    teacher.get_by_role("tab", name="Bounds").click()
+    expect(pupil.get_by_role("tab", name="Bounds")).to_have_attribute("aria-selected", "true")
+    teacher.locator(".stage-pane .cm-line", has_text="41i64").first.click()
+    expect(pupil.locator(".source .lit-place").first).to_be_visible()
+    assert pupil.url.partition("#")[2] == teacher.url.partition("#")[2] != ""
+    assert violations(pupil) == []
+    assert violations(teacher) == []
+
+
+def test_a_follower_looks_around_comes_back_and_keeps_what_is_theirs(
+    two: tuple[Page, Page], address: str
+) -> None:
+    teacher, pupil = two
+    pupil.goto(address)
+    compiled(pupil)
+    write(pupil, "entry mine (x: i64) = x + 77\n")
+    compiled(pupil)
+    pupil.wait_for_function("() => (localStorage['stridescope.work'] ?? '').includes('mine')")
+    teacher.goto(address)
+    compiled(teacher)
+    where = lead(teacher, address)
+    pupil.goto(where)
+    compiled(pupil)
+    assert text(pupil) == text(teacher)
+    write(pupil, "entry tried (x: i64) = x + 78\n")
+    expect(bar(pupil)).to_contain_text("on your own")
+    write(teacher, "entry shown (x: i64) = x + 79\n")
+    expect(bar(pupil)).to_contain_text("The teacher has gone on.")
+    assert "tried" in text(pupil)
+    # A reload leaves them where they are.
+    pupil.wait_for_function("() => (sessionStorage['stridescope.entry'] ?? '').includes('tried')")
+    pupil.reload()
+    expect(bar(pupil)).to_contain_text("The teacher has gone on.")
+    assert "tried" in text(pupil)
+    back = pupil.get_by_role("button", name="Back to the teacher")
+    back.focus()
+    pupil.keyboard.press("Enter")
+    expect(source(pupil)).to_contain_text("shown")
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    expect(back).to_be_hidden()
+    # What was tried is kept, and the work from before was not touched.
+    kept = pupil.evaluate(
+        "() => [localStorage['stridescope.history'], localStorage['stridescope.work']]"
+    )
+    assert "tried" in kept[0]
+    assert "mine" in kept[1]
+    # The teacher reloads, and goes on; then the lecture ends.
+    teacher.reload()
+    compiled(teacher)
+    expect(bar(teacher)).to_contain_text("Others follow you")
+    write(teacher, "entry last (x: i64) = x + 80\n")
+    expect(source(pupil)).to_contain_text("last")
+    teacher.get_by_role("button", name="End the lecture").click()
+    expect(bar(teacher)).to_contain_text("has ended")
+    expect(bar(pupil)).to_contain_text("The lecture has ended.")
+    pupil.wait_for_url(f"{address}/")
+    write(pupil, "entry after (x: i64) = x + 81\n")
+    pupil.wait_for_function("() => (localStorage['stridescope.work'] ?? '').includes('after')")
+    assert "mine" in pupil.evaluate("() => localStorage['stridescope.history']")
+    pupil.reload()
+    expect(source(pupil)).to_contain_text("after")
+
+
+def test_a_lost_connection_a_second_window_and_a_phone(
+    two: tuple[Page, Page], address: str
+) -> None:
+    teacher, pupil = two
+    teacher.goto(address)
+    compiled(teacher)
+    where = lead(teacher, address)
+    pupil.set_viewport_size({"width": 390, "height": 844})
+    pupil.goto(where)
+    compiled(pupil)
+    assert pupil.evaluate("document.documentElement.scrollWidth") <= 390
+    # Neither side loses anything where the connection is lost.
+    teacher.route("**/api/lecture/**", lambda route: route.abort())
+    pupil.route("**/api/lecture/**", lambda route: route.abort())
+    expect(bar(pupil)).to_contain_text("The server does not answer")
+    write(teacher, "entry again (x: i64) = x + 1\n")
+    expect(bar(teacher)).to_contain_text("Who follows does not see this yet")
+    teacher.unroute("**/api/lecture/**")
+    pupil.unroute("**/api/lecture/**")
+    expect(source(pupil)).to_contain_text("again")
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    # Another window of the teacher's takes the lecture, and gives it back.
+    lecture = teacher.evaluate("() => sessionStorage['stridescope.lecture']")
+    second = teacher.context.new_page()
+    second.goto(address)
+    compiled(second)
+    second.evaluate("kept => { sessionStorage['stridescope.lecture'] = kept; }", lecture)
+    second.reload()
+    expect(bar(second)).to_contain_text("Others follow you")
+    expect(bar(teacher)).to_contain_text("Another window leads this lecture now.")
+    write(second, "entry second (x: i64) = x + 2\n")
+    expect(source(pupil)).to_contain_text("second")
+    teacher.get_by_role("button", name="Lead it from here").click()
+    expect(source(pupil)).to_contain_text("again")
+    expect(bar(second)).to_contain_text("Another window leads this lecture now.")
