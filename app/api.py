@@ -134,10 +134,15 @@ def operation(op: str) -> Response | tuple[Response, int]:
             parts().limits.count(purpose)
     jobs = asked_by_client()
     if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
+        headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+        if op == "batch" and "gzip" in request.headers.get("Accept-Encoding", "").lower():
+            events = parts().jobs.known(body, lambda answers: "".join(map(_event, answers)))
+            if events is not None:
+                headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+                return Response(events, mimetype="text/event-stream", headers=headers)
         answers = jobs.stream(op, body)
         first = next(answers)  # so that a bad request is refused with a status
         stream = stream_with_context(_events(first, answers))
-        headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
         return Response(stream, mimetype="text/event-stream", headers=headers)
     answer = jobs.call(op, body)
     return jsonify(answer), status_of(answer)

@@ -63,6 +63,10 @@ class AnswerCache:
         """What the answers take, compressed."""
         return self._kept.bytes
 
+    def has(self, key: str) -> bool:
+        """Whether there is an answer under a key."""
+        return self._kept.get(key) is not None
+
     def get(self, key: str) -> Json | None:
         """The answer under a key of `cache_key`."""
         packed = self._kept.get(key)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from app.cache import AnswerCache, cache_key
 from app.door import refuse_unsafe
 from app.errors import AppError, status_of
 from app.metrics import Metrics
+from app.packed import Packed
 from app.pool import (
     Client,
     Pool,
@@ -88,7 +90,9 @@ class Jobs:
     def __init__(self, config: Mapping[str, Any], metrics: Metrics) -> None:
         self._config = config
         self._metrics = metrics
-        self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
+        kept = int(config["CACHE_MB"]) << 18
+        self._cache = AnswerCache(3 * kept)
+        self._packed = Packed(kept)
         self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None
@@ -229,6 +233,24 @@ class Jobs:
             if not part.get("partial"):
                 self._end(asked)
             yield {**answer, "request": number, "answer": part}
+
+    def known(self, body: Json, events: Callable[[Iterator[Json]], str]) -> bytes | None:
+        """All answers to a batch as `events` of them, as gzip, if they are all known."""
+        given = self._fields(OPS["batch"], body)
+        questions = [self._part(given, one) for one in members(given)]
+
+        def make() -> str | None:
+            found = [self._cache.get(asked.key) for asked in questions]
+            if None in found:
+                return None
+            each = ({"request": number, "answer": one} for number, one in enumerate(found))
+            parts = ({"ok": True, "partial": True, **one} for one in each)
+            return events(chain(parts, [{"ok": True}]))
+
+        # What waits for an answer would else look for all of them each time.
+        if not all(self._cache.has(asked.key) for asked in questions):
+            return None
+        return self._packed.get(cache_key(given), make)
 
     def _told(self, request: Json, client: Client, share: float, begun: bool) -> Iterator[Json]:
         """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""

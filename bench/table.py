@@ -457,6 +457,30 @@ The link holds `{f["example"]}`. Each reader asks for the page and then for the 
 """
 
 
+def follow_part(data: dict[str, Any]) -> str:
+    """How soon followers have what a teacher does."""
+    f = data["figures"]
+    body = [[f"followers: {what}", *found] for what, found in f["delays_s"].items()]
+    body += [[f"somebody else's compile, {what}", *found] for what, found in f["others_s"].items()]
+    cores = ", ".join(f"{found} of a core {what}" for what, found in f["cores"].items())
+    return f"""
+## {f["followers"]} followers of a lecture
+
+{where(data)}
+
+From the teacher's change until a follower has it: the text or selection (`view`), and the answers
+about a text that was compiled (`stages`). {f["changes"]} changes, {f["missed"]} not seen,
+{f["failures"]} requests failed; the goal for the p95 of `view` is {f["goal_s"]} s. The server with its
+workers, the compiles of somebody else included, took {cores}. The followers ran on the same machine.
+
+{f["remark"]}
+
+{rows(["what", "p50, s", "p95, s", "largest, s"], body)}
+
+{_beyond("goal", {"view": f["delays_s"]["view"][1] / f["goal_s"]})}
+"""
+
+
 def _beyond(goal: str, shares: dict[str, float]) -> str:
     """In words, what misses its goal."""
     missed = [f"{name} ({share:.2f} of it)" for name, share in shares.items() if share > 1]
@@ -519,6 +543,7 @@ def page() -> str:
         ("classroom", classroom_part),
         ("readers", readers_part),
         ("streaming", streaming_part),
+        ("follow", follow_part),
     )
     for name, make in makers:
         data = load(name)

@@ -16,6 +16,7 @@ from bench import (
     classroom,
     edits,
     examples,
+    follow,
     fuzz,
     prove,
     public,
@@ -276,6 +277,19 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert "0 answers were refused" in text
     assert "All are within the goal." in text
     assert "**Beyond the goal:**" in table.readers_part(data({**figures, "goal_s": 1e-9}))
+
+
+def test_followers_of_a_lecture_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"FOLLOWERS": 3, "TEXTS": 1, "PAUSE": 0.3, "LINES": 10}.items():
+        monkeypatch.setattr(follow, name, value)
+    found = follow.measure()
+    assert (found["changes"], found["missed"], found["failures"]) == (3, 0, 0)
+    assert all(found["delays_s"]["stages"])
+    figures = {"followers": 3, "goal_s": 100.0, "remark": "", **found}
+    text = table.follow_part(data(figures))
+    assert "3 changes, 0 not seen" in text
+    assert "All are within the goal." in text
+    assert "**Beyond the goal:**" in table.follow_part(data({**figures, "goal_s": 1e-9}))
 
 
 KINDS = ("page", "edit", "run")
