@@ -470,9 +470,9 @@ def follow_part(data: dict[str, Any]) -> str:
 
 From the teacher's change until a follower has it: the text or selection (`view`), and the answers
 about a text that was compiled (`stages`). {f["changes"]} changes, {f["missed"]} not seen,
-{f["failures"]} requests failed; the goal for the p95 of `view` is {f["goal_s"]} s. The server with its
-workers, the compiles of somebody else included, took {cores}. The followers ran on the same machine.
-
+{f["failures"]} requests failed; the goal for the p95 of `view` is {f["goal_s"]} s. The server
+with its workers, the compiles of somebody else included, took {cores}.
+The followers ran on the same machine.
 {f["remark"]}
 
 {rows(["what", "p50, s", "p95, s", "largest, s"], body)}
