@@ -13,7 +13,7 @@ from app.cache import AnswerCache, cache_key
 from app.door import refuse_unsafe
 from app.errors import AppError, status_of
 from app.metrics import Metrics
-from app.packed import Packed
+from app.packed import PackedBatches
 from app.pool import (
     Client,
     Pool,
@@ -92,7 +92,7 @@ class Jobs:
         self._metrics = metrics
         kept = int(config["CACHE_MB"]) << 18
         self._cache = AnswerCache(3 * kept)
-        self._packed = Packed(kept)
+        self._packed = PackedBatches(kept)
         self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None

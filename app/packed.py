@@ -13,7 +13,7 @@ from collections.abc import Callable
 from app.cache import Bounded
 
 
-class Packed:
+class PackedBatches:
     """The streams of events that were asked for last; together at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:

@@ -175,22 +175,32 @@ def _add_compiling(commands: _Commands, compiling: Json, plain: Json) -> None:
         help="print what each access costs on a GPU, predicted and seen in a run on this machine",
         **plain,
     )
-    accesses.add_argument("--entry", default="", help="default: main")
-    accesses.add_argument("--input", metavar="FILE", help="text or binary values")
-    accesses.add_argument(
-        "--generate",
-        action="append",
-        default=[],
-        metavar="NAME=NUMBER",
-        help="random inputs, with this size or number; default: 64; may be given several times",
-    )
-    accesses.add_argument("--seed", type=int, default=1, help="of the random inputs; default: 1")
+    _add_inputs(accesses)
     accesses.add_argument(
         "--predict", action="store_true", help="run nothing: sizes may be as large as on a GPU"
     )
     accesses.add_argument(
         "--deadline", type=float, default=60.0, metavar="SECONDS", help="of the run; default: 60"
     )
+
+    flow = commands.add_parser(
+        "flow", help="print what each statement of a stage gives in a run, step by step", **plain
+    )
+    flow.add_argument("--stage", default="", help="one of the core language; default: soa")
+    _add_inputs(flow)
+
+
+def _add_inputs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--entry", default="", help="default: main")
+    command.add_argument("--input", metavar="FILE", help="text or binary values")
+    command.add_argument(
+        "--generate",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="random inputs, with this size or number; default: 64; may be given several times",
+    )
+    command.add_argument("--seed", type=int, default=1, help="of the random inputs; default: 1")
 
 
 def _add_run(commands: _Commands, compiling: Json) -> None:

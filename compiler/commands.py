@@ -44,12 +44,13 @@ from compiler.codes.document import explained
 from compiler.disk import decode_source, read_program, read_source
 from compiler.documentation import write_pages
 from compiler.explain.accesses import told as told_accesses
+from compiler.flows import flowing
 from compiler.formatting import format_files
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
 from compiler.ir import values
 from compiler.lower.outside import show as show_values
-from compiler.protocol import accesses, programs, proofs, runs, storage, teaching
+from compiler.protocol import accesses, flows, programs, proofs, runs, storage, teaching
 from compiler.protocol.kinds import Json, OfProgram, Options
 from compiler.protocol.polynomials import Spell, in_turn, reason, shown_cells, step_lines
 from compiler.protocol.proofs import Certificate
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         "attempts": _attempts,
         "bounds": _bounds,
         "accesses": _accesses,
+        "flow": _flow,
         "check": _check,
         "fmt": _fmt,
         "translate": _translate,
@@ -435,13 +437,8 @@ def _bounds(args: argparse.Namespace) -> int:
 def _accesses(args: argparse.Namespace) -> int:
     """Those that waste most come first. Of a program that does what none may do the status is 1."""
     _at_least(args.deadline, "--deadline", 0.001)
-    program, given = _program(args), None
-    if args.input:
-        whole = OfProgram(*program)
-        inputs = api.inputs(whole, args.entry, _input(args.input))
-        given = "\n".join(show_values(api.outside(whole, args.entry).params, inputs))
-    of: Json = {"entry": args.entry, "input": given, "seed": args.seed}
-    of["sizes"] = _numbers("--generate", args.generate)
+    program = _program(args)
+    of = _on_inputs(program, args)
     answer = (
         explanations.accesses(accesses.AccessesRequest(*program, **of))
         if args.predict
@@ -453,6 +450,39 @@ def _accesses(args: argparse.Namespace) -> int:
         for line in told_accesses(answer):
             print(line)
     return WRONG_PROGRAM if answer["faults"] else OK
+
+
+def _on_inputs(program: _Program, args: argparse.Namespace) -> Json:
+    """The fields of a request about an entry point and inputs of it."""
+    given = None
+    if args.input:
+        whole = OfProgram(*program)
+        inputs = api.inputs(whole, args.entry, _input(args.input))
+        given = "\n".join(show_values(api.outside(whole, args.entry).params, inputs))
+    sizes = _numbers("--generate", args.generate)
+    return {"entry": args.entry, "input": given, "seed": args.seed, "sizes": sizes}
+
+
+def _flow(args: argparse.Namespace) -> int:
+    """Each step has the line of its statement in the text that `show --stage` prints."""
+    program = _program(args)
+    request = flows.FlowRequest(*program, **_on_inputs(program, args), stage=args.stage)
+    answer = flowing(request)
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return OK
+    stage = args.stage or "soa"
+    shown = api.show(programs.ShowRequest(*program, stages=[stage]))["stages"][stage]
+    lines = {line["node"]: k for k, line in reversed([*enumerate(shown["lines"], 1)])}
+    for step in answer["steps"]:
+        given = ", ".join(f"{one['name']} = {one['text']}" for one in step["values"])
+        print(f"line {lines.get(step['node'], '-')}: {given or 'no value'}")
+        held = [one for one in step["values"] if "block" in one]
+        for one, cells in zip(held, step.get("cells", []), strict=True):
+            print(f"  {answer['blocks'][one['block']]}: {' '.join(cells)}")
+    if answer["note"]:
+        print(answer["note"])
+    return OK
 
 
 def _prove(args: argparse.Namespace) -> int:

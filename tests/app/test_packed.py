@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.cache import AnswerCache
-from app.packed import Packed
+from app.packed import PackedBatches
 from tests.app.conftest import SOURCE, MakeApp
 
 EVENTS = {"Accept": "text/event-stream"}
@@ -66,7 +66,7 @@ def test_another_program_or_a_wrong_request_gets_its_own(client: FlaskClient) ->
 
 
 def test_those_who_ask_together_have_it_made_once() -> None:
-    packed, made = Packed(1000), []
+    packed, made = PackedBatches(1000), []
 
     def make() -> str:
         made.append(1)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compiler.__main__ import main
 from compiler.api import VALUE_STAGES
 from compiler.explain import flow as flowing
 from compiler.worker import answer
@@ -87,3 +91,27 @@ def test_what_has_no_statements_is_refused() -> None:
     assert "no statements" in asked("c")["error"]["message"]
     assert "no stage `funny`" in asked("funny")["error"]["message"]
     assert not asked("fused", input="[1] [2]")["ok"]
+
+
+def test_the_command_prints_steps_with_their_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, values = tmp_path / "a.fut", tmp_path / "values"
+    file.write_text(PROGRAM)
+    values.write_text("[1i32, 2i32, 3i32]\n2i64")
+    for stage in ("soa", "funmem"):
+        given = [str(file), "--stage", stage]
+        assert main(["show", *given]) == 0
+        text = capsys.readouterr().out.splitlines()
+        assert main(["flow", *given, "--input", str(values)]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert any(line.startswith("  ") for line in printed) == (stage == "funmem")
+        steps = [re.fullmatch(r"line (\d+): (\w+) = .*", line) for line in printed]
+        found = [step for step in steps if step]
+        assert len(found) > 5
+        for step in found:
+            assert step[2] in "\n".join(text[int(step[1]) - 1 :])
+        assert main(["flow", *given, "--input", str(values), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["steps"] == asked(stage)["steps"]
+    assert main(["flow", str(file), "--stage", "c"]) == 2
