@@ -47,7 +47,9 @@ class DeviceBlock:
         self.bytes = max(count, 1) * dtype.itemsize
         self.address = 0
         if device.used + self.bytes > device.most:
-            raise FULL_UP
+            full = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
+            full.number = OUT_OF_MEMORY
+            raise full
         gpu = device.gpu
         self.address = gpu.driver.number("cuMemAllocAsync", self.bytes, 0)
         device.used += self.bytes
@@ -67,11 +69,6 @@ class DeviceBlock:
         return self.address + index * self.dtype.itemsize
 
 
-FULL_UP = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
-"""More than the limit of a run."""
-FULL_UP.number = OUT_OF_MEMORY
-
-
 class Device:
     """One run on a GPU, with `most` bytes of its memory."""
 
@@ -84,7 +81,8 @@ class Device:
         self.failure = self.zeros(_FLAG, "i64")
 
     def close(self) -> None:
-        """Give all back; the results have been read."""
+        """Give all back that nobody has any more; the results have been read."""
+        del self.failure  # it knows the device
         self.gpu.trim()
         self.gpu.driver("cuModuleUnload", self.module)
 
@@ -114,13 +112,15 @@ class Device:
     def given(self, cells: Cells) -> DeviceBlock:
         """A block with what the host has."""
         made = DeviceBlock(self, cells.size, cells.dtype)
-        self.gpu.driver("cuMemcpyHtoDAsync_v2", made.address, _start(cells), cells.nbytes, 0)
+        if cells.size:
+            self.gpu.driver("cuMemcpyHtoDAsync_v2", made.address, _start(cells), cells.nbytes, 0)
         return made
 
     def taken(self, block: DeviceBlock, count: int, dtype: np.dtype[np.generic]) -> Cells:
         """The first cells of a block, for the host."""
         cells = np.empty(count, dtype)
-        self.gpu.driver("cuMemcpyDtoHAsync_v2", _start(cells), block.address, cells.nbytes, 0)
+        if count:
+            self.gpu.driver("cuMemcpyDtoHAsync_v2", _start(cells), block.address, cells.nbytes, 0)
         return cells
 
     def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:

@@ -14,7 +14,7 @@ import os
 import select
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class _Session:
 
     driver: Driver | None = None
     gpu: Gpu | None = None
+    device: cuda_device.Device | None = None
 
     def answer(self, request: Plain, files: Mapping[str, int]) -> Plain:
         """Do what is asked."""
@@ -83,17 +84,18 @@ class _Session:
         free = gpu.free_bytes()
         code, given = request["code"], read(files["inputs"], request["values"])
         most = min(request["most"] or free, free)
-        device = cuda_device.Device(gpu, _whole(files["image"]), cuda_device.about(code), most)
-        try:
-            done = cuda_device.run_on(device, code, request["entry"], given, request["runs"])
-        except DeviceError:
-            raise
-        except CompileError:
-            device.close()  # the device is as good as before
-            raise
+        image = _whole(files["image"])
+        self.device = cuda_device.Device(gpu, image, cuda_device.about(code), most)
+        done = cuda_device.run_on(self.device, code, request["entry"], given, request["runs"])
         laid = write(files["results"], done.values)
-        device.close()
         return {"values": laid, "times": list(done.times), "peak": done.peak_bytes}
+
+    def rest(self) -> Plain:
+        """Give back what a run had. Its error is forgotten by now, which knows the arrays."""
+        device, self.device = self.device, None
+        if device is not None:
+            device.close()
+        return {}
 
 
 def _whole(file: int) -> bytes:
@@ -133,16 +135,24 @@ def main() -> None:
         if not said:
             return
         request = json.loads(child.read_message(0, None) or b"{}")
-        try:
-            answer = session.answer(request, dict(zip(request["files"], fds, strict=True)))
-        except CompileError as error:
-            answer = {"error": told(error)}
-        except Exception as problem:
-            message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
-            answer = {"error": {"kind": "runtime", "message": message, "hint": "", "fatal": True}}
+        files = dict(zip(request["files"], fds, strict=True))
+        answer = _caught(lambda: session.answer(request, files))  # noqa: B023
+        if not answer.get("error", {}).get("fatal"):
+            answer |= _caught(session.rest)
         for fd in fds:
             os.close(fd)
         child.write_message(0, json.dumps(answer).encode())
+
+
+def _caught(work: Callable[[], Plain]) -> Plain:
+    """What it gives, or the error that it raises."""
+    try:
+        return work()
+    except CompileError as error:
+        return {"error": told(error)}
+    except Exception as problem:
+        message = f"The CUDA program could not be run: {type(problem).__name__}: {problem}"
+        return {"error": {"kind": "runtime", "message": message, "hint": "", "fatal": True}}
 
 
 def _end_with(control: int) -> None:

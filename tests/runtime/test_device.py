@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import CompileError, RuntimeError_, TimeoutError_, UsageError
+from compiler.codegen.cuda.program import split
 from compiler.runtime import cuda_driver, device_process, devices, nvrtc
+from compiler.runtime.cuda_device import Device, about, run_on
+from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import Child, Toolkit, run_cuda
 from compiler.runtime.observer import build
 from compiler.sandbox.policies import DEVICE
@@ -165,6 +168,24 @@ def test_a_run_gets_no_more_memory_than_it_may(
     monkeypatch.setenv(devices.MOST_MB, "much")
     with pytest.raises(UsageError):
         run_cuda(code, "other", [np.int64(1)], toolkit=toolkit)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_leaves_nothing_behind(fails: bool) -> None:
+    """Also where it ends in an error, which knows the arrays while it is told."""
+    driver = Driver(str(build.driver()))
+    gpu = Gpu(driver)
+    before, code = gpu.free_bytes(), code_of(SOURCE, None)
+    made = build.library(split(code)[0]).read_bytes()
+    device = Device(gpu, made, about(code), before)
+    args = given(300)
+    args[1][7] += 300 if fails else 0
+    try:
+        run_on(device, code, "main", args)
+    except RuntimeError_:
+        assert fails
+    device.close()
+    assert gpu.free_bytes() == before
 
 
 # --- several devices, several users ------------------------------------------------------------
