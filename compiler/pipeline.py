@@ -37,6 +37,7 @@ from compiler.frontend import decs, flatpack, show_ast, show_typed
 from compiler.frontend.check import check
 from compiler.frontend.files import FLATPACK
 from compiler.frontend.flatpack.laws import PASS as LAWS
+from compiler.frontend.flatpack.repack import PASS as REPACK
 from compiler.frontend.flatpack.windows import PASS as WINDOWS
 from compiler.frontend.parser import parse, parse_expression
 from compiler.ir import forms, printer
@@ -155,6 +156,7 @@ STAGES: tuple[Stage, ...] = (
         (
             Pass("parse", "Reads the text.", _parse),
             LAWS,
+            REPACK,
             WINDOWS,
             Pass("translate", "Writes a FlatPack program as a Futhark program.", _translate),
         ),

@@ -55,6 +55,9 @@ BY_RULE: dict[str, Tiny] = {
     "laws/part-map": _flatpack(
         "main (xs : n Of m) = head (map sum xs)", "[[1.0, 2.0], [3.0, 4.0]]"
     ),
+    "repack/insert": _flatpack("main (xs : n Of m) = Join (transpose xs)", "[[1.0], [2.0]]"),
+    "repack/remove": _flatpack("main (xs : n Of m) = Repack (transpose xs)", "[[1.0], [2.0]]"),
+    "windows/stream": _flatpack("main (xs : n) = sum (tail xs - init xs)", "[1.0, 2.0, 4.0]"),
     # --- to the core language -----------------------------------------------------------------
     "soa/bounds": Tiny(
         "entry main [n] (xs: [n]i32) = map (\\i -> xs[n - 1 - i]) (iota n)", "[1, 2, 3]"

@@ -7,6 +7,7 @@
     evaluate.py  names, and functions put in place: from the tree to the term
     library.fp   what every program may use
     laws.py      the laws of its paper, in the direction in which less is computed
+    repack.py    where values are packed anew
     windows.py   which part of its data is needed at once, if that is read row by row
     chunks.py    the programs that are run then
     futhark.py   the term as a Futhark program, whose lines know where they are from

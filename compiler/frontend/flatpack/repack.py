@@ -1,0 +1,208 @@
+"""Where FlatPack packs values anew: where no loops walk them, and not where it costs more.
+
+Every term is walked by loops over some block, an LMAD. `Join (transpose a)` has none: what is
+packed there is said, and where. A `Repack` that its author wrote pays if what it packs is read
+several times in an order in which it does not lie; read once, it is a copy more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from compiler.algebra.lmad import Dim, Lmad, NoView
+from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
+from compiler.base.prim import BYTES
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import NodeRule, Pass
+from compiler.frontend.flatpack import terms as t
+from compiler.frontend.flatpack.evaluate import Meaning
+from compiler.frontend.flatpack.values import SizeTable
+from compiler.frontend.flatpack.windows import primitives
+
+Layout = Lmad[Poly]
+
+
+@dataclass(slots=True)
+class _Packing:
+    """One program: by which loops each term is walked, and who reads it."""
+
+    meaning: Meaning
+    ctx: Ctx
+    layouts: dict[int, Layout] = field(default_factory=dict)
+    became: dict[int, t.Term] = field(default_factory=dict)
+    uses: Counter[int] = field(default_factory=Counter)
+    repeated: set[int] = field(default_factory=set)
+    """What is read again for each row of something that it does not depend on."""
+    needs: dict[int, frozenset[int]] = field(default_factory=dict)
+    joined: set[int] = field(default_factory=set)
+    """What its author packs, and no loops could walk otherwise."""
+    kept: list[t.Term] = field(default_factory=list)
+    """All terms that are known by their identity."""
+
+    def count(self, results: tuple[t.Term, ...]) -> None:
+        """Count who reads each term, and find what is read by rows."""
+        pending: list[t.Term] = list(results)
+        bodies: list[tuple[t.Var, t.Term]] = []
+        self.kept += results
+        while pending:
+            term = pending.pop()
+            if isinstance(term, t.LetMap | t.Filter):
+                bodies.append((term.var, term.body if isinstance(term, t.LetMap) else term.cond))
+            for part in t.parts(term):
+                self.uses[id(part)] += 1
+                if self.uses[id(part)] == 1:
+                    pending.append(part)
+        for one in results:
+            self.free(one)
+        for var, body in bodies:
+            pending, seen = [body], set[int]()
+            while pending:
+                one = pending.pop()
+                if id(one) not in seen:
+                    seen.add(id(one))
+                    if id(var) in self.needs[id(one)]:
+                        pending += t.parts(one)
+                    else:
+                        self.repeated.add(id(one))
+
+    def free(self, term: t.Term) -> frozenset[int]:
+        """The rows that a term needs of maps around it, by their variables."""
+        if id(term) not in self.needs:
+            own = {id(term)} if isinstance(term, t.Var) else set()
+            found = own.union(*map(self.free, t.parts(term)))
+            if isinstance(term, t.LetMap | t.Filter):
+                found.discard(id(term.var))
+            self.needs[id(term)] = frozenset(found)
+        return self.needs[id(term)]
+
+    def of(self, term: t.Term) -> t.Term:
+        """What a term becomes."""
+        if id(term) not in self.became:
+            self.kept.append(term)
+            if isinstance(term, t.LetMap | t.Filter):
+                whole = self.layout(self.of(term.arg))
+                self.layouts[id(term.var)] = whole.fix(Poly.const(0))
+            if isinstance(term, t.Split | t.Join) and isinstance(term.arg, t.Repack):
+                viewed = self.viewed(term, self.of(term.arg.arg))
+                self.joined |= {id(term.arg)} if isinstance(viewed, NoView) else set()
+            new = t.with_parts(term, {id(part): self.of(part) for part in t.parts(term)})
+            if isinstance(new, t.Repack):
+                new = self.told(REMOVE, new, _removed(self, new, term))
+            elif isinstance(new, t.Split | t.Join):
+                new = self.told(INSERT, new, _inserted(self, new))
+            self.kept.append(new)
+            self.became[id(term)] = new
+        return self.became[id(term)]
+
+    def told(self, rule: NodeRule, term: t.Term, outcome: Outcome[t.Term] | None) -> t.Term:
+        """The term, or what a rule has made of it."""
+        return self.ctx.commit(rule, (term.span,), outcome) or term
+
+    def layout(self, term: t.Term) -> Layout:
+        """The loops by which a term is walked."""
+        if id(term) not in self.layouts:
+            self.kept.append(term)
+            found = Lmad.row_major(term.shape) if term.shape else Lmad(Poly.const(0), ())
+            match term:
+                case t.Twist(how=how, arg=arg):
+                    found = self.layout(arg)
+                    for depth, one in primitives(how):
+                        found = _twisted(one, depth, found, self.meaning.sizes)
+                case t.Claim(arg=arg):
+                    sizes = zip(self.layout(arg).dims, term.shape, strict=True)
+                    dims = tuple(Dim(size, dim.stride) for dim, size in sizes)
+                    found = Lmad(self.layout(arg).offset, dims)
+                case t.Split() | t.Join():
+                    viewed = self.viewed(term, term.arg)
+                    found = found if isinstance(viewed, NoView) else viewed
+            self.layouts[id(term)] = found
+        return self.layouts[id(term)]
+
+    def viewed(self, term: t.Split | t.Join, arg: t.Term) -> Layout | NoView:
+        """The loops over `arg` for the shape of a term; `Split` checks that its pieces are all."""
+        loops = self.layout(arg)
+        if isinstance(term, t.Split):
+            first = Dim(term.shape[0] * term.shape[1], loops.dims[0].stride)
+            loops = Lmad(loops.offset, (first, *loops.dims[1:]))
+        return loops.reshape(term.shape)
+
+    def bytes(self, term: t.Term) -> tuple[tuple[str, str], ...]:
+        """How much is packed."""
+        size = Poly.product(term.shape) * BYTES[self.meaning.element]
+        return (("bytes", self.meaning.sizes.show(size)),)
+
+
+def _twisted(how: t.Structural, depth: int, loops: Layout, sizes: SizeTable) -> Layout:
+    """Other loops over the same block, below so many dimensions."""
+    outer, inner = list(range(depth)), list(range(depth, loops.rank))
+    match how:
+        case t.Transpose():
+            return loops.permute([*outer, inner[1], inner[0], *inner[2:]])
+        case t.RotateL():
+            return loops.permute([*outer, *inner[1:], inner[0]])
+        case t.RotateR():
+            return loops.permute([*outer, inner[-1], *inner[:-1]])
+        case t.Slice(at):
+            row = loops.dims[depth]
+            dims = (*loops.dims[:depth], *loops.dims[depth + 1 :])
+            return Lmad(loops.offset + at * row.stride, dims)
+        case t.SubRange(first, last):
+            return loops.slice(depth, first, last - first + 1, Poly.const(1))
+        case t.DownSample(step):
+            count = sizes.quotient(loops.dims[depth].size + (step - 1), Poly.const(step))
+            return loops.slice(depth, Poly.const(0), count, Poly.const(step))
+    raise AssertionError(how)
+
+
+def _inserted(packing: _Packing, term: t.Split | t.Join) -> Outcome[t.Term] | None:
+    """`Join (Twist Transpose a) ==> Join (Repack (Twist Transpose a))`."""
+    if isinstance(term.arg, t.Repack):
+        return None
+    viewed = packing.viewed(term, term.arg)
+    if not isinstance(viewed, NoView):
+        return None
+    why = viewed.because(lambda size: packing.meaning.sizes.show(Poly.of(size)))
+    packed = t.Repack(term.span, term.arg.shape, term.arg)
+    because = f"No loops walk the result where its values are: {why}."
+    return Applied(replace(term, arg=packed), because, packing.bytes(term))
+
+
+def _removed(packing: _Packing, term: t.Repack, old: t.Term) -> Outcome[t.Term] | None:
+    """`Repack a ==> a`, where `a` is packed already, or read once."""
+    saved = packing.bytes(term)
+    if packing.layout(term.arg) == Lmad.row_major(term.shape):
+        return Applied(term.arg, "The values lie next to each other already.", saved)
+    if id(old) in packing.joined:
+        return Missed("It stays: no loops walk what is made of it where its values are.", "", saved)
+    if id(old) in packing.repeated:
+        return Missed("It stays: what it packs is read again for each row of a map.", "", saved)
+    uses = packing.uses[id(old)]
+    if uses > 1:
+        return Missed(f"It stays: what it packs is read {uses} times.", "", saved)
+    return Applied(term.arg, "It is read once: packing would be one more walk.", saved)
+
+
+REMOVE = NodeRule(
+    "repack/remove", "Leaves out a `Repack` that costs more than it saves.", (t.Repack,), _removed
+)
+INSERT = NodeRule(
+    "repack/insert", "Packs what no loops can walk where it is.", (t.Split, t.Join), _inserted
+)
+
+
+def repack(program: Any, ctx: Ctx) -> Any:
+    """A FlatPack program whose copies are explicit."""
+    if not isinstance(program, Meaning):
+        return program
+    packing = _Packing(program, ctx)
+    packing.count(program.results)
+    first, *more = map(packing.of, program.results)
+    return replace(program, result=first, more=tuple(more))
+
+
+PASS = Pass(
+    "repack", "Decides where FlatPack packs values.", repack, (REMOVE, INSERT), optional=True
+)
