@@ -21,10 +21,10 @@ from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
+from compiler.base.later import later
 from compiler.base.spans import Span
 from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
-from compiler.explain import traces
 from compiler.explain.bounds import warned
 from compiler.explain.calls import calls
 from compiler.frontend import flatpack
@@ -48,13 +48,16 @@ from compiler.protocol import programs, runs
 from compiler.protocol.answering import Tell, answers
 from compiler.protocol.kinds import Json, OfProgram
 from compiler.protocol.reading import check_options
-from compiler.runtime import imp_interp
-from compiler.semantics import interp
 from compiler.targets import BY_ID as BACK_ENDS
 
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 TARGETS = tuple(BACK_ENDS)
 RUNNERS = (*TARGETS, "ref")
+_INTERPRETERS: dict[str, Callable[..., list[values.Value]]] = {
+    "ir": later("compiler.semantics.interp", "run"),
+    "imp": later("compiler.runtime.imp_interp", "run"),
+}
+_traces = later("compiler.explain.traces", "traces")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
 MOST_RUNS = 100
@@ -303,7 +306,7 @@ def traced(
     entry: str,
     args: list[values.Value],
     seconds: float,
-    tell: traces.Tell | None = None,
+    tell: Callable[[programs.Traced, str], None] | None = None,
 ) -> programs.Traces | None:
     """What `trace` and `break` show in a run; None for nothing."""
     plain = compilation(for_entry(asked, entry))
@@ -311,7 +314,7 @@ def traced(
         return None
     work = Compilation(plain.source, replace(plain.options, traced=True))
     mono, soa = work.result("mono").prog, work.result("soa").prog
-    found = traces.traces(mono, soa, entry_named(work, entry), args, seconds, tell)
+    found: programs.Traces = _traces(mono, soa, entry_named(work, entry), args, seconds, tell)
     return found if found["places"] else None
 
 
@@ -387,13 +390,12 @@ def _run_reference(
     work: Compilation, entry: str, args: list[values.Value], stage: str, seconds: float
 ) -> Json:
     kind = stage_named(stage).kind
-    if kind not in ("ir", "imp"):
+    if kind not in _INTERPRETERS:
         known = ", ".join((*VALUE_STAGES, "imp"))
         raise UsageError(f"The stage `{stage}` cannot be run.", hint=f"These can: {known}.")
     prog = work.result(stage).prog
     start = time.perf_counter()
-    interpreter: Callable[..., list[values.Value]] = interp.run if kind == "ir" else imp_interp.run
-    results = within(seconds, lambda: interpreter(prog, entry, args))
+    results = within(seconds, lambda: _INTERPRETERS[kind](prog, entry, args))
     ms = (time.perf_counter() - start) * 1000
     return {"values": results, "ms": round(ms, 3), "backend": "ref", "stage": stage}
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from typing import Any
 
+from compiler.base.later import later
 from compiler.base.rules import Pass
 from compiler.base.target import Target
 from compiler.codegen.c import program as c
 from compiler.codegen.cuda import program as cuda
-from compiler.runtime import device_process, runner
-from compiler.runtime.runs import RunResult
 
-Run = Callable[..., RunResult]
-"""`run(text, entry, values, seconds, runs=1)`: the results of an entry point of a text of ours."""
+Run = Callable[..., Any]
+"""`run(text, entry, values, seconds, runs=1)`: the `RunResult` of a text of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +40,24 @@ class BackEnd:
 
 
 _NO_COMPILER = "No C compiler was found: the reference interpreter ran the program."
-_SANITIZED = partial(runner.run_c, settings=runner.Settings(sanitized=True))
+_RUNNER, _DEVICE = "compiler.runtime.runner", "compiler.runtime.device_process"
 
 BACK_ENDS: tuple[BackEnd, ...] = (
     BackEnd(
         c.TARGET,
         c.PASSES,
         "C, all cores",
-        runner.run_often,
-        runner.why_not,
+        later(_RUNNER, "run_often"),
+        later(_RUNNER, "why_not"),
         stand_in=_NO_COMPILER,
-        sanitized=_SANITIZED,
+        sanitized=later(_RUNNER, "run_sanitized"),
     ),
     BackEnd(
         cuda.TARGET,
         cuda.PASSES,
         "CUDA, this machine's GPU",
-        device_process.run_cuda,
-        device_process.why_not,
+        later(_DEVICE, "run_cuda"),
+        later(_DEVICE, "why_not"),
     ),
 )
 """In the order in which they are offered. Without a choice it is the first."""

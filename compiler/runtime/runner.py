@@ -167,6 +167,13 @@ def stream_c(
         return _runner(cores, False).stream(job, steps, files)
 
 
+def run_sanitized(
+    code: str | Text, entry: str, values: Sequence[Value], deadline_s: float = 60.0
+) -> RunResult:
+    """As `run_c`, under sanitisers."""
+    return run_c(code, entry, values, deadline_s, Settings(sanitized=True))
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """An entry point of a compiled library, by name, and how often and within what it runs."""

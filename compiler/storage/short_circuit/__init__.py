@@ -38,7 +38,6 @@ at the end.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -47,23 +46,17 @@ from compiler.algebra.argument import Argument
 from compiler.algebra.gate import forget
 from compiler.analysis.exact import exactness
 from compiler.base.context import Ctx
+from compiler.base.later import later
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
 from compiler.protocol.kinds import Json
 from compiler.storage.short_circuit.assumptions import forget_many
-from compiler.storage.short_circuit.attempts import RULES, Attempt
+from compiler.storage.short_circuit.attempts import RULES, Attempt, Record
 from compiler.storage.short_circuit.budget import BUDGET, Budget
-from compiler.storage.short_circuit.origins import Origins
 from compiler.storage.short_circuit.points import Shortcut
-from compiler.storage.short_circuit.terms import Atoms
-from compiler.storage.short_circuit.trial import Trials
-from compiler.storage.short_circuit.ways_out import holder, stated
 
 ID = "shortcircuit"
-_SECONDS = 4.0
-"""After so long no further attempt of a program is tried."""
-_TRIED = 32
-"""Refused attempts of a program of which runs show what would go wrong."""
+_tried = later("compiler.storage.short_circuit.tried", "tried")
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
@@ -88,18 +81,6 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     return prog if same else Prog(funs)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What is kept of one function: no more than what is asked for later.
-
-    `atoms`: what names stand for that are no variables; `proved`: inequalities, with arguments.
-    """
-
-    attempts: tuple[Attempt, ...]
-    atoms: Atoms
-    proved: tuple[Argument, ...]
-
-
 @dataclass(slots=True)
 class Attempted:
     """The attempts that `short_circuit` has made on `prog`, function by function."""
@@ -116,12 +97,9 @@ class Attempted:
             yield from record.attempts
 
     def told(self) -> list[Json]:
-        """All attempts as plain data; refused ones are tried when this is first asked for.
-
-        At most `_TRIED` of a program are, on a few small inputs each.
-        """
+        """All attempts as plain data; refused ones are tried when this is first asked."""
         if self._told is None:
-            self._told = list(self._tried())
+            self._told = list(_tried(self.prog, self.ctx, self.records))
         return [dict(one) for one in self._told]
 
     def theorems(self) -> tuple[list[Json], list[Argument]]:
@@ -134,22 +112,6 @@ class Attempted:
         shown = [argument for one in self.records for argument in one.proved]
         funs = self.prog.funs if made else ()
         return pairs, [*shown, *(found for fun in funs for found in exactness(fun).shown)]
-
-    def _tried(self) -> Iterator[Json]:
-        left = _TRIED
-        deadline = time.monotonic() + _SECONDS
-        for at, record in enumerate(self.records):
-            if not record.attempts:
-                continue
-            made = record.attempts
-            trials = Trials(self.prog, at, self.ctx, made, deadline)
-            for k, attempt in enumerate(made):
-                if left and trials.look(k):
-                    left -= 1
-                    attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
-            origins = Origins(trials.assumptions, record.atoms)
-            for one in made:
-                yield {**one.json(origins, self.ctx.names.called), "entry": trials.fun.name}
 
 
 def _bare(ctx: Ctx) -> Ctx:

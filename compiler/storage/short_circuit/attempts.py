@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.algebra.argument import Argument
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.algebra.plain import FactorOf, plain, plain_cells
 from compiler.algebra.poly import Poly
@@ -20,6 +21,7 @@ from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.conditions import TITLES, Failed
 from compiler.storage.short_circuit.origins import Origins
+from compiler.storage.short_circuit.terms import Atoms
 
 CONCAT = Rule(
     "shortcircuit/concat",
@@ -161,3 +163,15 @@ def _names(told: Json) -> set[str]:
     found = {told["source"], told["destination"], told["creation"], *told["lifted"]}
     found |= {place[key] for place in places for key in ("array", "block") if key in place}
     return (found | set(names_in(told))) - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is kept of one function: no more than what is asked for later.
+
+    `atoms`: what names stand for that are no variables; `proved`: inequalities, with arguments.
+    """
+
+    attempts: tuple[Attempt, ...]
+    atoms: Atoms
+    proved: tuple[Argument, ...]
