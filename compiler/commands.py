@@ -39,6 +39,7 @@ from compiler.algebra import checker
 from compiler.algebra.export import exported
 from compiler.answers import failure
 from compiler.base.errors import CompileError, InputError, UsageError
+from compiler.codegen.c.program import TARGET as C
 from compiler.codes import CODES
 from compiler.codes.document import explained
 from compiler.disk import decode_source, read_program, read_source
@@ -233,7 +234,7 @@ def _stream(program: _Program, args: argparse.Namespace) -> int:
     given = ("entry", "stage", "generate", "certificate", "sanitize", "tuning")
     if other := next((name for name in given if getattr(args, name)), ""):
         raise UsageError(f"`--{other}` does not go together with `--data`.")
-    if not main.endswith(FLATPACK) or args.backend != "c":
+    if not main.endswith(FLATPACK) or args.backend != C.id:
         raise UsageError("`--data` is for FlatPack programs, whose names end in `.fp`, run as C.")
     data = dict(_pairs("--data", args.data, "NAME=FILE"))
     chosen = api.options_from(options, files, main)

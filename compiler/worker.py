@@ -83,6 +83,8 @@ def serve(requests: IO[bytes], answers: IO[str]) -> None:
     """
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
+    with contextlib.suppress(OSError):
+        kernel.one_heap()
     for line in requests:
         with_deep_stack(partial(serve_lines, [line], answers))
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_NO_NEW_PRIVS = 1, 4, 38
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _SECCOMP = 444, 445, 446, (317, 277)
 _SECCOMP_SET_MODE_FILTER = 1
+_ARENA_MAX = -8
 _RULE_PATH_BENEATH = 1
 _ASK_VERSION = 1
 
@@ -65,6 +66,15 @@ def no_new_privileges() -> None:
 def die_with_parent() -> None:
     """Be killed when the thread that started this process ends."""
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def one_heap() -> None:
+    """Let all threads of this process share one heap, where the C library can do otherwise.
+
+    Each new thread would be given another one, whose free memory nobody else uses.
+    """
+    if hasattr(_libc(), "mallopt"):
+        _libc().mallopt(_ARENA_MAX, 1)
 
 
 def undumpable() -> None:
