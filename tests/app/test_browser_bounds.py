@@ -1,10 +1,11 @@
 """The bounds pane in a browser: every access, and a mark beside each index in the source."""
 
+from collections.abc import Iterator
+
 import pytest
-from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, serving, source, violations, write
+from tests.app.browsing import MARKS, PATIENCE, source, violations, write
 
 pytestmark = MARKS
 
@@ -18,19 +19,17 @@ STATES = ["dropped", "hoisted", "kept"]
 
 
 @pytest.fixture
-def bounds(browser: Browser, real_app: Flask) -> Page:
+def bounds(browser: Browser, address: str) -> Iterator[Page]:
     """The pane, open on the program above, with the compiler behind it."""
-    real_app.test_client().get("/api/manifest")
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    with serving(real_app) as address:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        write(page, PROGRAM)
-        page.get_by_role("tab", name="Bounds").click()
-        expect(page.locator(".access")).to_have_count(3)
-        yield page
+    page.goto(address)
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    write(page, PROGRAM)
+    page.get_by_role("tab", name="Bounds").click()
+    expect(page.locator(".access")).to_have_count(3)
+    yield page
     context.close()
 
 
@@ -68,9 +67,8 @@ def test_marks_are_of_the_text_that_stands_there(bounds: Page) -> None:
     expect(page.locator(".access-mark")).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_beside_the_marks(bounds: Page, theme: str) -> None:
-    page = bounds
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    expect(page.locator(".access-mark")).to_have_count(3)
-    assert violations(page) == []
+def test_axe_finds_nothing_beside_the_marks(bounds: Page) -> None:
+    expect(bounds.locator(".access-mark")).to_have_count(3)
+    for theme in ("light", "dark"):
+        bounds.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        assert violations(bounds) == [], theme

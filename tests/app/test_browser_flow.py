@@ -2,10 +2,9 @@
 
 import re
 
-from flask import Flask
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, pane, serving, violations, visiting, write
+from tests.app.browsing import MARKS, pane, violations, visiting, write
 
 pytestmark = MARKS
 
@@ -13,8 +12,8 @@ PROGRAM = """entry main (xs: []i32) = map (* 2) (reverse xs)
 """
 
 
-def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, real_app: Flask) -> None:
-    with serving(real_app) as address, visiting(browser) as page:
+def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
         page.goto(address)
         expect(page.locator(".status")).to_contain_text("compiled in")
         write(page, PROGRAM)

@@ -2,10 +2,9 @@
 
 import re
 
-from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, pane, serving, visiting, write
+from tests.app.browsing import MARKS, PATIENCE, pane, visiting, write
 
 pytestmark = MARKS
 
@@ -87,29 +86,26 @@ def test_values_of_a_data_set_are_those_that_fit(page: Page) -> None:
     assert fields(page)[0] == "4i64"
 
 
-def test_a_program_of_ones_own_runs_on_what_its_fields_show(
-    browser: Browser, real_app: Flask
-) -> None:
+def test_a_program_of_ones_own_runs_on_what_its_fields_show(browser: Browser, address: str) -> None:
     """The inputs of the example before are for that example alone."""
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.set_default_timeout(PATIENCE)
-    with serving(real_app) as address:
-        page.goto(f"{address}/examples/matrix_multiplication")
-        expect(page.locator("#run-value-1")).to_have_value(
-            "[[1.0f32, 0.0f32, 2.0f32], [0.0f32, 1.0f32, 3.0f32]]"
-        )
-        page.get_by_label("Back end").select_option("ref")
-        for text, result in OWN.items():
-            write(page, text)
-            page.keyboard.press("Control+Enter")
-            expect(page.locator(".run-result .value")).to_have_text(result)
+    page.goto(f"{address}/examples/matrix_multiplication")
+    expect(page.locator("#run-value-1")).to_have_value(
+        "[[1.0f32, 0.0f32, 2.0f32], [0.0f32, 1.0f32, 3.0f32]]"
+    )
+    page.get_by_label("Back end").select_option("ref")
+    for text, result in OWN.items():
+        write(page, text)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".run-result .value")).to_have_text(result)
     page.context.close()
 
 
 def test_traced_values_stand_behind_their_lines_and_below_the_result(
-    browser: Browser, real_app: Flask
+    browser: Browser, address: str
 ) -> None:
-    with serving(real_app) as address, visiting(browser) as page:
+    with visiting(browser) as page:
         page.goto(f"{address}/examples/matrix_multiplication")
         expect(page.locator("#run-value-1")).to_have_value(re.compile("1.0f32"))
         page.get_by_label("Back end").select_option("ref")

@@ -4,10 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, pane, serving, write
+from tests.app.browsing import MARKS, PATIENCE, pane, write
 
 pytestmark = MARKS
 
@@ -240,31 +239,29 @@ TOO_LITTLE = """entry main [k] (xs: *[k]i64) (n: i64) (m: i64): *[k]i64 =
 
 
 def test_the_proposed_check_lets_the_compiler_build_in_place(
-    browser: Browser, real_app: Flask
+    browser: Browser, address: str
 ) -> None:
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.set_default_timeout(PATIENCE)
-    with serving(real_app) as address:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        write(page, TOO_LITTLE)
-        open_proof(page)
-        expect(page.locator(".outcome")).to_contain_text("Not built in place")
-        check = page.locator(".outcome .way-out pre code")
-        expect(check).to_have_text("let xs = assert (m * m >= n) xs in")
-        write(page, TOO_LITTLE.replace("  in xs with", f"  in {check.inner_text()} xs with"))
-        expect(page.locator(".outcome")).to_contain_text("Built in place")
+    page.goto(address)
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    write(page, TOO_LITTLE)
+    open_proof(page)
+    expect(page.locator(".outcome")).to_contain_text("Not built in place")
+    check = page.locator(".outcome .way-out pre code")
+    expect(check).to_have_text("let xs = assert (m * m >= n) xs in")
+    write(page, TOO_LITTLE.replace("  in xs with", f"  in {check.inner_text()} xs with"))
+    expect(page.locator(".outcome")).to_contain_text("Built in place")
     page.context.close()
 
 
-def test_blocks_before_and_after_are_told_apart(browser: Browser, real_app: Flask) -> None:
+def test_blocks_before_and_after_are_told_apart(browser: Browser, address: str) -> None:
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.set_default_timeout(PATIENCE)
-    with serving(real_app) as address:
-        page.goto(f"{address}/examples/concatenation")
-        rows = page.locator(".before-after tbody tr")
-        expect(rows.nth(0)).to_have_text("FUNMEM42.40 kB2.40 kB")
-        expect(rows.nth(1)).to_have_text("Short-circuited1 −31.20 kB −1.20 kB2.00 kB −400 B")
-        expect(page.locator("svg.lanes")).to_have_count(2)
-        expect(page.locator("svg.lanes .gone")).to_have_count(3)
+    page.goto(f"{address}/examples/concatenation")
+    rows = page.locator(".before-after tbody tr")
+    expect(rows.nth(0)).to_have_text("FUNMEM42.40 kB2.40 kB")
+    expect(rows.nth(1)).to_have_text("Short-circuited1 −31.20 kB −1.20 kB2.00 kB −400 B")
+    expect(page.locator("svg.lanes")).to_have_count(2)
+    expect(page.locator("svg.lanes .gone")).to_have_count(3)
     page.context.close()

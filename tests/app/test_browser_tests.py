@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from tests.app.browsing import (
@@ -14,7 +13,6 @@ from tests.app.browsing import (
     hold,
     is_held,
     release,
-    serving,
     source,
     violations,
     write,
@@ -41,23 +39,21 @@ entry at (xs: []i32) (i: i64) = xs[i]
 
 
 @pytest.fixture(params=[(1366, 768), (390, 844)], ids=["wide", "phone"])
-def tests(browser: Browser, real_app: Flask, request: pytest.FixtureRequest) -> Iterator[Page]:
+def tests(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The tab, open on the program above."""
-    real_app.test_client().get("/api/manifest")
     width, height = request.param
     context = browser.new_context(viewport={"width": width, "height": height})
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    with serving(real_app) as address:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        write(page, PROGRAM)
-        expect(page.get_by_label("Entry")).to_contain_text("at")
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        page.get_by_role("tab", name="Tests").click()
-        expect(page.locator(".trial")).to_have_count(7)
-        page.evaluate(HOLDING)
-        yield page
+    page.goto(address)
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    write(page, PROGRAM)
+    expect(page.get_by_label("Entry")).to_contain_text("at")
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    page.get_by_role("tab", name="Tests").click()
+    expect(page.locator(".trial")).to_have_count(7)
+    page.evaluate(HOLDING)
+    yield page
     context.close()
 
 
@@ -149,9 +145,8 @@ def test_a_run_is_stopped(tests: Page) -> None:
     run_all(page)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
-def test_axe_finds_nothing(tests: Page, theme: str) -> None:
-    page = tests
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    run_all(page)
-    assert violations(page) == []
+def test_axe_finds_nothing(tests: Page) -> None:
+    run_all(tests)
+    for theme in ("light", "dark", "contrast", "projector"):
+        tests.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        assert violations(tests) == [], theme
