@@ -346,6 +346,12 @@ BY_RULE: dict[str, Tiny] = {
     # --- kernels for blocks of threads --------------------------------------------------------
     "kernels/rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]", target="cuda"),
     "kernels/several": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]", target="cuda"),
+    "kernels/tiled": Tiny(
+        "entry main [n][m] (a: [n][m]i32) =\n"
+        "  map (\\r -> map (\\s -> i32.sum (map2 (*) r s)) a) a",
+        "[[1, 2], [3, 4]]",
+        target="cuda",
+    ),
     "kernels/shared-bins": Tiny(
         "entry main [n] (is: [n]i64) = hist (+) 0 3 is (replicate n 1i32)",
         "[2i64, 0i64, 2i64]",
