@@ -222,6 +222,8 @@ class Launch:
         self, place: Place, stm: imp.For | k.Stride, mask: Mask, sure: bool, weight: Numbers
     ) -> None:
         """A loop that counts: all its iterations, or some that stand for all."""
+        if self.is_private(place):
+            return
         start, end, by = (
             (ir.Lit(0, stm.prim), stm.bound, ir.Lit(1, stm.prim))
             if isinstance(stm, imp.For)
@@ -251,6 +253,24 @@ class Launch:
             now = mask & (turn < trips)
             self.set(stm.index, index, now)
             self.stms(place.bodies[0], now, sure, weight * most / len(chosen))
+
+    def is_private(self, place: Place) -> bool:
+        """Whether a loop touches nothing but variables and arrays of its thread."""
+        inner = [one.stm for one in all_places(place.bodies[0])]
+        names = {stm.name for stm in inner if isinstance(stm, imp.Declare)}
+        for stm in inner:
+            match stm:
+                case imp.Load() | imp.Store() | k.Fetch() if stm.block not in self.own:
+                    return False
+                case imp.Assign() | k.Fetch() if stm.name not in names:
+                    return False
+                case imp.Define() | imp.Declare() | imp.Assign() | imp.Load() | imp.Store():
+                    pass
+                case k.Fetch() | k.Scope() | imp.If() | imp.For():
+                    pass
+                case _:
+                    return False
+        return True
 
     def forget(self, place: Place) -> None:
         """What is assigned in a body is not known where that runs some time or other."""
