@@ -185,6 +185,10 @@ MISSED = {
     "more in the loop than read and compute": (
         SQUARE + "tabulate_2d n n (\\i j -> loop s = 0 for q < m do s + a[i, q] / b[j, q])"
     ),
+    "checks something": (
+        SQUARE + "tabulate_2d n n (\\i j -> let w = a[0, i * j] in"
+        " loop s = w for q < m do s + a[i, q] * b[j, q])"
+    ),
     "A side has only 3 points": (
         "entry main [n][m] (a: [n][m]i64) (b: [3][m]i64) ="
         " map (\\r -> map (\\c -> i64.sum (map2 (*) r c)) b) a"

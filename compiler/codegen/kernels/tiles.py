@@ -190,10 +190,10 @@ def _try(
     if _changes(loop.body):
         return Missed("Points do more in the loop than read and compute, so none share it.")
     before, rest = _sliced(kernel.body[:at], loop)
-    if _changes(before):
+    if _changes(before) or traits_of(kernel.body[:at]).asserts:
         return Missed(
-            "What stands in front of the loop writes memory or checks something that the loop "
-            "needs, so that the points of a tile cannot start together."
+            "What stands in front of the loop writes memory or checks something, and no point of a "
+            "tile could start while another one fails."
         )
     head, before, varying = _uniform(before, tile)
     if reads(loop.bound) & varying:
