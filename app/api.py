@@ -97,8 +97,10 @@ def state_schema() -> Response:
 def manifest() -> Response:
     """The pipeline's stages."""
     jobs = parts().jobs
-    switches = jobs.rules() if current_app.config.get("MANIFEST") is None else []
-    return jsonify(version=compiler_version(), stages=jobs.manifest(), switches=switches)
+    told = {"switches": jobs.rules, "listings": jobs.listings}
+    given = current_app.config.get("MANIFEST") is not None
+    more = {name: [] if given else ask() for name, ask in told.items()}
+    return jsonify(version=compiler_version(), stages=jobs.manifest(), **more)
 
 
 @blueprint.get("/backends")

@@ -14,7 +14,7 @@ LONGEST = 200_000
 
 def language(kind: str) -> str:
     """The language of a stage's text, by the kind that the manifest gives it."""
-    return {"text": "c", "typed": "futhark", "source": "futhark"}.get(kind, "ir")
+    return {"text": "c", "listing": "c", "typed": "futhark", "source": "futhark"}.get(kind, "ir")
 
 
 def quoted(text: str) -> Markup:

@@ -96,6 +96,7 @@ class Jobs:
         self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None
+        self._listings: list[Json] | None = None
         self._backends: list[Json] | None = None
         self._rule_pages: dict[str, Json] = {}
         self._asking = threading.Lock()
@@ -136,6 +137,12 @@ class Jobs:
             if name not in self._rule_pages:
                 self._rule_pages[name] = self._ask("rule", rule=name)
             return self._rule_pages[name]
+
+    def listings(self) -> list[Json]:
+        """What other compilers make of stages, as the stages are told. Asked for once."""
+        if self._listings is None:
+            self._listings = list(self._ask("manifest")["listings"])
+        return self._listings
 
     def backends(self) -> list[Json]:
         """The back ends: `id`, and `missing`, why it cannot run here. Asked for once.

@@ -41,7 +41,7 @@ class FrozenState(TypedDict):
     options: Options
     manifest: list[StageInfo]
     stages: dict[str, Stage]
-    """by the ids in `manifest`"""
+    """by the ids in `manifest`, which has the listings that were seen as well"""
     remarks: list[Remark]
     error: Problem | None
     """why it does not compile"""

@@ -13,7 +13,7 @@ from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
 
 VIEW_LIMIT = 10_000
-KEPT = ("eval", "literate", "profile", "bench", "accesses", "observe")
+KEPT = ("eval", "literate", "profile", "bench", "accesses", "observe", "listing")
 """What a link keeps beside the run, if it was asked."""
 MOST_ASKED = 24
 
@@ -52,8 +52,21 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
         state["run"] = _answered(jobs, program, "run", body["run"])
     for one in _asked(body.get("asked") or []):
         found = _answered(jobs, program, one["op"], one["request"])
-        state["asked"].append({"op": one["op"], **found})
+        if one["op"] == "listing":
+            _keep_listing(state, found["answer"])
+        else:
+            state["asked"].append({"op": one["op"], **found})
     return state
+
+
+def _keep_listing(state: State, answer: Json) -> None:
+    """Keep what another compiler made of a stage as one more stage, behind that."""
+    if not answer.get("ok"):
+        return
+    info, manifest = answer["info"], state["manifest"]
+    at = next((k for k, one in enumerate(manifest) if one["id"] == info["of"]), len(manifest) - 1)
+    state["manifest"] = [*manifest[: at + 1], info, *manifest[at + 1 :]]
+    state["stages"] = {**state["stages"], info["id"]: answer["stage"]}
 
 
 def _asked(given: object) -> list[Json]:

@@ -49,6 +49,7 @@ from compiler.protocol.answering import Tell, answers
 from compiler.protocol.kinds import Json, OfProgram
 from compiler.protocol.reading import check_options
 from compiler.targets import BY_ID as BACK_ENDS
+from compiler.targets import LISTINGS
 
 VALUE_STAGES = tuple(s.id for s in STAGES if s.kind == "ir")
 TARGETS = tuple(BACK_ENDS)
@@ -86,7 +87,24 @@ def manifest(_: programs.ManifestRequest) -> programs.ManifestAnswer:
     for info, stage in zip(stages, STAGES, strict=True):
         if stage.machine:
             info["machine"] = stage.machine
-    return {"ok": True, "stages": stages, "switches": switches.listing()}
+    listings = [listing_info(name) for name in LISTINGS]
+    return {"ok": True, "stages": stages, "listings": listings, "switches": switches.listing()}
+
+
+def listing_info(name: str) -> programs.StageInfo:
+    """A listing, as panes and documents show it. Raises UsageError, which lists them all."""
+    if name not in LISTINGS:
+        known = ", ".join(LISTINGS)
+        raise UsageError(f"There is no listing `{name}`.", hint=f"The listings are {known}.")
+    made, target = LISTINGS[name]
+    return {
+        "id": name,
+        "title": made.title,
+        "explain": made.explain,
+        "kind": "listing",
+        "memory": False,
+        "of": target.id,
+    }
 
 
 @answers(programs.BACKENDS)

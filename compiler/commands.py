@@ -51,11 +51,21 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
 from compiler.ir import values
 from compiler.lower.outside import show as show_values
-from compiler.protocol import accesses, flows, programs, proofs, runs, storage, teaching
+from compiler.protocol import (
+    accesses,
+    flows,
+    listings,
+    programs,
+    proofs,
+    runs,
+    storage,
+    teaching,
+)
 from compiler.protocol.kinds import Json, OfProgram, Options
 from compiler.protocol.polynomials import Spell, in_turn, reason, shown_cells, step_lines
 from compiler.protocol.proofs import Certificate
 from compiler.protocol.reading import checked
+from compiler.targets import LISTINGS
 from compiler.tuning_file import with_tuning
 
 _Program: TypeAlias = tuple[str, Options, dict[str, str], str]
@@ -161,7 +171,13 @@ def _show(args: argparse.Namespace) -> int:
     program = _program(args)
     if args.index_functions:
         return _index_functions(program, args)
-    answer = api.show(programs.ShowRequest(*program, stages=args.stage or None))
+    asked = args.stage or []
+    stages = [name for name in asked if name not in LISTINGS]
+    answer = api.show(programs.ShowRequest(*program, stages=stages if asked else None))
+    for name in asked:
+        if name in LISTINGS:
+            made = explanations.listing(listings.ListingRequest(*program, listing=name))
+            answer["stages"][name] = made["stage"]
     _certify(program, args)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))

@@ -6,7 +6,8 @@ Operations as those of `api.py`; a worker imports what they need when one is ask
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from compiler.algebra.encode import document
 from compiler.algebra.notation import Reader, facts_of
 from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
+from compiler.answers import lines_json
 from compiler.api import (
     check_deadline,
     compilation,
@@ -24,6 +26,7 @@ from compiler.api import (
     entry_named,
     for_entry,
     input_values,
+    listing_info,
 )
 from compiler.base.deadline import within
 from compiler.base.errors import UsageError
@@ -45,13 +48,14 @@ from compiler.ir.values import Value
 from compiler.parallel import tuning
 from compiler.pipeline import MEMORY_STAGES, STAGES, Compilation
 from compiler.protocol import accesses as costs
-from compiler.protocol import proofs, runs, storage
+from compiler.protocol import listings, proofs, runs, storage
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import Json
 from compiler.runtime import device_process, imp_interp
 from compiler.runtime.observer import build
 from compiler.runtime.observer.records import Observation
 from compiler.semantics import interp
+from compiler.targets import LISTINGS
 
 USUAL_SIZE = 64
 """Of arrays whose accesses are counted, where none is given: two warps."""
@@ -101,6 +105,29 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         **access_costs.report(prog, text, predicted, seen),
         "observed": seen is not None,
         "because": because,
+    }
+
+
+@answers(listings.LISTING)
+def listing(asked: listings.ListingRequest) -> listings.ListingAnswer:
+    """What another compiler makes of a target's text."""
+    info = listing_info(asked.listing)
+    made, target = LISTINGS[asked.listing]
+    text = compilation(asked).result(target.id).text
+    start = time.perf_counter()
+    found = made.make(text)
+    ms = (time.perf_counter() - start) * 1000
+    return {
+        "ok": True,
+        "info": info,
+        "stage": {
+            "text": plain(found.text),
+            "lines": lines_json(found.text),
+            "counts": {},
+            "ms": round(ms, 3),
+            "show_ms": 0.0,
+        },
+        "kernels": [cast(listings.KernelUse, asdict(use)) for use in found.kernels],
     }
 
 

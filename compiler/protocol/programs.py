@@ -89,11 +89,13 @@ class StageInfo(TypedDict):
     title: str
     explain: str
     kind: str
-    """`syntax`, `typed`, `ir`, `imp`, `kernels` or `text`"""
+    """`syntax`, `typed`, `ir`, `imp`, `kernels`, `text` or `listing`"""
     memory: bool
     """whether it says where arrays lie"""
     machine: NotRequired[str]
     """what runs a text"""
+    of: NotRequired[str]
+    """the stage that a listing is made of"""
 
 
 class Rule(TypedDict):
@@ -118,6 +120,8 @@ class ManifestAnswer(Answer):
 
     stages: list[StageInfo]
     """in order"""
+    listings: list[StageInfo]
+    """what the operation `listing` makes of texts"""
     switches: list[Pass]
     """what the option `disable` takes"""
 

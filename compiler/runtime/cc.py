@@ -5,12 +5,9 @@ With the wheel there is no OpenMP run time: programs are vectorised, but run on 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.util
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from compiler import codes
-from compiler.base.errors import CompilerBug, Limitation, UsageError
-from compiler.runtime import libraries
+from compiler.base.errors import CompilerBug, UsageError
+from compiler.runtime import libraries, tools
 
 _COMMON = (
     "-std=gnu11",
@@ -43,7 +39,8 @@ float f(const float *x, int n) {
     return s + omp_get_max_threads();
 }
 """
-COMPILE_SECONDS = 120
+ASSEMBLY = ("-S", "-g1", "-fno-asynchronous-unwind-tables")
+"""Flags for a text in assembly that says which lines it is from."""
 COUNTING = "-DSS_COUNT"
 """A flag for programs that count what they copy."""
 LONG_TEXT = 250_000
@@ -111,39 +108,19 @@ def _run(compiler: Compiler, text: str, target: Path, more: Sequence[str] = ()) 
     """
     effort = "-O3" if len(text) < LONG_TEXT else "-O1"
     command = [*compiler.command, effort, *compiler.flags, *more, "-x", "c", "-", "-o", str(target)]
-    with subprocess.Popen(
-        [*command, *compiler.libraries],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(target.parent)},
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            _, said = process.communicate(text, COMPILE_SECONDS)
-        except BaseException as error:
-            _kill(process.pid)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise Limitation(
-                codes.limits.RESOURCES,
-                f"the C compiler needs more than {COMPILE_SECONDS} s for this program",
-                hint="Run it with the reference interpreter, or compile a part of it.",
-            ) from None
-    return "" if process.returncode == 0 else said or f"exit status {process.returncode}"
+    command += compiler.libraries
+    status, _, said = tools.run(command, text.encode(), target.parent, "the C compiler")
+    return said.decode(errors="replace") or f"exit status {status}" if status else ""
 
 
-def _kill(pid: int) -> None:
-    """Kill a C compiler with the programs that it has started and waits for."""
-    children: list[int] = []
-    for tasks in Path(f"/proc/{pid}").glob("task/*/children"):
-        with contextlib.suppress(OSError):
-            children += map(int, tasks.read_text().split())
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    for child in children:
-        _kill(child)
+def assembly(text: str) -> str:
+    """What the compiler makes of a C text, with the lines of the text. Raises as `compile_c`."""
+    with tempfile.TemporaryDirectory(prefix="cc-", ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "program.s"
+        complaint = _run(find_compiler(), text, made, ASSEMBLY)
+        if complaint:
+            raise CompilerBug(f"The C compiler refused our program:\n{complaint[:2000]}")
+        return made.read_text(errors="replace")
 
 
 def compile_c(text: str, more: Sequence[str] = ()) -> Path:

@@ -1,8 +1,10 @@
 """CUDA text to machine code with NVRTC, through ctypes: no GPU, no driver, no headers needed.
 
     python -m compiler.runtime.nvrtc CAPABILITY DRIVER
+    python -m compiler.runtime.nvrtc (PTX | CUBIN) ARCHITECTURE
 
-is the process that compiles for a user: the text on standard input, the cubin on standard output.
+is the process that compiles for a user: the text on standard input, the cubin on standard output;
+in the second form what knows the lines of the text, and NVRTC's log on standard error.
 Cubins are kept by a hash of all that they depend on, in the cache of libraries, within its bound.
 """
 
@@ -15,12 +17,14 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal, get_args
 
 from compiler import codes
 from compiler.base.errors import CompilerBug, Limitation, UsageError
-from compiler.runtime import libraries
+from compiler.runtime import libraries, tools
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE
 
@@ -39,7 +43,10 @@ OLD_DRIVER = (
     "The GPU's driver is older than NVRTC",
     "Update the driver, or install `stridescope[cuda12]` for a driver of CUDA 12.",
 )
-_OPTIONS = ("--fmad=false", "--ftz=false", "--std=c++17", "--device-int128", "-w")
+OPTIONS = ("--fmad=false", "--ftz=false", "--std=c++17", "--device-int128", "-w")
+What = Literal["PTX", "CUBIN"]
+LINES = ("-lineinfo", "--ptxas-options=-v")
+"""Options for results that know their lines, and a log of what kernels need."""
 _REFUSED = 3
 """Exit status with an error for the user on standard error."""
 
@@ -72,11 +79,33 @@ def version() -> tuple[int, int]:
 
 
 def _candidates() -> list[str | Path]:
-    found: list[str | Path] = []
-    spec = importlib.util.find_spec("nvidia")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        found.extend(sorted(Path(folder).glob("*/lib/libnvrtc.so.*"), reverse=True))
+    found = packaged("lib/libnvrtc.so.*")
     return [*found, "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]
+
+
+def packaged(pattern: str) -> list[Path]:
+    """Files of NVIDIA's Python packages, those of the newest CUDA first."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    return [path for one in folders for path in sorted(Path(one).glob(f"*/{pattern}"))[::-1]]
+
+
+def with_lines(text: str, what: What, arch: str = DEFAULT_ARCH) -> tuple[bytes, str]:
+    """PTX or machine code that knows its lines, and NVRTC's log; made by a process of its own.
+
+    Raises UsageError without NVRTC, CompilerBug if it refuses the text.
+    """
+    library()
+    command = (sys.executable, "-m", "compiler.runtime.nvrtc", what, arch)
+    with tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as folder:
+        made = walls.confine(COMPILE, command, folder)
+        status, told, said = tools.run(
+            made.command, text.encode(), Path(folder), "NVRTC", made.environment
+        )
+    log = said.decode(errors="replace")
+    if status:
+        raise CompilerBug(f"NVRTC refused our program:\n{log[-2000:]}")
+    return told, log
 
 
 def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
@@ -85,7 +114,7 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
     `capability` is 90 for 9.0, `driver` the CUDA that the driver knows. Raises UsageError where
     NVRTC, driver and device do not fit, Limitation for what takes too long.
     """
-    parts = (text, *_OPTIONS, str(capability), str(driver), _identity())
+    parts = (text, *OPTIONS, str(capability), str(driver), _identity())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     found = libraries.find(key)
     if found is not None:
@@ -151,26 +180,29 @@ def architecture(capability: int, driver: tuple[int, int]) -> str:
 
 def cubin(text: str, arch: str = DEFAULT_ARCH) -> bytes:
     """The machine code of a CUDA text. Raises CompilerBug with NVRTC's log if it is refused."""
-    return _compile(text, f"--gpu-architecture={arch}", "CUBIN")
+    return _compile(text, arch, "CUBIN")[0]
 
 
 def ptx(text: str, arch: str = DEFAULT_ARCH) -> str:
     """The PTX of a CUDA text."""
-    virtual = arch.replace("sm_", "compute_")
-    return _compile(text, f"--gpu-architecture={virtual}", "PTX").rstrip(b"\0").decode()
+    return _compile(text, arch, "PTX")[0].rstrip(b"\0").decode()
 
 
-def _compile(text: str, target: str, what: str) -> bytes:
+def _compile(text: str, arch: str, what: What, more: Sequence[str] = ()) -> tuple[bytes, str]:
+    """What is asked for, and NVRTC's log."""
     lib = library()
     program = ctypes.c_void_p()
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
-        options = [target.encode(), *(option.encode() for option in _OPTIONS)]
+        target = arch if what == "CUBIN" else arch.replace("sm_", "compute_")
+        given = (f"--gpu-architecture={target}", *OPTIONS, *more)
+        options = [option.encode() for option in given]
         array = (ctypes.c_char_p * len(options))(*options)
-        if lib.nvrtcCompileProgram(program, len(options), array):
-            log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+        failed = lib.nvrtcCompileProgram(program, len(options), array)
+        log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+        if failed:
             raise CompilerBug(f"NVRTC refused our program:\n{log[:2000]}")
-        return _bytes(lib, program, what)
+        return _bytes(lib, program, what), log
     finally:
         lib.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -190,6 +222,9 @@ def _ok(code: int) -> None:
 
 def main() -> None:
     """Compile what comes in for a device, or say why that cannot be."""
+    if sys.argv[1] in get_args(What):
+        _write_with_lines("PTX" if sys.argv[1] == "PTX" else "CUBIN", sys.argv[2])
+        return
     capability, driver = sys.argv[1:]
     major, minor = map(int, driver.split("."))
     try:
@@ -198,6 +233,15 @@ def main() -> None:
     except UsageError as error:
         sys.stderr.write(json.dumps([error.message, error.hint]))
         sys.exit(_REFUSED)
+
+
+def _write_with_lines(what: What, arch: str) -> None:
+    try:
+        made, log = _compile(sys.stdin.read(), arch, what, LINES)
+    except CompilerBug as error:
+        sys.exit(error.message)
+    sys.stderr.write(log)
+    sys.stdout.buffer.write(made)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ export function actionsOf(page: Page): Action[] {
       editor.view.focus();
       run(editor.view);
     }, keys.replaceAll("-", "+"))),
-    ...model.manifest.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
-    ...model.manifest.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
+    ...model.shownAs.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
+    ...model.shownAs.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
     ...dock.details.map(([id, name]) => one("details", name, () => dock.open(id))),
     ...PRESETS.map((preset) => one("layout", preset.name, () => page.leave(() => page.arrange(preset)))),
     ...page.layouts.own.map(([name, show]) => one("your layout", name, show)),

@@ -113,8 +113,10 @@ async function answered<T extends object>(op: string, body: unknown, signal: Abo
   }
 }
 
+/** The stages, and the listings that are made of some. */
 export async function manifest(): Promise<StageInfo[]> {
-  return (await get<{ stages: StageInfo[] }>("/api/manifest")).stages;
+  const { stages, listings } = await get<{ stages: StageInfo[]; listings: StageInfo[] }>("/api/manifest");
+  return [...stages, ...listings];
 }
 
 export async function switches(): Promise<Pass[]> {

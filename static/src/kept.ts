@@ -34,7 +34,8 @@ export type Notebook = Asked<"literate">;
 export type Profile = Asked<"profile">;
 export type Bench = Asked<"bench">;
 export type Costs = Asked<"accesses"> | Asked<"observe">;
-export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs;
+export type Listed = Asked<"listing">;
+export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed;
 
 export interface Look {
   stage: string;

@@ -94,7 +94,7 @@ const c = language("c", cWord, /^\/\//, true);
 
 /** The language of a stage's text, by the kind that the manifest gives it. */
 export function languageOf(kind: string): Extension {
-  if (kind === "text") return c;
+  if (kind === "text" || kind === "listing") return c;
   return kind === "typed" ? futhark : ir;
 }
 

@@ -32,6 +32,7 @@ import { TuningPane } from "./panes/tuning";
 import { WarpsPane } from "./panes/warps";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
+import { Listings } from "./listings";
 import { Palette } from "./palette";
 import { Rail } from "./rail";
 import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
@@ -58,6 +59,7 @@ export class Page {
     leave: (go) => this.leave(go),
   });
   readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
+  private readonly listings = new Listings(this.model, () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]));
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.openStage(stage, beside),
     shown: () => this.workbench.choices().map((choice) => choice.stage),
@@ -272,7 +274,7 @@ export class Page {
     const { permalink, example, front, program, lesson } = root.dataset;
     const state = permalink ? await client.frozen(permalink) : null;
     const [manifest, examples] = await Promise.all([state ? state.manifest : client.manifest(), client.examples()]);
-    this.model.manifest = manifest;
+    this.model.setManifest(manifest);
     this.examples = examples;
     const kept = Travel.kept;
     const work = kept ?? load<Work>("work");
@@ -293,7 +295,7 @@ export class Page {
     const view = { ...(state.view ?? {}) as Partial<Work>, ...kept };
     this.compiler.drop();
     this.link.choose(null);
-    model.manifest = state.manifest;
+    model.setManifest(state.manifest);
     model.options = state.options;
     model.frozen = {
       id, version: state.version, made: state.made ?? "",
@@ -374,7 +376,7 @@ export class Page {
     if (model.frozen) this.said = { title: "", notes: "" };
     if (model.frozen) void client.manifest().then((stages) => {
       if (model.frozen) return;
-      model.manifest = stages;
+      model.setManifest(stages);
       model.emit("stages");
     }).catch(problem);
     model.frozen = null;
@@ -584,7 +586,7 @@ export class Page {
     this.header.sharing = true;
     const { now, files: { main, open } } = this.model;
     const answer = await client.share(now, this.runPane.last, [
-      this.expressions, this.notebook, this.profile, this.bench, this.warps,
+      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.listings,
     ].flatMap((one) => one.shared()), {
       ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
       ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
@@ -628,6 +630,7 @@ export class Page {
 
   private arranged(): void {
     this.rail?.draw();
+    this.listings?.changed();
     this.save?.();
   }
 

@@ -56,7 +56,12 @@ type Listener = () => void;
 export class Model {
   readonly files = new Files();
   options: Options = {};
+  /** The pipeline. */
   manifest: StageInfo[] = [];
+  /** What other compilers make of stages. */
+  listings: StageInfo[] = [];
+  /** Why there is no listing, by its id. */
+  refused = new Map<string, Problem>();
   stages = new Map<string, StageState>();
   remarks: Remark[] = [];
   problems: Problem[] = [];
@@ -112,7 +117,24 @@ export class Model {
   }
 
   info(id: string): StageInfo | undefined {
-    return this.manifest.find((stage) => stage.id === id);
+    return this.shownAs.find((stage) => stage.id === id);
+  }
+
+  /** All that a pane can show. */
+  get shownAs(): StageInfo[] {
+    return [...this.manifest, ...this.listings];
+  }
+
+  setManifest(all: readonly StageInfo[]): void {
+    this.manifest = all.filter(({ of }) => of === undefined);
+    this.listings = all.filter(({ of }) => of !== undefined);
+  }
+
+  /** A listing was made, is being made, or there is none. */
+  setListing(id: string, why: Problem | null): void {
+    if (why) this.refused.set(id, why);
+    else this.refused.delete(id);
+    this.emit("status");
   }
 
   setStages(stages: Record<string, Stage>): void {

@@ -69,6 +69,8 @@ export interface ManifestAnswer {
   ok: true;
   /** in order */
   stages: StageInfo[];
+  /** what the operation `listing` makes of texts */
+  listings: StageInfo[];
   /** what the option `disable` takes */
   switches: Pass[];
 }
@@ -78,12 +80,14 @@ export interface StageInfo {
   id: string;
   title: string;
   explain: string;
-  /** `syntax`, `typed`, `ir`, `imp`, `kernels` or `text` */
+  /** `syntax`, `typed`, `ir`, `imp`, `kernels`, `text` or `listing` */
   kind: string;
   /** whether it says where arrays lie */
   memory: boolean;
   /** what runs a text */
   machine?: string;
+  /** the stage that a listing is made of */
+  of?: string;
 }
 
 /** A pass that can be switched off. */
@@ -819,6 +823,45 @@ export interface FlowValue {
   block?: number;
   /** the cells of its elements, in row-major order */
   at?: number[];
+}
+
+/** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
+export interface ListingRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its id in the manifest */
+  listing: string;
+}
+
+/** A listing. */
+export interface ListingAnswer {
+  ok: true;
+  info: StageInfo;
+  /** its lines, with the places in the program; `ms` is what the other compilers took */
+  stage: Stage;
+  /** where it is machine code for a device */
+  kernels: KernelUse[];
+}
+
+/** What a kernel takes of a device: of each thread, or of each block of threads. */
+export interface KernelUse {
+  kernel: string;
+  instructions: number;
+  registers: number;
+  /** bytes that a thread writes to memory because registers do not do */
+  spilled: number;
+  /** bytes of shared memory */
+  shared: number;
+  /** of threads that find room on a multiprocessor at once */
+  blocks: number;
+  /** what part of its warps they are */
+  occupancy: number;
 }
 
 /** The tests in a program's comments, in order; a block that is malformed is an error. */
@@ -1945,6 +1988,8 @@ export interface Operations {
   generate: { request: GenerateRequest; answer: GenerateAnswer };
   /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
   flow: { request: FlowRequest; answer: FlowAnswer };
+  /** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
+  listing: { request: ListingRequest; answer: ListingAnswer };
   /** The tests in a program's comments, in order; a block that is malformed is an error. */
   tests: { request: TestsRequest; answer: TestsAnswer };
   /** Run one of a program's tests. */

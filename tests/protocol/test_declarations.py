@@ -131,6 +131,7 @@ def requests() -> list[dict[str, Any]]:
         {"op": "run", "source": EXAMPLE, **small, "backend": "ref", "longest": 10},
         {"op": "run", "source": FAILING, "input": "[1] 7i64"},
         {"op": "eval", "source": EXAMPLE, "expression": "main [1, 2] 1", "backend": "c"},
+        {"op": "listing", "source": EXAMPLE, "listing": "sass"},
         {"op": "observe", "source": EXAMPLE, **small},
         {"op": "observe", "source": ENDLESS, "deadline": 12.0},
         {"op": "eval", "source": EXAMPLE, "expression": "main"},

@@ -16,7 +16,7 @@ import pytest
 
 from compiler.base.errors import CompilerBug, Limitation, UsageError
 from compiler.base.text import plain
-from compiler.runtime import cc, libraries, runner
+from compiler.runtime import cc, libraries, runner, tools
 from testing.waiting import until
 from tests.codegen.helpers import compiled, needs_cc
 
@@ -125,7 +125,7 @@ def slow_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> cc.Compile
     script.chmod(0o700)
     made = cc.Compiler((str(script),), (), (), "1", False)
     monkeypatch.setattr(cc, "find_compiler", lambda: made)
-    monkeypatch.setattr(cc, "COMPILE_SECONDS", 1)
+    monkeypatch.setattr(tools, "SECONDS", 1)
     return made
 
 

@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 
 from compiler.base.errors import CompilerBug, UsageError
-from compiler.runtime import libraries
-from compiler.runtime.cc import COMPILE_SECONDS
+from compiler.runtime import libraries, tools
 
 HERE = Path(__file__).parent
 _HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
@@ -86,14 +85,15 @@ extern "C" char *observer_high() { return __stop_of_block; }
 
 def _launch(name: str, params: str) -> str:
     """Variables for the parameters, and a function that fills them and runs the kernel."""
-    kinds = [
-        p.rsplit(" ", 1)[0].replace("const ", "") + " *" * ("*" in p) for p in params.split(", ")
-    ]
+    plain = params.replace("const ", "").replace("__restrict__ ", "")
+    kinds = [p.rsplit(" ", 1)[0] + " *" * ("*" in p) for p in plain.split(", ")]
+    constant = [int("__restrict__" in p) for p in params.split(", ")]
+    told = f"int constant_{name}[] = {{{', '.join(map(str, constant))}}};\n"
     fields = "".join(f"static {kind} {name}_{k};\n" for k, kind in enumerate(kinds))
     takes = "".join(f"    {name}_{k} = *({kind} *)given[{k}];\n" for k, kind in enumerate(kinds))
     call = ", ".join(f"{name}_{k}" for k in range(len(kinds)))
     return (
-        f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
+        f'extern "C" {told}{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n'
         f'extern "C" QUIET int launch_{name}(long long blocks, int threads, void **given) {{\n'
         f"{takes}    return observer_run(blocks, threads, body_{name});\n}}\n"
     )
@@ -109,16 +109,10 @@ def _compiled(text: str, flags: tuple[str, ...]) -> Path:
     with tempfile.TemporaryDirectory(prefix="observer-", ignore_cleanup_errors=True) as folder:
         made = Path(folder) / "kernels.so"
         command = [compiler(), f"-I{HERE}", *_COMMON, *flags, "-o", str(made)]
-        done = subprocess.run(
-            command,
-            input=text,
-            text=True,
-            capture_output=True,
-            timeout=COMPILE_SECONDS,
-            check=False,
-        )
-        if done.returncode:
-            raise CompilerBug(f"The C++ compiler refused our kernels:\n{done.stderr[:2000]}")
+        status, _, said = tools.run(command, text.encode(), made.parent, "the C++ compiler")
+        if status:
+            complaint = said.decode(errors="replace")[:2000]
+            raise CompilerBug(f"The C++ compiler refused our kernels:\n{complaint}")
         return libraries.keep(key, made)
 
 

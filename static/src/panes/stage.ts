@@ -113,7 +113,8 @@ export class StagePane {
   /** Move by one stage along the pipeline. */
   step(by: number): void {
     const present = this.model.present();
-    const at = present.findIndex((info) => info.id === this.stage);
+    const own = this.model.info(this.stage)?.of ?? this.stage;
+    const at = present.findIndex((info) => info.id === own);
     const next = present[Math.min(present.length - 1, Math.max(0, at + by))];
     if (next) this.open(next.id);
   }
@@ -204,7 +205,7 @@ export class StagePane {
   /** Numbers of names that tell apart nothing are hidden, but in texts that other compilers read. */
   private hiding(): StateEffect<unknown> {
     const kind = this.model.info(this.stage)?.kind;
-    return this.numbers.reconfigure(numbered() || kind === "text" || kind === "syntax" ? [] : namesAlone);
+    return this.numbers.reconfigure(numbered() || kind === "text" || kind === "listing" || kind === "syntax" ? [] : namesAlone);
   }
 
   /** Equal lines that are far from changes are one row, until that is chosen. */
@@ -265,10 +266,10 @@ export class StagePane {
   }
 
   private choices(): void {
-    const options = (chosen: string) => this.model.manifest.map((info) =>
+    const options = (chosen: string) => this.model.shownAs.map((info) =>
       h("option", { value: info.id, selected: info.id === chosen }, info.title));
     const { pinned } = this.model;
-    const signature = [pinned?.label, ...this.model.manifest.map((info) => info.id)].join();
+    const signature = [pinned?.label, ...this.model.shownAs.map((info) => info.id)].join();
     if (this.select.dataset["for"] !== signature) {
       replace(this.select, ...options(this.stage));
       replace(this.against, h("option", { value: "" }, "nothing"), pinned ? h("option", { value: PINNED }, "A") : null, ...options(this.compare));
@@ -289,7 +290,12 @@ export class StagePane {
     this.view.dom.classList.toggle("outdated", state !== undefined && !sameText(state.of, this.model.now));
     this.element.classList.toggle("stale", stale && (phase === "failed" || phase === "stopped"));
     let note = this.model.info(this.stage)?.explain ?? "";
-    if (!state) {
+    const refused = this.model.refused.get(this.stage);
+    if (refused) {
+      note = `${refused.message} ${refused.hint}`.trim();
+    } else if (!state && this.model.info(this.stage)?.of !== undefined) {
+      note = this.model.frozen ? "This link does not keep it." : phase === "failed" ? note : "It is being made.";
+    } else if (!state) {
       note = phase === "failed" ? "This stage was not reached: see the error in the source." : note;
     } else if (stale && phase === "failed") {
       note = "Out of date: the program as it is now does not get here.";

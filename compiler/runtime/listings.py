@@ -1,0 +1,245 @@
+"""What other compilers make of a back end's text, with its lines: assembly, PTX, SASS.
+
+No stages, since no pass of ours makes them: a listing is made when somebody asks for it. What says
+nothing to a reader is left out: directives, labels that nothing jumps to, what fills up. In its
+place stands each line of the text above the instructions that it became.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from compiler.base.errors import CompilerBug, UsageError
+from compiler.base.text import Line, Text, plain
+from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.runtime import THREADS
+from compiler.runtime import cc, nvrtc, tools
+
+HINT = "Install `stridescope[cuda13]`, which needs no GPU for that."
+LONGEST = 100
+"""Characters of a line of the text that stands above instructions."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelUse:
+    """What a kernel takes of a device: registers of a thread, bytes of a block of threads.
+
+    `spilled`: bytes that are written because registers do not do. `blocks`: how many blocks of
+    threads find room on a multiprocessor; `occupancy` is what part of its warps they are.
+    """
+
+    kernel: str
+    instructions: int
+    registers: int
+    spilled: int
+    shared: int
+    blocks: int
+    occupancy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A listing; `kernels` where machine code for a device was made."""
+
+    text: Text
+    kernels: tuple[KernelUse, ...] = ()
+
+
+# --- a C text -----------------------------------------------------------------------------------
+
+_FILE = re.compile(r'\s*\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"(<stdin>|-)"')
+_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)(?:.*inlined_at\s+\d+\s+(\d+))?")
+_SECTION = re.compile(r"\s*\.(?:section\s+([^\s,]+)|(text|data|bss)\b)")
+_LABEL = re.compile(r"([\w.$]+):")
+_DATA = re.compile(r"\.(?:byte|value|short|long|quad|zero|string|asciz?|[248]byte)\b")
+
+
+def assembly(text: Text) -> Made:
+    """The machine code of a C program for this machine, as the C compiler writes it."""
+    said = cc.assembly(plain(text)).split("\n")
+    compiler = cc.find_compiler()
+    name = (compiler.version.splitlines() or [Path(compiler.command[0]).name])[0]
+    flags = " ".join(flag for flag in compiler.flags if flag.startswith(("-O", "-m", "-f")))
+    head = [Line(f"# {name}"), Line(f"# {flags}"), Line("")]
+    return Made((*head, *_beside(text, _instructions(said), "#")))
+
+
+Piece = tuple[int, str]
+"""A line of a listing, and the number of the text's line that it is from: 0 for none."""
+
+
+def _instructions(said: list[str]) -> Iterator[Piece]:
+    """Instructions and data, with the labels that they name and those of functions."""
+    ours = {found[1] for line in said if (found := _FILE.match(line))}
+    kept: list[Piece] = []
+    at, skips = 0, False
+    for line in said:
+        if place := _LOC.match(line):
+            at = int(place[2]) if place[1] in ours else at
+        elif section := _SECTION.match(line):
+            skips = (section[1] or "").startswith((".debug", ".note", ".comment", ".eh_frame"))
+        elif not skips and (_LABEL.match(line) or _is_told(line.strip())):
+            kept.append((at, line.expandtabs(8).rstrip()))
+    named = set(re.findall(r"[\w.$]+", "\n".join(t for _, t in kept if not _LABEL.match(t))))
+    for at, line in kept:
+        label = _LABEL.match(line)
+        if label is None:
+            yield at, f"    {' '.join(line.split())}"
+        elif label[1] in named or not label[1].startswith("."):
+            yield 0 if line[0] != "." else at, line
+
+
+def _is_told(line: str) -> bool:
+    return bool(line) and not line.startswith("#") and (line[0] != "." or bool(_DATA.match(line)))
+
+
+# --- a CUDA text --------------------------------------------------------------------------------
+
+_KERNEL = re.compile(r"__global__ void (\w+)\(")
+_INLINED = re.compile(r'\s*//## File "[^"]*", line (\d+)(?: inlined at "[^"]*", line (\d+))?')
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(.*\S)")
+_CODE = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
+
+
+def ptx(text: Text) -> Made:
+    """The PTX that NVRTC makes of the kernels, which a device's driver compiles on."""
+    made, _ = nvrtc.with_lines(_kernels(text), "PTX")
+    return Made((*_head(()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//")))
+
+
+def _ptx(said: list[str]) -> Iterator[Piece]:
+    at = 0
+    for line in said:
+        if place := _LOC.match(line):
+            at = int(place[3] or place[2])
+        elif line.lstrip().startswith(".file"):
+            return
+        elif line.strip() and not line.lstrip().startswith("//"):
+            bare = line.expandtabs(4).rstrip()
+            if bare[0] == "." or bare == ")":
+                at = 0
+            yield at, bare
+
+
+def sass(text: Text) -> Made:
+    """What a device runs: the instructions of the kernels, and what each kernel takes."""
+    tool = _nvdisasm()
+    made, log = nvrtc.with_lines(_kernels(text), "CUBIN")
+    with tempfile.TemporaryDirectory(prefix="sass-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "kernels.cubin"
+        path.write_bytes(made)
+        status, told, said = tools.run([tool, "-c", "-g", str(path)], b"", path.parent, "nvdisasm")
+    if status:
+        complaint = (said or told).decode(errors="replace")[:2000]
+        raise CompilerBug(f"nvdisasm refused our kernels:\n{complaint}")
+    code = _functions(told.decode(errors="replace").split("\n"))
+    order = _KERNEL.findall(plain(text))
+    names = [*(n for n in order if n in code), *(n for n in code if n not in order)]
+    kernels = tuple(_use(name, code[name], log) for name in names if name in order)
+    pieces = (piece for name in names for piece in ((0, f"{name}:"), *code[name]))
+    return Made((*_head(kernels), *_beside(text, pieces, "//")), kernels)
+
+
+def _kernels(text: Text) -> str:
+    return split(plain(text))[0]
+
+
+def _nvdisasm() -> str:
+    found = next(map(str, nvrtc.packaged("bin/nvdisasm")), None) or shutil.which("nvdisasm")
+    if found is None:
+        raise UsageError("nvdisasm, which shows machine code, is not installed.", hint=HINT)
+    return found
+
+
+def _functions(said: list[str]) -> dict[str, list[Piece]]:
+    """The instructions and labels of each function that nvdisasm tells of."""
+    found: dict[str, list[Piece]] = {}
+    into: list[Piece] = []
+    at = 0
+    for line in said:
+        if section := _CODE.match(line):
+            into, at = found.setdefault(section[1], []), 0
+        elif place := _INLINED.match(line):
+            at = int(place[2] or place[1])
+        elif (code := _INSTRUCTION.match(line)) and not code[2].startswith("NOP"):
+            into.append((at, f"    {code[1]}  {code[2].rstrip(' ;')}"))
+        elif line.startswith((".L_", "$")):
+            into.append((at, line.rstrip()))
+    for pieces in found.values():
+        named = set(re.findall(r"\.L_\w+", "\n".join(t for _, t in pieces if t[0] == " ")))
+        pieces[:] = [piece for piece in pieces if piece[1][0] != "." or piece[1][:-1] in named]
+    return found
+
+
+_NEEDS = (
+    r"Function properties for {0}\n.*?(\d+) bytes spill stores(?s:.*?)Used (\d+) registers"
+    r"(?:.*?(\d+) bytes smem)?"
+)
+REGISTERS, SHARED, WARPS, BLOCKS = 65_536, 233_472, 64, 32
+"""What a multiprocessor of compute capability 9.0 has, with bytes of shared memory."""
+RESERVED = 1_024
+"""Bytes of shared memory that each block of threads takes beside its own."""
+
+
+def _use(kernel: str, code: list[Piece], log: str) -> KernelUse:
+    """What NVRTC's log says that a kernel takes, and how many blocks of threads have room."""
+    found = re.search(_NEEDS.format(re.escape(kernel)), log)
+    if found is None:
+        raise CompilerBug(f"NVRTC does not tell what the kernel {kernel} needs.")
+    spilled, registers, shared = (int(n or 0) for n in found.groups())
+    blocks = blocks_at_once(registers, shared)
+    instructions = sum(text[0] == " " for _, text in code)
+    part = blocks * THREADS / 32 / WARPS
+    return KernelUse(kernel, instructions, registers, spilled, shared, blocks, part)
+
+
+def blocks_at_once(registers: int, shared: int) -> int:
+    """Blocks of threads that a multiprocessor has room for, by registers, shared memory, warps.
+
+    Registers are given to a warp by 256, to four schedulers; shared memory to a block by 128 bytes.
+    """
+    warps = THREADS // 32
+    of_warp = -(-max(registers, 1) * 32 // 256) * 256
+    by_registers = REGISTERS // of_warp // 4 * 4 // warps
+    by_shared = SHARED // (-(-(shared + RESERVED) // 128) * 128)
+    return min(by_registers, by_shared, WARPS // warps, BLOCKS)
+
+
+def _head(kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
+    """What made it, and a table of what kernels take."""
+    version = ".".join(map(str, nvrtc.version()))
+    yield Line(f"// NVRTC {version} for {nvrtc.DEFAULT_ARCH}, {' '.join(nvrtc.OPTIONS)}")
+    yield Line("")
+    if not kernels:
+        return
+    wide = max(len("kernel"), *(len(use.kernel) for use in kernels))
+    titles = ("instructions", "registers", "spilled", "shared", "blocks", "occupancy")
+    yield Line(f"// {'kernel':{wide}}  {'  '.join(titles)}")
+    for use in kernels:
+        cells = (use.instructions, use.registers, f"{use.spilled} B", f"{use.shared} B", use.blocks)
+        told = [f"{cell:>{len(title)}}" for cell, title in zip(cells, titles, strict=False)]
+        part = f"{use.occupancy:.0%}"
+        yield Line(f"// {use.kernel:{wide}}  {'  '.join(told)}  {part:>{len('occupancy')}}")
+    yield Line("")
+
+
+# --- beside the lines of the text ---------------------------------------------------------------
+
+
+def _beside(text: Text, pieces: Iterable[Piece], comment: str) -> Iterator[Line]:
+    """Each piece with the source of its line, which stands above where it is another one."""
+    before = 0
+    for at, piece in pieces:
+        origin = text[at - 1] if 0 < at <= len(text) else Line("")
+        if at and at != before and origin.text.strip():
+            shown = origin.text.strip()
+            cut = shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} .."
+            yield Line(f"    {comment} {at}: {cut}", origin.src, origin.node)
+        if at or piece[0] != ".":
+            before = at
+        yield Line(piece, origin.src, origin.node)
