@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
@@ -33,6 +36,8 @@ class DeviceCode(Statements):
 
     label = ""
     labels = 0
+    constant: Mapping[str, frozenset[Name]]
+    """The blocks that kernels only read, by the kernels' names."""
     volatile = False
 
     def launched(self, kernel: k.Kernel, host: Writer) -> None:
@@ -43,7 +48,7 @@ class DeviceCode(Statements):
     def function(self, kernel: k.Kernel) -> None:
         """`extern "C" __global__ void name(parameters) { .. }`."""
         shown = [
-            f"{self.cell_type(a.prim)} *{c_name(a.name)}"
+            self.block(a, kernel)
             if a.block
             else f"const {self.cell_type(a.prim)} {self.parameter(a)}"
             for a in kernel.params
@@ -58,6 +63,13 @@ class DeviceCode(Statements):
         self.line(f"if ({self.failed_before(kernel)}) return;")
         self.stms(kernel.body)
         self.close()
+
+    def block(self, a: k.Param, kernel: k.Kernel) -> str:
+        """A block as a parameter."""
+        kind = self.cell_type(a.prim)
+        if a.name in self.constant.get(kernel.name, ()):
+            return f"const {kind} *__restrict__ {c_name(a.name)}"
+        return f"{kind} *{c_name(a.name)}"
 
     def failed_before(self, kernel: k.Kernel) -> str:
         """Whether a check has failed by now, so that what this kernel reads may be anything.

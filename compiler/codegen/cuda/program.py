@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import chain, count
 
 from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Pass
 from compiler.base.spans import Prov
 from compiler.base.target import Target
@@ -16,6 +19,7 @@ from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
 from compiler.codegen.kernels.host import Host
+from compiler.codegen.kernels.read_only import READ_ONLY, held, launches, read_only
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
@@ -26,6 +30,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
+    kernels.constant = dict(_constant(prog, ctx))
     host = Host(kernels.numbers, sites, kernels.launched)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
@@ -53,6 +58,28 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     )
 
 
+def _constant(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
+    """The blocks that kernels are told to be constant, by the kernels' names."""
+    for fun in prog.funs:
+        blocks = held(fun)
+        for kernel, fresh in launches(fun):
+            free, others = read_only(kernel, blocks, fresh)
+            if free:
+                told = _named(free, ctx, "is only read", "are only read")
+                because = f"In the kernel `{kernel.name}` {told}, so that loads may go ahead."
+                made = ctx.commit(READ_ONLY, kernel.prov, Applied(free, because))
+                yield kernel.name, made or frozenset()
+            if others:
+                told = _named(others, ctx, "is", "are")
+                because = f"In the kernel `{kernel.name}` {told} read, and may be what it writes."
+                ctx.commit(READ_ONLY, kernel.prov, Missed(because))
+
+
+def _named(blocks: frozenset[Name], ctx: Ctx, one: str, many: str) -> str:
+    names = [f"`{ctx.names.called(name)}`" for name in sorted(blocks)]
+    return f"{', '.join(names)} {one if len(names) == 1 else many}"
+
+
 def split(code: str) -> tuple[str, str]:
     """Kernels and host program of a text that `emit` made."""
     kernels, _, host = code.partition(HOST_MARK)
@@ -72,4 +99,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit),)
+PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY,)),)

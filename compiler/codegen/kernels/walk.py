@@ -8,12 +8,13 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
-from compiler.codegen.imp.parts import PARTS, Fields, fields
+from compiler.codegen.imp.parts import PARTS as IMP_PARTS
+from compiler.codegen.imp.parts import Fields, fields
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, Lit
 
-_PARTS: Mapping[type, Fields] = {
-    **PARTS,
+PARTS: Mapping[type, Fields] = {
+    **IMP_PARTS,
     k.Fetch: fields("reads:block se:at"),
     k.Indices: fields("numbers:dims se:flat sizes:dims"),
     k.Stride: fields("bind:index se:start se:end se:by stms:body"),
@@ -28,7 +29,7 @@ _PARTS: Mapping[type, Fields] = {
 
 _BODIES = {
     kind: names
-    for kind, pairs in _PARTS.items()
+    for kind, pairs in PARTS.items()
     if (names := tuple(name for method, name in pairs if method == "stms"))
 }
 
@@ -70,7 +71,7 @@ def free_names(stms: Stms) -> FreeNames:
 class _KernelNames(FreeNames):
     """With the statements that only threads run."""
 
-    parts = _PARTS
+    parts = PARTS
 
     def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
         """Indices."""

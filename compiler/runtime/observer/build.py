@@ -87,15 +87,19 @@ def _launch(name: str, params: str) -> str:
     """Variables for the parameters, and a function that fills them and runs the kernel."""
     plain = params.replace("const ", "").replace("__restrict__ ", "")
     kinds = [p.rsplit(" ", 1)[0] + " *" * ("*" in p) for p in plain.split(", ")]
-    constant = [int("__restrict__" in p) for p in params.split(", ")]
-    told = f"int constant_{name}[] = {{{', '.join(map(str, constant))}}};\n"
+    blocks = [(k, "__restrict__" in p) for k, p in enumerate(params.split(", ")) if "*" in p]
+    written = [f"{name}_{k}" for k, is_constant in blocks if not is_constant]
+    meets = (
+        f"{name}_{k} == (void *){w}" for k, is_constant in blocks if is_constant for w in written
+    )
+    check = " || ".join(meets) or "0"
     fields = "".join(f"static {kind} {name}_{k};\n" for k, kind in enumerate(kinds))
     takes = "".join(f"    {name}_{k} = *({kind} *)given[{k}];\n" for k, kind in enumerate(kinds))
     call = ", ".join(f"{name}_{k}" for k in range(len(kinds)))
     return (
-        f'extern "C" {told}{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n'
+        f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
         f'extern "C" QUIET int launch_{name}(long long blocks, int threads, void **given) {{\n'
-        f"{takes}    return observer_run(blocks, threads, body_{name});\n}}\n"
+        f"{takes}    if ({check}) observer_not_constant();\n    return observer_run(blocks, threads, body_{name});\n}}\n"
     )
 
 

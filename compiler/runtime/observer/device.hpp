@@ -100,3 +100,4 @@ QUIET static unsigned short observer_half(float x) {
 }
 
 extern "C" int observer_run(long long blocks, int threads, void (*kernel)());
+extern "C" void observer_not_constant();

@@ -524,6 +524,9 @@ int observer_run(long long blocks, int threads, void (*function)()) {
     return !ended;
 }
 
+// A launch gives a kernel a block to be written that it takes to be constant.
+void observer_not_constant() { problem("a block that is taken to be constant may be written", nullptr); }
+
 // All that was found, a line each, in words that a blank divides. Places are offsets in the library,
 // or, below 0, lines.
 const char *observer_report() {
