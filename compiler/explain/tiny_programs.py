@@ -36,7 +36,6 @@ BY_PASS: dict[str, Tiny] = {
     ),
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
     "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
-    "cuda": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]", target="cuda"),
 }
 
 BY_RULE: dict[str, Tiny] = {
@@ -357,4 +356,5 @@ BY_RULE: dict[str, Tiny] = {
         "[2i64, 0i64, 2i64]",
         target="cuda",
     ),
+    "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
 }
