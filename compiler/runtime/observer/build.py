@@ -99,7 +99,8 @@ def _launch(name: str, params: str) -> str:
     return (
         f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
         f'extern "C" QUIET int launch_{name}(long long blocks, int threads, void **given) {{\n'
-        f"{takes}    if ({check}) observer_not_constant();\n    return observer_run(blocks, threads, body_{name});\n}}\n"
+        f"{takes}    if ({check}) observer_not_constant();\n"
+        f"    return observer_run(blocks, threads, body_{name});\n}}\n"
     )
 
 
