@@ -18,7 +18,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
-from compiler.ir.build import conjunction
+from compiler.ir.build import conjunction, either
 from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand
 from compiler.parallel import nest
@@ -95,7 +95,7 @@ def _without_outer(
     inner = _per_block(sc, task, pat, versions.block)
     if inner is None:
         return versions.full(task.names)
-    if alone and not _fits(sc, inner):
+    if alone and not _fits(sc, inner.blocks, inner.sizes):
         return inner.code
     number = None if alone else sc.numbers[0]
     sc.numbers[0] += not alone
@@ -142,6 +142,7 @@ class _PerBlock:
     """A kernel with a block of threads for each element, and how much each finds to do."""
 
     stm: ir.Stm
+    blocks: Poly
     sizes: list[Poly]
 
     @property
@@ -159,7 +160,7 @@ def _under_intra(
 ) -> nest.HostCode:
     """The version with blocks, where it can be launched; with a `number` under its threshold."""
     stms: list[ir.Stm] = []
-    conds = _fits(sc, inner)
+    conds = _fits(sc, inner.blocks, inner.sizes)
     prov = inner.stm.prov
     if number is not None:
         amount = _least(inner.sizes)
@@ -171,13 +172,28 @@ def _under_intra(
     return nest.HostCode([*stms, nest.emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: nest.FlatteningScope, inner: _PerBlock) -> list[ir.SE]:
-    """That blocks of so many threads can be launched, where that is not known."""
-    return [
-        ir.Bin("<=", "i64", se_of(size), ir.Lit(sc.ctx.target.most_threads, "i64"))
-        for size in inner.sizes
-        if size.constant is None
-    ]
+def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: Sequence[Poly]) -> list[ir.SE]:
+    """That no block goes through more than it has threads, or that there are enough blocks.
+
+    A block's threads take any number of elements by turns; what counts is that no core is idle.
+    """
+    target = sc.ctx.target
+    enough = _at_most(Poly.const(_enough(sc)), blocks)
+    most = Poly.const(target.most_threads)
+    found = (either(_at_most(size, most), enough) for size in sizes)
+    return [cond for cond in found if cond != ir.TRUE]
+
+
+def _enough(sc: nest.FlatteningScope) -> int:
+    """So many blocks of threads keep the machine busy."""
+    return -(-sc.ctx.target.saturation // sc.ctx.target.threads)
+
+
+def _at_most(small: Poly, large: Poly) -> ir.SE:
+    """`small <= large`, decided where both are known."""
+    if small.constant is not None and large.constant is not None:
+        return ir.TRUE if small.constant <= large.constant else ir.FALSE
+    return ir.Bin("<=", "i64", se_of(small), se_of(large))
 
 
 def _least(sizes: list[Poly]) -> ir.SE:
@@ -197,6 +213,13 @@ def _per_block(
     inner.host.update(level.index for level in task.nest)
     stms = tuple(block(inner))
     problem, sizes = _examine(sc, stms)
+    blocks = Poly.product([width for _, width in nest.space(task.nest).dims])
+    if not problem and ir.FALSE in _fits(sc, blocks, sizes):
+        longest = max(size.constant or 0 for size in sizes)
+        problem = (
+            f"{longest} inner elements are too many for each of only {blocks.constant} blocks of "
+            "threads."
+        )
     if problem:
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(problem))
         return None
@@ -212,7 +235,7 @@ def _per_block(
         return None
     pat = nest.out_params(sc, nest.widths(task.nest), task.returns, _fresh_names(sc, like))
     exp = nest.with_own_names(sc, ir.SegMap("grid", nest.space(task.nest), kernel, per_block=True))
-    return _PerBlock(nest.emit(sc, pat, exp, task.prov), sizes)
+    return _PerBlock(nest.emit(sc, pat, exp, task.prov), blocks, sizes)
 
 
 def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, list[Poly]]:
@@ -233,8 +256,6 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, lis
     for size in sizes:
         if not all(name in sc.host for name in size.names()):
             return "The size of the inner parallelism is known only inside of the map.", []
-        if size.constant is not None and size.constant > sc.ctx.target.most_threads:
-            return f"{size.constant} inner elements are too many for a block of threads.", []
     if not sizes:
         return "Nothing inside is parallel for a block of threads.", []
     return "", list(sizes)

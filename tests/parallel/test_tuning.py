@@ -33,7 +33,7 @@ def test_mapscan_has_the_tree_of_figure_7_1() -> None:
     assert (intra["threshold"], intra["amount"], intra["also"]) == (
         "suff_intra_0",
         "n",
-        "n <= 1024",
+        "n <= 1024 || 128 <= m",
     )
     second = only(intra["then"])
     assert (second["number"], second["per_block"]) == (2, True)
