@@ -411,6 +411,8 @@ def streaming_part(data: dict[str, Any]) -> str:
 A plain read copies all bytes into one buffer of 4 MB, in the same run as the programs and in turns
 with them. The goal is {STREAMING_GOAL} of its bandwidth.
 
+{_wrapped(data.get("remark", ""))}
+
 {table}
 
 {_wrapped(f"**{goal}**" if missed else goal)}

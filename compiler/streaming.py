@@ -162,6 +162,8 @@ def _opened(
         seen = os.fstat(fd)
         if not stat.S_ISREG(seen.st_mode):
             raise InputError(f"`{path}` is no file that could be mapped.")
+        with contextlib.suppress(OSError, AttributeError):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         file = _File(name, path, fd, seen)
         if path.endswith(".npy"):
             _read_head(file, meaning.element)
