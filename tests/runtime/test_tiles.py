@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from compiler.base.remarks import Applied
 from compiler.base.text import plain
-from compiler.codegen.imp.nodes import If
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.tiles import tiling
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.accesses import predict, report
+from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation
 from compiler.runtime import nvrtc
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
+from compiler.targets import target_named
 from testing import kernel_interp
 from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
 from tests.runtime.cuda_on_cpu import needs_cxx, results
@@ -203,6 +208,16 @@ def test_why_nothing_is_tiled(because: str) -> None:
     assert because in says
 
 
+def test_what_stands_before_the_loop_is_not_moved_behind_what_it_reads() -> None:
+    (fun,) = tiled(PRODUCT).result("imp").prog.funs
+    kernel = next(s for s in fun.body[2].then if isinstance(s, imp.Kernel))
+    start, *rest = kernel.body
+    early = imp.Define("early_0", "f32", Var(start.name, "f32"))
+    for body, is_tiled in ((kernel.body, True), ((start, early, *rest), False)):
+        outcome = tiling(replace(kernel, body=body), target_named("cuda"))
+        assert isinstance(outcome, Applied) == is_tiled
+
+
 def test_maps_whose_points_share_nothing_are_not_spoken_of() -> None:
     assert told(tiled("entry main (a: [][]i64) = map i64.sum a")) == []
 
@@ -217,7 +232,7 @@ def test_both_code_versions_stay() -> None:
     """Which one runs is a question of sizes; in the one with tiles these are asked once more."""
     source = TILED["product"][0]
     (fun,) = compiled(source, "cuda").result("kernels").prog.funs
-    branches = [s for s in statements(fun.body) if isinstance(s, If)]
+    branches = [s for s in statements(fun.body) if isinstance(s, imp.If)]
     names = [
         [s.kernel.name for s in statements(arm) if isinstance(s, k.Launch)]
         for branch in branches[:1]

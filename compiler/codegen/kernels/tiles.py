@@ -195,6 +195,8 @@ def _try(
             "What stands in front of the loop writes memory or checks something, and no point of a "
             "tile could start while another one fails."
         )
+    if needs(rest) & assigned((loop,)):
+        return Missed("What the loop changes is used as it was in front of it.")
     head, before, varying = _uniform(before, tile)
     if reads(loop.bound) & varying:
         return Missed("Points of a tile would make different numbers of steps.")
