@@ -6,6 +6,7 @@ Operations as those of `api.py`; a worker imports what they need when one is ask
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import cast
 
@@ -20,6 +21,7 @@ from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
 from compiler.answers import lines_json
 from compiler.api import (
+    VALUE_STAGES,
     check_deadline,
     compilation,
     entry_function,
@@ -37,6 +39,7 @@ from compiler.explain import layout, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
+from compiler.explain.dataflow import dataflow as dataflow_of
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.index_functions import index_functions as index_functions_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
@@ -45,10 +48,11 @@ from compiler.ir import random_values
 from compiler.ir.entry import bind
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value
+from compiler.optimise.fuse import FUSE, Tried
 from compiler.parallel import tuning
 from compiler.pipeline import MEMORY_STAGES, STAGES, Compilation
 from compiler.protocol import accesses as costs
-from compiler.protocol import listings, proofs, runs, storage
+from compiler.protocol import graphs, listings, proofs, runs, storage
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import Json
 from compiler.runtime import device_process, imp_interp
@@ -168,6 +172,48 @@ def lifetimes(asked: storage.LifetimesRequest) -> Json:
 def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
     """Which blocks are needed at the same time, and which can share memory."""
     return {"ok": True, "functions": interference_of(*_with_memory(asked))}
+
+
+@answers(graphs.DATAFLOW)
+def dataflow(asked: graphs.DataflowRequest) -> graphs.DataflowAnswer:
+    """A stage as a graph. Raises UsageError for one that is not of the core language."""
+    if asked.stage not in VALUE_STAGES:
+        known = ", ".join(VALUE_STAGES)
+        raise UsageError(f"The stage `{asked.stage}` has no graph.", hint=f"These have: {known}.")
+    work = compilation(asked)
+    return {
+        "ok": True,
+        "functions": dataflow_of(work.result(asked.stage).prog, work.names().called),
+    }
+
+
+@answers(graphs.FUSION)
+def fusion(asked: graphs.FusionRequest) -> graphs.FusionAnswer:
+    """The graphs before fusion and after it, and what was tried."""
+    work = compilation(asked)
+    before, after = work.result("simplified").prog, work.result("fused").prog
+    tried: Iterable[Tried] = () if work.options.is_off(FUSE) else work.record("fused", FUSE.id)
+    return {
+        "ok": True,
+        "before": dataflow_of(before, work.names().called),
+        "after": dataflow_of(after, work.names().called),
+        "attempts": [
+            {
+                "rule": one.rule,
+                "kind": one.kind,
+                "producer": list(one.producer),
+                "reader": list(one.reader),
+                "because": one.because,
+                "hint": one.hint,
+            }
+            for one in tried
+        ],
+        "names": {
+            name: work.names().called(name)
+            for one in tried
+            for name in (*one.producer, *one.reader)
+        },
+    }
 
 
 @answers(storage.INDEX_FUNCTIONS)

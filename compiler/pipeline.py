@@ -392,11 +392,12 @@ class Compilation:
         shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
         return [remark for ctx in shown for remark in ctx.remarks]
 
-    def record(self, name: str) -> Any:
-        """What the last pass of a stage has kept for those who ask about it later."""
+    def record(self, name: str, of: str = "") -> Any:
+        """What a pass of a stage (the last one) has kept for those who ask about it later."""
         stage = stage_named(name)
         self.result(name)
-        return self._ctx[_target(stage, self.options.target)].records[stage.passes[-1].id]
+        records = self._ctx[_target(stage, self.options.target)].records
+        return records[of or stage.passes[-1].id]
 
     def fates(self) -> list[Fate]:
         """What became of the checks of accesses, in the stages made for the shown target."""

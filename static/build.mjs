@@ -1,5 +1,5 @@
-// Bundles the page into static/dist, or into the folder named: main.js, boot.js, page.css and the
-// fonts they use. A server that runs meanwhile finds the old files or the new ones.
+// Bundles the page into static/dist, or into the folder named: main.js, boot.js, page.css, the
+// fonts they use, and layout.js, a worker that is loaded when the first graph is drawn. A server that runs meanwhile finds the old files or the new ones.
 import { build } from "esbuild";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -14,6 +14,7 @@ await build({
   entryPoints: {
     main: join(here, "src/main.ts"),
     boot: join(here, "src/boot.ts"),
+    layout: join(here, "src/layout_worker.ts"),
     page: join(here, "css/page.css"),
   },
   outdir: fresh,

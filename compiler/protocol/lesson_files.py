@@ -78,8 +78,8 @@ class LessonFile:
 
 
 TABS = (
-    "memory", "proof", "selection", "remarks", "bounds", "warps", "layouts", "versions", "compare",
-    "tests", "notebook", "bench",
+    "memory", "proof", "selection", "remarks", "bounds", "warps", "layouts", "graph", "versions",
+    "compare", "tests", "notebook", "bench",
 )  # fmt: skip
 """What a lesson can open of the page's details."""
 _PARTS = ("text", "program", "after", "solution", "lines")

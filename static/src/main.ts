@@ -30,6 +30,7 @@ import { ComparePane } from "./panes/compare";
 import { TestsPane } from "./panes/tests";
 import { TuningPane } from "./panes/tuning";
 import { WarpsPane } from "./panes/warps";
+import { GraphPane } from "./panes/graph";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Listings } from "./listings";
@@ -157,6 +158,7 @@ export class Page {
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
     const warps = this.warps = new WarpsPane(this.model, this.link);
     const layouts = new IndexFunctionsPane(this.model, this.link);
+    const graph = new GraphPane(this.model, this.link);
     const compare = this.compare = new ComparePane(this.model, {
       run: () => this.runPane.request(),
       open: (stage) => this.turnTo(stage),
@@ -180,6 +182,7 @@ export class Page {
       { id: "bounds", title: "Bounds", content: bounds.element, show: (visible) => bounds.show(visible) },
       { id: "warps", title: "Warps", content: warps.element, show: (visible) => warps.show(visible) },
       { id: "layouts", title: "Index functions", content: layouts.element, show: (visible) => layouts.show(visible) },
+      { id: "graph", title: "Graph", content: graph.element, show: (visible) => graph.show(visible) },
       { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
       { id: "compare", title: "Compare", content: compare.element, show: (visible) => compare.show(visible) },
       { id: "tests", title: "Tests", content: tests.element, show: (visible) => tests.show(visible) },

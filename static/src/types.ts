@@ -825,6 +825,107 @@ export interface FlowValue {
   at?: number[];
 }
 
+/** Which statement hands which array on to which, at a stage of the core language. */
+export interface DataflowRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  stage?: string;
+}
+
+/** A stage as a graph. */
+export interface DataflowAnswer {
+  ok: true;
+  functions: FlowFunction[];
+}
+
+/** The bodies of a function that the host runs, outer ones first. */
+export interface FlowFunction {
+  name: string;
+  /** what the author calls the names in sizes */
+  names: Record<string, string>;
+  bodies: FlowBody[];
+}
+
+/** The statements of a body, and the arrays that they hand on. */
+export interface FlowBody {
+  where: string;
+  src: Span[];
+  nodes: FlowNode[];
+  edges: FlowEdge[];
+  /** how many statements are left out, since they have to do with no array */
+  scalars: number;
+}
+
+/** A statement that takes or gives arrays; the arrays that a body is given, and its results. */
+export interface FlowNode {
+  label: string;
+  /** of a statement, such as `map` or `segred`; `given` or `results` */
+  kind: string;
+  /** what it binds */
+  names: string[];
+  src: Span[];
+}
+
+/** An array, from what makes it to what takes it. */
+export interface FlowEdge {
+  /** the number of a node */
+  source: number;
+  target: number;
+  array: string;
+  /** what its author called it */
+  base: string;
+  bytes: Polynomial;
+}
+
+/** An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands. */
+export interface Applied {
+  op: string;
+  of: Polynomial[];
+}
+
+/** Its terms: each a coefficient, then its factors, with repetition. */
+export type Polynomial = readonly ((number | string | Applied)[])[];
+
+/** Producers and consumers before fusion and after it, and why not where it was not done. */
+export interface FusionRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** The graph before fusion and after it, and what was tried between them. */
+export interface FusionAnswer {
+  ok: true;
+  before: FlowFunction[];
+  after: FlowFunction[];
+  attempts: FusionAttempt[];
+  /** what the author calls what those bind */
+  names: Record<string, string>;
+}
+
+/** Two operators that were to become one. */
+export interface FusionAttempt {
+  rule: string;
+  kind: "applied" | "missed";
+  /** what it binds, or the first of two neighbours */
+  producer: string[];
+  /** what that binds */
+  reader: string[];
+  because: string;
+  hint: string;
+}
+
 /** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
 export interface ListingRequest {
   /** the program's text */
@@ -1069,15 +1170,6 @@ export interface BlockInfo {
   kind: "parameter" | "alloc" | "carried";
   src: Span[];
 }
-
-/** An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands. */
-export interface Applied {
-  op: string;
-  of: Polynomial[];
-}
-
-/** Its terms: each a coefficient, then its factors, with repetition. */
-export type Polynomial = readonly ((number | string | Applied)[])[];
 
 /** An array and its place. */
 export interface ArrayInfo {
@@ -1988,6 +2080,10 @@ export interface Operations {
   generate: { request: GenerateRequest; answer: GenerateAnswer };
   /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
   flow: { request: FlowRequest; answer: FlowAnswer };
+  /** Which statement hands which array on to which, at a stage of the core language. */
+  dataflow: { request: DataflowRequest; answer: DataflowAnswer };
+  /** Producers and consumers before fusion and after it, and why not where it was not done. */
+  fusion: { request: FusionRequest; answer: FusionAnswer };
   /** What another compiler makes of a target's text: assembly, PTX, SASS. Nothing is run. */
   listing: { request: ListingRequest; answer: ListingAnswer };
   /** The tests in a program's comments, in order; a block that is malformed is an error. */

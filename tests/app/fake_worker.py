@@ -431,6 +431,11 @@ def interference() -> dict[str, Any]:
     return {"ok": True, "functions": [{"name": "main", "names": {"n_2": "n"}, "bodies": [body]}]}
 
 
+def fusion() -> dict[str, Any]:
+    """Nothing that could be fused."""
+    return {"ok": True, "before": [], "after": [], "attempts": [], "names": {}}
+
+
 def index_functions() -> dict[str, Any]:
     """A matrix that is as it is or transposed."""
     change = {
@@ -548,8 +553,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [attempts()]
         case "bounds" | "accesses" as op:
             return [{"ok": True, "accesses": ACCESSES} if op == "bounds" else costs()]
-        case "interference" | "index_functions" as op:
-            return [interference() if op == "interference" else index_functions()]
+        case "interference" | "index_functions" | "fusion" as op:
+            return [{"interference": interference, "fusion": fusion}.get(op, index_functions)()]
         case "lifetimes":
             return [lifetimes(request)]
         case "tuning":

@@ -18,7 +18,7 @@ SEEN = """() => [...document.querySelectorAll('.side [role=tab]')].filter(tab =>
   return box.left >= strip.left - 1 && box.right <= strip.right + 1;
 }).map(tab => tab.dataset.tab)"""
 TABS = ["Memory", "Proof", "Selection", "Remarks", "Bounds", "Warps", "Index functions"]
-TABS += ["Versions", "Compare", "Tests", "Notebook", "Bench"]
+TABS += ["Graph", "Versions", "Compare", "Tests", "Notebook", "Bench"]
 DETAILS = " ".join(TABS)
 
 

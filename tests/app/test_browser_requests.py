@@ -68,6 +68,7 @@ LOOKS = {
     "Bounds": ["bounds"],
     "Warps": ["accesses"],
     "Index functions": ["index_functions"],
+    "Graph": ["fusion"],
     "Versions": ["tuning"],
     "Tests": ["tests"],
     "Remarks": [],

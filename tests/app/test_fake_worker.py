@@ -32,6 +32,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "attempts": {"op": "attempts"},
     "bounds": {"op": "bounds"},
     "interference": {"op": "interference"},
+    "fusion": {"op": "fusion"},
     "index functions": {"op": "index_functions"},
     "lifetimes": {"op": "lifetimes"},
     "lifetimes in bytes": {"op": "lifetimes", "values": {"n": 3}},

@@ -15,11 +15,13 @@ together. Refusals are remarked in step 3, when they are final.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from compiler.base.context import Ctx
+from compiler.base.frozen import dataclass
 from compiler.base.names import Name
-from compiler.base.remarks import Missed
-from compiler.base.rules import Pass
+from compiler.base.remarks import Missed, Outcome
+from compiler.base.rules import Pass, Rule
 from compiler.ir import walk
 from compiler.ir.nodes import Body, Exp, Function, Lambda, Map, Operand, Prog, Soac, Stm
 from compiler.ir.sharing import Classes, classes
@@ -29,6 +31,19 @@ from compiler.optimise.fuse.pull import RULES as PULLS
 from compiler.optimise.fuse.pull import pull_views
 from compiler.optimise.fuse.vertical import RULES as INTO_READER
 from compiler.optimise.fuse.vertical import reads_repeatedly, repeated, rule_for
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Two operators that were to become one, by the names that they bind, and what came of it."""
+
+    rule: str
+    kind: Literal["applied", "missed"]
+    producer: tuple[Name, ...]
+    reader: tuple[Name, ...]
+    because: str
+    hint: str = ""
+
 
 _SOACS = frozenset(Soac.__args__)
 _NEIGHBOURS = 64
@@ -44,6 +59,7 @@ def fuse(prog: Prog, ctx: Ctx) -> Prog:
     Keeps: all results, every statement's places. Never computes an element twice.
     """
     found = classes(prog)
+    ctx.records["fuse"] = dict[Tried, None]()
     funs = tuple(_function(fun, found, ctx) for fun in prog.funs)
     return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
 
@@ -123,10 +139,24 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         outcome = rule.apply(graph, first, second, name, others)
         if only_single and isinstance(outcome, Missed):
             continue
-        merged = ctx.commit(rule, second.stm.prov, outcome, fused=first.stm.prov)
+        merged = _commit(rule, first.stm, second.stm, outcome, ctx)
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
+
+
+def _commit(
+    rule: Rule, first: Stm, second: Stm, outcome: Outcome[Stm], ctx: Ctx, *, fuses: bool = True
+) -> Stm | None:
+    """Do what a rule says about two operators, if it is to be done, and keep what came of it."""
+    merged = ctx.commit(rule, second.prov, outcome, fused=first.prov if fuses else ())
+    if merged is not None or isinstance(outcome, Missed):
+        assert outcome is not None
+        kind: Literal["applied", "missed"] = "missed" if merged is None else "applied"
+        producer, reader = (tuple(p.name for p in stm.pat) for stm in (first, second))
+        hint = outcome.hint if isinstance(outcome, Missed) else ""
+        ctx.records["fuse"][Tried(rule.id, kind, producer, reader, outcome.because, hint)] = None
+    return merged
 
 
 def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
@@ -138,7 +168,8 @@ def _explain_repeated(graph: Graph, ctx: Ctx) -> None:
             for user in graph.users(param.name, node):
                 reader = reads_repeatedly(user, param.name)
                 if reader is not None:
-                    ctx.commit(rule_for(node.stm, reader), reader.prov, repeated(user, param.name))
+                    why = repeated(user, param.name)
+                    _commit(rule_for(node.stm, reader), node.stm, reader, why, ctx, fuses=False)
 
 
 def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
@@ -167,8 +198,7 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
                     continue
                 explain = last and k >= -_TOLD
                 outcome = SIDE_BY_SIDE.apply(graph, first, current, explain=explain)
-                prov = current.stm.prov
-                merged = ctx.commit(SIDE_BY_SIDE, prov, outcome, fused=first.stm.prov)
+                merged = _commit(SIDE_BY_SIDE, first.stm, current.stm, outcome, ctx)
                 if merged is not None:
                     current = graph.merge(first, current, merged)
                     changed = True

@@ -1,0 +1,105 @@
+// Graphs in layers: places are found in a worker; drawn with the arrays' sizes at the edges.
+import { h, s } from "./dom";
+import { pretty, renamed } from "./polynomial";
+import type { FlowBody, Polynomial } from "./types";
+
+export interface Sizes {
+  nodes: { width: number; height: number }[];
+  edges: { source: number; target: number; width: number }[];
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+export interface Placed {
+  width: number;
+  height: number;
+  nodes: Point[];
+  edges: (Point & { points: Point[] })[];
+}
+
+export type Called = (name: string) => string;
+/** What an edge is marked with: a class, and why. */
+export type Marks = (array: string, target: readonly string[]) => { kind: "applied" | "missed"; because: string } | null;
+
+/** So many statements are drawn at most, the first ones. */
+export const MOST_DRAWN = 150;
+const HEIGHT = 26;
+const CHARACTER = 7;
+const LONGEST = 30;
+
+let worker: Worker | null = null;
+let asked = 0;
+const waiting = new Map<number, (placed: Placed) => void>();
+
+function places(sizes: Sizes): Promise<Placed> {
+  if (!worker) {
+    worker = new Worker(new URL("./layout.js", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<{ id: number; placed: Placed }>) => {
+      waiting.get(data.id)?.(data.placed);
+      waiting.delete(data.id);
+    };
+  }
+  const id = asked += 1;
+  return new Promise((resolve) => {
+    waiting.set(id, resolve);
+    worker!.postMessage({ id, sizes });
+  });
+}
+
+const cut = (text: string): string => text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+
+export const sizeText = (size: Polynomial, called: Called): string => `${pretty(renamed(size, called))} B`;
+
+/** A picture of a body's statements and arrays. */
+export async function drawing(body: FlowBody, label: string, called: Called, marks: Marks): Promise<SVGElement> {
+  const nodes = body.nodes.slice(0, MOST_DRAWN);
+  const edges = body.edges.filter(({ source, target }) => source < nodes.length && target < nodes.length);
+  const sizes = edges.map(({ base, bytes }) => `${base}: ${sizeText(bytes, called)}`);
+  const placed = await places({
+    nodes: nodes.map(({ label }) => ({ width: cut(label).length * CHARACTER + 18, height: HEIGHT })),
+    edges: edges.map(({ source, target }, k) => ({ source, target, width: cut(sizes[k]!).length * 6 })),
+  });
+  return s("svg", {
+    class: "graph", role: "img", width: placed.width, height: placed.height, viewBox: `0 0 ${placed.width} ${placed.height}`,
+    "aria-label": `${label}: ${nodes.length} statements and ${edges.length} arrays between them`,
+  },
+  ...edges.map((edge, k) => {
+    const { points, x, y } = placed.edges[k]!;
+    const mark = marks(edge.array, nodes[edge.target]!.names);
+    const end = points.at(-1)!;
+    return s("g", { class: `graph-edge ${mark?.kind ?? ""}` },
+      s("title", {}, mark ? `${mark.kind === "applied" ? "Fused" : "Not fused"}: ${mark.because}` : sizes[k]!),
+      s("path", { d: points.map((point, at) => `${at ? "L" : "M"}${point.x} ${point.y}`).join("") }),
+      s("path", { class: "graph-head", d: `M${end.x} ${end.y}l-4 -7h8z` }),
+      s("text", { x, y: y + 4, "text-anchor": "middle" }, `${mark ? (mark.kind === "applied" ? "✓ " : "✗ ") : ""}${cut(sizes[k]!)}`));
+  }),
+  ...nodes.map((node, k) => {
+    const { x, y } = placed.nodes[k]!;
+    const width = cut(node.label).length * CHARACTER + 18;
+    return s("g", { class: `graph-node ${node.kind}`, "data-node": k },
+      s("title", {}, node.label),
+      s("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: node.kind === "given" || node.kind === "results" ? 13 : 3 }),
+      s("text", { x, y: y + 4, "text-anchor": "middle" }, cut(node.label)));
+  }));
+}
+
+const MOST_ROWS = 400;
+
+/** The same as a table: who takes which arrays of whom. */
+export function table(body: FlowBody, label: string, called: Called, choose: (node: number) => void): HTMLElement {
+  const taken = new Map<number, string[]>();
+  for (const { source, target, base, bytes } of body.edges) {
+    taken.set(target, [...(taken.get(target) ?? []), `${base} of ${body.nodes[source]!.label} (${sizeText(bytes, called)})`]);
+  }
+  const more = body.nodes.length - MOST_ROWS;
+  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label },
+    h("table", { class: "cells-table" }, h("caption", {}, label),
+      h("thead", {}, h("tr", {}, ...["Statement", "Takes"].map((one) => h("th", { scope: "col" }, one)))),
+      h("tbody", {}, ...body.nodes.slice(0, MOST_ROWS).map((node, k) => h("tr", {},
+        h("th", { scope: "row" }, node.src.length ? h("button", { class: "link", onclick: () => choose(k) }, node.label) : node.label),
+        h("td", { class: "inside" }, (taken.get(k) ?? []).join("; ") || "nothing"))))),
+    more > 0 ? h("p", { class: "quiet" }, `and ${more} more: ↓ saves all as data`) : null);
+}
