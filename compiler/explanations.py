@@ -6,7 +6,7 @@ Operations as those of `api.py`; a worker imports what they need when one is ask
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import cast
 
@@ -19,7 +19,7 @@ from compiler.algebra.encode import document
 from compiler.algebra.notation import Reader, facts_of
 from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
-from compiler.answers import lines_json
+from compiler.answers import lines_json, remark_json
 from compiler.api import (
     VALUE_STAGES,
     check_deadline,
@@ -31,11 +31,11 @@ from compiler.api import (
     listing_info,
 )
 from compiler.base.deadline import within
-from compiler.base.errors import UsageError
+from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called
 from compiler.base.text import plain
 from compiler.explain import accesses as access_costs
-from compiler.explain import layout, validity
+from compiler.explain import cache_lines, layout, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
@@ -43,6 +43,7 @@ from compiler.explain.dataflow import dataflow as dataflow_of
 from compiler.explain.graph import interference as interference_of
 from compiler.explain.index_functions import index_functions as index_functions_of
 from compiler.explain.lifetimes import lifetimes as lifetimes_of
+from compiler.explain.sums import sums as sums_of
 from compiler.frontend.typed import TypedProg
 from compiler.ir import random_values
 from compiler.ir.entry import bind
@@ -82,6 +83,7 @@ def observe(asked: costs.ObserveRequest) -> costs.AccessesAnswer:
 
 def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     """With a run of at most so many seconds, if there are some and it can be watched here."""
+    asked = replace(asked, options={**asked.options, "target": "cuda"})
     work = compilation(for_entry(asked, asked.entry, "cuda"))
     entry = entry_named(work, asked.entry)
     fun, text = entry_function(work, entry), work.result("cuda").text
@@ -106,7 +108,8 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     return {
         "ok": True,
         "sizes": sizes,
-        **access_costs.report(prog, text, predicted, seen),
+        **access_costs.report(prog, text, predicted, seen, _told(work)),
+        "loops": _loops(work, sizes),
         "observed": seen is not None,
         "because": because,
     }
@@ -133,6 +136,22 @@ def listing(asked: listings.ListingRequest) -> listings.ListingAnswer:
         },
         "kernels": [cast(listings.KernelUse, asdict(use)) for use in found.kernels],
     }
+
+
+def _loops(work: Compilation, sizes: Mapping[str, int]) -> list[costs.LoopAccess]:
+    """The accesses of the C program; none where there is no such program."""
+    try:
+        text = work.result("c").text
+    except Limitation:
+        return []
+    found = cache_lines.loop_accesses(text, work.names().called, sizes)
+    return sorted(found, key=cache_lines.touched_lines, reverse=True)
+
+
+def _told(work: Compilation) -> access_costs.SaidBeside:
+    texts = {stage: work.result(stage).text for stage in MEMORY_STAGES}
+    remarks = [(remark, remark_json(remark)) for remark in work.remarks()]
+    return access_costs.SaidBeside(remarks, work.names().called, texts)
 
 
 def _with_memory(
@@ -258,6 +277,12 @@ def _words(work: Compilation) -> Words:
     """What the author calls the numbers that proofs are about, which any stage may have made."""
     stages = (stage.id for stage in STAGES if stage.kind == "ir")
     return Words(work.names().said, (work.result(stage).prog for stage in stages))
+
+
+@answers(storage.SUMS)
+def sums(asked: storage.SumsRequest) -> storage.SumsAnswer:
+    """How values of sum types lie."""
+    return {"ok": True, "sums": sums_of(compilation(asked).result("mono").prog)}
 
 
 @answers(storage.TUNING)

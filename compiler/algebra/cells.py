@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad, unrank
-from compiler.algebra.notation import Reader, checked, facts_of
+from compiler.algebra.notation import COMPUTED, Reader, checked, facts_of
 from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
@@ -43,12 +43,11 @@ def cells(
     reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
     facts = facts_of(reader, _readable(assumptions))
-    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | reader.extremes.keys()
+    own = frozenset(reader.quotients.values()) | facts.equalities.keys() | reader.computed.keys()
     symbols = sorted(reader.names - own)
     normal = [_normal(lmad, facts) for lmad in read]
     chosen = {name: values[name] for name in symbols if name in values}
-    proposed = _proposed(normal, facts, chosen)
-    point = {**{name: proposed.get(name, 1) for name in symbols}, **chosen}
+    point = _proposed(reader, normal, facts, symbols, chosen)
     env = _complete(reader, facts, point)
     drawn = [_points(lmad.evaluate(env), limit) for lmad in normal]
     sets = [{at["cell"] for at in one["points"]} for one in drawn]
@@ -83,12 +82,11 @@ def _normal(lmad: Lmad[Poly], facts: Facts) -> Lmad[Poly]:
 def _complete(reader: Reader, facts: Facts, point: Point) -> Point:
     """The values with those of quotients, extremes, and names that equalities define."""
     env = dict(point)
-    for name, (which, *sides) in sorted(reader.extremes.items(), key=lambda one: len(one[0])):
-        if not (sides[0].names() | sides[1].names()) <= env.keys():
-            env[name] = 1
-            continue
-        left, right = (side.evaluate(env) for side in sides)
-        env[name] = min(left, right) if which == "min" else max(left, right)
+    for name, (op, sides) in reader.computed.items():
+        known = [side.subst(facts.equalities) for side in sides]
+        if not all(side.names() <= env.keys() for side in known):
+            raise UsageError(f"The equalities define what `{name}` is of by that.")
+        env[name] = COMPUTED[op](*[side.evaluate(env) for side in known])
     for (dividend, divisor), name in reader.quotients.items():
         normal = dividend.subst(facts.equalities), divisor.subst(facts.equalities)
         if not (normal[0].names() | normal[1].names()) <= env.keys():
@@ -100,18 +98,39 @@ def _complete(reader: Reader, facts: Facts, point: Point) -> Point:
     return facts.complete(env)
 
 
-def _proposed(lmads: Sequence[Lmad[Poly]], facts: Facts, chosen: Point) -> Point:
-    """Values that meet the assumptions, agree with the chosen ones, and make a clear picture."""
+def _proposed(
+    reader: Reader,
+    lmads: Sequence[Lmad[Poly]],
+    facts: Facts,
+    symbols: Sequence[Name],
+    chosen: Point,
+) -> Point:
+    """The chosen values, and others with which they meet the assumptions and make a clear picture.
+
+    Where no such values are found they are some.
+    """
     best: tuple[int, Point] = (-1, {})
-    for point in facts.points:
-        if any(point.get(name, value) != value for name, value in chosen.items()):
+    for found in _candidates(facts, chosen):
+        point = {**{name: found.get(name, 1) for name in symbols}, **chosen}
+        try:
+            env = _complete(reader, facts, point)
+        except UsageError:
             continue
-        if not all(lmad.names() <= point.keys() for lmad in lmads):
+        if any(bound.evaluate(env) < 0 for bound in facts.bounds):
             continue
-        score = _clarity([lmad.evaluate(point) for lmad in lmads])
+        score = _clarity([lmad.evaluate(env) for lmad in lmads])
         if score > best[0]:
             best = score, point
-    return best[1] or (facts.points[0] if facts.points else {})
+    some = facts.points[0] if facts.points else {}
+    return best[1] or {**{name: some.get(name, 1) for name in symbols}, **chosen}
+
+
+def _candidates(facts: Facts, chosen: Point) -> Iterator[Point]:
+    """Values that meet the assumptions, as far as these say what quotients and others are."""
+    yield from facts.points
+    if chosen:
+        numbers = {name: Poly.const(value) for name, value in chosen.items()}
+        yield from Facts.of([bound.subst(numbers) for bound in facts.bounds]).points
 
 
 def _clarity(lmads: Sequence[Lmad[int]]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.lmad import Dim, Lmad
@@ -40,6 +40,16 @@ MOST_DIMS = 16
 MOST_ASSUMPTIONS = 500
 
 
+COMPUTED: Mapping[str, Callable[..., int]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "sgn": lambda x: (x > 0) - (x < 0),
+}
+"""Operations that are no polynomials, of which values are known where those of operands are."""
+_COUNTS = {"min": 2, "max": 2, "abs": 1, "sgn": 1}
+
+
 class Reader:
     """Reads polynomials; what they need beside them gathers in `bounds`.
 
@@ -51,16 +61,17 @@ class Reader:
         self.bounds: list[Poly] = []
         self.names: set[Name] = set()
         self.quotients: dict[tuple[Poly, Poly], Name] = {}
-        self.extremes: dict[Name, tuple[str, Poly, Poly]] = {}
-        """Names that stand for a minimum or maximum, with what it is of."""
+        self.computed: dict[Name, tuple[str, tuple[Poly, ...]]] = {}
+        """Names that stand for one of COMPUTED, with what it is of."""
 
     def factor(self, name: Name) -> Factor:
         """A name as the data of answers: itself, or the operation that it stands for."""
         for (dividend, divisor), quotient in self.quotients.items():
             if quotient == name:
                 return applied("//", dividend, divisor, factor=self.factor)
-        if name in self.extremes:
-            return applied(*self.extremes[name], factor=self.factor)
+        if name in self.computed:
+            op, sides = self.computed[name]
+            return applied(op, *sides, factor=self.factor)
         return name
 
     def poly(self, text: object) -> Poly:
@@ -102,14 +113,16 @@ class Reader:
 
     def _opaque(self, node: ast.expr) -> Poly:
         match node:
-            case ast.Call(func=ast.Name(id="min" | "max" as op), args=[first, second]):
+            case ast.Call(func=ast.Name(id=op), args=args) if _COUNTS.get(op) == len(args):
                 text = ast.unparse(node)
-                return self._extreme(op, self._of(first, text), self._of(second, text))
+                return self._computed(op, tuple([self._of(arg, text) for arg in args]))
         return self._name(ast.unparse(node))
 
-    def _extreme(self, op: str, first: Poly, second: Poly) -> Poly:
-        name = f"{op}({first}, {second})"
-        self.extremes[name] = op, first, second
+    def _computed(self, op: str, sides: tuple[Poly, ...]) -> Poly:
+        name = f"{op}({', '.join(map(str, sides))})"
+        if name not in self.computed:
+            self.computed[name] = op, sides
+            self.bounds += _known(op, Poly.var(name), sides)
         return self._name(name)
 
     def _name(self, name: Name) -> Poly:
@@ -138,8 +151,8 @@ class Reader:
                 sides = [self._plain(part, depth + 1) for part in parts]
                 if op in ("/", "//") and len(sides) == 2:
                     return self._quotient(*sides)
-                if op in ("min", "max") and len(sides) == 2:
-                    return self._extreme(op, *sides)
+                if _COUNTS.get(op) == len(sides):
+                    return self._computed(op, tuple(sides))
                 if self.opaque:
                     return self._name(f"{op}({', '.join(map(str, sides))})"[:LONGEST])
         raise UsageError(_TERMS)
@@ -190,6 +203,16 @@ class Reader:
                 raise UsageError("A dimension of an LMAD is [size, stride].")
             dims.append(Dim(self.poly(pair[0]), self.poly(pair[1])))
         return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
+
+
+def _known(op: str, result: Poly, sides: Sequence[Poly]) -> list[Poly]:
+    """What is not negative, whatever the operands are."""
+    if op in ("min", "max"):
+        return [side - result if op == "min" else result - side for side in sides]
+    (side,) = sides
+    if op == "abs":
+        return [result, result - side, result + side]
+    return [1 - result, 1 + result, side * result - result * result]
 
 
 def _within(poly: Poly) -> Poly:

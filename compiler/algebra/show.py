@@ -12,6 +12,7 @@ from functools import partial
 
 from compiler.algebra import certificate as cert
 from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, divided, extremes
+from compiler.algebra.facts import Facts
 from compiler.algebra.plain import FactorOf, itself, plain
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, flipped, joined, normalised
@@ -25,6 +26,8 @@ _MOST_CLAIMS = 6
 
 def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
     """The answer of the operation `prove`, but for the time; `factor`: what names stand for."""
+    known = None if isinstance(verdict, Overlap) else verdict.facts
+    factor = factor if known is None else _by_name(factor, known)
 
     def data(polys: Iterable[Poly]) -> list[Polynomial]:
         return [plain(poly, factor) for poly in polys]
@@ -62,6 +65,16 @@ def verdict_json(verdict: Verdict, factor: FactorOf = itself) -> Json:
                 if unknown.missing is not None:
                     answer["enough"] = data(enough(unknown.missing, unknown.facts.bounds))
     return answer
+
+
+def _by_name(factor: FactorOf, facts: Facts) -> FactorOf:
+    """The same, but an operation that a name of the program equals is shown as that name."""
+    named: dict[Name, Name] = {}
+    for name, poly in facts.equalities.items():
+        atom = poly.as_name
+        if atom is not None and factor(name) == name and factor(atom) != atom:
+            named.setdefault(atom, name)
+    return lambda name: named[name] if name in named else factor(name)
 
 
 def enough(missing: Poly, bounds: Sequence[Poly]) -> list[Poly]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from compiler.base.fuel import Fuel
-from compiler.base.names import NameSource
+from compiler.base.names import Name, NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, Span, merge_prov
@@ -111,12 +111,15 @@ class Ctx:
         attempt: int | None = None,
         refusal: str = "",
         fused: tuple[Prov, ...] = (),
+        blocks: tuple[Name, ...] = (),
     ) -> None:
         """Record what a rule has done, or has not, where nothing is left to decide."""
-        told = Remark(
-            kind, rule.id, at, because, hint, numbers, self.stage, attempt, refusal, fused
+        stage = self.stage
+        self.remark(
+            Remark(
+                kind, rule.id, at, because, hint, numbers, stage, attempt, refusal, fused, blocks
+            )
         )
-        self.remark(told)
 
     def commit(
         self,
@@ -125,11 +128,12 @@ class Ctx:
         outcome: Outcome[T],
         attempt: int | None = None,
         fused: Prov = (),
+        blocks: tuple[Name, ...] = (),
     ) -> T | None:
         """What a rewrite engine does with a rule's outcome.
 
         Records the remark, spends fuel, and answers the new thing if it is to be used. `fused` are
-        the places of what is fused with what is at `at`.
+        the places of what is fused with what is at `at`, `blocks` those of memory that it is about.
         """
         match outcome:
             case Applied(new, because, numbers):
@@ -137,8 +141,12 @@ class Ctx:
                     return None
                 parts = (at, fused) if fused else ()
                 at = merge_prov(at, fused) if fused else at
-                self.tell("applied", rule, at, because, "", numbers, attempt, fused=parts)
+                self.tell(
+                    "applied", rule, at, because, "", numbers, attempt, fused=parts, blocks=blocks
+                )
                 return new
             case Missed(because, hint, numbers, refusal):
-                self.tell("missed", rule, at, because, hint, numbers, attempt, refusal)
+                self.tell(
+                    "missed", rule, at, because, hint, numbers, attempt, refusal, blocks=blocks
+                )
         return None

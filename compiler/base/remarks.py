@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, TypeVar
 
 from compiler.base.frozen import dataclass
+from compiler.base.names import Name
 from compiler.base.spans import Prov
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ class Remark:
     """The kind of refusal that it tells of, by its id; empty where kinds are not told apart."""
     fused: tuple[Prov, ...] = ()
     """Of a fusion: the places of the reader, then those of what was fused with it; `at` has all."""
+    blocks: tuple[Name, ...] = ()
+    """Of a kernel's accesses: the blocks of memory that it tells of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from compiler.base.errors import RuntimeError_
+from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
+from compiler.base.remarks import Remark
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
@@ -20,10 +22,12 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
+from compiler.explain.apart import Apart, Places, apart, underlined
 from compiler.explain.warps import HOST, Cost, Launch, Place, all_places, lines_of, places
 from compiler.ir.show_scalar import show_se
 from compiler.ir.values import Value
 from compiler.protocol import accesses as protocol
+from compiler.protocol.programs import Remark as OfRemark
 from compiler.runtime.cuda_device import Device, about
 from compiler.runtime.observer.records import Finding, Observation, Sample, Site
 
@@ -180,8 +184,40 @@ def predict(
 # --- both ------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class SaidBeside:
+    """What the compilation says beside the kernels."""
+
+    remarks: Sequence[tuple[Remark, OfRemark]]
+    """as they were made, and as data"""
+    called: Callable[[Name], str]
+    """what numbers are called"""
+    texts: Mapping[str, Text]
+    """of the stages with memory"""
+
+
+NOTHING_BESIDE = SaidBeside((), base_of, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a kernel's accesses."""
+
+    kernel: k.Kernel
+    text: Text
+    spaces: Mapping[str, str]
+    strides: Mapping[int, Apart]
+    predicted: Prediction
+    sites: Mapping[int, list[Site]]
+    told: SaidBeside
+
+
 def report(
-    prog: imp.ImpProg, text: Text, predicted: Prediction, seen: Observation | None
+    prog: imp.ImpProg,
+    text: Text,
+    predicted: Prediction,
+    seen: Observation | None,
+    told: SaidBeside = NOTHING_BESIDE,
 ) -> protocol.Costs:
     """The kernels that run, their accesses, those that waste most first, and what is wrong."""
     launches = seen.launches if seen else predicted.launches
@@ -193,12 +229,9 @@ def report(
     runs: list[protocol.KernelRun] = []
     for name in dict.fromkeys(name for name, _ in launches):
         kernel, body = kernels[name]
-        spaces = _spaces(kernel)
-        own = [
-            access
-            for place in all_places(body)
-            for access in _accesses(text, kernel, place, spaces, predicted, sites)
-        ]
+        strides = apart(kernel, body)
+        known = _Known(kernel, text, _spaces(kernel), strides, predicted, sites, told)
+        own = [access for place in all_places(body) for access in _accesses(known, place)]
         found += own
         blocks = [blocks for launched, blocks in launches if launched == name]
         requests = sum((one.get("seen") or one["predicted"])["requests"] for one in own)
@@ -257,32 +290,25 @@ _KINDS: Mapping[type, protocol.AccessKind] = {
 }
 
 
-def _accesses(
-    text: Text,
-    kernel: k.Kernel,
-    place: Place,
-    spaces: Mapping[str, str],
-    predicted: Prediction,
-    sites: Mapping[int, list[Site]],
-) -> list[protocol.WarpAccess]:
+def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
     """A statement's accesses to memory that others see: one, in most cases."""
-    stm = place.stm
+    stm, text, predicted = place.stm, known.text, known.predicted
     if type(stm) not in _KINDS:
         return []
     assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Atomic | k.Exchange)
-    if spaces.get(stm.block) == "own":
+    if known.spaces.get(stm.block) == "own":
         return []
     found = []
     for line in place.lines:
-        seen: list[Site | None] = [*sites.get(line, ())]
+        seen: list[Site | None] = [*known.sites.get(line, ())]
         cost = predicted.costs.get(line)
         if not seen and (cost is None or line != place.lines[0]):
             continue
         for site in seen or (None,):
-            shared, because = spaces.get(stm.block) == "shared", _because(cost, predicted)
+            shared, because = known.spaces.get(stm.block) == "shared", _because(cost, predicted)
             kind = site.kind if site else _KINDS[type(stm)]
             one: protocol.WarpAccess = {
-                "kernel": kernel.name,
+                "kernel": known.kernel.name,
                 "line": line,
                 "text": text[line - 1].text.strip(),
                 "src": [list(span) for span in text[line - 1].src],
@@ -294,6 +320,7 @@ def _accesses(
                 "says": _words(site or cost or Cost(), shared, kind) or because,
                 "predicted": _counts(cost or Cost()),
                 "because": because,
+                "remarks": [] if shared else _remarks(known, stm.block),
                 "samples": [
                     {"warp": s.warp, "step": s.step, "lanes": list(s.lanes)}
                     for s in sorted((site or cost or Cost()).samples, key=_order)
@@ -305,8 +332,48 @@ def _accesses(
                 same = one["seen"] == one["predicted"]
                 if same or not because:
                     one["agrees"], one["because"] = same or site.partial, ""
+            stride = known.strides.get(place.lines[0])
+            if stride is not None:
+                one["stride"] = _stride(known, one, stride)
             found.append(one)
     return found
+
+
+def _remarks(known: _Known, block: Name) -> list[OfRemark]:
+    """Of the kernel's remarks about memory those that name the block, or one that is gone."""
+    kernel = known.kernel
+    there = {param.name for param in kernel.params}
+    return [
+        told
+        for remark, told in known.told.remarks
+        if remark.blocks and remark.at == kernel.prov
+        if block in remark.blocks or not there.intersection(remark.blocks)
+    ]
+
+
+def _stride(known: _Known, one: protocol.WarpAccess, stride: Apart) -> protocol.Stride:
+    """A stride in words, and where it stands if it is at fault."""
+    places: list[protocol.Underlined] = []
+    if _waste(one) > 0:
+        at = _within(one["text"], one["cell"], stride.factors)
+        if at:
+            of_line = known.text[one["line"] - 1].text
+            indent = len(of_line) - len(of_line.lstrip())
+            at = [[start + indent, end + indent] for start, end in at]
+            places.append({"stage": "cuda", "line": one["line"], "text": of_line, "at": at})
+        places += underlined(known.told.texts, one["array"], stride.elements)
+    elements = stride.elements.show(known.told.called)
+    return {"elements": elements, "factors": stride.factors, "places": places}
+
+
+def _within(line: str, cell: str, parts: Places) -> Places:
+    """Parts of a cell's text in the line of CUDA that has it."""
+
+    def printed(text: str) -> str:
+        return text.replace(k.OWN, "")
+
+    start = line.find(f"[{printed(cell)}]") + 1
+    return [[start + len(printed(cell[:at])) for at in part] for part in parts] if start else []
 
 
 def _order(sample: Sample) -> tuple[int, int]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from compiler.protocol.kinds import Answer, Operation, Own, Says, Span
+from compiler.protocol.kinds import Answer, Length, Operation, Own, Says, Span
+from compiler.protocol.programs import Remark
 from compiler.protocol.runs import OnInputs
 
 AccessKind = Literal["reads", "writes", "both"]
+Part = Annotated[list[int], Length(2)]
+"""Of a line: its first character, counted from 0, and the one behind its last."""
 
 
 class RequestCounts(TypedDict):
@@ -41,6 +44,27 @@ class WarpRequest(TypedDict):
 rests"""
 
 
+class Underlined(TypedDict):
+    """Where a line of a stage has something."""
+
+    stage: str
+    line: int
+    """from 1"""
+    text: str
+    at: list[Part]
+
+
+class Stride(TypedDict):
+    """How far apart the cells of neighbouring lanes are, but at the end of a row of indices."""
+
+    elements: str
+    """in the author's names"""
+    factors: list[Part]
+    """what makes that so in `cell`"""
+    places: list[Underlined]
+    """where it stands in the texts of stages for a GPU, if more is fetched than would do"""
+
+
 class WarpAccess(TypedDict):
     """An access of a kernel."""
 
@@ -64,6 +88,10 @@ class WarpAccess(TypedDict):
     """from the index functions alone"""
     because: str
     """why a run may differ from that"""
+    stride: NotRequired[Stride]
+    """left out where it depends on data"""
+    remarks: list[Remark]
+    """what was done so that neighbours find their elements next to each other, or why not"""
     samples: list[WarpRequest]
     """the first requests of the first warps, as they were seen or else as predicted"""
     seen: NotRequired[RequestCounts]
@@ -72,6 +100,30 @@ class WarpAccess(TypedDict):
     """whether both say the same; a difference is a defect of this compiler"""
     partial: NotRequired[bool]
     """whether only the first requests of each block of threads were taken apart"""
+
+
+class LoopAccess(TypedDict):
+    """An access in a loop of stage `c`, which asks for cells one iteration after the other."""
+
+    line: int
+    """from 1"""
+    text: str
+    src: list[Span]
+    kind: AccessKind
+    array: str
+    cell: str
+    size: int
+    """of an element, in bytes"""
+    index: str
+    """the variable of the innermost loop that it is in"""
+    simd: bool
+    """whether the text asks the C compiler for vector code there; what it makes is not known"""
+    elements: NotRequired[str]
+    """how many elements further on the next iteration's cell is, in the author's names; left out \
+where that depends on data"""
+    says: str
+    touched: list[int]
+    """the first bytes that 16 iterations touch, counted from the lowest; none where not known"""
 
 
 class Fault(TypedDict):
@@ -111,6 +163,8 @@ class Costs(TypedDict):
 class AccessesAnswer(Answer, Costs):
     """The costs, and of what."""
 
+    loops: list[LoopAccess]
+    """of the C program; those that touch most lines of 64 bytes come first"""
     sizes: dict[str, int]
     observed: bool
     because: str

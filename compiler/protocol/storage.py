@@ -443,3 +443,46 @@ class TuningRequest(OfProgram):
 
 
 TUNING = Operation("tuning", TuningRequest, TuningAnswer, {}, answered_in="compiler.explanations")
+
+
+class Constructor(TypedDict):
+    """A constructor of a sum type."""
+
+    name: str
+    tag: int
+    holds: list[str]
+    """of each slot, what this constructor keeps in it: the number of its value, and the type; or \
+nothing, where the slot holds zeros"""
+    src: list[Span]
+    """where it is applied or matched"""
+
+
+class SumInfo(TypedDict):
+    """How a value of a sum type lies: an `i8`, its constructor's tag, then slots.
+
+    In an array of such values each of them is an array of its own.
+    """
+
+    type: str
+    slots: list[str]
+    """their types"""
+    constructors: list[Constructor]
+    """by their tags"""
+    bytes: NotRequired[int]
+    """of a value; left out where it holds arrays"""
+    apart: NotRequired[int]
+    """bytes that it would take without slots that constructors share"""
+
+
+class SumsAnswer(Answer):
+    """The sum types."""
+
+    sums: list[SumInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class SumsRequest(OfProgram):
+    """The sum types of the program's values, as constructors against the slots that they share."""
+
+
+SUMS = Operation("sums", SumsRequest, SumsAnswer, {}, answered_in="compiler.explanations")

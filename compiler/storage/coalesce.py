@@ -19,7 +19,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES
-from compiler.base.remarks import Applied
+from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
@@ -32,6 +32,15 @@ from compiler.storage.strides import Read, in_order, reads, sectors
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
 WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
 Order = tuple[int, ...]
+_FAR = "Neighbouring threads read elements of {} that lie far apart."
+_FAR_ROWS = "Neighbouring threads write rows of {} that lie far apart."
+_COSTS = "To copy it in another order would take at least as many sectors as that saves."
+_PART = "They read a part of it, and it is copied in another order only where all of it is read."
+_WHOLE = "Make an array of the part that is read, or exchange its dimensions where it is made."
+_WRITTEN = "The kernel writes into it as well, which a copy would not see."
+_TOGETHER = (
+    "Its memory holds other arrays as well, or their places are not known before the kernel."
+)
 _SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
 
@@ -119,15 +128,21 @@ class _Coalescing:
         groups: dict[tuple[Name, Order], list[Read]] = {}
         for read in reads(exp, scope.types):
             groups.setdefault((read.array, read.order), []).append(read)
+        instead: dict[Name, Name] = {}
+        if not groups or not self.ctx.target.in_step:
+            return instead
         taken = consumed(exp)
         best: dict[Name, tuple[int, Order]] = {}
         for (array, order), found in groups.items():
             gain = sum(one.before - one.after for one in found if one.whole)
             if array not in taken and gain > best.get(array, (0, ()))[0]:
                 best[array] = gain, order
-        instead: dict[Name, Name] = {}
-        if not best or not self.ctx.target.in_step:
-            return instead
+        kinds = scope.types
+        for array in dict.fromkeys(array for array, _ in groups):
+            if array in taken:
+                self.missed(READS, stm.prov, array, kinds[array], f"{_FAR} {_WRITTEN}")
+            elif array not in best:
+                self.missed(READS, stm.prov, array, kinds[array], f"{_FAR} {_PART}", _WHOLE)
         for array, (gain, order) in best.items():
             found = groups[array, order]
             there = self.in_order(array, order, gain, found[0], stm.prov, scope)
@@ -154,8 +169,12 @@ class _Coalescing:
         if not there:
             numbers += (("for the copy", str(cost)),)
         if not there and gain <= cost:
+            saved = (("saved for 32 threads", f"{gain} sectors"), ("for the copy", str(cost)))
+            self.missed(READS, prov, array, kind, f"{_FAR} {_COSTS}", numbers=saved)
             return None
-        if self.ctx.commit(READS, prov, Applied(True, because, numbers)) is None:
+        block = _block(scope.types[there]) if there else self.ctx.fresh(f"{base_of(array)}_mem")
+        done = Applied(True, because, numbers)
+        if self.ctx.commit(READS, prov, done, blocks=(_block(kind), block)) is None:
             return None
         if there:
             return there
@@ -163,18 +182,34 @@ class _Coalescing:
         needed = {array, *free(kind)}
         while path[-1].is_loop and path[-1].outer and needed <= path[-1].outer.types.keys():
             path.append(path[-1].outer)
-        new = self.make(array, kind, order, prov, path[-1])
+        new = self.make(array, block, kind, order, prov, path[-1])
         self.bind(ir.Stm((new,), ir.Copy(array), prov), path[-1])
         for each in path:
             each.types[new.name] = new.type
             each.ordered[array, order] = new.name
         return new.name
 
-    def make(self, name: Name, kind: ir.Array, order: Order, prov: Prov, scope: _Scope) -> ir.Param:
+    def missed(
+        self,
+        rule: Rule,
+        prov: Prov,
+        array: Name,
+        kind: ir.Type,
+        because: str,
+        hint: str = NOTHING,
+        numbers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        """Tell why an array keeps its order; `because` has a gap for its name."""
+        outcome = Missed(because.format(self.spell.array(array)), hint, numbers)
+        self.ctx.commit(rule, prov, outcome, blocks=(_block(kind),))
+
+    def make(
+        self, name: Name, block: Name, kind: ir.Array, order: Order, prov: Prov, scope: _Scope
+    ) -> ir.Param:
         """An array like another, in that order, in a block of its own."""
-        block = ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(kind.prim))
-        self.bind(ir.Stm((block,), ir.Alloc(Poly.product(kind.shape), kind.prim), prov), scope)
-        mem = ir.MemBind(block.name, in_order(kind.shape, order))
+        alloc = ir.Alloc(Poly.product(kind.shape), kind.prim)
+        self.bind(ir.Stm((ir.Param(block, ir.Mem(kind.prim)),), alloc, prov), scope)
+        mem = ir.MemBind(block, in_order(kind.shape, order))
         return ir.Param(self.ctx.fresh(name), ir.Array(kind.prim, kind.shape, mem))
 
     # --- what is written ---
@@ -193,28 +228,37 @@ class _Coalescing:
         size = BYTES[kind.prim]
         before, cost = sectors(Poly.product(kind.shape[outer:]), size), 2 * size
         order = (*range(outer, kind.rank), *range(outer))
-        if before - size <= cost or not self.ctx.target.in_step:
+        if before <= size or not self.ctx.target.in_step:
             return stm
         relaid = _Relaid(exp, kind)
-        if not relaid.is_possible():
+        saved = (("saved for 32 threads", f"{before - size} sectors"), ("for the copy", str(cost)))
+        if before - size <= cost or not relaid.is_possible():
+            why = f"{_FAR_ROWS} {_COSTS if before - size <= cost else _TOGETHER}"
+            self.missed(WRITES, stm.prov, param.name, kind, why, numbers=saved)
             return stm
+        block = self.ctx.fresh(f"{base_of(param.name)}_mem")
         because = (
             f"Neighbouring threads write rows of {self.spell.array(param.name)} that lie far "
             "apart: they write them next to each other, and a copy puts them into their place."
         )
         numbers = (("sectors for 32 threads", f"{before} -> {size}"), ("for the copy", str(cost)))
-        if self.ctx.commit(WRITES, stm.prov, Applied(True, because, numbers)) is None:
+        done = Applied(True, because, numbers)
+        if self.ctx.commit(WRITES, stm.prov, done, blocks=(_block(kind), block)) is None:
             return stm
-        new = self.make(param.name, kind, order, stm.prov, scope)
-        assert isinstance(new.type, ir.Array)
-        assert new.type.mem is not None
-        relaid.block = new.type.mem.block
+        new = self.make(param.name, block, kind, order, stm.prov, scope)
+        relaid.block = block
         pat = tuple(new if k == at else other for k, other in enumerate(stm.pat))
         body = replace(exp.body, stms=relaid.stms(exp.body.stms))
         behind.append(ir.Stm((param,), ir.Copy(new.name), stm.prov))
         self.back.add(param.name)
         scope.ordered[param.name, order] = new.name
         return ir.Stm(pat, replace(exp, body=body), stm.prov)
+
+
+def _block(kind: ir.Type) -> Name:
+    assert isinstance(kind, ir.Array)
+    assert kind.mem is not None
+    return kind.mem.block
 
 
 class _Relaid:

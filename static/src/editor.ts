@@ -303,7 +303,7 @@ export class SourceEditor {
   private light(): void {
     const selection = this.link.shown;
     const spans = (selection?.spans ?? []).filter((span) => fileOf(span) === this.path);
-    light(this.view, { strong: [], weak: [], places: spans.slice(0, 12) });
+    light(this.view, { strong: [], weak: [], places: spans.slice(0, 12), fault: (selection?.faults?.length ?? 0) > 0 });
     if (selection && selection.origin !== "source" && spans[0]) reveal(this.view, spans[0][0] - 1);
   }
 

@@ -1,7 +1,7 @@
 // One selection through all panes: a place in the source, hovered or chosen.
 import { innermost, keyOf } from "./spans";
 import type { Model } from "./model";
-import type { Span } from "./types";
+import type { Span, Underlined } from "./types";
 
 export interface Selection {
   /** The place that was pointed at, and further places of the same line. */
@@ -10,6 +10,8 @@ export interface Selection {
   origin: string;
   /** The line there, from 0; -1 in the source. */
   line: number;
+  /** What is at fault in the texts of stages; in the source it is the first place. */
+  faults?: readonly Underlined[];
 }
 
 type Listener = (selection: Selection | null, chosen: boolean) => void;

@@ -9,6 +9,10 @@ export interface Marks {
   weak: readonly number[];
   /** Exact places, in the source. */
   places: readonly Span[];
+  /** What is at fault: a line, from 0, and its characters from one to another. */
+  faults?: readonly (readonly [line: number, from: number, to: number])[];
+  /** Whether the first of the places is. */
+  fault?: boolean;
 }
 
 const AROUND = 80; // pixels
@@ -17,6 +21,7 @@ const setMarks = StateEffect.define<DecorationSet>();
 const strong = Decoration.line({ class: "lit" });
 const weak = Decoration.line({ class: "lit-weak" });
 const place = Decoration.mark({ class: "lit-place" });
+const fault = Decoration.mark({ class: "stride-fault" });
 
 const field = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -39,7 +44,11 @@ export function light(view: EditorView, marks: Marks): void {
   }
   for (const span of marks.places) {
     const range = rangeOf(doc, span);
-    if (range && range[0] < range[1]) ranges.push([range[0], range[1], place]);
+    if (range && range[0] < range[1]) ranges.push([range[0], range[1], marks.fault && span === marks.places[0] ? fault : place]);
+  }
+  for (const [line, from, to] of marks.faults ?? []) {
+    const { from: start, to: end } = doc.line(line + 1);
+    if (start + to <= end) ranges.push([start + from, start + to, fault]);
   }
   ranges.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const builder = new RangeSetBuilder<Decoration>();

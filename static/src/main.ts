@@ -156,7 +156,7 @@ export class Page {
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
-    const warps = this.warps = new WarpsPane(this.model, this.link);
+    const warps = this.warps = new WarpsPane(this.model, this.link, showProof);
     const layouts = new IndexFunctionsPane(this.model, this.link);
     const graph = new GraphPane(this.model, this.link);
     const compare = this.compare = new ComparePane(this.model, {

@@ -1550,6 +1550,47 @@ export interface TreeNode {
   body?: TreeNode[];
 }
 
+/** The sum types of the program's values, as constructors against the slots that they share. */
+export interface SumsRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** The sum types. */
+export interface SumsAnswer {
+  ok: true;
+  sums: SumInfo[];
+}
+
+/** How a value of a sum type lies: an `i8`, its constructor's tag, then slots. In an array of such values each of them is an array of its own. */
+export interface SumInfo {
+  type: string;
+  /** their types */
+  slots: string[];
+  /** by their tags */
+  constructors: Constructor[];
+  /** of a value; left out where it holds arrays */
+  bytes?: number;
+  /** bytes that it would take without slots that constructors share */
+  apart?: number;
+}
+
+/** A constructor of a sum type. */
+export interface Constructor {
+  name: string;
+  tag: number;
+  /** of each slot, what this constructor keeps in it: the number of its value, and the type; or nothing, where the slot holds zeros */
+  holds: string[];
+  /** where it is applied or matched */
+  src: Span[];
+}
+
 /** Whether two LMADs ever share a cell, under assumptions. */
 export interface ProveRequest {
   /** in the notation of `docs/proving.md` */
@@ -1850,6 +1891,8 @@ export interface AccessesAnswer {
   kernels: KernelRun[];
   accesses: WarpAccess[];
   faults: Fault[];
+  /** of the C program; those that touch most lines of 64 bytes come first */
+  loops: LoopAccess[];
   sizes: Record<string, number>;
   observed: boolean;
   /** why there was no run, or why it did not come to its end; empty if it did */
@@ -1890,6 +1933,10 @@ export interface WarpAccess {
   predicted: RequestCounts;
   /** why a run may differ from that */
   because: string;
+  /** left out where it depends on data */
+  stride?: Stride;
+  /** what was done so that neighbours find their elements next to each other, or why not */
+  remarks: Remark[];
   /** the first requests of the first warps, as they were seen or else as predicted */
   samples: WarpRequest[];
   /** in the run that was observed */
@@ -1918,6 +1965,25 @@ export interface RequestCounts {
   least: number;
 }
 
+/** How far apart the cells of neighbouring lanes are, but at the end of a row of indices. */
+export interface Stride {
+  /** in the author's names */
+  elements: string;
+  /** what makes that so in `cell` */
+  factors: [number, number][];
+  /** where it stands in the texts of stages for a GPU, if more is fetched than would do */
+  places: Underlined[];
+}
+
+/** Where a line of a stage has something. */
+export interface Underlined {
+  stage: string;
+  /** from 1 */
+  line: number;
+  text: string;
+  at: [number, number][];
+}
+
 /** One request of a warp. */
 export interface WarpRequest {
   warp: number;
@@ -1937,6 +2003,28 @@ export interface Fault {
   /** the first one to do it */
   block: number;
   thread: number;
+}
+
+/** An access in a loop of stage `c`, which asks for cells one iteration after the other. */
+export interface LoopAccess {
+  /** from 1 */
+  line: number;
+  text: string;
+  src: Span[];
+  kind: "reads" | "writes" | "both";
+  array: string;
+  cell: string;
+  /** of an element, in bytes */
+  size: number;
+  /** the variable of the innermost loop that it is in */
+  index: string;
+  /** whether the text asks the C compiler for vector code there; what it makes is not known */
+  simd: boolean;
+  /** how many elements further on the next iteration's cell is, in the author's names; left out where that depends on data */
+  elements?: string;
+  says: string;
+  /** the first bytes that 16 iterations touch, counted from the lowest; none where not known */
+  touched: number[];
 }
 
 /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
@@ -2104,6 +2192,8 @@ export interface Operations {
   index_functions: { request: IndexFunctionsRequest; answer: IndexFunctionsAnswer };
   /** The tree of code versions under their thresholds. */
   tuning: { request: TuningRequest; answer: TuningAnswer };
+  /** The sum types of the program's values, as constructors against the slots that they share. */
+  sums: { request: SumsRequest; answer: SumsAnswer };
   /** Whether two LMADs ever share a cell, under assumptions. */
   prove: { request: ProveRequest; answer: ProveAnswer };
   /** The cells of LMADs for values of their names. */

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from compiler import worker
 from compiler.algebra.cells import cells
 from compiler.algebra.notation import Reader
 from compiler.base.errors import UsageError
 from compiler.protocol.polynomials import shown
 
 PAIRS = json.loads((Path(__file__).parents[2] / "testing" / "pairs.json").read_text())
+EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 ROWS = {"other": ["n >= 1", "i >= 0", "i < n"]}
 
 
@@ -103,3 +105,44 @@ def test_operations_of_answers_are_read_back() -> None:
 def test_what_is_no_polynomial_is_refused(poly: object) -> None:
     with pytest.raises(UsageError):
         cells({}, [{"offset": poly, "dims": []}], {})
+
+
+@pytest.mark.parametrize(
+    ("other", "values"),
+    [
+        (["i >= 0", "i < n"], {"i": 40}),
+        (["i >= 0", "i < n"], {"n": 90}),
+        (["n >= 2", "i >= n", "2*i <= j"], {"i": 7}),
+        (["q == n // 3", "i < q", "i >= 0"], {"i": 9}),
+    ],
+)
+def test_the_other_values_go_with_the_chosen_ones(other: list[str], values: dict[str, int]) -> None:
+    found = cells({"other": other}, ["i + {(n : 1)}"], values)
+    assert found["broken"] == []
+    assert values.items() <= found["values"].items()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        (["-sgn(s) - 1"], range(-99, 0)),
+        (["sgn(s) - 1", "s - 3"], range(3, 99)),
+        (["abs(s) - 4", "-s"], range(-99, -3)),
+        (["3 - max(s, n)", "min(s, n) - 2"], range(2, 4)),
+    ],
+)
+def test_operations_are_of_what_their_operands_are(bounds: list[str], expected: range) -> None:
+    found = cells({"nonnegative": bounds}, ["s + {(n : 1)}"], {})
+    assert set(found["symbols"]) == {"n", "s"}
+    assert found["broken"] == []
+    assert found["values"]["s"] in expected
+
+
+def test_what_a_name_equals_is_shown_by_the_name_and_has_values_that_a_run_has() -> None:
+    source = (EXAMPLES / "anti_diagonal.fut").read_text()
+    answer = worker.answer({"op": "attempts", "source": source})
+    one = next(one for told in answer["attempts"] for one in told["obligations"])
+    assert not any("//" in shown(fact) or "/" in shown(fact) for fact in one["facts"])
+    found = cells({"nonnegative": one["facts"]}, [one["write"], one["use"]], {})
+    assert {name.rpartition("_")[0] for name in found["symbols"]} == {"i", "n"}
+    assert found["broken"] == []

@@ -1,5 +1,7 @@
 """The pane of warps in a browser: what a request asks for, drawn, as a table, and in a run."""
 
+import re
+
 import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
@@ -49,6 +51,16 @@ def test_the_worst_access_is_drawn_and_told(warps: Page) -> None:
     expect(rows.nth(2)).to_have_text("1 256 8".replace(" ", ""))
     first.get_by_role("combobox").select_option("warp 1, request 2")
     expect(first.get_by_role("img")).to_be_visible()
+    stride = first.locator("summary .stride-fault").first
+    expect(stride).to_have_text(re.compile(r"m_\d+"))
+    expect(first).to_contain_text("Neighbouring lanes are 256 bytes apart: m elements of 4 bytes.")
+    missed = first.get_by_role("list", name="What was done about it")
+    expect(missed).to_contain_text("They read a part of it")
+    first.hover()
+    expect(warps.locator(".source .stride-fault").first).to_contain_text("r[i * 2]")
+    warps.locator(".rail").get_by_text("CUDA").click()
+    first.hover()
+    expect(warps.locator(".stage-pane .stride-fault").first).to_have_text(re.compile(r"m_\d+"))
     assert violations(warps) == []
 
 
@@ -57,6 +69,17 @@ def test_sizes_are_typed_and_ask_anew(warps: Page) -> None:
     first = warps.locator(".warp-access").first
     expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
     expect(first.locator("svg .sector")).to_have_count(4)
+    loops = warps.get_by_role("list", name="Accesses of C loops by the lines that they touch")
+    strided = loops.get_by_role("listitem").first
+    expect(strided).to_contain_text(
+        "16 iterations touch 2 lines of 64 bytes, 50 % used; 1 would do"
+    )
+    strided.locator("summary").first.click()
+    expect(strided.locator("svg .sector")).to_have_count(2)
+    expect(strided.locator("svg .lane")).to_have_count(16)
+    rows = warps.get_by_role("table", name="Accesses of C loops").get_by_role("row")
+    expect(rows).to_have_count(3)
+    assert violations(warps) == []
 
 
 @needs_cxx
@@ -76,7 +99,7 @@ def test_a_link_keeps_what_was_told_and_is_read_without_javascript(
     first = warps.locator(".warp-access").first
     expect(first).to_contain_text("32 lanes fetch 8 sectors, 50 % used; 4 would do")
     expect(first.locator("svg .ghost")).to_have_count(4)
-    expect(first).to_contain_text("Neighbouring lanes are 8 bytes apart.")
+    expect(first).to_contain_text("Neighbouring lanes are 8 bytes apart: m elements")
     rows = warps.get_by_role("table", name="All accesses").get_by_role("row")
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("50 % used")

@@ -122,6 +122,11 @@ def requests() -> list[dict[str, Any]]:
         ]
     found += [
         {"op": "lifetimes", "source": EXAMPLE},
+        {"op": "accesses", "source": "entry main [n][m] (a: [n][m]i32) = map (\\r -> r[0]) a"},
+        {
+            "op": "sums",
+            "source": "entry main (x: i32) = match (#some x: #some i32) case #some y -> y",
+        },
         {"op": "memory", "source": EXAMPLE, "stage": "imp"},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "check"}]},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "tuning"}], "stream": True},

@@ -37,7 +37,7 @@ from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, tiling, worth
-from compiler.codegen.kernels.transpose import transposition, turned
+from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
 from compiler.codegen.kernels.walk import free_names, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
 from compiler.ir.build import conjunction
@@ -57,7 +57,7 @@ KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, SHARED_BINS, TILED),
+    (ROWS, SEVERAL, SHARED_BINS, TILED, SQUARES),
 )
 
 
@@ -91,7 +91,7 @@ class _Lowering:
         dims, body = copy_dims(stm), copy_body(stm)
         name = f"copy_{self.copies}"
         kernel = imp.Kernel(name, "grid", dims, body, imp.MapWork(), prov=stm.prov)
-        ends = turned(stm)
+        ends = self.ctx.commit(SQUARES, stm.prov, turned(stm), blocks=(stm.dest, stm.source))
         if ends is None:
             return self.map(kernel, name)
         code, blocks = transposition(stm, ends)

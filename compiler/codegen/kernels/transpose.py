@@ -9,13 +9,17 @@ of a column lie in different banks.
 from __future__ import annotations
 
 from compiler.base.prim import BYTES
+from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
+from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import add, cell, mul, poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS
 from compiler.codegen.kernels.threads import i64
 from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.storage.strides import sectors
 
+SQUARES = Rule("kernels/squares", "Copies in another order go through squares in shared memory.")
 SIDE = 32
 """Of a square, in elements: as many as there are lanes."""
 _SIDE = Lit(SIDE, "i64")
@@ -24,15 +28,30 @@ SMALL = 8
 _SQUARE, _AT, _ROW, _LANE = (f"{OWN}{name}" for name in ("square", "at", "row", "lane"))
 
 
-def turned(copy: imp.Copy) -> tuple[int, int] | None:
+def turned(copy: imp.Copy) -> Outcome[tuple[int, int]]:
     """The dimensions whose neighbours are neighbours in the destination, and in the source."""
-    ends = []
-    for lmad in (copy.dest_lmad, copy.source_lmad):
+    ends, lmads = [], (copy.dest_lmad, copy.source_lmad)
+    for lmad in lmads:
         found = [at for at, dim in enumerate(lmad.dims) if dim.stride == 1 and dim.size != 1]
-        if len(found) != 1 or (lmad.dims[found[0]].size.constant or SIDE) < SMALL:
+        if len(found) != 1:
             return None
         ends += found
-    return None if ends[0] == ends[1] else (ends[0], ends[1])
+    dest, source = ends
+    if dest == source:
+        return None
+    if any((copy.dest_lmad.dims[at].size.constant or SIDE) < SMALL for at in ends):
+        because = f"Rows of fewer than {SMALL} elements share sectors in any order."
+        return Missed(f"The copy does not go through squares. {because}", NOTHING)
+    size = BYTES[copy.prim]
+    before = size + sectors(copy.source_lmad.dims[dest].stride, size)
+    because = (
+        "Elements that are neighbours in the copy are far apart in what is copied: squares of "
+        f"{SIDE} x {SIDE} go through shared memory, so that neighbouring threads read and write "
+        "what lies together."
+    )
+    return Applied(
+        (dest, source), because, (("sectors for 32 threads", f"{before} -> {2 * size}"),)
+    )
 
 
 def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:

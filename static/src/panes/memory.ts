@@ -13,12 +13,13 @@ import { inOrder, namesIn, numberOf, plainNames, renamed, shapeText } from "../p
 import { contains } from "../spans";
 import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
+import { Sums } from "./sums";
 import { AskingPane } from "./asking";
 import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, MemoryFunction, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
 
-type Mode = "blocks" | "array" | "sharing";
+type Mode = "blocks" | "array" | "sharing" | "sums";
 
 export interface Drawn {
   mode: Mode;
@@ -41,6 +42,7 @@ export class MemoryPane extends AskingPane {
   private readonly one = h("div", {});
   private readonly lanes: Lanes;
   private readonly sharing: Sharing;
+  private readonly sums: Sums;
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
   /** Takes numbers out of their arrays' and blocks' names. */
@@ -74,8 +76,9 @@ export class MemoryPane extends AskingPane {
     this.fresh = new Fresh(model, this.one);
     this.lanes = new Lanes(model, link);
     this.sharing = new Sharing(model, link);
+    this.sums = new Sums(model, link);
     this.element = h("div", { class: "scroll memory" },
-      this.modes, this.fresh.element, this.lanes.fresh.element, this.sharing.fresh.element);
+      this.modes, this.fresh.element, this.lanes.fresh.element, this.sharing.fresh.element, this.sums.fresh.element);
     this.one.append(h("div", { class: "memory-head" },
       h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes.element, this.picture);
     this.choose(this.mode);
@@ -115,11 +118,12 @@ export class MemoryPane extends AskingPane {
   }
 
   protected get place(): HTMLElement {
-    return { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element }[this.mode];
+    return { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element, sums: this.sums.element }[this.mode];
   }
 
   protected ask(of: Text): Promise<void> {
     if (this.mode === "blocks") return this.lanes.show(this.stages(), of);
+    if (this.mode === "sums") return this.sums.show(of);
     return this.mode === "sharing" ? this.sharing.show(of) : this.load(this.wish?.stage ?? this.stage.value);
   }
 
@@ -129,10 +133,11 @@ export class MemoryPane extends AskingPane {
     const choice = (one: Mode, name: string) => h("button", {
       "aria-pressed": String(mode === one), onclick: () => this.choose(one),
     }, name);
-    replace(this.modes, choice("blocks", "All blocks"), choice("array", "One array"), choice("sharing", "Sharing"));
+    replace(this.modes, choice("blocks", "All blocks"), choice("array", "One array"), choice("sharing", "Sharing"), choice("sums", "Sums"));
     this.fresh.element.hidden = mode !== "array";
     this.lanes.fresh.element.hidden = mode !== "blocks";
     this.sharing.fresh.element.hidden = mode !== "sharing";
+    this.sums.fresh.element.hidden = mode !== "sums";
     this.refresh(true);
   }
 

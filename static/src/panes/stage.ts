@@ -362,7 +362,8 @@ export class StagePane {
     }
     const { strong, weak } = linesFor(this.shown.lines, place);
     const own = selection.origin === this.stage ? [selection.line] : [];
-    light(this.view, { strong: [...strong, ...own], weak, places: [] });
+    const faults = (selection.faults ?? []).filter(({ stage, line, text }) => stage === this.stage && this.shown.lines[line - 1]?.text === text);
+    light(this.view, { strong: [...strong, ...own], weak, places: [], faults: faults.flatMap(({ line, at }) => at.map(([from, to]) => [line - 1, from!, to!] as const)) });
     const target = strong[0] ?? weak[0];
     if (selection === this.link.chosen && target !== undefined) unfoldAt(this.view, target);
     if (selection.origin !== this.stage && target !== undefined) reveal(this.view, target);

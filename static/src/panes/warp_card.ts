@@ -14,11 +14,13 @@ interface Unit {
   used: Set<number>;
 }
 
-/** What is fetched for a request, in the order of memory. */
-export function units({ shared, size }: Pick<WarpAccess, "shared" | "size">, request: WarpRequest): Unit[] {
-  const long = shared ? WORD : SECTOR;
+type Of = Pick<WarpAccess, "says" | "shared" | "size">;
+
+/** What is fetched for a request, in the order of memory; `unit`: how many bytes at once. */
+export function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly number[], unit = SECTOR): Unit[] {
+  const long = shared ? WORD : unit;
   const found = new Map<number, Unit>();
-  for (const first of request.lanes) {
+  for (const first of lanes) {
     for (let byte = first; first >= 0 && byte < first + size; byte += 1) {
       const start = Math.floor(byte / long) * long;
       const unit = found.get(start) ?? { start, used: new Set() };
@@ -30,9 +32,9 @@ export function units({ shared, size }: Pick<WarpAccess, "shared" | "size">, req
 }
 
 /** The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other. */
-export function drawRequest(access: WarpAccess, request: WarpRequest): SVGElement {
+export function drawRequest(access: Of, lanes: readonly number[], { unit, of } = { unit: SECTOR, of: "lane" }): SVGElement {
   const id = `unused-${++drawings}`;
-  const found = units(access, request);
+  const found = units(access, lanes, unit);
   const lane = WIDTH / LANES;
   const rows = new Map<number, number>();
   const place = new Map<number, { x: number; y: number; wide: number }>();
@@ -43,9 +45,9 @@ export function drawRequest(access: WarpAccess, request: WarpRequest): SVGElemen
     const wide = access.shared ? lane : WIDTH / Math.max(found.length, 4);
     place.set(start, { x: access.shared ? bank * lane : k * wide, y: DOWN + (access.shared ? row * BOX : 0), wide });
   }
-  const long = access.shared ? WORD : SECTOR;
+  const long = access.shared ? WORD : unit;
   const low = DOWN + BOX * Math.max(1, ...(access.shared ? rows.values() : [])) + 2;
-  const fewest = Math.ceil(found.reduce((sum, { used }) => sum + used.size, 0) / SECTOR);
+  const fewest = Math.ceil(found.reduce((sum, { used }) => sum + used.size, 0) / unit);
   const ghosts = access.shared || fewest >= found.length ? 0 : fewest;
   const high = low + (ghosts ? BOX + 2 : 0);
   const xOf = (byte: number): { x: number; y: number } => {
@@ -55,10 +57,10 @@ export function drawRequest(access: WarpAccess, request: WarpRequest): SVGElemen
   return s("svg", { class: "warp", viewBox: `0 0 ${WIDTH} ${high}`, role: "img", "aria-label": access.says },
     s("defs", {}, s("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
       s("rect", { class: "ground", width: 5, height: 5 }), s("rect", { class: "ink", width: 1.5, height: 5 }))),
-    ...request.lanes.flatMap((byte, k) => byte < 0 ? [] : [
+    ...lanes.flatMap((byte, k) => byte < 0 ? [] : [
       s("line", { class: "thread", x1: (k + 0.5) * lane, y1: BOX, x2: xOf(byte).x, y2: xOf(byte).y })]),
-    ...request.lanes.map((byte, k) => s("g", { class: byte < 0 ? "lane rests" : "lane" },
-      s("title", {}, byte < 0 ? `lane ${k} rests` : `lane ${k}: byte ${byte}`),
+    ...lanes.map((byte, k) => s("g", { class: byte < 0 ? "lane rests" : "lane" },
+      s("title", {}, byte < 0 ? `${of} ${k} rests` : `${of} ${k}: byte ${byte}`),
       s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }),
       s("text", { x: (k + 0.5) * lane, y: 14, "text-anchor": "middle" }, k))),
     ...found.map(({ start, used }) => {
@@ -71,7 +73,7 @@ export function drawRequest(access: WarpAccess, request: WarpRequest): SVGElemen
     }),
     ...Array.from({ length: ghosts }, (_, k) =>
       s("rect", { class: "ghost", x: k * WIDTH / Math.max(found.length, 4) + 1, y: low + 2, width: WIDTH / Math.max(found.length, 4) - 2, height: BOX - 2 },
-        s("title", {}, `${ghosts} ${ghosts === 1 ? "sector" : "sectors"} would do, were the bytes that are used beside each other`))));
+        s("title", {}, `${ghosts} would do, were the bytes that are used beside each other`))));
 }
 
 /** How many bytes lie between what neighbouring lanes touch, if it is the same for all; else null. */

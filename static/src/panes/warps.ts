@@ -7,8 +7,10 @@ import { SymbolFields } from "../memory/symbols";
 import type { AnyAsked, Costs } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { placeName } from "../spans";
-import type { AccessesAnswer, RequestCounts, WarpAccess, WarpRequest } from "../types";
+import type { AccessesAnswer, LoopAccess, Remark, RequestCounts, WarpAccess, WarpRequest } from "../types";
 import { AskingPane } from "./asking";
+import { remarkItem, type ShowProof } from "./remarks";
+import { accessName, drawTurns, loopTable, turnsTable } from "./loop_card";
 import { drawRequest, requestTable, SECTOR, strideOf, units } from "./warp_card";
 
 export class WarpsPane extends AskingPane {
@@ -28,7 +30,7 @@ export class WarpsPane extends AskingPane {
     this.refresh(true);
   });
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(model: Model, private readonly link: Link, private readonly proof: ShowProof) {
     super(model, "What accesses cost is told");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
@@ -95,25 +97,58 @@ export class WarpsPane extends AskingPane {
     const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
     replace(this.place, this.fields.element, this.run, this.status, ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
-      count ? scrolling("Accesses", accessTable(answer)) : null);
+      count ? scrolling("Accesses", accessTable(answer)) : null, this.loops(answer));
+  }
+
+  /** The same of the C program, whose iterations ask one after the other. */
+  private loops({ loops }: Partial<AccessesAnswer>): HTMLElement | null {
+    if (!loops?.length) return null; // links of the first versions keep none
+    return h("section", {}, h("h2", {}, "In C"),
+      h("p", { class: "quiet" }, "In which order the iterations of the innermost loop ask for cells, from the text alone: whether the C compiler makes vector code of it is not known here."),
+      h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }, ...loops.map((one) => this.turns(one))),
+      scrolling("Accesses of C loops", loopTable(loops)));
+  }
+
+  private turns(access: LoopAccess): HTMLElement {
+    const where = { spans: access.src, origin: "warps", line: -1 };
+    const picture = h("div", {});
+    const details = h("details", {}, h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))), picture);
+    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture,
+      drawTurns(access), h("p", { class: "quiet" }, `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on. Hatched: in a line that is touched, and not asked for. The lowest cell is taken for the first of a line.`),
+      h("details", {}, h("summary", {}, "As a table"), turnsTable(access))));
+    return h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
+      h("div", {}, details, h("p", { class: "remark-meta" }, `loop over ${access.index}, line ${access.line} of the C text `,
+        access.simd ? h("span", {}, "the text asks for vector code ") : null,
+        access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null)));
+  }
+
+  /** What the compiler did so that neighbours find their elements together, or why not. */
+  private mended(access: WarpAccess): HTMLElement | null {
+    const remarks = remarksOf(access);
+    if (remarks.length) {
+      return h("ul", { class: "remarks", "aria-label": "What was done about it" },
+        ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof)));
+    }
+    const { sectors, fewest } = access.seen ?? access.predicted;
+    return access.shared || sectors <= fewest ? null : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
   }
 
   private card(access: WarpAccess, at: number): HTMLElement {
-    const where = { spans: access.src, origin: "warps", line: -1 };
+    const where = { spans: access.src, origin: "warps", line: -1, faults: access.stride?.places ?? [] };
     const picture = h("div", {});
     const choice = h("select", { "aria-label": "Which request" }, ...access.samples.map(({ warp, step }, k) =>
       h("option", { value: k }, `warp ${warp}, request ${step}`)));
     const show = (): void => {
       const request = access.samples[Number(choice.value)];
       if (!request) return;
-      const drawn = drawRequest(access, request);
+      const drawn = drawRequest(access, request.lanes);
       replace(picture, drawn, h("p", { class: "quiet" }, legend(access, request, drawn)),
         h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)));
     };
     choice.addEventListener("change", show);
     const details = h("details", { open: at === 0 },
-      h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, `${access.array}[${access.cell}]`)),
-      access.samples.length ? choice : null, picture, counts(access));
+      h("summary", {}, h("strong", {}, access.says), " ", formula(access)),
+      access.samples.length ? choice : null, picture, counts(access), this.mended(access));
     details.addEventListener("toggle", () => details.open && !picture.firstChild && show());
     if (at === 0) show();
     return h("li", {
@@ -126,14 +161,33 @@ export class WarpsPane extends AskingPane {
   }
 }
 
+/** The cell, with what sets neighbouring lanes apart underlined where that is at fault. */
+function formula({ array, cell, stride }: WarpAccess): HTMLElement {
+  const found: Node[] = [];
+  let at = 0;
+  for (const [from, to] of stride?.places.length ? stride.factors : []) {
+    if (from! < at) continue;
+    found.push(document.createTextNode(cell.slice(at, from)),
+      h("span", { class: "stride-fault", title: `Neighbouring lanes are ${elements(stride!.elements)} apart.` }, cell.slice(from, to)));
+    at = to!;
+  }
+  return h("code", {}, `${array}[`, ...found, `${cell.slice(at)}]`);
+}
+
+/** Links of the first versions keep none. */
+const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
+
+const elements = (count: string): string => count === "1" ? "1 element" : `${count} elements`;
+
 const scrolling = (label: string, table: HTMLElement): HTMLElement =>
   h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label }, table);
 
 /** What the picture shows, in words. */
 function legend(access: WarpAccess, request: WarpRequest, drawn: Element): string {
   const stride = strideOf(request);
-  const apart = stride === null ? "" : stride ? `Neighbouring lanes are ${stride} bytes apart.` : "All lanes touch the same cell.";
-  const wastes = !access.shared && units(access, request).some(({ used }) => used.size < SECTOR);
+  const told = access.stride && access.stride.elements !== "0" ? `: ${elements(access.stride.elements)} of ${access.size === 1 ? "1 byte" : `${access.size} bytes`}` : "";
+  const apart = stride === null ? "" : stride ? `Neighbouring lanes are ${stride} bytes apart${told}.` : "All lanes touch the same cell.";
+  const wastes = !access.shared && units(access, request.lanes).some(({ used }) => used.size < SECTOR);
   return [apart, wastes ? "Hatched: fetched and not used." : "",
     drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : ""].filter(Boolean).join(" ");
 }
@@ -142,21 +196,24 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
 function counts(access: WarpAccess): HTMLElement {
   const names: (keyof RequestCounts)[] = access.shared ? ["requests", "lanes", "passes", "least"] : ["requests", "lanes", "bytes", "sectors", "fewest"];
   const row = (name: string, of: RequestCounts) => h("tr", {}, h("th", { scope: "row" }, name), ...names.map((one) => h("td", {}, of[one].toLocaleString("en"))));
-  const note = access.because ? `Not certain: ${access.because}.` : access.agrees === false ? "The two differ: this is a defect of the compiler." : "";
+  const differs = access.agrees === false && !access.because;
+  const note = access.because ? `Not certain: ${access.because}.` : differs ? "The two differ: this is a defect of the compiler." : "";
   const table = h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, "All requests"),
     h("thead", {}, h("tr", {}, ...["from", ...names].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, row("predicted", access.predicted), access.seen ? row("seen", access.seen) : null));
-  return h("div", {}, scrolling("Requests", table), note ? h("p", { class: "quiet" }, note) : null);
+  return h("div", {}, scrolling("Requests", table), note ? h("p", { class: differs ? "access-missing" : "quiet" }, note) : null);
 }
 
 /** All accesses with what they cost, those that waste most first. */
 function accessTable({ accesses }: AccessesAnswer): HTMLElement {
-  const heads = ["Access", "Kernel", "Line", "A request", "Requests", "Lanes", "Bytes", "Sectors", "Fewest", "Passes", "Least"];
+  const heads = ["Access", "Kernel", "Line", "A request", "Apart", "Requests", "Lanes", "Bytes", "Sectors", "Fewest", "Passes", "Least", "Predicted", "Remarks"];
   return h("table", { class: "cells-table" }, h("caption", {}, "All accesses"),
     h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, ...accesses.map((access) => {
       const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
-      const cells = [access.kernel, access.line, access.says, requests, lanes, bytes, sectors, fewest, passes, least];
+      const predicted = access.seen ? (access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same") : "only";
+      const cells = [access.kernel, access.line, access.says, access.stride?.elements ?? "", requests, lanes, bytes, sectors, fewest, passes, least,
+        predicted, remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")];
       return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
         ...cells.map((cell) => h("td", {}, cell)));
     })));
