@@ -39,18 +39,22 @@ def install(app: Flask) -> None:
             values["v"] = file_version(str(values.get("filename", "")))
 
 
-def policy(ancestors: str) -> str:
-    """What a page may load and do, and whose pages may show it inside of theirs."""
+def policy(framed: bool) -> str:
+    """What a page may load and do, and whether others may show it inside of theirs.
+
+    For that nothing is said of ancestors: `*` would not mean a page that is opened from a file.
+    """
+    ancestors = "" if framed else "frame-ancestors 'none'; "
     return (
         "default-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
-        f"frame-ancestors {ancestors}; form-action 'self'; img-src 'self' data:; "
+        f"{ancestors}form-action 'self'; img-src 'self' data:; "
         "media-src 'self' data:; "
         f"style-src 'self' 'nonce-{g.get('nonce', '')}'"
     )
 
 
 def _secure(response: Response) -> None:
-    response.headers.setdefault("Content-Security-Policy", policy("'none'"))
+    response.headers.setdefault("Content-Security-Policy", policy(framed=False))
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")

@@ -192,7 +192,7 @@ def embedded(name: str) -> Response:
         "embed.html", name=name, frozen=frozen, shown=shown, theme=theme, spoiler=spoiler
     )
     response = Response(page)
-    response.headers["Content-Security-Policy"] = policy("*")
+    response.headers["Content-Security-Policy"] = policy(framed=True)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.headers["Cache-Control"] = A_WHILE
     return response

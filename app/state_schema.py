@@ -21,7 +21,7 @@ class FrozenRun(TypedDict):
 class FrozenQuestion(TypedDict):
     """What else was asked, and what was answered."""
 
-    op: Literal["eval", "literate", "profile", "bench", "accesses", "observe"]
+    op: Literal["eval", "literate", "profile", "bench", "accesses", "observe", "flow"]
     request: dict[str, Any]
     answer: dict[str, Any]
 
@@ -52,7 +52,7 @@ class FrozenState(TypedDict):
     """as `lifetimes` answers, for each stage with memory"""
     run: FrozenRun | None
     asked: NotRequired[list[FrozenQuestion]]
-    """expressions, notebooks, profiles, measurements and costs of accesses that were seen"""
+    """expressions, notebooks, profiles, measurements, costs of accesses, value flows seen"""
     view: dict[str, Any]
     """the page's arrangement: panes, tab, selection, and what its author wrote: `title`, `notes`"""
 

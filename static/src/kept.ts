@@ -35,7 +35,8 @@ export type Profile = Asked<"profile">;
 export type Bench = Asked<"bench">;
 export type Costs = Asked<"accesses"> | Asked<"observe">;
 export type Listed = Asked<"listing">;
-export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed;
+export type Flow = Asked<"flow">;
+export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed | Flow;
 
 export interface Look {
   stage: string;

@@ -303,6 +303,7 @@ export class Page {
     model.frozen = {
       id, version: state.version, made: state.made ?? "",
       attempts: state.attempts ?? null, lifetimes: state.lifetimes ?? null,
+      flows: state.asked?.filter((one) => one.op === "flow") ?? [],
     };
     this.editor.load({ source: state.source, files: state.files, main: state.main, open: view.open }, this.started);
     model.emit("source");
@@ -589,7 +590,7 @@ export class Page {
     this.header.sharing = true;
     const { now, files: { main, open } } = this.model;
     const answer = await client.share(now, this.runPane.last, [
-      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.listings,
+      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.listings, this.workbench,
     ].flatMap((one) => one.shared()), {
       ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
       ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),

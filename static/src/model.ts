@@ -1,6 +1,6 @@
 // What the page knows about the program: one object that panes read and listen to.
 import { Files, MAIN } from "./files";
-import type { Entry, Frozen, Run } from "./kept";
+import type { Entry, Flow, Frozen, Run } from "./kept";
 import { fileOf } from "./spans";
 import type { Options, Problem, Remark, Span, Stage, StageInfo, Traced } from "./types";
 
@@ -49,6 +49,8 @@ export interface Kept extends Pick<Frozen, "attempts" | "lifetimes"> {
   id: string;
   version: string;
   made: string;
+  /** The value flows of its stages. */
+  flows: Flow[];
 }
 
 type Listener = () => void;

@@ -1,6 +1,7 @@
 // The stage panes: opening, closing, which one is current.
 import { announce } from "./dom";
 import type { Dock } from "./dock";
+import type { Flow } from "./kept";
 import type { Link } from "./link";
 import { topOf, toTop, type Top } from "./lit";
 import type { Model } from "./model";
@@ -51,6 +52,11 @@ export class Workbench {
       else if (pane.stage !== choice.stage || pane.compare !== choice.compare) pane.open(choice.stage, choice.compare);
     });
     this.changed();
+  }
+
+  /** The value flows that are shown, for a link. */
+  shared(): Pick<Flow, "op" | "request">[] {
+    return this.inOrder().flatMap((pane) => pane.shared());
   }
 
   shows(stage: string): boolean {

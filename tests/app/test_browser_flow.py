@@ -44,3 +44,33 @@ def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: st
         write(page, "entry main (xs: []i32) = xs\n")
         expect(flow).to_be_hidden()
         expect(pane(page).locator(".traced")).to_have_count(0)
+
+
+def test_a_link_keeps_the_steps_that_were_seen(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, PROGRAM)
+        page.locator(".chip", has_text="FUNMEM").click()
+        expect(pane(page)).to_contain_text("segmap")
+        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
+        flow = page.get_by_role("group", name="Value flow")
+        page.get_by_role("button", name="Value flow").click()
+        expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
+        seen = flow.get_by_role("status").inner_text()
+        page.keyboard.press("Control+s")
+        link = page.get_by_role("textbox", name="Link").input_value()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(link)
+        expect(flow.get_by_role("status")).to_have_text(seen)
+        expect(pane(page).locator(".traced").first).to_be_visible()
+        page.get_by_role("button", name="Value flow").click()
+        expect(flow).to_be_hidden()
+        page.get_by_role("button", name="Value flow").click()
+        expect(flow.get_by_role("status")).to_have_text(seen)
+        assert not [url for url in asked if url.endswith("/api/flow")]
+        text = re.sub("<[^>]*>", "", page.request.get(link).text())
+        assert "Value flow at funmem" in text
+        assert re.search(r"= \[6i32, 4i32, 2i32\]", text)
+        assert ": 6 4 2" in text

@@ -64,3 +64,18 @@ def test_an_earlier_link_has_its_stages_and_what_is_made_of_it_has_todays(
     write(page, "entry main (x: i32) = x + 1\n")
     expect(chips).to_have_count(len(MANIFEST))
     assert page.evaluate(stages) == [stage["id"] for stage in MANIFEST]
+
+
+def test_a_part_of_a_link_is_shown_in_a_page_that_is_a_file(
+    page: Page, site: str, tmp_path: Path
+) -> None:
+    made = page.request.post(f"{site}/api/share", data={"source": "-- kept\nentry main = 1\n"})
+    name = made.json()["id"]
+    notes = tmp_path / "notes.html"
+    frames = "".join(f'<iframe src="{site}/{what}/{name}"></iframe>' for what in ("embed", "z"))
+    notes.write_text(f"<!doctype html><title>Notes</title>{frames}")
+    other = page.context.new_page()
+    other.goto(notes.as_uri())
+    expect(other.frame_locator("iframe >> nth=0").locator("#source")).to_contain_text("kept")
+    assert other.frames[2].locator("#source").count() == 0
+    other.close()

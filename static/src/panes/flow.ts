@@ -2,6 +2,7 @@
 import type { EditorView } from "@codemirror/view";
 import * as client from "../client";
 import { announce, h, replace } from "../dom";
+import type { Flow } from "../kept";
 import { reveal } from "../lit";
 import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
@@ -17,6 +18,7 @@ export class FlowBar {
   private readonly cells = h("div", { class: "flow-blocks" });
   private answer: FlowAnswer | null = null;
   private of: Text | null = null;
+  private request: Flow["request"] | null = null;
   private stage = "";
   private asked = 0;
 
@@ -41,8 +43,13 @@ export class FlowBar {
     showBehind(this.view(), new Map());
   }
 
-  /** Run the stage on the inputs of the run pane, and show its last step. */
-  async open(stage: string): Promise<void> {
+  /** What is shown, for a link. */
+  shared(): Pick<Flow, "op" | "request">[] {
+    return this.answer && this.request ? [{ op: "flow", request: this.request }] : [];
+  }
+
+  /** Show the last step of a run of the stage: of one that is kept, or on the inputs of the run pane. */
+  async open(stage: string, kept?: Flow): Promise<void> {
     const mine = this.asked += 1;
     const of = this.of = this.model.now;
     this.stage = stage;
@@ -50,9 +57,9 @@ export class FlowBar {
     this.answer = null;
     this.said.textContent = "Running…";
     replace(this.cells);
-    const inputs = await this.model.inputs();
+    const request = this.request = kept?.request ?? { ...await this.model.inputs(), stage };
     if (mine !== this.asked) return;
-    const answer = await client.post("flow", { ...of, ...inputs, stage });
+    const answer = kept?.answer ?? await client.post("flow", { ...of, ...request });
     if (mine !== this.asked) return;
     if (!answer.ok) {
       this.said.textContent = "";

@@ -6,6 +6,7 @@ import { FlowBar } from "./flow";
 import { diff, folds, type Piece } from "../diff";
 import { announce, h, replace } from "../dom";
 import { languageOf } from "../lang";
+import type { Flow } from "../kept";
 import type { Link, Selection } from "../link";
 import { bringUp, documentOf, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
@@ -50,6 +51,8 @@ export class StagePane {
   private readonly note = h("p", { class: "pane-note" });
   private readonly flow: FlowBar;
   private readonly flowing = h("button", { class: "icon", "aria-label": "Value flow", title: "What each statement gives, step by step, on the inputs below", onclick: () => this.toggleFlow() }, "▸");
+  /** What was shown unasked: once it is closed, it stays so. */
+  private begun: Flow | null = null;
   private readonly stops: (() => void)[] = [];
 
   constructor(
@@ -156,13 +159,22 @@ export class StagePane {
 
   private toggleFlow(): void {
     if (this.flow.isOpen) this.flow.close();
-    else void this.flow.open(this.stage);
+    else void this.flow.open(this.stage, this.keptFlow);
+  }
+
+  /** The value flow of this stage that a link keeps. */
+  private get keptFlow(): Flow | undefined {
+    return this.model.frozen?.flows.find(({ request }) => request.stage === this.stage);
+  }
+
+  shared(): Pick<Flow, "op" | "request">[] {
+    return this.flow.shared();
   }
 
   private update(): void {
     this.choices();
     this.flow.follow(this.stage);
-    this.flowing.hidden = this.model.info(this.stage)?.kind !== "ir" || this.model.frozen !== null || this.compare !== "";
+    this.flowing.hidden = this.model.info(this.stage)?.kind !== "ir" || this.model.frozen !== null && !this.keptFlow || this.compare !== "";
     if (this.flowing.hidden && this.flow.isOpen) this.flow.close();
     const state = this.model.stages.get(this.stage);
     const { pinned } = this.model;
@@ -173,6 +185,11 @@ export class StagePane {
       this.draw(state?.lines ?? [], against?.lines);
       this.drawn = { stage, state, against };
       if (top) toTop(this.view, top);
+    }
+    const kept = this.keptFlow;
+    if (kept && kept !== this.begun && !this.flowing.hidden && state && sameText(state.of, this.model.now)) {
+      this.begun = kept;
+      void this.flow.open(stage, kept);
     }
     this.describe();
   }
