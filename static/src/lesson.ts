@@ -35,6 +35,10 @@ export class LessonBox {
   private readonly body = h("div", {});
   private readonly edit = h("button", { "aria-pressed": "false", onclick: () => this.toggle() }, "Edit");
   private readonly turn = h("button", { onclick: () => this.reset() });
+  private readonly file = h("input", { type: "file", accept: ".md,text/markdown,text/plain", "aria-label": "Open a lesson's file", hidden: true });
+  /** Says that what is shown is not the shipped lesson. */
+  private readonly own = h("p", { class: "quiet", hidden: true }, "This is your own text, in the place of the lesson. ",
+    h("button", { onclick: () => this.reset() }, "Show the lesson as it was"));
   /** What *As it was* threw away, until something is typed. */
   private thrown: string | null = null;
   private name = "";
@@ -46,7 +50,8 @@ export class LessonBox {
 
   constructor(private readonly events: LessonEvents) {
     this.editor.append(h("div", { class: "lesson-bar" }, h("button", { onclick: () => this.download() }, "Download"),
-      this.turn, this.told), this.text);
+      h("button", { onclick: () => this.file.click() }, "Open file"), this.file, this.turn, this.told), this.text);
+    this.file.addEventListener("change", () => void this.read());
     this.text.addEventListener("input", () => {
       this.throw(null);
       this.keep({ text: this.text.value });
@@ -62,8 +67,9 @@ export class LessonBox {
     this.put(this.kept.text ?? this.shipped);
     this.throw(null);
     const to = (where: string, word: string): HTMLElement | null => where ? h("a", { class: "button", href: `/lessons/${where}` }, word) : null;
-    replace(this.element, h("div", { class: "lesson-bar" }, h("a", { href: "/lessons/" }, "Lessons"), to(back, "Back"), to(next, "Next"), this.edit), this.body);
+    replace(this.element, h("div", { class: "lesson-bar" }, h("a", { href: "/lessons/" }, "Lessons"), to(back, "Back"), to(next, "Next"), this.edit), this.own, this.body);
     this.element.hidden = false;
+    this.sayWhose();
     return this.ask();
   }
 
@@ -94,6 +100,24 @@ export class LessonBox {
   private keep(more: Kept): void {
     this.kept = { ...this.kept, ...more };
     save(`lesson.${this.name}`, this.kept);
+    this.sayWhose();
+  }
+
+  private sayWhose(): void {
+    this.own.hidden = (this.kept.text ?? this.shipped) === this.shipped;
+  }
+
+  /** A file that was written elsewhere takes the text's place; *Undo* brings that back. */
+  private async read(): Promise<void> {
+    const file = this.file.files?.[0];
+    this.file.value = "";
+    if (!file) return;
+    if (file.size > LONGEST) return replace(this.told, h("p", { class: "problem-text", role: "alert" }, `\`${file.name}\` is longer than a lesson may be.`));
+    const before = this.kept.text;
+    this.put(await file.text());
+    this.keep({ text: this.text.value });
+    this.throw(before ?? null);
+    void this.changed();
   }
 
   private draw(lesson: LessonAnswer): void {
@@ -198,6 +222,8 @@ export class LessonBox {
     URL.revokeObjectURL(url);
   }
 }
+
+const LONGEST = 400_000; // bytes of a lesson's file
 
 const count = (number: number): string => number.toLocaleString("en");
 

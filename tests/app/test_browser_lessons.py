@@ -86,8 +86,10 @@ def test_a_teacher_edits_a_lesson_and_loses_nothing(page: Page, address: str) ->
     expect(pane(page)).to_contain_text("scan")
     field.fill(field.input_value().replace("stage: fused", "stage: fusd"))
     expect(page.locator(".lesson-told")).to_contain_text("There is no stage")
+    own = page.get_by_text("This is your own text, in the place of the lesson.")
     page.reload()
     expect(page.locator(".lesson")).to_contain_text("There is no stage")
+    expect(own).to_be_visible()
     page.get_by_role("button", name="Edit").click()
     assert "My own" in field.input_value()
     with page.expect_download() as waiting:
@@ -95,14 +97,24 @@ def test_a_teacher_edits_a_lesson_and_loses_nothing(page: Page, address: str) ->
     assert waiting.value.suggested_filename == "fusion.md"
     assert waiting.value.path().read_text("utf-8") == field.input_value()
     mine = field.input_value()
-    page.get_by_role("button", name="As it was").click()
+    page.get_by_role("button", name="As it was", exact=True).click()
     expect(page.locator(".lesson h2")).to_have_text("Fusion")
     assert field.input_value() == file
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".lesson-told")).to_contain_text("There is no stage")
     assert field.input_value() == mine
-    page.get_by_role("button", name="As it was").click()
+    page.get_by_role("button", name="As it was", exact=True).click()
     expect(page.locator(".lesson h2")).to_have_text("Fusion")
+    expect(own).to_be_hidden()
+    # A file from elsewhere says that it is not the lesson, and can be taken back.
+    mended = file.replace("title: Fusion", "title: My own").encode()
+    written = {"name": "mine.md", "mimeType": "text/markdown", "buffer": mended}
+    page.get_by_label("Open a lesson's file").set_input_files([written])
+    expect(page.locator(".lesson h2")).to_have_text("My own")
+    expect(own).to_be_visible()
+    page.get_by_role("button", name="Show the lesson as it was").click()
+    expect(page.locator(".lesson h2")).to_have_text("Fusion")
+    expect(own).to_be_hidden()
     page.reload()
     page.get_by_role("button", name="Edit").click()
     assert field.input_value() == file
