@@ -21,7 +21,9 @@ class FrozenRun(TypedDict):
 class FrozenQuestion(TypedDict):
     """What else was asked, and what was answered."""
 
-    op: Literal["eval", "literate", "profile", "bench", "accesses", "observe", "flow"]
+    op: Literal[
+        "eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow"
+    ]  # fmt: skip
     request: dict[str, Any]
     answer: dict[str, Any]
 
