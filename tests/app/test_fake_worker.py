@@ -51,7 +51,5 @@ def test_the_shape_is_the_declared_one(name: str) -> None:
 
 
 def test_the_stages_are_of_the_declared_shape() -> None:
-    assert (
-        wrong("manifest", "answer", {"ok": True, "stages": fake_worker.MANIFEST, "switches": []})
-        == []
-    )
+    manifest = {"ok": True, "stages": fake_worker.MANIFEST, "switches": [], "listings": []}
+    assert wrong("manifest", "answer", manifest) == []
