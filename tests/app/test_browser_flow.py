@@ -53,9 +53,13 @@ def test_a_link_keeps_the_steps_that_were_seen(browser: Browser, address: str) -
         write(page, PROGRAM)
         page.locator(".chip", has_text="FUNMEM").click()
         expect(pane(page)).to_contain_text("segmap")
-        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
         flow = page.get_by_role("group", name="Value flow")
         page.get_by_role("button", name="Value flow").click()
+        # Until then the fields of inputs may be those of the program before.
+        expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
+        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
+        for _ in range(2):
+            page.get_by_role("button", name="Value flow").click()
         expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
         seen = flow.get_by_role("status").inner_text()
         page.keyboard.press("Control+s")
