@@ -602,13 +602,13 @@ export class Page {
     } else this.header.shareFailed(answer.error.message);
   }
 
-  /** Follow a link of the story: to a stage, a place, a tab and what is drawn there. */
+  /** Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there. */
   private look({ stage, code, tab, object }: Look): void {
     const place = placeOf(this.model.source, code);
-    if (!place) return;
+    if (code && !place) return;
     this.leave(() => {
       this.turnTo(stage);
-      this.link.choose({ spans: [place], origin: "story", line: -1 });
+      if (place) this.link.choose({ spans: [place], origin: "story", line: -1 });
       this.dock.open(tab || "selection");
       if (!tab) this.turnTo(stage); // where both are tabs of one group
       if (tab === "memory") this.memory.look(stage, object);

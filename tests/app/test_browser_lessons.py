@@ -1,5 +1,6 @@
 """Lessons in a browser, with the compiler: predict, reveal, edit; and without JavaScript."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -106,12 +107,16 @@ def test_a_teacher_edits_a_lesson_and_loses_nothing(page: Page, address: str) ->
     page.get_by_role("button", name="As it was", exact=True).click()
     expect(page.locator(".lesson h2")).to_have_text("Fusion")
     expect(own).to_be_hidden()
-    # A file from elsewhere says that it is not the lesson, and can be taken back.
-    mended = file.replace("title: Fusion", "title: My own").encode()
-    written = {"name": "mine.md", "mimeType": "text/markdown", "buffer": mended}
+    # A file from elsewhere says that it is not the lesson, and can be taken back. It selects
+    # nothing, and leads to its stage and its tab.
+    mended = re.sub(r"(?m)^(select|tab):.*\n", "", file.replace("title: Fusion", "title: My own"))
+    mended = mended.replace("stage: fused", "stage: simplified\ntab: remarks")
+    written = {"name": "mine.md", "mimeType": "text/markdown", "buffer": mended.encode()}
     page.get_by_label("Open a lesson's file").set_input_files([written])
     expect(page.locator(".lesson h2")).to_have_text("My own")
     expect(own).to_be_visible()
+    expect(pane(page).get_by_role("combobox").first).to_have_value("simplified")
+    expect(page.get_by_role("tab", name="Remarks")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="Show the lesson as it was").click()
     expect(page.locator(".lesson h2")).to_have_text("Fusion")
     expect(own).to_be_hidden()
