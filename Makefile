@@ -2,6 +2,7 @@
 # Both set everything up first, in .venv and node_modules; a second run finds it done.
 # make lock: resolve the dependencies of pyproject.toml anew (make lock UPGRADE=--upgrade: to their
 # newest versions). make audit: look for known vulnerabilities. make sbom: what is in the product.
+# make screenshots: take the pictures of README and docs anew.
 
 PORT ?= 8000
 PYTHON ?= python3
@@ -12,7 +13,7 @@ LOCKED := -m pip --quiet --disable-pip-version-check install --require-hashes --
 UPGRADE ?=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
-.PHONY: run test setup lock audit sbom clean
+.PHONY: run test setup screenshots lock audit sbom clean
 
 run: setup
 	$(BIN)/stridescope serve --port $(PORT)
@@ -26,6 +27,10 @@ test: setup
 	$(BIN)/pytest -n auto
 
 setup: .venv/.installed static/dist/.built
+
+screenshots: setup
+	$(BIN)/python tests/install_chromium.py
+	$(BIN)/python -m docs.screenshots
 
 # Everything from the registry comes by its hash. The project itself is built with what is locked.
 .venv/.installed: pyproject.toml requirements/dev.txt requirements/node.txt requirements/zig.txt

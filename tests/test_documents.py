@@ -25,6 +25,7 @@ from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.programs import CheckRequest, ShowRequest
 from compiler.protocol.runs import RunRequest
 from compiler.runtime import libraries, runner
+from docs.screenshots import PICTURES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
@@ -70,6 +71,21 @@ def test_links_lead_somewhere(name: str) -> None:
         path = (ROOT / name).parent / file if file else ROOT / name
         assert path.exists(), target
         assert not anchor or anchor in anchors(path.read_text("utf-8")), target
+
+
+def test_every_picture_is_shown_and_made_anew_unless_it_is_said_to_stay() -> None:
+    there = set((ROOT / "docs").rglob("*.png"))
+    texts = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = {
+        text.parent / file
+        for text in texts
+        for file in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text.read_text("utf-8"))
+    }
+    walks = ROOT / "docs" / "walks"
+    stay = re.findall(r"`([\w-]+\.png)`", (walks / "README.md").read_text("utf-8"))
+    made = {ROOT / "docs" / one.file for one in PICTURES}
+    assert shown == there
+    assert made == there - {walks / file for file in stay}
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS.keys() - {"docs/thesis.md"}))  # has its own test
