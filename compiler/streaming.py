@@ -27,7 +27,7 @@ from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.chunks import Chunk, SinkValues, SizedProgram
 from compiler.frontend.flatpack.evaluate import Meaning
 from compiler.frontend.flatpack.laws import apply_laws
-from compiler.frontend.flatpack.windows import NoWindow, Reading, windows
+from compiler.frontend.flatpack.windows import NoWindow, Reading, one_type, windows
 from compiler.ir import values
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
@@ -115,6 +115,10 @@ def run(
     where a window would have to be the whole file, and what a run may raise.
     """
     meaning = apply_laws(flatpack.read(source), Ctx(options=options))
+    try:
+        one_type(meaning)
+    except NoWindow as why:
+        raise refusal(why) from None
     with contextlib.ExitStack() as opened:
         files = _opened(meaning, data, opened)
         inputs, sizes = _given(meaning, files, given)

@@ -107,6 +107,14 @@ def test_what_does_not_fit_is_refused_with_its_sizes(source: str, raw: Path) -> 
     assert REFUSED[source] in refused.value.message
 
 
+def test_tuples_are_refused_before_their_data_is_looked_at(raw: Path) -> None:
+    with pytest.raises(TypeError_, match="Tuples, and elements of several types") as refused:
+        streamed(
+            "main (ps : n Of (f32, i32)) = let (a, b) = ps in (sum a, sum b)", raw, name="ps.0"
+        )
+    assert refused.value.code == codes.flatpack.WINDOW
+
+
 def test_names_and_paths_are_checked(raw: Path, tmp_path: Path) -> None:
     source = "main (xs : n) = sum xs"
     with pytest.raises(UsageError, match="no data `ys`"):

@@ -30,8 +30,8 @@ SHAPE = Code(
 KIND = Code(
     "P004",
     "A value of another kind",
-    "FlatPack has arrays, sizes and indices, structural transformations, shapes and functions. "
-    "`Twist` takes a transformation and an array, `Slice` an index, `Fold` an operator.",
+    "FlatPack has arrays, tuples, sizes and indices, structural transformations, shapes and "
+    "functions. `Twist` takes a transformation and an array, `Slice` an index, `Fold` an operator.",
     wrong="main (xs : n Of m) = Transpose xs",
     mended="main (xs : n Of m) = Twist Transpose xs",
 )
@@ -62,8 +62,9 @@ MAIN = Code(
 NUMBER = Code(
     "P008",
     "A number that is no value of the elements' type",
-    "All arrays of a program have elements of one type: `f64`, or what stands in its first line, "
-    "`type i32`.",
+    "Elements have the type `f64`, or what stands in the program's first line, `type i32`; those "
+    "of tuples, and what `As` converts, have their own. A number has the type of what it stands "
+    "beside.",
     wrong="type i32\nmain (xs : n) = xs * 0.5",
     mended="type f32\nmain (xs : n) = xs * 0.5",
 )
@@ -84,4 +85,14 @@ WINDOW = Code(
     "is in memory. Each row of a result must need rows that lie next to each other, as many for "
     "each row: `xs + transpose xs` needs row and column `i` at once. Data that fits into memory "
     "can be given as an input instead.",
+)
+TYPES = Code(
+    "P011",
+    "Elements of several types",
+    "The arrays of a tuple may have elements of different types, such as those of "
+    "`(ps : n Of (f32, i32))`. Arithmetic, `Zip`, `Fold` and the branches of `If` take elements of "
+    "one type, and convert none by themselves: `As f32 xs` does. A number has the type of what it "
+    "stands beside.",
+    wrong="main (ps : n Of (f32, i32)) = let (x, k) = ps in x * k",
+    mended="main (ps : n Of (f32, i32)) = let (x, k) = ps in x * As f32 k",
 )

@@ -18,7 +18,7 @@ import numpy as np
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_
-from compiler.base.prim import BYTES, DTYPE
+from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import COMPARISONS
@@ -61,9 +61,9 @@ class BlockMachine:
     known: dict[int, FlatBlock] = field(default_factory=dict)
     """By the identity of a term: what it is, in the rows around."""
 
-    def run(self) -> np.ndarray[Any, Any]:
-        """The program's result."""
-        return self.block(self.meaning.result).values()
+    def run(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """The program's results."""
+        return tuple(self.block(one).values() for one in self.meaning.results)
 
     def size(self, poly: Poly) -> int:
         """A size as a number."""
@@ -73,35 +73,36 @@ class BlockMachine:
         """A term's shape in numbers."""
         return tuple(self.size(size) for size in term.shape)
 
-    def fresh(self, shape: tuple[int, ...], each: Callable[[tuple[int, ...]], Any]) -> FlatBlock:
-        """A new block, packed, with a value for each index."""
-        data = np.array([each(i) for i in product(*map(range, shape))], self.dtype)
+    def fresh(self, term: t.Term, each: Callable[[tuple[int, ...]], Any]) -> FlatBlock:
+        """A term's block, packed, with a value for each index."""
+        shape = self.shape(term)
+        data = np.array([each(i) for i in product(*map(range, shape))], DTYPE[self.prim(term)])
         return FlatBlock(data, _row_major(shape))
 
     def pack(self, block: FlatBlock, span: Span, what: str) -> FlatBlock:
         """The same values next to each other in a block of their own."""
         shape = block.loops.shape
-        self.packed.append(Packed(span, what, block.loops.size * BYTES[self.meaning.element]))
+        self.packed.append(Packed(span, what, block.data.itemsize * block.loops.size))
         return FlatBlock(block.values().reshape(-1), _row_major(shape))
 
-    @property
-    def dtype(self) -> np.dtype[np.generic]:
-        """Of all elements."""
-        return DTYPE[self.meaning.element]
+    def prim(self, term: t.Term) -> Prim:
+        """The type of a term's elements."""
+        return term.prim or self.meaning.element
 
-    def number(self, text: str) -> Any:
+    def number(self, text: str, term: t.Term) -> Any:
         """A literal."""
-        return self.dtype.type(float(text) if self.meaning.element[0] == "f" else int(text))
+        prim = self.prim(term)
+        return DTYPE[prim].type(float(text) if prim[0] == "f" else int(text))
 
-    def from_i64(self, value: int) -> Any:
+    def from_i64(self, value: int, term: t.Term) -> Any:
         """A size or an index as an element."""
-        return convert("i64", self.meaning.element, np.int64(value))
+        return convert("i64", self.prim(term), np.int64(value))
 
-    def op(self, op: str, a: Any, b: Any) -> Any:
+    def op(self, op: str, a: Any, b: Any, term: t.Term) -> Any:
         """`a op b` of two elements."""
-        prim = self.meaning.element
+        prim = self.prim(term)
         found = apply_bin("!=" if op == "/=" else op, prim, a, b)
-        return self.dtype.type(found) if op in COMPARISONS else found
+        return DTYPE[prim].type(found) if op in COMPARISONS else found
 
     def block(self, term: t.Term) -> FlatBlock:
         """What a term is."""
@@ -109,10 +110,10 @@ class BlockMachine:
             self.known[id(term)] = self.made(term)
         return self.known[id(term)]
 
-    def inside(self, var: t.Var, row: FlatBlock, body: t.Term) -> FlatBlock:
-        """A body for one row; what it is made of is forgotten then."""
+    def inside(self, rows: Mapping[int, FlatBlock], body: t.Term) -> FlatBlock:
+        """A body for one row of each array; what it is made of is forgotten then."""
         outer = dict(self.known)
-        self.known[id(var)] = row
+        self.known |= rows
         found = self.block(body)
         self.known = outer
         return found
@@ -121,13 +122,13 @@ class BlockMachine:
         """As `block`, of one that is met for the first time."""
         match term:
             case t.Number(text=text):
-                value = self.number(text)
-                return self.fresh((), lambda _: value)
+                value = self.number(text, term)
+                return self.fresh(term, lambda _: value)
             case t.Size(value=value):
-                size = self.from_i64(self.size(value))
-                return self.fresh((), lambda _: size)
+                size = self.from_i64(self.size(value), term)
+                return self.fresh(term, lambda _: size)
             case t.Literal(values=values):
-                data = np.array([self.number(one) for one in values], self.dtype)
+                data = np.array([self.number(one, term) for one in values], DTYPE[self.prim(term)])
                 return FlatBlock(data, _row_major(self.shape(term)))
             case t.Enumerate(seed=seed, op=op, step=step):
                 return self.enumerated(term, op, self.block(seed).at(()), self.block(step).at(()))
@@ -135,7 +136,7 @@ class BlockMachine:
                 return self.reshaped(term, self.block(arg))
             case t.Zip(args=args):
                 blocks = [self.block(one) for one in args]
-                made = self.fresh(self.shape(term), lambda i: blocks[i[0]].at(i[1:]))
+                made = self.fresh(term, lambda i: blocks[i[0]].at(i[1:]))
                 nbytes = made.data.nbytes
                 self.packed.append(Packed(term.span, "Zip", nbytes))
                 return made
@@ -143,25 +144,28 @@ class BlockMachine:
                 return self.pack(self.block(arg), term.span, "Repack")
             case t.Expand(arg=arg):
                 value = self.block(arg).at(())
-                return self.fresh(self.shape(term), lambda _: value)
-            case t.LetMap(var=var, arg=arg, body=body):
-                return self.mapped(term, var, self.block(arg), body)
+                return self.fresh(term, lambda _: value)
+            case t.LetMap():
+                return self.mapped(term)
+            case t.As(arg=arg):
+                a, way = self.block(arg), (self.prim(arg), self.prim(term))
+                return self.fresh(term, lambda i: convert(*way, a.at(i)))
             case t.Arith(op=op, lhs=lhs, rhs=rhs):
                 a, b = self.block(lhs), self.block(rhs)
-                return self.fresh(self.shape(term), lambda i: self.op(op, a.at(i), b.at(i)))
+                return self.fresh(term, lambda i: self.op(op, a.at(i), b.at(i), term))
             case t.If(cond=cond, then=then, orelse=orelse):
                 c, a, b = self.block(cond), self.block(then), self.block(orelse)
-                return self.fresh(self.shape(term), lambda i: a.at(i) if c.at(i) != 0 else b.at(i))
+                return self.fresh(term, lambda i: a.at(i) if c.at(i) != 0 else b.at(i))
             case t.Fold():
                 return self.folded(term)
             case t.Filter(var=var, arg=arg, cond=cond):
                 whole = self.block(arg)
                 rows = [_fixed(whole, i) for i in range(whole.loops.shape[0])]
-                kept = [row for row in rows if self.inside(var, row, cond).at(()) != 0]
+                kept = [row for row in rows if self.inside({id(var): row}, cond).at(()) != 0]
                 (name,) = term.shape[0].names()
                 self.sizes[name] = len(kept)
                 self.packed.append(Packed(term.span, "Filter", 0))
-                return self.fresh(self.shape(term), lambda i: kept[i[0]].at(i[1:]))
+                return self.fresh(term, lambda i: kept[i[0]].at(i[1:]))
             case t.Twist(how=how, arg=arg):
                 whole = self.block(arg)
                 return FlatBlock(whole.data, self.twisted(how, whole.loops, term.span))
@@ -169,15 +173,15 @@ class BlockMachine:
 
     def enumerated(self, term: t.Term, op: str, seed: Any, step: Any) -> FlatBlock:
         """Values by their number."""
-        prim = self.meaning.element
+        prim = self.prim(term)
 
         def each(index: tuple[int, ...]) -> Any:
-            number = self.from_i64(index[0])
+            number = self.from_i64(index[0], term)
             if op == "*":
-                return self.op("*", seed, apply_bin("**", prim, step, number))
-            return self.op(op, seed, self.op("*", step, number))
+                return self.op("*", seed, apply_bin("**", prim, step, number), term)
+            return self.op(op, seed, self.op("*", step, number, term), term)
 
-        return self.fresh(self.shape(term), each)
+        return self.fresh(term, each)
 
     def reshaped(self, term: t.Term, block: FlatBlock) -> FlatBlock:
         """The same values in row-major order; packed anew where their loops do not allow it."""
@@ -194,10 +198,15 @@ class BlockMachine:
             return FlatBlock(block.data, _row_major(shape))
         return FlatBlock(block.data, loops)
 
-    def mapped(self, term: t.Term, var: t.Var, arg: FlatBlock, body: t.Term) -> FlatBlock:
+    def mapped(self, term: t.LetMap) -> FlatBlock:
         """The body's results for all rows, one after another."""
-        rows = [self.inside(var, _fixed(arg, i), body) for i in range(arg.loops.shape[0])]
-        return self.fresh(self.shape(term), lambda i: rows[i[0]].at(i[1:]))
+        args = {id(var): self.block(arg) for var, arg in term.rows}
+
+        def row(i: int) -> FlatBlock:
+            return self.inside({var: _fixed(arg, i) for var, arg in args.items()}, term.body)
+
+        rows = list(map(row, range(self.shape(term)[0])))
+        return self.fresh(term, lambda i: rows[i[0]].at(i[1:]))
 
     def folded(self, term: t.Fold) -> FlatBlock:
         """Row after row into the accumulator."""
@@ -206,10 +215,10 @@ class BlockMachine:
         def each(index: tuple[int, ...]) -> Any:
             found = acc.at(index)
             for i in range(rows.loops.shape[0]):
-                found = self.op(term.op, found, rows.at((i, *index)))
+                found = self.op(term.op, found, rows.at((i, *index)), term)
             return found
 
-        return self.fresh(self.shape(term), each)
+        return self.fresh(term, each)
 
     def twisted(self, how: t.Structural, loops: Lmad[int], span: Span) -> Lmad[int]:
         """Other loops over the same block."""
@@ -258,8 +267,8 @@ def sized(poly: Poly, sizes: SizeTable, known: Mapping[str, int]) -> int:
 
 def run(
     meaning: Meaning, inputs: Mapping[str, np.ndarray[Any, Any]], ints: Mapping[str, int]
-) -> tuple[np.ndarray[Any, Any], list[Packed]]:
-    """The result for arrays by the names of parameters and files, and what had to be packed."""
+) -> tuple[tuple[np.ndarray[Any, Any], ...], list[Packed]]:
+    """The results for arrays by the names of parameters and files, and what had to be packed."""
     sizes = dict(ints)
     for one in meaning.sources:
         for size, count in zip(one.shape, inputs[one.name].shape, strict=True):

@@ -80,6 +80,48 @@ PROGRAMS = {
     "hostile names": "main (map : i64) (reduce : i64) = map + reduce",
     "hostile sizes": "main (entry : f64 Of loop) = transpose entry",
     "shadowed": "main (xs : n Of m) = LetMap x xs (LetMap x x (x + 1))",
+    "tuples": (
+        "main (ps : n Of (3 Of f32, i32, (u8, f64))) =\n"
+        "  map (\\(x, k, (c, d)) -> (sum x * 0.5, (d - 1, k * 2 - 1), As f16 c)) (tail ps)"
+    ),
+    "tuples in other orders": (
+        "main (ps : n Of (4 Of i16, 4 Of m Of f32)) =\n"
+        "  let (a, b) = Join (Twist (Smap (SubRange 1 2) . DownSample 2) ps) in (b, a + size ps)"
+    ),
+    "tuples in pieces": "main (ps : 6 Of (i8, f32)) = Repack (Split 2 (HasShape ps 6))",
+    "one of several arrays": (
+        "main (xs : n Of m) (ys : n) =\n"
+        "  let (a, b) = LetMap (x, y) (xs, ys) (x * y, y) in (a, b, LetMap r (xs, ys) 7)"
+    ),
+    "rows of both": (
+        "main (ps : n Of (i64, m Of f32)) =\n  LetMap (k, x) ps (LetMap y x (As i64 y + k))"
+    ),
+    "converted": (
+        "main (ps : n Of (i32, f64, u8)) =\n"
+        "  let (i, x, b) = As f32 ps in\n"
+        "  (mean i, x * b - i * 0.5, As i64 (As u8 (x * 50)), As i32 (x * 100), As f64 (b - 7))"
+    ),
+    "a condition of another type": (
+        "main (ps : n Of (u8, f32, f32)) = let (c, a, b) = ps in If (c > 2) a (b + 1)"
+    ),
+    "kept by another type": (
+        "main (ps : n Of (i8, f64)) = let (k, x) = ps in Filter y x (As i8 y > 2)"
+    ),
+    "counted in another type": (
+        "main (ps : n Of (i16, f32)) = let (k, x) = ps in\n"
+        "  (Enumerate (As i16 3) (+ 2) n + k, Fold max (Scalar 1) x, Literal [As f32 2, 0.5] 2)"
+    ),
+    "a part of tuples": (
+        "main (ps : 5 Of (i32, m Of f32)) =\n"
+        "  let (a, b) = map (\\(k, x) -> (As f32 k + sum x, x)) ps in\n"
+        "  (Twist (Slice 1) a, Twist (SubRange 1 2) b, Twist (Slice 0) (As i32 (x0 ps)))\n"
+        "x0 ps = let (k, x) = ps in x"
+    ),
+    "hostile tuples": (
+        "main (zip : n Of (f64, i32)) (zip_0 : n Of (i32, u8)) =\n"
+        "  let (f32, i32) = zip in let (a, b) = zip_0 in (f32, i32 + a, b)"
+    ),
+    "one value of each": "main (s : (f32, i8)) = let (a, b) = s in (b, a * 2)",
     "a file": 'main = Fold (+) 0 (GetData "a b.bin" (4 Of 3))',
 }
 STAGES = [("ref", "soa"), ("ref", "merged"), pytest.param("c", "", marks=needs_cc)]
@@ -96,7 +138,8 @@ def inputs(found: Meaning) -> tuple[dict[str, int], list[Any], dict[str, Any]]:
             if (name := size.as_name) is not None:
                 sizes.setdefault(name, 4 if "claimed" in sizes else 3 + len(sizes) % 2 * 2)
         shape = [model.sized(size, found.sizes, sizes) for size in one.shape]
-        arrays[one.name] = np.array(random.integers(0, 6, shape), DTYPE[found.element])
+        prim = one.prim or found.element
+        arrays[one.name] = np.array(random.integers(0, 6, shape), DTYPE[prim])
     given = [np.int64(ints[name]) for name in found.ints]
     return ints, [*given, *arrays.values()], arrays
 
@@ -120,7 +163,7 @@ def test_the_pipeline_gives_what_blocks_and_loops_give(
     expected, _ = model.run(found, arrays, ints)
     program = OfProgram(source, {"verify": True}, main="program.fp")
     got = api.run_values(program, "main", args, backend, stage, 20)
-    assert same(got["values"], [expected])
+    assert same(got["values"], list(expected))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -136,6 +179,26 @@ def test_every_stage_is_linked_to_the_flatpack_text(name: str) -> None:
 
 
 ERRORS = {
+    "main (xs : n) = let (a, 1) = xs in a": ("P001", 1, 21),
+    "main (ps : n Of (f32, )) = ps": ("P001", 1, 23),
+    "main (ps : n Of (f32, n)) = ps": ("P007", 1, 23),
+    "main (ps : n Of (3, f32)) = ps": ("P007", 1, 18),
+    "main (xs : n) = let (a, b) = xs in a": ("P004", 1, 21),
+    "main (xs : n) = let (a, b) = (xs, xs, xs) in a": ("P004", 1, 21),
+    "main (xs : n) = let (a, a) = (xs, xs) in a": ("P004", 1, 25),
+    "main (xs : n) = LetMap (a, b) xs a": ("P004", 1, 24),
+    "main (xs : n) = (xs, xs) + 1": ("P004", 1, 17),
+    "main (xs : n) = Filter (a, b) (xs, xs) a": ("P004", 1, 17),
+    "main (xs : n) (ys : m) = LetMap (x, y) (xs, ys) x": ("P003", 1, 40),
+    "main (xs : n) (ys : m) = size (xs, ys)": ("P003", 1, 26),
+    "main (ps : n Of (f32, i32)) = let (a, b) = ps in a * b": ("P011", 1, 50),
+    "main (ps : n Of (f32, i32)) = let (a, b) = ps in Zip [b, a]": ("P011", 1, 50),
+    "main (ps : n Of (u8, i8)) = let (a, b) = ps in If 1 a b": ("P011", 1, 48),
+    "main (xs : n) = Enumerate (As i32 1) (+ As u8 1) n": ("P011", 1, 17),
+    "main (xs : n) = As i32 2 * xs": ("P011", 1, 17),
+    "main (ps : n Of (f32, i32)) = let (a, b) = ps in b * 0.5": ("P008", 1, 54),
+    "main (xs : n) = As bool xs": ("P004", 1, 20),
+    "main (xs : n) = map As xs": ("P004", 1, 21),
     "main (xs : n) =": ("P001", 1, 16),
     "main (xs : n) = xs +\n": ("P001", 1, 21),
     "main (xs : n = xs": ("P001", 1, 14),
@@ -225,7 +288,7 @@ def test_structural_operations_pack_nothing() -> None:
     )
     found = read(f"main (xs : 5 Of 6 Of 7 Of 8) = Twist ({steps}) xs")
     xs = np.arange(5 * 6 * 7 * 8.0).reshape(5, 6, 7, 8)
-    result, packed = model.run(found, {"xs": xs}, {})
+    (result,), packed = model.run(found, {"xs": xs}, {})
     assert packed == []
     rotated = np.moveaxis(xs[:, 2], -1, 0)[1:5][::2]
     assert np.array_equal(result, np.moveaxis(rotated.swapaxes(1, 2), 0, -1))

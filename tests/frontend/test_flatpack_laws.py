@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import RuntimeError_, TypeError_
+from compiler.base.prim import DTYPE
 from compiler.frontend.flatpack import read
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.evaluate import Meaning
@@ -27,8 +28,13 @@ APPLIED = {
     "laws/part-arith": "main (xs : 5 Of m) (ys : 5 Of m) = Twist (Slice 2) (xs + ys * 2)",
     "laws/part-arith 2": "main (xs : 6) (s : Scalar) = Twist (SubRange 1 3) (If (xs > s) xs s)",
     "laws/part-arith 3": "main (i : Int) (xs : 6) = Twist (Slice i) (xs + 1)",
+    "laws/part-arith 4": "main (ps : 4 Of (i32, f32)) = let (k, x) = ps in head (As f32 k * x)",
     "laws/part-map": "main (xs : n Of m) = head (map sum xs)",
     "laws/part-map 2": "main (xs : n Of m) = Twist (DownSample 2) (LetMap x xs (Repack x))",
+    "laws/part-map of tuples": (
+        "main (ps : n Of (m Of i32, f32)) =\n"
+        "  let (a, b) = map (\\(k, x) -> (sum k, k * As i32 x)) ps in (head a, take 1 b)"
+    ),
     "laws/part-map 3": "main (xs : 3) (ys : m) = head (LetMap x xs (LetMap y ys (x * y)))",
 }
 MISSED = {
@@ -39,6 +45,7 @@ MISSED = {
     "laws/part-map": (
         "type i32\nmain (xs : n) (ys : n) = head (LetMap x xs (sum ys / x))",
         "main (xs : n Of m) = let ys = map sum xs in ys + head ys",
+        "main (xs : n Of m) = let ys = map sum xs in (head ys, ys)",
         "main (xs : n) (ys : m) = head (LetMap x xs (LetMap y ys (x * y)))",
         "main (xs : n) (ys : m) = head (LetMap x xs (sum ys))",
         "main (i : Int) (xs : n Of m) = Twist (SubRange 1 i) (LetMap x xs (Twist (Slice i) x))",
@@ -70,10 +77,10 @@ def outcome(found: Meaning, seed: int) -> Any:
     arrays = {}
     for one in found.sources:
         shape = [model.sized(size, found.sizes, sizes) for size in one.shape]
-        kind = np.int32 if found.element == "i32" else np.float64
+        kind = DTYPE[one.prim or found.element]
         arrays[one.name] = random.integers(0, 5, shape).astype(kind)
     try:
-        return model.run(found, arrays, ints)[0].tolist()
+        return [one.tolist() for one in model.run(found, arrays, ints)[0]]
     except RuntimeError_:
         return "fails"
 

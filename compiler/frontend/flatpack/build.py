@@ -17,7 +17,9 @@ from compiler.frontend.flatpack.values import (
     Int,
     ShapeOf,
     SizeTable,
+    TupleOf,
     Value,
+    Written,
     kind_of,
     wrong,
 )
@@ -58,31 +60,54 @@ class TermBuilder:
             )
         return term
 
-    def number(self, text: str, span: Span) -> t.Term:
+    def other(self, prim: Prim) -> Prim | None:
+        """A type as terms have it: None is the program's."""
+        return None if prim == self.element else prim
+
+    def number(self, text: str, span: Span, prim: Prim | None = None) -> t.Term:
         """A number as one value."""
-        if self.element[0] in "iu":
-            low, high = int_range(self.element)
+        type_ = prim or self.element
+        if type_[0] in "iu":
+            low, high = int_range(type_)
             if not is_int(text) or not low <= int(text) <= high:
                 raise wrong(
                     codes.flatpack.NUMBER,
-                    f"`{text}` is no value of the elements' type, `{self.element}`.",
+                    f"`{text}` is no value of the elements' type, `{type_}`.",
                     self.at(span),
                     "The first line of the program can name another type, such as `type f64`.",
                 )
-        return t.Number(self.at(span), (), text)
+        return t.Number(self.at(span), (), text, prim=prim)
 
-    def term(self, value: Value, span: Span) -> t.Term:
-        """A value among elements, or an array."""
+    def terms(self, values: Sequence[Value], span: Span, what: str) -> list[t.Term]:
+        """Values whose elements have one type, which numbers take from the others."""
+        typed = next((value for value in values if isinstance(value, t.Term)), None)
+        prim = typed.prim if typed else None
+        found = [self.term(value, span, prim) for value in values]
+        for one in found:
+            if one.prim != prim:
+                names = " and ".join(f"`{t_ or self.element}`" for t_ in (prim, one.prim))
+                raise wrong(
+                    codes.flatpack.TYPES,
+                    f"{what} takes elements of one type; these are {names}.",
+                    self.at(span),
+                    f"`As {prim or self.element} ..` converts.",
+                )
+        return found
+
+    def term(self, value: Value, span: Span, prim: Prim | None = None) -> t.Term:
+        """A value among elements, or an array; a number is of that type."""
         match value:
             case t.Term():
                 return value
+            case Written(text=text, span=place):
+                return self.number(text, place, prim)
             case Int(term=t.Term() as term):
                 return term
             case Int(value=value_, span=place):
                 number = value_.constant
                 if number is not None:
-                    return self.number(str(number), place or span)
-                return t.Size(self.at(span), (), value_)
+                    return self.number(str(number), place or span, prim)
+                return t.Size(self.at(span), (), value_, prim=prim)
         raise wrong(
             codes.flatpack.KIND, f"Expected an array, found {kind_of(value)}.", self.at(span)
         )
@@ -136,7 +161,8 @@ class TermBuilder:
         a, b = args
         if isinstance(a, Int) and isinstance(b, Int) and op in ("+", "-", "*", "/"):
             return self.of_sizes(op, a, b, span)
-        return self.arith(op, self.term(a, span), self.term(b, span), span)
+        lhs, rhs = self.terms((a, b), span, f"`{op}`")
+        return self.arith(op, lhs, rhs, span)
 
     def of_sizes(self, op: str, a: Int, b: Int, span: Span) -> Int:
         """Arithmetic on sizes; it is done among elements as well, where division is another."""
@@ -152,7 +178,7 @@ class TermBuilder:
     def arith(self, op: str, a: t.Term, b: t.Term, span: Span) -> t.Term:
         """`a op b` at every index."""
         shape = self.common((a, b), span, f"`{op}`")
-        return self.new(t.Arith(self.at(span), shape, op, a, b))
+        return self.new(t.Arith(self.at(span), shape, op, a, b, prim=a.prim))
 
     def common(self, terms: Sequence[t.Term], span: Span, what: str) -> Shape:
         """The one shape that all terms have, but for single values."""
@@ -174,15 +200,22 @@ class TermBuilder:
 
     def expanded(self, term: t.Term, shape: Shape) -> t.Term:
         """A single value as an array of that shape."""
-        return term if term.shape == shape else self.new(t.Expand(term.span, shape, term))
+        return (
+            term
+            if term.shape == shape
+            else self.new(t.Expand(term.span, shape, term, prim=term.prim))
+        )
 
     def twist(self, args: Sequence[Value], span: Span) -> Value:
         """`Twist s a`."""
         how = self.structural(args[0], span, "Twist")
+        if isinstance(args[1], TupleOf):
+            return TupleOf(tuple(self.twist((how, part), span) for part in args[1].parts))
         arg = self.array(args[1], span, "Twist")
         if isinstance(how, t.Compose):
             return self.twist((how.outer, self.twist((how.inner, arg), span)), span)
-        return self.new(t.Twist(self.at(span), self.twisted(how, arg.shape, span), how, arg))
+        shape = self.twisted(how, arg.shape, span)
+        return self.new(t.Twist(self.at(span), shape, how, arg, prim=arg.prim))
 
     def twisted(self, how: t.Structural, shape: Shape, span: Span) -> Shape:
         """The shape of an array of that shape in another order."""
@@ -248,7 +281,7 @@ class TermBuilder:
         """`Literal values shape`."""
         if not isinstance(args[0], tuple):
             raise wrong(codes.flatpack.KIND, "`Literal` takes a list of numbers.", self.at(span))
-        shape, values = self.dims(args[1], span), [self.term(one, span) for one in args[0]]
+        shape, values = self.dims(args[1], span), self.terms(args[0], span, "`Literal`")
         texts = [one.text for one in values if isinstance(one, t.Number)]
         if len(texts) < len(values):
             raise wrong(codes.flatpack.KIND, "A `Literal` is made of numbers.", self.at(span))
@@ -260,27 +293,30 @@ class TermBuilder:
                 f"for {self.sizes.show(count)}.",
                 self.at(span),
             )
-        return self.new(t.Literal(self.at(span), shape, tuple(texts)))
+        prim = values[0].prim if values else None
+        return self.new(t.Literal(self.at(span), shape, tuple(texts), prim=prim))
 
     def enumerate_(self, args: Sequence[Value], span: Span) -> Value:
         """`Enumerate seed step count`."""
-        seed, step = self.term(args[0], span), args[1]
+        step = args[1]
         if not isinstance(step, Function) or step.step is None or step.op not in ("+", "-", "*"):
             raise wrong(
                 codes.flatpack.KIND,
                 "`Enumerate` takes a step such as `(+ 1)`, `(- 2)` or `(* 2)`.",
                 self.at(span),
             )
-        by = self.term(step.step, span)
+        seed, by = self.terms((args[0], step.step), span, "`Enumerate`")
         if seed.shape or by.shape:
             raise wrong(
                 codes.flatpack.SHAPE, "`Enumerate` takes one value and one step.", self.at(span)
             )
         count = self.dims(args[2], span)
-        return self.new(t.Enumerate(self.at(span), count[:1], seed, step.op, by))
+        return self.new(t.Enumerate(self.at(span), count[:1], seed, step.op, by, prim=by.prim))
 
     def split(self, args: Sequence[Value], span: Span) -> Value:
         """`Split pieces a`."""
+        if isinstance(args[1], TupleOf):
+            return TupleOf(tuple(self.split((args[0], part), span) for part in args[1].parts))
         pieces, arg = self.int(args[0], span, "Split"), self.array(args[1], span, "Split")
         size = arg.shape[0]
         a, b = size.constant, pieces.constant
@@ -289,33 +325,59 @@ class TermBuilder:
         each = self.sizes.quotient(size, pieces)
         if b is None and (found := _factor(size, pieces)) is not None:
             each = found
-        return self.new(t.Split(self.at(span), (pieces, each, *arg.shape[1:]), arg))
+        return self.new(t.Split(self.at(span), (pieces, each, *arg.shape[1:]), arg, prim=arg.prim))
 
     def join(self, args: Sequence[Value], span: Span) -> Value:
         """`Join a`; of a list, as the paper has it in an example, what `Zip` makes of it."""
         value = args[0]
+        if isinstance(value, TupleOf):
+            return TupleOf(tuple(self.join((part,), span) for part in value.parts))
         arg = self.zip((value,), span) if isinstance(value, tuple) else self.term(value, span)
         assert isinstance(arg, t.Term)
         if len(arg.shape) < 2:
             message = f"`Join` takes an array of at least 2 dimensions; this has {len(arg.shape)}."
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         outer, inner, *rest = arg.shape
-        return self.new(t.Join(self.at(span), (outer * inner, *rest), arg))
+        return self.new(t.Join(self.at(span), (outer * inner, *rest), arg, prim=arg.prim))
 
     def zip(self, args: Sequence[Value], span: Span) -> Value:
         """`Zip [a, b]`."""
         if not isinstance(args[0], tuple) or not args[0]:
             message = "`Zip` takes a list of arrays, at least one."
             raise wrong(codes.flatpack.KIND, message, self.at(span))
-        terms = [self.term(one, span) for one in args[0]]
+        terms = self.terms(args[0], span, "`Zip`")
         shape = self.common(terms, span, "`Zip`")
         stacked = tuple(self.expanded(one, shape) for one in terms)
-        return self.new(t.Zip(self.at(span), (Poly.const(len(terms)), *shape), stacked))
+        outer = Poly.const(len(terms))
+        return self.new(t.Zip(self.at(span), (outer, *shape), stacked, prim=terms[0].prim))
 
     def repack(self, args: Sequence[Value], span: Span) -> Value:
         """`Repack a`."""
+        if isinstance(args[0], TupleOf):
+            return TupleOf(tuple(self.repack((part,), span) for part in args[0].parts))
         arg = self.array(args[0], span, "Repack")
-        return self.new(t.Repack(self.at(span), arg.shape, arg))
+        return self.new(t.Repack(self.at(span), arg.shape, arg, prim=arg.prim))
+
+    def scalar(self, args: Sequence[Value], span: Span) -> Value:
+        """`Scalar a`: one value among elements, no size any more."""
+        match args[0]:
+            case Written() as number:
+                return number
+            case Int(value=value, term=None, span=place) if value.constant is not None:
+                return Written(str(value), place or span)
+        return self.term(args[0], span)
+
+    def as_(self, prim: Prim, args: Sequence[Value], span: Span) -> Value:
+        """`As f32 a`; of a number, that number."""
+        to, arg = self.other(prim), args[0]
+        if isinstance(arg, TupleOf):
+            return TupleOf(tuple(self.as_(prim, (part,), span) for part in arg.parts))
+        if isinstance(arg, Written) or (isinstance(arg, Int) and arg.term is None):
+            return self.term(arg, span, to)
+        found = self.term(arg, span)
+        if found.prim == to:
+            return found
+        return self.new(t.As(self.at(span), found.shape, found, prim=to))
 
     def fold(self, args: Sequence[Value], span: Span) -> Value:
         """`Fold op acc a`."""
@@ -323,7 +385,7 @@ class TermBuilder:
         if op not in FOLDS:
             known = "`(+)`, `(-)`, `(*)`, `(/)`, `min` and `max`"
             raise wrong(codes.flatpack.KIND, f"`Fold` takes one of {known}.", self.at(span))
-        acc, arg = self.term(args[1], span), self.array(args[2], span, "Fold")
+        acc, arg = self.terms((args[1], self.array(args[2], span, "Fold")), span, "`Fold`")
         if acc.shape and acc.shape != arg.shape[1:]:
             raise wrong(
                 codes.flatpack.SHAPE,
@@ -331,16 +393,19 @@ class TermBuilder:
                 f"folded have {self.shape(arg.shape[1:])}.",
                 self.at(span),
             )
-        return self.new(t.Fold(self.at(span), arg.shape[1:], op, acc, arg))
+        return self.new(t.Fold(self.at(span), arg.shape[1:], op, acc, arg, prim=arg.prim))
 
     def if_(self, args: Sequence[Value], span: Span) -> Value:
         """`If c a b`."""
-        cond, then, orelse = (self.term(one, span) for one in args)
+        cond = self.term(args[0], span)
+        then, orelse = self.terms(args[1:], span, "`If`")
         shape = self.common((cond, then, orelse), span, "`If`")
-        return self.new(t.If(self.at(span), shape, cond, then, orelse))
+        return self.new(t.If(self.at(span), shape, cond, then, orelse, prim=then.prim))
 
     def has_shape(self, args: Sequence[Value], span: Span) -> Value:
         """`HasShape a shape`: nothing to do where that is known."""
+        if isinstance(args[0], TupleOf):
+            return TupleOf(tuple(self.has_shape((part, args[1]), span) for part in args[0].parts))
         arg, shape = self.term(args[0], span), self.dims(args[1], span)
         if not arg.shape:
             return self.expanded(arg, shape)
@@ -349,14 +414,36 @@ class TermBuilder:
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         if arg.shape == shape:
             return arg
-        return self.new(t.Claim(self.at(span), shape, arg))
+        return self.new(t.Claim(self.at(span), shape, arg, prim=arg.prim))
 
     def size(self, args: Sequence[Value], span: Span) -> Value:
         """`size a`: of the outer dimension."""
-        return Int(self.array(args[0], span, "size").shape[0])
+        return Int(self.columns(args[0], span, "size")[0].shape[0])
 
-    def each(self, what: str, span: Span, arg: t.Term, row: t.Var, body: t.Term) -> t.Term:
-        """`LetMap` or `Filter` with its parts."""
+    def columns(self, value: Value, span: Span, what: str) -> list[t.Term]:
+        """The arrays of a tuple, which have as many rows each; or the one array."""
+        if not isinstance(value, TupleOf):
+            return [self.array(value, span, what)]
+        found = [one for part in value.parts for one in self.columns(part, span, what)]
+        for one in found[1:]:
+            if one.shape[0] != found[0].shape[0]:
+                counts = " and ".join(self.sizes.show(x.shape[0]) for x in (found[0], one))
+                raise wrong(
+                    codes.flatpack.SHAPE,
+                    f"`{what}` takes a tuple whose arrays have as many rows each; these have "
+                    f"{counts}.",
+                    self.at(span),
+                )
+        return found
+
+    def each(
+        self, what: str, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], result: Value
+    ) -> Value:
+        """`LetMap` or `Filter` with its parts; of a body that is a tuple, one for each part."""
+        if what == "LetMap" and isinstance(result, TupleOf):
+            return TupleOf(tuple(self.each(what, span, args, rows, one) for one in result.parts))
+        arg, row = args[0], rows[0]
+        body = self.term(result, span)
         if what == "LetMap":
             if own := sorted(self.sizes.found & set().union(*(p.names() for p in body.shape))):
                 raise wrong(
@@ -366,14 +453,20 @@ class TermBuilder:
                     self.at(span),
                     f"Fold what `Filter` gives here ({', '.join(own)} of them), or filter outside.",
                 )
-            return self.new(t.LetMap(self.at(span), (arg.shape[0], *body.shape), row, arg, body))
+            shape = (arg.shape[0], *body.shape)
+            more = tuple(rows[1:]), tuple(args[1:])
+            return self.new(t.LetMap(self.at(span), shape, row, arg, body, *more, prim=body.prim))
+        if len(args) > 1:
+            message = "`Filter` takes one array, found a tuple."
+            hint = "What is kept of each array would have a size of its own."
+            raise wrong(codes.flatpack.KIND, message, self.at(span), hint)
         if body.shape:
             message = f"The condition is an array of shape {self.shape(body.shape)}, not one value."
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         name = f"kept_{len(self.sizes.found)}" if self.sizes.found else "kept"
         self.sizes.found.add(name)
         shape = (Poly.var(name), *arg.shape[1:])
-        return self.new(t.Filter(self.at(span), shape, row, arg, body))
+        return self.new(t.Filter(self.at(span), shape, row, arg, body, prim=arg.prim))
 
 
 def is_int(text: str) -> bool:

@@ -7,7 +7,7 @@ quotient that is no polynomial has a name of its own (`SizeTable`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
@@ -20,14 +20,16 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.flatpack import syntax as s
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import TermBuilder, is_int
-from compiler.frontend.flatpack.parser import OPERATORS, parse
+from compiler.frontend.flatpack.parser import OPERATORS, is_pattern, parse
 from compiler.frontend.flatpack.values import (
     Env,
     Function,
     Int,
     ShapeOf,
     SizeTable,
+    TupleOf,
     Value,
+    Written,
     kind_of,
     wrong,
 )
@@ -111,16 +113,17 @@ class _Evaluation(TermBuilder):
         for name in names:
             env.setdefault(name, Int(Poly.var(name)))
         self.around.append("main")
-        result = self.term(self.exp(main.body, env), main.body.span)
-        given = [v for v in env.values() if isinstance(v, t.Source)]
+        results = [self.term(one, main.body.span) for one in _flat(self.exp(main.body, env))]
+        given = [v for one in env.values() for v in _flat(one) if isinstance(v, t.Source)]
         return Meaning(
             main.params,
             tuple(ints),
             (*given, *self.files.values()),
-            result,
+            results[0],
             self.element,
             self.sizes,
             main.name.span,
+            tuple(results[1:]),
         )
 
     def element_type(self) -> Prim:
@@ -128,7 +131,7 @@ class _Evaluation(TermBuilder):
         name = self.program.element
         if name is None:
             return "f64"
-        found = next((p for p in PRIMS if p == name.text and p != "bool"), None)
+        found = _prim(name.text)
         if found is None:
             raise wrong(
                 codes.flatpack.NUMBER,
@@ -154,7 +157,43 @@ class _Evaluation(TermBuilder):
             case s.Name(text="Scalar"):
                 return t.Source(param.span, (), param.name)
             case shape:
-                return t.Source(param.span, tuple(self.binding(shape, names)), param.name)
+                return self.given(param, param.name, (), shape, names)
+
+    def given(
+        self, param: s.Param, name: str, outer: t.Shape, shape: s.Exp, names: dict[str, None]
+    ) -> Value:
+        """An array, or of `n Of (3 Of f32, i32)` an array for each part, in `outer` rows."""
+        sizes: list[s.Exp] = []
+        rest = shape
+        while isinstance(rest, s.Infix) and rest.op == "Of":
+            sizes.append(rest.lhs)
+            rest = rest.rhs
+        if not isinstance(rest, s.Tuple):
+            return t.Source(param.span, (*outer, *self.binding(shape, names)), name)
+        rows = (*outer, *(size for one in sizes for size in self.binding(one, names)))
+        parts = enumerate(rest.elems)
+        return TupleOf(tuple(self.part(param, f"{name}.{k}", rows, e, names) for k, e in parts))
+
+    def part(
+        self, param: s.Param, name: str, outer: t.Shape, shape: s.Exp, names: dict[str, None]
+    ) -> Value:
+        """A part of a tuple that is given, whose shape ends in the type of its elements."""
+        sizes: list[Poly] = []
+        rest = shape
+        while isinstance(rest, s.Infix) and rest.op == "Of":
+            sizes += self.binding(rest.lhs, names)
+            rest = rest.rhs
+        if isinstance(rest, s.Tuple):
+            return self.given(param, name, (*outer, *sizes), rest, names)
+        if not isinstance(rest, s.Name) or (prim := _prim(rest.text)) is None:
+            raise wrong(
+                codes.flatpack.MAIN,
+                "A part of a tuple ends in the type of its elements.",
+                rest.span,
+                "Write such as `n Of (3 Of f32, i32)`; the types are i8 to i64, u8 to u64, f16, "
+                "f32 and f64.",
+            )
+        return t.Source(param.span, (*outer, *sizes), name, prim=self.other(prim))
 
     def binding(self, shape: s.Exp, names: dict[str, None]) -> list[Poly]:
         """A parameter's shape."""
@@ -188,8 +227,10 @@ class _Evaluation(TermBuilder):
                 return text
             case s.List(elems=elems):
                 return tuple(self.exp(one, env) for one in elems)
+            case s.Tuple(elems=elems):
+                return TupleOf(tuple(self.exp(one, env) for one in elems))
             case s.Let(name=name, rhs=rhs, body=body):
-                return self.exp(body, {**env, name.text: self.exp(rhs, env)})
+                return self.exp(body, {**env, **self.bound(name, self.exp(rhs, env))})
             case s.Lambda(params=params, body=body):
                 return Function("", len(params), partial(self.lambda_, params, body, env))
             case s.Infix(op=op, lhs=lhs, rhs=rhs):
@@ -206,7 +247,27 @@ class _Evaluation(TermBuilder):
         """A number as it is written: it may become a size, an index or an element."""
         if is_int(text):
             return Int(Poly.const(int(text)), span=span)
-        return self.number(text, span)
+        return Written(text, span)
+
+    def bound(self, pattern: s.Pattern, value: Value) -> dict[str, Value]:
+        """What a pattern's names stand for."""
+        if isinstance(pattern, s.Name):
+            return {pattern.text: value}
+        if not isinstance(value, TupleOf) or len(value.parts) != len(pattern.elems):
+            found = (
+                f"a tuple of {len(value.parts)}" if isinstance(value, TupleOf) else kind_of(value)
+            )
+            message = f"This names the {len(pattern.elems)} parts of a tuple, found {found}."
+            raise wrong(codes.flatpack.KIND, message, self.at(pattern.span))
+        env: dict[str, Value] = {}
+        for one, part in zip(pattern.elems, value.parts, strict=True):
+            assert is_pattern(one)
+            for name, found_ in self.bound(one, part).items():
+                if name in env:
+                    message = f"`{name}` names two parts of a tuple."
+                    raise wrong(codes.flatpack.KIND, message, self.at(one.span))
+                env[name] = found_
+        return env
 
     def name(self, e: s.Exp, text: str, env: Env) -> Value:
         """What a name stands for."""
@@ -222,6 +283,9 @@ class _Evaluation(TermBuilder):
         if text in CONSTRUCTORS:
             arity, _ = CONSTRUCTORS[text]
             return Function(text, arity, partial(self.constructor, text))
+        if text == "As":
+            message = "`As` takes a type of numbers and an array."
+            raise wrong(codes.flatpack.KIND, message, self.at(e.span))
         if text in _BINDERS:
             message = f"`{text}` takes a name, an array and a body."
             raise wrong(codes.flatpack.KIND, message, self.at(e.span))
@@ -260,11 +324,13 @@ class _Evaluation(TermBuilder):
         return found
 
     def lambda_(
-        self, params: tuple[s.Name, ...], body: s.Exp, env: Env, args: Sequence[Value], _: Span
+        self, params: tuple[s.Pattern, ...], body: s.Exp, env: Env, args: Sequence[Value], _: Span
     ) -> Value:
         """A lambda's body for arguments."""
-        names = [param.text for param in params]
-        return self.exp(body, {**env, **dict(zip(names, args, strict=True))})
+        inner = dict(env)
+        for param, arg in zip(params, args, strict=True):
+            inner |= self.bound(param, arg)
+        return self.exp(body, inner)
 
     def infix(self, e: s.Exp, op: str, lhs: s.Exp, rhs: s.Exp, env: Env) -> Value:
         """An operator between two expressions."""
@@ -298,20 +364,51 @@ class _Evaluation(TermBuilder):
         args.reverse()
         if isinstance(fn, s.Name) and fn.text in _BINDERS and len(args) == 3:
             return self.binder(fn.text, e.span, args, env)
+        if isinstance(fn, s.Name) and fn.text == "As":
+            return self.conversion(e.span, args, env)
         return self.applied(self.exp(fn, env), [self.exp(arg, env) for arg in args], e.span)
+
+    def conversion(self, span: Span, args: list[s.Exp], env: Env) -> Value:
+        """`As f32 a`, or `As f32`, which lacks it."""
+        first = args[0]
+        prim = _prim(first.text) if isinstance(first, s.Name) else None
+        if prim is None:
+            message = "`As` takes a type of numbers first, such as `f32`."
+            raise wrong(codes.flatpack.KIND, message, self.at(first.span))
+        fn = Function("As", 1, partial(self.as_, prim))
+        return self.applied(fn, [self.exp(arg, env) for arg in args[1:]], span)
 
     def binder(self, what: str, span: Span, args: list[s.Exp], env: Env) -> Value:
         """`LetMap v a body` and its like."""
         var, arg, body = args
-        if not isinstance(var, s.Name | s.String):
+        name = s.Name(var.span, var.text) if isinstance(var, s.String) else var
+        if not is_pattern(name):
             raise wrong(codes.flatpack.KIND, f"`{what}` takes a name first.", self.at(var.span))
         value = self.exp(arg, env)
         if what == "Let":
-            return self.exp(body, {**env, var.text: value})
-        each = self.array(value, arg.span, what)
-        row = t.Var(self.at(var.span), each.shape[1:], var.text)
-        inner = self.term(self.exp(body, {**env, var.text: row}), body.span)
-        return self.each(what, span, each, row, inner)
+            return self.exp(body, {**env, **self.bound(name, value)})
+        rows, args_ = self.rows(value, name, arg.span, what)
+        inner = self.exp(body, {**env, **self.bound(name, rows)})
+        return self.each(what, span, args_, list(_vars(rows)), inner)
+
+    def rows(
+        self, value: Value, name: s.Pattern, span: Span, what: str
+    ) -> tuple[Value, list[t.Term]]:
+        """A row of what is mapped over, as it is put together of arrays, and these in order."""
+        columns = self.columns(value, span, what)
+        text = name.text if isinstance(name, s.Name) else "x"
+        pending = iter(columns)
+
+        def row(value: Value, name: s.Exp) -> Value:
+            if isinstance(value, TupleOf):
+                names = name.elems if isinstance(name, s.Tuple) else ()
+                names = names if len(names) == len(value.parts) else (name,) * len(value.parts)
+                return TupleOf(tuple(map(row, value.parts, names)))
+            array = next(pending)
+            called = name.text if isinstance(name, s.Name) else text
+            return t.Var(self.at(name.span), array.shape[1:], called, prim=array.prim)
+
+        return row(value, name), columns
 
     def applied(self, fn: Value, args: list[Value], span: Span) -> Value:
         """`fn` applied to arguments, of which there may be more or fewer than it takes."""
@@ -333,10 +430,28 @@ class _Evaluation(TermBuilder):
 
     def map(self, args: Sequence[Value], span: Span) -> Value:
         """`map f a`."""
-        each = self.array(args[1], span, "map")
-        row = t.Var(self.at(span), each.shape[1:], "x")
-        body = self.term(self.applied(args[0], [row], span), span)
-        return self.each("LetMap", span, each, row, body)
+        row, arrays = self.rows(args[1], s.Name(span, "x"), span, "map")
+        body = self.applied(args[0], [row], span)
+        return self.each("LetMap", span, arrays, list(_vars(row)), body)
+
+
+def _prim(text: str) -> Prim | None:
+    """A type of numbers by its name."""
+    return next((p for p in PRIMS if p == text and p != "bool"), None)
+
+
+def _flat(value: Value) -> Iterator[Value]:
+    """The values of a tuple, and of those in it."""
+    if isinstance(value, TupleOf):
+        for part in value.parts:
+            yield from _flat(part)
+    else:
+        yield value
+
+
+def _vars(row: Value) -> Iterator[t.Var]:
+    """The variables of a row."""
+    return (one for one in _flat(row) if isinstance(one, t.Var))
 
 
 _Make = Callable[[_Evaluation, Sequence[Value], Span], Value]
@@ -360,7 +475,7 @@ CONSTRUCTORS: dict[str, tuple[int, _Make]] = {
     "N": (1, lambda ev, args, span: ShapeOf(ev.dims(args[0], span))),
     "GetData": (2, _Evaluation.get_data),
     "Literal": (2, _Evaluation.literal),
-    "Scalar": (1, lambda ev, args, span: ev.term(args[0], span)),
+    "Scalar": (1, _Evaluation.scalar),
     "Enumerate": (3, _Evaluation.enumerate_),
     "Split": (2, _Evaluation.split),
     "Join": (1, _Evaluation.join),
@@ -390,4 +505,4 @@ CONSTRUCTORS: dict[str, tuple[int, _Make]] = {
     ),
 }
 """The words that take arguments: how many, and what each makes of them."""
-WORDS = frozenset((*CONSTRUCTORS, *_BINDERS, *_PLAIN, *_ARITH_OPS, "Int", "Of"))
+WORDS = frozenset((*CONSTRUCTORS, *_BINDERS, *_PLAIN, *_ARITH_OPS, "Int", "Of", "As"))

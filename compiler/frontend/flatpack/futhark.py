@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from compiler.algebra.poly import Poly
+from compiler.base.prim import Prim
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import COMPARISONS
@@ -18,7 +19,8 @@ from compiler.frontend.flatpack.terms import Shape
 from compiler.frontend.lexer import KEYWORDS
 
 _USED = frozenset(
-    "map map2 map3 reduce transpose flatten unflatten iota replicate copy filter row a b c".split()
+    "map map2 map3 reduce transpose flatten unflatten iota replicate copy filter zip row "
+    "a b c".split()
 )
 """Names of the text that no name of the program may hide."""
 _CALLED: dict[type[t.Term], str] = {
@@ -32,6 +34,7 @@ _CALLED: dict[type[t.Term], str] = {
     t.Claim: "shaped",
     t.LetMap: "mapped",
     t.Filter: "kept",
+    t.As: "converted",
     t.Arith: "result",
     t.If: "chosen",
     t.Fold: "folded",
@@ -94,7 +97,7 @@ class _Writer:
         head += [f"({self.spelt[n]}: i64)" for n in meaning.ints]
         for one in meaning.sources:
             name = scope.called[id(one)] = self.fresh(one.name)
-            head.append(f"({name}: {self.type(one.shape)})")
+            head.append(f"({name}: {self.type(one.shape, one)})")
         results = [(self.atom(one, scope), self.outer(one)) for one in meaning.results]
         result, type_ = (", ".join(texts) for texts in zip(*results, strict=True))
         if meaning.more:
@@ -111,6 +114,7 @@ class _Writer:
 
     def fresh(self, base: str) -> str:
         """A name that nothing else has."""
+        base = base.replace(".", "_")
         base = base if base[:1].isalpha() else f"x{base}"
         name, number = base, 1
         while name in self.taken:
@@ -130,24 +134,28 @@ class _Writer:
                 renamed = renamed.subst({name: Poly.var(quotient)})
         return str(renamed)
 
-    def type(self, shape: Shape) -> str:
-        """The type of an array of that shape."""
-        return "".join(f"[{self.size(size)}]" for size in shape) + self.element
+    def prim(self, term: t.Term) -> Prim:
+        """The type of a term's elements."""
+        return term.prim or self.element
+
+    def type(self, shape: Shape, like: t.Term) -> str:
+        """The type of an array of that shape, whose elements are as those of a term."""
+        return "".join(f"[{self.size(size)}]" for size in shape) + self.prim(like)
 
     def outer(self, result: t.Term) -> str:
         """The type of a result, which does not name what only a run finds."""
         found = self.meaning.sizes.found
         dims = ["" if found & size.names() else self.size(size) for size in result.shape]
-        return "".join(f"[{size}]" for size in dims) + self.element
+        return "".join(f"[{size}]" for size in dims) + self.prim(result)
 
-    def number(self, text: str) -> str:
+    def number(self, text: str, prim: Prim) -> str:
         """A literal."""
-        literal = f"{text}{self.element}"
+        literal = f"{text}{prim}"
         return f"({literal})" if text.startswith("-") else literal
 
-    def from_i64(self, text: str) -> str:
+    def from_i64(self, text: str, prim: Prim) -> str:
         """An i64 as an element."""
-        return text if self.element == "i64" else f"{self.element}.i64 {text}"
+        return text if prim == "i64" else f"{prim}.i64 {text}"
 
     # --- terms ---
 
@@ -155,9 +163,9 @@ class _Writer:
         """What can stand as an argument for a term: its name, or a literal."""
         match term:
             case t.Number(text=text):
-                return self.number(text)
+                return self.number(text, self.prim(term))
             case t.Size(value=value):
-                return f"({self.from_i64(f'({self.size(value)})')})"
+                return f"({self.from_i64(f'({self.size(value)})', self.prim(term))})"
         known = scope.name_of(term)
         if known is None:
             lines, bind = self.text(term, scope)
@@ -181,14 +189,18 @@ class _Writer:
         self, term: t.LetMap | t.Filter, scope: _Scope
     ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
         """A map or a filter, whose function has statements of its own."""
-        arg = self.atom(term.arg, scope)
+        *args, arg = [self.atom(one, scope) for _, one in term.rows]
         inner = _Scope(scope)
-        var = inner.called[id(term.var)] = self.fresh(term.var.name)
-        self.kept.append(term.var)
+        for one, _ in term.rows:
+            inner.called[id(one)] = self.fresh(one.name)
+            self.kept.append(one)
+        *outer, var = [inner.called[id(one)] for one, _ in term.rows]
+        for row, array in zip(reversed(outer), reversed(args), strict=True):
+            var, arg = f"({row}, {var})", f"(zip {array} {arg})"
         body = term.body if isinstance(term, t.LetMap) else term.cond
         result = self.atom(body, inner)
         if isinstance(term, t.Filter):
-            result = f"{result} != {self.number('0')}"
+            result = f"{result} != {self.number('0', self.prim(body))}"
         fn = "map" if isinstance(term, t.LetMap) else "filter"
         lines = [(f"{fn} (\\{var} ->", term.span)]
         lines += [(_INDENT + text, span) for text, span in inner.lines]
@@ -198,23 +210,23 @@ class _Writer:
             return lines, str
         (size,) = term.shape[0].names()
         self.spelt[size] = self.fresh(size)
-        return lines, lambda name: f"[{self.spelt[size]}] ({name}: {self.type(term.shape)})"
+        return lines, lambda name: f"[{self.spelt[size]}] ({name}: {self.type(term.shape, term)})"
 
     def line(self, term: t.Term, scope: _Scope) -> str:
         """What a term is, in one line."""
         match term:
             case t.Literal(values=values):
-                return self.literal(term.shape, values)
+                return self.literal(term.shape, values, self.prim(term))
             case t.Enumerate(seed=seed, op=op, step=step):
                 first, by = self.atom(seed, scope), self.atom(step, scope)
-                i = self.from_i64("a")
+                i = self.from_i64("a", self.prim(term))
                 each = f"{first} * {by} ** ({i})" if op == "*" else f"{first} {op} {by} * ({i})"
                 return f"map (\\a -> {each}) (iota ({self.size(term.shape[0])}))"
             case t.Split(arg=arg):
                 pieces, count, *rest = term.shape
                 outer = f"[({self.size(pieces)}) * ({self.size(count)})]"
-                flat = f"{self.atom(arg, scope)} :> {outer}{self.type(tuple(rest))}"
-                return f"unflatten ({flat}) : {self.type(term.shape)}"
+                flat = f"{self.atom(arg, scope)} :> {outer}{self.type(tuple(rest), term)}"
+                return f"unflatten ({flat}) : {self.type(term.shape, term)}"
             case t.Join(arg=arg):
                 return f"flatten {self.atom(arg, scope)}"
             case t.Zip(args=args):
@@ -222,13 +234,16 @@ class _Writer:
             case t.Repack(arg=arg):
                 return f"copy {self.atom(arg, scope)}"
             case t.Claim(arg=arg):
-                return f"{self.atom(arg, scope)} :> {self.type(term.shape)}"
+                return f"{self.atom(arg, scope)} :> {self.type(term.shape, term)}"
             case t.Expand(arg=arg):
                 return self.replicated(term.shape, self.atom(arg, scope))
             case t.Arith(op=op, lhs=lhs, rhs=rhs):
-                return self.nest((lhs, rhs), scope, lambda x: self.arith(op, *x))
+                return self.nest((lhs, rhs), scope, lambda x: self.arith(op, self.prim(term), *x))
+            case t.As(arg=arg):
+                to = f"{self.prim(term)}.{self.prim(arg)}"
+                return self.nest((arg,), scope, lambda x: f"{to} {x[0]}")
             case t.If(cond=cond, then=then, orelse=orelse):
-                zero = self.number("0")
+                zero = self.number("0", self.prim(cond))
                 return self.nest(
                     (cond, then, orelse),
                     scope,
@@ -237,18 +252,18 @@ class _Writer:
             case t.Fold():
                 return self.fold(term, scope)
             case t.Twist(how=how, arg=arg):
-                return _bare(self.twisted(how, self.atom(arg, scope), arg.shape)[0])
+                return _bare(self.twisted(how, self.atom(arg, scope), arg.shape, arg)[0])
         raise AssertionError(term)
 
-    def literal(self, shape: Shape, values: Sequence[str]) -> str:
+    def literal(self, shape: Shape, values: Sequence[str], prim: Prim) -> str:
         """Nested brackets around numbers."""
         if not values:
-            return self.replicated(shape, self.number("0"))
+            return self.replicated(shape, self.number("0", prim))
         if not shape:
-            return self.number(values[0])
+            return self.number(values[0], prim)
         each = len(values) // (shape[0].constant or 1)
         parts = [values[i : i + each] for i in range(0, len(values), each)]
-        return f"[{', '.join(self.literal(shape[1:], part) for part in parts)}]"
+        return f"[{', '.join(self.literal(shape[1:], part, prim) for part in parts)}]"
 
     def replicated(self, shape: Shape, value: str) -> str:
         """One value at every index."""
@@ -256,13 +271,14 @@ class _Writer:
             value = f"(replicate ({self.size(size)}) {value})"
         return value
 
-    def arith(self, op: str, a: str, b: str) -> str:
+    def arith(self, op: str, prim: Prim, a: str, b: str) -> str:
         """`a op b` for one value."""
         if op in COMPARISONS:
             sign = "!=" if op == "/=" else op
-            return f"if {a} {sign} {b} then {self.number('1')} else {self.number('0')}"
+            yes, no = self.number("1", prim), self.number("0", prim)
+            return f"if {a} {sign} {b} then {yes} else {no}"
         if op in ("min", "max"):
-            return f"{self.element}.{op} {a} {b}"
+            return f"{prim}.{op} {a} {b}"
         return f"{a} {op} {b}"
 
     def nest(
@@ -274,30 +290,30 @@ class _Writer:
 
     def fold(self, term: t.Fold, scope: _Scope) -> str:
         """A reduction of the outer dimension, which is made the innermost."""
-        op, rank = term.op, len(term.arg.shape)
+        op, rank, prim = term.op, len(term.arg.shape), self.prim(term)
         acc = self.atom(term.acc, scope)
-        rows, _ = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape)
+        rows, _ = self.twisted(t.RotateL(), self.atom(term.arg, scope), term.arg.shape, term)
 
         def each(x: Sequence[str]) -> str:
             if op == "/":
                 return f"loop x = {x[0]} for y in {x[1]} do x / y"
             sign = "+" if op == "-" else op
-            fn = f"({sign})" if sign in "+*" else f"{self.element}.{sign}"
-            return self.arith(op, x[0], f"(reduce {fn} {self.neutral(sign)} {x[1]})")
+            fn = f"({sign})" if sign in "+*" else f"{prim}.{sign}"
+            return self.arith(op, prim, x[0], f"(reduce {fn} {self.neutral(sign, prim)} {x[1]})")
 
         return _nest([(acc, bool(term.acc.shape)), (rows, True)], rank - 1, each)
 
-    def neutral(self, op: str) -> str:
+    def neutral(self, op: str, prim: Prim) -> str:
         """The value that an operator leaves others as they are with."""
         if op in ("+", "*"):
-            return self.number("0" if op == "+" else "1")
-        most = f"{self.element}.highest" if op == "min" else f"{self.element}.lowest"
-        if self.element[0] == "f":
-            most = f"({'' if op == 'min' else '-'}{self.element}.inf)"
+            return self.number("0" if op == "+" else "1", prim)
+        most = f"{prim}.highest" if op == "min" else f"{prim}.lowest"
+        if prim[0] == "f":
+            most = f"({'' if op == 'min' else '-'}{prim}.inf)"
         return most
 
     def twisted(
-        self, how: t.Structural, text: str, shape: Shape, depth: int = 0
+        self, how: t.Structural, text: str, shape: Shape, like: t.Term, depth: int = 0
     ) -> tuple[str, Shape]:
         """An array in another order below its first `depth` dimensions, and its whole shape.
 
@@ -321,17 +337,17 @@ class _Writer:
             case t.SubRange(first, last):
                 new = (*outer, last - first + 1, *inner[1:])
                 part = f"{whole}{self.size(first)}:{self.size(last + 1)}]"
-                return f"({part} :> {self.type(new)})", new
+                return f"({part} :> {self.type(new, like)})", new
             case t.DownSample(step):
                 sizes = self.meaning.sizes
                 count = sizes.quotient(inner[0] + (step - 1), Poly.const(step))
                 new = (*outer, count, *inner[1:])
-                return f"({whole}::{step}] :> {self.type(new)})", new
+                return f"({whole}::{step}] :> {self.type(new, like)})", new
             case t.Smap(below):
-                return self.twisted(below, text, shape, depth + 1)
+                return self.twisted(below, text, shape, like, depth + 1)
             case t.Compose(second, first_):
-                text, shape = self.twisted(first_, text, shape, depth)
-                return self.twisted(second, text, shape, depth)
+                text, shape = self.twisted(first_, text, shape, like, depth)
+                return self.twisted(second, text, shape, like, depth)
         raise AssertionError(how)
 
 

@@ -35,10 +35,11 @@ class _Laws:
     kept: list[t.Term] = field(default_factory=list)
     """All terms that are known by their identity."""
 
-    def count(self, term: t.Term) -> None:
-        """Count the uses of all terms."""
-        pending = [term]
-        self.kept.append(term)
+    def count(self, results: tuple[t.Term, ...]) -> None:
+        """Count the uses of all terms; a result is one as well."""
+        pending = list({id(one): one for one in results}.values())
+        self.kept += results
+        self.uses.update(map(id, results))
         while pending:
             for part in t.parts(pending.pop()):
                 self.uses[id(part)] += 1
@@ -68,7 +69,8 @@ class _Laws:
         """`arg` in another order; a single value is the same in any."""
         if not arg.shape:
             return arg
-        made = t.Twist(like.span, self.builder.twisted(how, arg.shape, like.span), how, arg)
+        shape = self.builder.twisted(how, arg.shape, like.span)
+        made = t.Twist(like.span, shape, how, arg, prim=arg.prim)
         self.uses[id(made)] = 1
         self.kept.append(made)
         return made
@@ -90,7 +92,7 @@ class _Laws:
     def fails(self, term: t.Term) -> str:
         """As `may_fail`, of a term without its parts."""
         match term:
-            case t.Arith(op="/") | t.Fold(op="/") if self.meaning.element[0] in "iu":
+            case t.Arith(op="/") | t.Fold(op="/") if (term.prim or self.meaning.element)[0] in "iu":
                 return "a division by zero in it"
             case t.Claim():
                 return "the claim about its shape"
@@ -116,9 +118,9 @@ def _certain(how: t.Structural, shape: t.Shape) -> bool:
     return True
 
 
-def _substituted(term: t.Term, var: t.Var, by: t.Term) -> t.Term:
-    """A term in which `by` stands for a variable."""
-    made: dict[int, t.Term] = {id(var): by}
+def _substituted(term: t.Term, by: dict[int, t.Term]) -> t.Term:
+    """A term in which others stand for variables, by their identity."""
+    made = dict(by)
 
     def go(one: t.Term) -> t.Term:
         if id(one) not in made:
@@ -166,7 +168,7 @@ def _of_zip(laws: _Laws, term: t.Twist) -> Found:
 def _of_arith(laws: _Laws, term: t.Twist) -> Found:
     """`Twist s (a + b) ==> Twist s a + Twist s b`, where `s` takes a part."""
     inner = term.arg
-    if not isinstance(inner, t.Arith | t.If) or not isinstance(term.how, _PARTS):
+    if not isinstance(inner, t.Arith | t.If | t.As) or not isinstance(term.how, _PARTS):
         return None
     if laws.uses[id(inner)] > 1:
         return Missed("All of it is used elsewhere: a part would be computed twice.")
@@ -188,11 +190,12 @@ def _of_map(laws: _Laws, term: t.Twist) -> Found:
         return Missed(f"Only some rows are used, but {why} would not be noticed.")
     if not _certain(how, inner.shape) and isinstance(how, t.Slice) and not _needs(inner):
         return Missed("The row may not be there, which would not be noticed.")
-    rows = laws.twist(how, inner.arg, term)
+    rows = {id(var): laws.twist(how, arg, term) for var, arg in inner.rows}
     if isinstance(how, t.Slice):
-        made = _substituted(inner.body, inner.var, rows)
+        made = _substituted(inner.body, rows)
     else:
-        made = replace(inner, shape=term.shape, arg=rows)
+        first, *more = rows.values()
+        made = replace(inner, shape=term.shape, arg=first, args=tuple(more))
     return Applied(made, "Only the rows that are used are computed.", _saved(laws, inner, term))
 
 
@@ -201,11 +204,14 @@ def _needs(term: t.LetMap) -> bool:
     pending, seen = [term.body], set[int]()
     while pending:
         one = pending.pop()
-        if one is term.var:
+        if one is term.var or one in term.vars:
             return True
         if id(one) not in seen:
             seen.add(id(one))
-            pending += [one.arg] if isinstance(one, t.LetMap | t.Filter) else t.parts(one)
+            if isinstance(one, t.LetMap | t.Filter):
+                pending += [arg for _, arg in one.rows]
+            else:
+                pending += t.parts(one)
     return False
 
 
@@ -232,8 +238,9 @@ def apply_laws(program: Any, ctx: Ctx) -> Any:
     if not isinstance(program, Meaning):
         return program
     laws = _Laws(program, ctx, TermBuilder(program.element, program.sizes))
-    laws.count(program.result)
-    return replace(program, result=laws.of(program.result))
+    laws.count(program.results)
+    first, *more = map(laws.of, program.results)
+    return replace(program, result=first, more=tuple(more))
 
 
 PASS = Pass(

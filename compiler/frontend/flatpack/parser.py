@@ -2,17 +2,18 @@ r"""FlatPack's text to its syntax tree, with several errors per run.
 
 program    ::= [ `type` name ] definition..         each from the first column of a line on
 definition ::= name param.. `=` exp                 param ::= name | `(` name `:` exp `)`
-exp        ::= `let` name `=` exp `in` exp | `\` name.. `->` exp | infix
+exp        ::= `let` pattern `=` exp `in` exp | `\` pattern.. `->` exp | infix
+pattern    ::= name | `(` pattern `,` pattern.. `)`
 infix      ::= by precedence: `.`; `*` `/`; `+` `-`; comparisons; `Of`; `$`
 apply      ::= atom atom..
 atom       ::= name | number | string | `[` exp, .. `]` | `(` exp `)` | `(` op `)`
-             | `(` op exp `)`
+             | `(` op exp `)` | `(` exp `,` exp.. `)`
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from compiler import codes
 from compiler.base.errors import SyntaxError_
@@ -129,6 +130,11 @@ def _parts(tokens: list[Word]) -> list[list[Word]]:
     return parts
 
 
+def is_pattern(e: s.Exp) -> TypeGuard[s.Pattern]:
+    """Whether an expression could bind names."""
+    return isinstance(e, s.Name) or (isinstance(e, s.Tuple) and all(map(is_pattern, e.elems)))
+
+
 class _Parser:
     """Reads the tokens of one definition."""
 
@@ -180,6 +186,21 @@ class _Parser:
         token = self.step()
         return s.Name(token.span, token.text)
 
+    def pattern(self, wanted: str) -> s.Pattern:
+        """A name, or names for the parts of a tuple."""
+        if self.token.text != "(":
+            return self.name(wanted)
+        at = self.token
+        found = self.atom()
+        if not is_pattern(found):
+            raise SyntaxError_(
+                codes.flatpack.UNEXPECTED,
+                f"Expected {wanted}, found an expression.",
+                at.span.to(found.span),
+                "The parts of a tuple have names: `(a, b)`.",
+            )
+        return found
+
     def definition(self) -> s.Definition:
         """A whole definition."""
         first = self.token
@@ -223,7 +244,7 @@ class _Parser:
         first = self.token
         if first.kind == "name" and first.text == "let":
             self.step()
-            name = self.name("the name that is bound")
+            name = self.pattern("the name that is bound")
             self.take("=")
             rhs = self.exp()
             self.take("in")
@@ -231,9 +252,9 @@ class _Parser:
             return s.Let(first.span.to(body.span), name, rhs, body)
         if first.text == "\\":
             self.step()
-            params = [self.name("a parameter")]
+            params = [self.pattern("a parameter")]
             while self.token.text != "->":
-                params.append(self.name("a parameter or `->`"))
+                params.append(self.pattern("a parameter or `->`"))
             self.step()
             body = self.exp()
             return s.Lambda(first.span.to(body.span), tuple(params), body)
@@ -304,5 +325,11 @@ class _Parser:
             rhs = self.exp()
             return s.Section(first.span.to(self.take(")").span), op.text, rhs)
         inner = self.exp()
-        self.take(")")
-        return inner
+        if self.token.text != ",":
+            self.take(")")
+            return inner
+        elems = [inner]
+        while self.token.text != ")":
+            self.take(",")
+            elems.append(self.exp())
+        return s.Tuple(first.span.to(self.step().span), tuple(elems))

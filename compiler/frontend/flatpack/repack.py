@@ -45,25 +45,26 @@ class _Packing:
     def count(self, results: tuple[t.Term, ...]) -> None:
         """Count who reads each term, and find what is read by rows."""
         pending: list[t.Term] = list(results)
-        bodies: list[tuple[t.Var, t.Term]] = []
+        bodies: list[tuple[set[int], t.Term]] = []
         self.kept += results
         while pending:
             term = pending.pop()
             if isinstance(term, t.LetMap | t.Filter):
-                bodies.append((term.var, term.body if isinstance(term, t.LetMap) else term.cond))
+                body = term.body if isinstance(term, t.LetMap) else term.cond
+                bodies.append(({id(var) for var, _ in term.rows}, body))
             for part in t.parts(term):
                 self.uses[id(part)] += 1
                 if self.uses[id(part)] == 1:
                     pending.append(part)
         for one in results:
             self.free(one)
-        for var, body in bodies:
+        for rows, body in bodies:
             pending, seen = [body], set[int]()
             while pending:
                 one = pending.pop()
                 if id(one) not in seen:
                     seen.add(id(one))
-                    if id(var) in self.needs[id(one)]:
+                    if rows & self.needs[id(one)]:
                         pending += t.parts(one)
                     else:
                         self.repeated.add(id(one))
@@ -74,7 +75,7 @@ class _Packing:
             own = {id(term)} if isinstance(term, t.Var) else set()
             found = own.union(*map(self.free, t.parts(term)))
             if isinstance(term, t.LetMap | t.Filter):
-                found.discard(id(term.var))
+                found.difference_update(id(var) for var, _ in term.rows)
             self.needs[id(term)] = frozenset(found)
         return self.needs[id(term)]
 
@@ -83,8 +84,8 @@ class _Packing:
         if id(term) not in self.became:
             self.kept.append(term)
             if isinstance(term, t.LetMap | t.Filter):
-                whole = self.layout(self.of(term.arg))
-                self.layouts[id(term.var)] = whole.fix(Poly.const(0))
+                for var, arg in term.rows:
+                    self.layouts[id(var)] = self.layout(self.of(arg)).fix(Poly.const(0))
             if isinstance(term, t.Split | t.Join) and isinstance(term.arg, t.Repack):
                 viewed = self.viewed(term, self.of(term.arg.arg))
                 self.joined |= {id(term.arg)} if isinstance(viewed, NoView) else set()
@@ -131,7 +132,7 @@ class _Packing:
 
     def bytes(self, term: t.Term) -> tuple[tuple[str, str], ...]:
         """How much is packed."""
-        size = Poly.product(term.shape) * BYTES[self.meaning.element]
+        size = Poly.product(term.shape) * BYTES[term.prim or self.meaning.element]
         return (("bytes", self.meaning.sizes.show(size)),)
 
 
@@ -165,7 +166,7 @@ def _inserted(packing: _Packing, term: t.Split | t.Join) -> Outcome[t.Term] | No
     if not isinstance(viewed, NoView):
         return None
     why = viewed.because(lambda size: packing.meaning.sizes.show(Poly.of(size)))
-    packed = t.Repack(term.span, term.arg.shape, term.arg)
+    packed = t.Repack(term.span, term.arg.shape, term.arg, prim=term.prim)
     because = f"No loops walk the result where its values are: {why}."
     return Applied(replace(term, arg=packed), because, packing.bytes(term))
 

@@ -48,6 +48,16 @@ class List(Exp):
 
 
 @dataclass(frozen=True, slots=True)
+class Tuple(Exp):
+    """`(a, b)`, at least two; of names and such tuples it is a pattern as well."""
+
+    elems: tuple[Exp, ...]
+
+
+Pattern = Name | Tuple
+
+
+@dataclass(frozen=True, slots=True)
 class Apply(Exp):
     """`fn arg`."""
 
@@ -76,15 +86,15 @@ class Section(Exp):
 class Lambda(Exp):
     r"""`\x y -> body`."""
 
-    params: tuple[Name, ...]
+    params: tuple[Pattern, ...]
     body: Exp
 
 
 @dataclass(frozen=True, slots=True)
 class Let(Exp):
-    """`let name = rhs in body`."""
+    """`let name = rhs in body`, or of a tuple `let (a, b) = rhs in body`."""
 
-    name: Name
+    name: Pattern
     rhs: Exp
     body: Exp
 

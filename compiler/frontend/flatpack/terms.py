@@ -8,10 +8,11 @@ index (`Scalar` of the paper).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from compiler.algebra.poly import Poly
+from compiler.base.prim import Prim
 from compiler.base.spans import Span
 
 Shape = tuple[Poly, ...]
@@ -23,6 +24,8 @@ class Term:
 
     span: Span
     shape: Shape
+    prim: Prim | None = field(default=None, kw_only=True)
+    """The type of the elements, where it is not the program's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +103,21 @@ class Repack(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LetMap(Term):
-    """`body` for each row of `arg`, which it knows as `var`."""
+    """`body` for each row of `arg`, which it knows as `var`.
+
+    Of a tuple of arrays, the further ones are `args`, and their rows `vars`.
+    """
 
     var: Var
     arg: Term
     body: Term
+    vars: tuple[Var, ...] = ()
+    args: tuple[Term, ...] = ()
+
+    @property
+    def rows(self) -> tuple[tuple[Var, Term], ...]:
+        """All arrays that are mapped over, each with the name of its row."""
+        return ((self.var, self.arg), *zip(self.vars, self.args, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +127,13 @@ class Arith(Term):
     op: str
     lhs: Term
     rhs: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class As(Term):
+    """The elements as values of another type."""
+
+    arg: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +161,11 @@ class Filter(Term):
     var: Var
     arg: Term
     cond: Term
+
+    @property
+    def rows(self) -> tuple[tuple[Var, Term], ...]:
+        """As of `LetMap`."""
+        return ((self.var, self.arg),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

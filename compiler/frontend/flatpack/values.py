@@ -25,10 +25,25 @@ class Int:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A number as it is written, until it has a type: one with a point, or no size."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class ShapeOf:
     """A shape."""
 
     sizes: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf:
+    """Values side by side: an array of tuples is a tuple of arrays."""
+
+    parts: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +60,17 @@ class Function:
     """Of a section: its operand."""
 
 
-Value = Int | ShapeOf | Function | t.Term | t.Structural | str | tuple[Any, ...]
+Value = Int | Written | ShapeOf | TupleOf | Function | t.Term | t.Structural | str | tuple[Any, ...]
 Env = Mapping[str, Value]
 
 
 def kind_of(value: Value) -> str:
     """What a value is, in the middle of a sentence."""
     match value:
-        case Int():
+        case Int() | Written():
             return "a number"
+        case TupleOf():
+            return "a tuple"
         case ShapeOf():
             return "a shape"
         case Function():

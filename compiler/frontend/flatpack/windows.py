@@ -169,6 +169,7 @@ def windows(meaning: Meaning, names: Iterable[str]) -> WindowPlan:
 
     Errors: `NoWindow`.
     """
+    one_type(meaning)
     walk = _Axes(meaning, frozenset(names), TermBuilder(meaning.element, meaning.sizes))
     result = walk.of(meaning.result)
     if id(result) in walk.axes:
@@ -182,6 +183,22 @@ def windows(meaning: Meaning, names: Iterable[str]) -> WindowPlan:
     for _, group in sorted(together.items(), key=lambda item: item[0][0]):
         made.readings += _read(made, group)
     return made
+
+
+def one_type(meaning: Meaning) -> None:
+    """That a program has no tuples: these are not read by windows. Errors: `NoWindow`."""
+    pending: list[t.Term] = [*meaning.results, *meaning.sources]
+    seen: set[int] = set()
+    why = "Tuples, and elements of several types, are not read window by window."
+    if meaning.more:
+        raise NoWindow(meaning.at, why)
+    while pending:
+        one = pending.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            if one.prim is not None or (isinstance(one, t.LetMap) and one.args):
+                raise NoWindow(one.span, why)
+            pending += t.parts(one)
 
 
 def _read(made: WindowPlan, group: list[Sink]) -> list[Reading]:
