@@ -29,6 +29,19 @@ def lines(text: str) -> Text:
     return tuple(map(Line, text.split("\n")))
 
 
+DEEPEST = 80
+"""Columns of indentation."""
+
+
+def narrow(text: str) -> str:
+    """A line of a tree; what stands further in than `DEEPEST` has its column as a number in front.
+
+    So the text of a tree grows with its nodes, however deep they are.
+    """
+    column = len(text) - len(text.lstrip(" "))
+    return text if column <= DEEPEST else f"{' ' * DEEPEST}[{column}] {text[column:]}"
+
+
 def plain(text: Text) -> str:
     """The lines as one string, each ended by a newline."""
     return "".join(f"{line.text}\n" for line in text)

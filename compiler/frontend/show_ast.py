@@ -1,7 +1,8 @@
 """The syntax tree as text, one node per line, for the `ast` stage.
 
 A node shows its kind and what it holds itself (names, numbers, operators); its parts stand below
-it, two columns further in. Every line is linked to the source of its node.
+it, two columns further in. What is in the scope of a `let` stands below it as deep as the `let`
+itself, so that a chain of them is as wide as one. Every line is linked to the source of its node.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from dataclasses import fields
 
 from compiler.base.spans import Span
-from compiler.base.text import Line, Text
+from compiler.base.text import Line, Text, narrow
 from compiler.frontend import ast, decs
 
 _HIDDEN = frozenset(("span", "op_span", "name_span", "doc"))
+_CHAINED = (ast.Let, ast.LetFun, ast.LetWith)
 
 
 def show(prog: decs.Program) -> Text:
@@ -36,9 +38,10 @@ def _node(node: ast.Node, label: str, depth: int, number: int, lines: list[Line]
             own.append(_scalar(value))
     kind = type(node).__name__
     text = " ".join([f"{label}:" if label else "", kind, *own]).strip()
-    lines.append(Line("  " * depth + text, (node.span,), number))
+    lines.append(Line(narrow("  " * depth + text), (node.span,), number))
     for name, value in parts:
-        _part(name if len(parts) > 1 else "", value, depth + 1, number, node.span, lines)
+        inside = 0 if name == "body" and isinstance(node, _CHAINED) else 1
+        _part(name if len(parts) > 1 else "", value, depth + inside, number, node.span, lines)
 
 
 def _part(label: str, value: object, depth: int, number: int, at: Span, lines: list[Line]) -> None:
@@ -48,7 +51,7 @@ def _part(label: str, value: object, depth: int, number: int, at: Span, lines: l
         for item in value:
             _part(label, item, depth, number, at, lines)
     elif isinstance(value, str):
-        lines.append(Line("  " * depth + f".{value}", (at,), number))
+        lines.append(Line(narrow("  " * depth + f".{value}"), (at,), number))
 
 
 def _holds_nodes(value: object) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
-from compiler.base.text import Line, Text
+from compiler.base.text import Line, Text, narrow
 from compiler.frontend import typed as t
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.shown import shown
@@ -52,7 +52,7 @@ class _Printer:
 
     def emit(self, text: str, src: tuple[Span, ...]) -> None:
         """Add one line."""
-        self.lines.append(Line(text.rstrip(), tuple(s for s in src if s.line), self.node))
+        self.lines.append(Line(narrow(text.rstrip()), tuple(s for s in src if s.line), self.node))
 
     # --- definitions ---------------------------------------------------------------------------
 
