@@ -14,7 +14,6 @@ import ctypes
 import hashlib
 import importlib.util
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,14 +21,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from compiler import codes
-from compiler.base.errors import CompilerBug, Limitation, UsageError
+from compiler.base.errors import CompilerBug, UsageError
 from compiler.runtime import libraries, tools
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE
 
 DEFAULT_ARCH = "sm_90"
-SECONDS = 60
 NO_NVRTC = (
     "NVRTC is not installed, which makes machine code of CUDA text.",
     "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
@@ -98,10 +95,7 @@ def with_lines(text: str, what: What, arch: str = DEFAULT_ARCH) -> tuple[bytes, 
     library()
     command = (sys.executable, "-m", "compiler.runtime.nvrtc", what, arch)
     with tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as folder:
-        made = walls.confine(COMPILE, command, folder)
-        status, told, said = tools.run(
-            made.command, text.encode(), Path(folder), "NVRTC", made.environment
-        )
+        status, told, said = _confined(command, text, folder)
     log = said.decode(errors="replace")
     if status:
         raise CompilerBug(f"NVRTC refused our program:\n{log[-2000:]}")
@@ -125,30 +119,21 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
         tempfile.TemporaryDirectory(prefix="nvrtc-") as folder,
         tempfile.TemporaryDirectory(prefix="nvrtc-", ignore_cleanup_errors=True) as scratch,
     ):
-        confined = walls.confine(COMPILE, command, scratch)
-        try:
-            done = subprocess.run(
-                confined.command,
-                env=confined.environment,
-                input=text.encode(),
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Limitation(
-                codes.limits.RESOURCES,
-                f"NVRTC needs more than {SECONDS} s for this program",
-                hint="Run it with the C back end, or compile a part of it.",
-            ) from None
-        if done.returncode == _REFUSED:
-            message, hint = json.loads(done.stderr)
+        status, told, said = _confined(command, text, scratch)
+        if status == _REFUSED:
+            message, hint = json.loads(said)
             raise UsageError(message, hint=hint)
-        if done.returncode:
-            raise CompilerBug(f"NVRTC refused our program:\n{done.stderr.decode()[-2000:]}")
+        if status:
+            raise CompilerBug(f"NVRTC refused our program:\n{said.decode()[-2000:]}")
         made = Path(folder) / "kernels.cubin"
-        made.write_bytes(done.stdout)
+        made.write_bytes(told)
         return libraries.keep(key, made)
+
+
+def _confined(command: Sequence[str], text: str, scratch: str) -> tuple[int, bytes, bytes]:
+    """What a process of this file gives for a text, behind a wall."""
+    made = walls.confine(COMPILE, command, scratch)
+    return tools.run(made.command, text.encode(), Path(scratch), "NVRTC", made.environment)
 
 
 def _identity() -> str:

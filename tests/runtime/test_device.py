@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.base.errors import CompileError, RuntimeError_, TimeoutError_, UsageError
+from compiler.base.errors import CompileError, Limitation, RuntimeError_, TimeoutError_, UsageError
 from compiler.codegen.cuda.program import split
 from compiler.runtime import cuda_driver, device_process, devices, nvrtc
 from compiler.runtime.cuda_device import Device, about, run_on
@@ -259,3 +259,11 @@ def test_machine_code_is_for_the_device_and_its_driver() -> None:
             nvrtc.kept("", capability, driver)
         assert says[0] in caught.value.message
         assert caught.value.hint == says[1]
+
+
+@needs_nvrtc
+def test_machine_code_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvrtc.tools, "SECONDS", 0)
+    with pytest.raises(Limitation) as caught:
+        nvrtc.kept("__global__ void slow() {}", 90, nvrtc.version())
+    assert caught.value.message == "NVRTC needs more than 0 s for this program"
