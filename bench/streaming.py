@@ -1,6 +1,6 @@
 """FlatPack programs on files that are read window by window, next to a plain read of the file.
 
-    python -m bench.streaming [GIGABYTES] [FOLDER]
+    python -m bench.streaming [GIGABYTES] [FOLDER] [--remark "what the machine did beside this"]
 
 The file is a simulation as that of FlatPack's paper, 600 x 250 x 250 values of 32 bits a step, with
 as many steps as there is room for. In turns, with the file dropped from the system's memory before
@@ -12,9 +12,9 @@ compared with the read right before it, since a disk that others use too is not 
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
 from itertools import chain
@@ -87,6 +87,9 @@ def measure(path: Path, cold: bool, rounds: int) -> dict[str, Any]:
         name: {
             "gb_per_s": round(size / statistics.median(times) / 1e9, 3),
             "of_a_read": round(statistics.median(map(truediv, read[name], times)), 3),
+            "least_and_most": [
+                round(one(map(truediv, read[name], times)), 3) for one in (min, max)
+            ],
             "memory_mb": round(most[name] / 1e6, 1),
         }
         for name, times in took.items()
@@ -100,15 +103,19 @@ def measure(path: Path, cold: bool, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
-    gigabytes = float(sys.argv[1]) if sys.argv[1:] else 20.0
-    folder = sys.argv[2] if sys.argv[2:] else None
-    figures = {}
-    with tempfile.TemporaryDirectory(dir=folder) as made:
+    parser = argparse.ArgumentParser(description="How fast FlatPack programs go through a file.")
+    parser.add_argument("gigabytes", nargs="?", type=float, default=20.0)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--remark", default="", help="a sentence about the machine, kept with it")
+    args = parser.parse_args()
+    gigabytes: float = args.gigabytes
+    figures: dict[str, Any] = {"remark": args.remark, "files": {}}
+    with tempfile.TemporaryDirectory(dir=args.folder) as made:
         for name, size in (("in memory", min(gigabytes, 2.0)), ("on disk", gigabytes)):
             path = Path(made) / "steps.bin"
             make(path, max(2, int(size * 1e9) // (PLACES * 4)))
-            figures[name] = measure(path, name == "on disk", ROUNDS[name])
-            print(name, figures[name], flush=True)
+            figures["files"][name] = measure(path, name == "on disk", ROUNDS[name])
+            print(name, figures["files"][name], flush=True)
             path.unlink()
     save("streaming", f"python -m bench.streaming {gigabytes:g}", figures)
 

@@ -346,5 +346,5 @@ def test_streams_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found["programs"]["sum"]["memory_mb"] > 0
     found["programs"]["sum"]["of_a_read"] = 0.5
     assert "**Below the goal of 0.9: sum, on disk (0.5).**" in table.streaming_part(
-        data({"on disk": found})
+        data({"remark": "", "files": {"on disk": found}})
     )
