@@ -33,6 +33,8 @@ INLINED = Rule(
 
 _LARGE = 20_000
 """Statements from which on functions are simplified before they are copied."""
+NEAREST = 16
+"""Places at each end of a chain of calls that a statement is from."""
 
 
 def inline(prog: Prog, ctx: Ctx) -> Prog:
@@ -236,14 +238,21 @@ def _caller_names(fun: Function, pat: tuple[Param, ...]) -> dict[Name, Replaceme
 
 
 class _Placed(dict[Prov, Prov]):
-    """The user's places of a statement with a call's added to them, made when first asked for."""
+    """The user's places of a statement with a call's added to them, made when first asked for.
+
+    Of a long chain of calls its two ends stay, so that what is said of a statement does not grow
+    with how deep it was called.
+    """
 
     def __init__(self, call: Prov) -> None:
         self.call = call
 
     def __missing__(self, prov: Prov) -> Prov:
         own = tuple(span for span in prov if not span.in_prelude)
-        self[prov] = merge_prov(own, self.call)
+        merged = merge_prov(own, self.call)
+        if len(merged) > 2 * NEAREST:
+            merged = merged[:NEAREST] + merged[-NEAREST:]
+        self[prov] = merged
         return self[prov]
 
 

@@ -105,3 +105,14 @@ def test_only_what_is_left_of_a_function_is_copied() -> None:
         assert work.result("soa").prog
         spent.append(work.result("simplified").spent - work.result("soa").spent)
     assert spent[1] < 1.5 * spent[0]
+
+
+def test_what_is_said_of_a_statement_does_not_grow_with_how_deep_it_is_called() -> None:
+    calls = "\n".join(f"def f{d} (x: []i64) = scan (+) 0 (f{d - 1} x)" for d in range(1, 51))
+    source = f"def f0 (x: []i64) = map (* 2) x\n{calls}\nentry main (x: []i64) = f50 x"
+    text = Compilation(source, Options()).result("simplified").text
+    deepest = next(line.src for line in text if "map " in line.text and line.src)
+    assert len(deepest) == 2 * inline.NEAREST
+    assert deepest[0].line == 1
+    assert deepest[-1].line == 52
+    assert max(len(line.src) for line in text) == 2 * inline.NEAREST
