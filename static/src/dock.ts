@@ -226,9 +226,10 @@ export class Dock {
     const tab = this.element.querySelector<HTMLElement>(`#tab-${id}`)!;
     tab.setAttribute("aria-selected", String(open));
     tab.tabIndex = open ? 0 : -1;
-    // The strip of tabs scrolls, and nothing around it.
+    // The strip of tabs scrolls, and nothing around it. Offsets are rounded: both ends are in sight with a pixel more.
     const list = tab.parentElement!;
-    if (open) list.scrollLeft = Math.min(tab.offsetLeft - list.offsetLeft, Math.max(list.scrollLeft, tab.offsetLeft - list.offsetLeft + tab.offsetWidth - list.clientWidth));
+    const left = tab.offsetLeft - list.offsetLeft;
+    if (open) list.scrollLeft = Math.min(left - 1, Math.max(list.scrollLeft, left + tab.offsetWidth - list.clientWidth + 1));
     this.panes.get(id)!.panel.hidden = !open;
   }
 
