@@ -55,8 +55,13 @@ def test_every_rule_is_defined_once_and_belongs_to_a_pass() -> None:
 
 
 def test_nothing_goes_by_the_id_of_a_rule() -> None:
-    """What has to do with a rule names its value: a wrong name is an error then."""
+    """What has to do with a rule names its value: a wrong name is an error then.
+
+    Tiny programs stand under the ids of their pages; `test_rulebook` finds a wrong one.
+    """
     for path, tree in trees():
+        if path.name == "tiny_programs.py":
+            continue
         assert sorted(literals(tree)) == sorted(defined(tree)), path
 
 

@@ -374,7 +374,7 @@ RULE = Operation(
     "rule",
     RuleRequest,
     RuleAnswer,
-    {"rule": "fuse/map-map"},
+    {"rule": "fuse"},
     limit="show",
     batched=False,
     answered_in="compiler.rulebook",

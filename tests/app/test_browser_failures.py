@@ -44,7 +44,7 @@ def failure(kind: str, message: str, **more: Any) -> str:
 
 
 def trouble(page: Page) -> Any:
-    return page.locator("#app > .trouble")
+    return page.locator(".strips > .trouble")
 
 
 FAILURES = {

@@ -32,7 +32,7 @@ def test_the_rail_keeps_its_place_and_its_height(page: Page) -> None:
         assert len(places) == 1, (size, places)
     page.route("**/api/batch", lambda route: route.abort())
     write(page, "entry main = 1\n")
-    expect(page.locator("#app > .trouble")).to_be_visible()
+    expect(page.locator(".strips > .trouble")).to_be_visible()
     places.add(str(page.evaluate(PLACES)))
     assert len(places) == 1
 

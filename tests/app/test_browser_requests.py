@@ -118,4 +118,4 @@ def test_a_text_that_is_left_is_asked_about_no_more(page: Page, asked: Asked) ->
     write(page, "entry main = 2\n")
     expect(pane(page)).to_contain_text("entry main = 2 -- fused")
     assert given_up
-    expect(page.locator("#app > .trouble")).to_be_hidden()
+    expect(page.locator(".strips > .trouble")).to_be_hidden()

@@ -15,7 +15,7 @@ from compiler.base.context import Ctx
 from compiler.frontend.flatpack import read
 from compiler.frontend.flatpack.chunks import FIRST, STEPS, Chunk, SinkValues, SizedProgram
 from compiler.frontend.flatpack.laws import apply_laws
-from compiler.frontend.flatpack.windows import NoWindow, WindowPlan, windows
+from compiler.frontend.flatpack.windows import NoWindow, WindowPlan, tell, windows
 from compiler.semantics import flatpack as model
 from tests.frontend.test_flatpack import PROGRAMS, inputs
 
@@ -151,3 +151,19 @@ def test_chains_of_operations(chain: list[str], rows: int, at_once: int) -> None
     (expected,), _ = model.run(found, {"xs": xs}, {})
     if expected.shape[0]:
         assert np.array_equal(computed(made, {"xs": xs}, at_once), expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "rows"),
+    [
+        ("main (xs : n) = sum (tail xs - init xs)", "note", "2"),
+        ("main (xs : n Of m) = sum (map sum xs)", "note", "1"),
+        ("main (xs : n) = sum (Split 2 xs)", "missed", None),
+    ],
+)
+def test_a_remark_tells_the_window(source: str, kind: str, rows: str | None) -> None:
+    ctx = Ctx()
+    tell(read(source), ctx)
+    (told,) = ctx.remarks
+    assert (told.kind, told.rule) == (kind, "windows/stream")
+    assert dict(told.numbers).get("rows of a window") == rows
