@@ -122,6 +122,20 @@ PROGRAMS = {
         "  let (f32, i32) = zip in let (a, b) = zip_0 in (f32, i32 + a, b)"
     ),
     "one value of each": "main (s : (f32, i8)) = let (a, b) = s in (b, a * 2)",
+    "a signature": (
+        "pairs (xs : 2 * n Of m) (w : m) (k : Int) (s : Scalar) =\n"
+        "  sum (Twist (Slice k) (Split n xs)) * w + n * s\n"
+        "main (xs : 6 Of c) (ws : c) = pairs xs ws 1 0.0 + pairs (take 4 xs) ws 0 (sum ws)"
+    ).replace("0.0", "3"),
+    "a signature that a run checks": (
+        "halves (xs : 2 * n) (ys : n) = Split 2 xs * LetMap i (Enumerate 0 (+ 1) 2) ys\n"
+        "main (k : Int) (xs : 4) = let x = Twist (SubRange 0 (k + 1)) xs in\n"
+        "  halves x (Twist (SubRange 1 k) xs)"
+    ),
+    "sizes of a signature": (
+        "g (n : n) = n + 1\nf (a : n Of n) (n : n) = a + size n\n"
+        "main (x : 3) = f (Zip [x, g x, x]) x"
+    ),
     "a file": 'main = Fold (+) 0 (GetData "a b.bin" (4 Of 3))',
 }
 STAGES = [("ref", "soa"), ("ref", "merged"), pytest.param("c", "", marks=needs_cc)]
@@ -179,6 +193,17 @@ def test_every_stage_is_linked_to_the_flatpack_text(name: str) -> None:
 
 
 ERRORS = {
+    "f (x : n Of n) = x\nmain (xs : 3 Of 4) = f xs": ("P003", 2, 22),
+    "f (x : 2 * n) = x\nmain (xs : 5) = f xs": ("P003", 2, 17),
+    "f (x : n) (y : 3 * n) = x\nmain (xs : 2) (ys : 7) = f xs ys": ("P003", 2, 26),
+    "f (x : n) = x\nmain (xs : 5 Of 6) = f xs": ("P003", 2, 22),
+    "f (x : 4) = x\nmain (xs : 5) = 1 + f xs": ("P003", 2, 21),
+    "f (x : n) = x\nmain = f 3": ("P003", 2, 8),
+    "f (x : Scalar) = x\nmain (xs : 5) = f xs": ("P003", 2, 17),
+    "f (x : Int) = x\nmain (xs : 5) = f xs": ("P004", 2, 17),
+    "f (x : n) = x\nmain (xs : 5) = f (xs, xs)": ("P004", 2, 17),
+    "f (x : n + 1) = x\nmain (xs : 5) = f xs": ("P007", 1, 8),
+    "f (x : 0 * n) = x\nmain (xs : 5) = f xs": ("P007", 1, 8),
     "main (xs : n) = let (a, 1) = xs in a": ("P001", 1, 21),
     "main (ps : n Of (f32, )) = ps": ("P001", 1, 23),
     "main (ps : n Of (f32, n)) = ps": ("P007", 1, 23),
@@ -263,6 +288,8 @@ RUNS = {
     "main (i : Int) (xs : n) = Twist (Slice i) xs": 5,
     "main (i : Int) (xs : n) = Twist (SubRange i (i + 1)) xs": 3,
     "main (i : Int) (xs : n) = HasShape xs i": 3,
+    "main (i : Int) (xs : n) = f (Twist (SubRange 1 i) xs)\nf (x : 2 * k) = x": 3,
+    "main (i : Int) (xs : n) = f (Twist (SubRange 1 i) xs) xs\nf (x : k) (y : k) = y": 3,
     "main (i : Int) (xs : n) = Split i xs": 3,
 }
 

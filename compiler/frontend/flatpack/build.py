@@ -192,7 +192,7 @@ class TermBuilder:
                     self.at(span),
                     "If they are the same whenever the program runs, claim it: "
                     f"`HasShape .. ({self.shape(shape)})`."
-                    if len(shape) == len(one.shape) and not _apart(shape, one.shape)
+                    if len(shape) == len(one.shape) and not apart(shape, one.shape)
                     else "",
                 )
             shape = shape or one.shape
@@ -409,7 +409,7 @@ class TermBuilder:
         arg, shape = self.term(args[0], span), self.dims(args[1], span)
         if not arg.shape:
             return self.expanded(arg, shape)
-        if len(arg.shape) != len(shape) or _apart(arg.shape, shape):
+        if len(arg.shape) != len(shape) or apart(arg.shape, shape):
             message = f"This has the shape {self.shape(arg.shape)}, not {self.shape(shape)}."
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         if arg.shape == shape:
@@ -474,7 +474,7 @@ def is_int(text: str) -> bool:
     return text.lstrip("-").isdigit()
 
 
-def _apart(a: Shape, b: Shape) -> bool:
+def apart(a: Shape, b: Shape) -> bool:
     """Whether two shapes of one rank differ whatever the sizes are."""
     return any((x - y).constant not in (0, None) for x, y in zip(a, b, strict=True))
 

@@ -19,7 +19,7 @@ from compiler.base.spans import PRELUDE, Span
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.flatpack import syntax as s
 from compiler.frontend.flatpack import terms as t
-from compiler.frontend.flatpack.build import TermBuilder, is_int
+from compiler.frontend.flatpack.build import TermBuilder, apart, is_int
 from compiler.frontend.flatpack.parser import OPERATORS, is_pattern, parse
 from compiler.frontend.flatpack.values import (
     Env,
@@ -317,11 +317,70 @@ class _Evaluation(TermBuilder):
         elif not one.span.in_prelude:
             self.site = None
         self.around.append(name)
-        params = [param.name for param in one.params]
-        found = self.exp(one.body, dict(zip(params, args, strict=True)))
+        found = self.exp(one.body, self.signed(one, args, span))
         self.around.pop()
         self.site = site
         return found
+
+    def signed(self, one: s.Definition, args: Sequence[Value], span: Span) -> Env:
+        """What a definition's names stand for: its arguments, and the sizes of its signature."""
+        sizes: dict[str, Poly] = {}
+        env: dict[str, Value] = {}
+        for param, arg in zip(one.params, args, strict=True):
+            match param.shape:
+                case None:
+                    env[param.name] = arg
+                case s.Name(text="Int"):
+                    self.int(arg, span, one.name.text)
+                    env[param.name] = arg
+                case shape:
+                    env[param.name] = self.fitted(one, param, shape, arg, sizes, span)
+        return {**{name: Int(size) for name, size in sizes.items()}, **env}
+
+    def fitted(
+        self,
+        one: s.Definition,
+        param: s.Param,
+        shape: s.Exp,
+        arg: Value,
+        sizes: dict[str, Poly],
+        span: Span,
+    ) -> Value:
+        """An argument that has the shape of its parameter; what is not known a run checks."""
+        found = self.term(arg, span)
+        dims = [] if isinstance(shape, s.Name) and shape.text == "Scalar" else _dims(shape)
+        known = dict(sizes)
+        wanted = [self.wanted(*both, known) for both in zip(dims, found.shape, strict=False)]
+        if len(dims) != len(found.shape) or apart(found.shape, tuple(wanted)):
+            bound = [f"{name} = {self.sizes.show(size)}" for name, size in sizes.items()]
+            message = f"`{one.name.text}` takes `{param.name} : {_shown(dims)}`"
+            message += f", where {', '.join(bound)}" if bound else ""
+            raise wrong(
+                codes.flatpack.SHAPE,
+                f"{message}; this has the shape {self.shape(found.shape)}.",
+                self.at(span),
+            )
+        sizes |= known
+        return self.has_shape((found, ShapeOf(tuple(wanted))), span) if dims else found
+
+    def wanted(self, dim: s.Exp, size: Poly, sizes: dict[str, Poly]) -> Poly:
+        """What a signature says of a size; a name that is new in it has its value from then on."""
+        match dim:
+            case s.Number(text=text) if is_int(text):
+                return Poly.const(int(text))
+            case s.Name(text=text) if text not in WORDS:
+                return sizes.setdefault(text, size)
+            case s.Infix(op="*", lhs=s.Number(text=text), rhs=s.Name(text=name)) if (
+                is_int(text) and int(text) > 0 and name not in WORDS
+            ):
+                times = Poly.const(int(text))
+                return times * sizes.setdefault(name, self.sizes.quotient(size, times))
+        raise wrong(
+            codes.flatpack.MAIN,
+            "A size in a signature is a name, a number, or a multiple such as `2 * n`.",
+            self.at(dim.span),
+            "What it must be besides can be claimed by `HasShape`.",
+        )
 
     def lambda_(
         self, params: tuple[s.Pattern, ...], body: s.Exp, env: Env, args: Sequence[Value], _: Span
@@ -438,6 +497,29 @@ class _Evaluation(TermBuilder):
 def _prim(text: str) -> Prim | None:
     """A type of numbers by its name."""
     return next((p for p in PRIMS if p == text and p != "bool"), None)
+
+
+def _dims(shape: s.Exp) -> list[s.Exp]:
+    """The dimensions of a shape, as they are written."""
+    dims: list[s.Exp] = []
+    while isinstance(shape, s.Infix) and shape.op == "Of":
+        dims.append(shape.lhs)
+        shape = shape.rhs
+    return [*dims, shape]
+
+
+def _shown(dims: list[s.Exp]) -> str:
+    """Dimensions of a signature, as they are written."""
+    texts: list[str] = []
+    for dim in dims:
+        match dim:
+            case s.Infix(op=op, lhs=s.Number(text=times), rhs=s.Name(text=name)):
+                texts.append(f"{times} {op} {name}")
+            case s.Name(text=text) | s.Number(text=text):
+                texts.append(text)
+            case _:
+                texts.append("..")
+    return " Of ".join(texts) or "Scalar"
 
 
 def _flat(value: Value) -> Iterator[Value]:
