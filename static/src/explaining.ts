@@ -4,11 +4,19 @@ import { Decoration, EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, 
 import { explained, notationAt } from "./notation";
 import { alone, NAME } from "./numbers";
 
-function tipAt(doc: Text, at: number): Tooltip | null {
+async function tipAt(doc: Text, at: number): Promise<Tooltip | null> {
   const line = doc.lineAt(at);
   const found = notationAt(line.text, at - line.from);
-  return found && { pos: line.from + found.from, end: line.from + found.to, above: true,
-    create: () => ({ dom: explained(found.word, line.text.slice(found.from, found.to)) }) };
+  if (!found) return null;
+  const dom = await explained(found.word, line.text.slice(found.from, found.to));
+  return { pos: line.from + found.from, end: line.from + found.to, above: true, create: () => ({ dom }) };
+}
+
+/** Show what is under the cursor, unless that has moved, or the text changed, before it is known. */
+async function tell(view: EditorView): Promise<void> {
+  const { doc, selection } = view.state;
+  const shown = await tipAt(doc, selection.main.head);
+  if (view.state.doc === doc && view.state.selection.eq(selection)) view.dispatch({ effects: setTip.of(shown) });
 }
 
 const setTip = StateEffect.define<Tooltip | null>();
@@ -25,7 +33,7 @@ export const explaining: Extension = [
   hoverTooltip((view, at) => tipAt(view.state.doc, at), { hoverTime: 350 }),
   tip,
   keymap.of([
-    { key: "F1", preventDefault: true, run: (view) => (view.dispatch({ effects: setTip.of(tipAt(view.state.doc, view.state.selection.main.head)) }), true) },
+    { key: "F1", preventDefault: true, run: (view) => (void tell(view), true) },
     { key: "Escape", run: (view) => view.state.field(tip) !== null && (view.dispatch({ effects: setTip.of(null) }), true) },
   ]),
 ];

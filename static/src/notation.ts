@@ -1,7 +1,9 @@
 // What the notation of the stages means: what it is, its equation, a small drawing, the rules about it.
+import * as client from "./client";
 import { h, quoted, s } from "./dom";
+import type { CellSet } from "./types";
 
-type Drawing = "each" | "fold" | "scan" | "bins" | "points" | "cells";
+type Drawing = "each" | "fold" | "scan" | "bins" | "points";
 
 interface Notation {
   says: string;
@@ -52,7 +54,7 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
   launch: { says: "Starts a kernel on the device." },
   barrier: { says: "All threads of a block wait here for each other.", rule: "kernels" },
   fold: { says: "Combines a value into what was combined so far.", draw: "fold", rule: "kernels/several" },
-  "@": { says: "Where an array lies: element (i, j) is cell `offset + i·stride + j·stride` of the block, from `{(size: stride), ..}`.", draw: "cells" },
+  "@": { says: "Where an array lies: element (i, j) is cell `offset + i·stride + j·stride` of the block, from `{(size: stride), ..}`." },
   "\\": { says: "A function without a name: parameters, their types, then what it computes." },
   "*": { says: "Before a type: the array may be consumed, or shares memory with nothing else." },
   ":+": { says: "A slice: so many elements from there on, perhaps with a stride.", equation: "xs[a:+n:s][i] = xs[a + i·s]" },
@@ -60,7 +62,7 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
 
 /** The notation at a column of a line, and from where to where it goes. */
 export function notationAt(line: string, column: number): { word: string; from: number; to: number } | null {
-  for (const found of line.matchAll(/@ ?[\w']+ -> [^=]*?\{[^}]*\}|:\+|[A-Za-z_][\w']*|[\\@]|\*(?=\[)/g)) {
+  for (const found of line.matchAll(/@ ?[\w']+ -> [^=]*?\{[^}]*\}|:\+|[A-Za-z_][\w']*|\\|@(?= )|\*(?=\[)/g)) {
     const [from, to] = [found.index, found.index + found[0].length];
     if (column < from || column >= to) continue;
     const word = found[0].startsWith("@") ? "@" : found[0];
@@ -69,20 +71,19 @@ export function notationAt(line: string, column: number): { word: string; from: 
   return null;
 }
 
-export function explained(word: string, text: string): HTMLElement {
+/** What a word means; of an index function also its cells, which the compiler counts. */
+export async function explained(word: string, text: string): Promise<HTMLElement> {
   const { says, equation, draw, rule } = NOTATION[word]!;
   return h("div", { class: "type-tip notation", role: "note" },
     h("p", {}, h("code", {}, word), " ", ...quoted(says)),
     equation ? h("pre", {}, equation) : null,
-    draw ? drawn(draw, text) : null,
+    draw ? drawn(draw) : word === "@" ? await cellsOf(text) : null,
     rule ? h("p", {}, h("a", { href: `/rules/${rule}`, target: "_blank" }, "the rule ", h("code", {}, rule))) : null);
 }
 
 const SIDE = 16;
 
-function drawn(kind: Drawing, text: string): SVGElement {
-  const cells = kind === "cells" ? lmadCells(text) : null;
-  if (cells) return cells;
+function drawn(kind: Drawing): SVGElement {
   const box = (k: number, y: number, words = ""): SVGElement[] => [
     s("rect", { x: k * (SIDE + 4), y, width: SIDE, height: SIDE, class: "tip-cell" }),
     s("text", { x: k * (SIDE + 4) + SIDE / 2, y: y + 11.5, "text-anchor": "middle" }, words)];
@@ -92,7 +93,7 @@ function drawn(kind: Drawing, text: string): SVGElement {
   const pairs: [number, number][] = {
     each: all.map((k): [number, number] => [k, k]), points: all.map((k): [number, number] => [k, k]), fold: all.map((k): [number, number] => [k, 0]),
     scan: all.flatMap((k) => all.filter((to) => to >= k && to <= k + 1).map((to): [number, number] => [k, to])),
-    bins: [[0, 2], [1, 0], [2, 2], [3, 1], [4, 0], [5, 2]] as [number, number][], cells: [],
+    bins: [[0, 2], [1, 0], [2, 2], [3, 1], [4, 0], [5, 2]] as [number, number][],
   }[kind];
   const below = [...new Set(pairs.map(([, to]) => to))];
   return s("svg", { width: 124, height: 52, viewBox: "0 0 124 52", role: "img", "aria-label": LABELS[kind], class: "tip-drawing" },
@@ -101,43 +102,34 @@ function drawn(kind: Drawing, text: string): SVGElement {
 
 const LABELS: Record<Drawing, string> = {
   each: "each of six elements gives one", fold: "six elements give one", scan: "each of six results takes in the one before", bins: "six elements go into three bins",
-  points: "six points give one element each", cells: "",
+  points: "six points give one element each",
 };
 
-const SAMPLE = 3; // what each size is in a drawing
+const SAMPLE = 3; // what each name is in a drawing
 const MOST = 36;
 
-/** `@ mem -> n + {(n: 1)}` as numbered cells of the block, with all sizes 3. */
-function lmadCells(text: string): SVGElement | null {
-  const found = /-> (.*?)\+? ?\{(.*)\}$/.exec(text);
-  if (!found) return null;
-  const offset = valueOf(found[1]!.trim() || "0");
-  const dims = [...found[2]!.matchAll(/\(([^:]+): ([^)]+)\)/g)].map(([, size, stride]) => [valueOf(size!), valueOf(stride!)] as const);
-  if (offset === null || dims.some(([size, stride]) => size === null || stride === null)) return null;
-  let cells = [offset];
-  for (const [size, stride] of dims) cells = cells.flatMap((cell) => Array.from({ length: Math.min(6, Math.max(0, size!)) }, (_, k) => cell + k * stride!));
+/** The cells of `@ mem -> n + {(n: 1)}`; null where there is no answer. */
+async function cellsOf(text: string): Promise<SVGElement | null> {
+  const lmad = text.slice(text.indexOf("->") + 2).replaceAll("'", "_"); // all names are the same number
+  const values = Object.fromEntries([...lmad.matchAll(/[A-Za-z_]\w*/g)].map(([name]) => [name, SAMPLE]));
+  const answer = await client.ask("cells", { lmads: [lmad], values });
+  return answer.ok ? lmadCells(answer.lmads[0]!) : null;
+}
+
+/** Numbered cells of the block; null where there are none or too many. */
+function lmadCells({ points, complete }: CellSet): SVGElement | null {
+  const cells = points.map(({ cell }) => cell);
   const [low, high] = [Math.min(0, ...cells), Math.max(5, ...cells)];
-  if (high - low >= MOST || cells.length > MOST) return null;
+  if (!complete || !cells.length || high - low >= MOST || cells.length > MOST) return null;
   const order = new Map(cells.map((cell, k) => [cell, k]));
   const across = Math.min(12, high - low + 1);
   const rows = Math.ceil((high - low + 1) / across);
   return s("svg", { width: across * (SIDE + 2), height: rows * (SIDE + 2), viewBox: `0 0 ${across * (SIDE + 2)} ${rows * (SIDE + 2)}`, role: "img", class: "tip-drawing",
-    "aria-label": `With every size ${SAMPLE}, its elements in order are cells ${cells.join(", ")} of the block` },
+    "aria-label": `With every name ${SAMPLE}, its elements in order are cells ${cells.join(", ")} of the block` },
   ...Array.from({ length: high - low + 1 }, (_, k) => {
     const [x, y] = [(k % across) * (SIDE + 2), Math.floor(k / across) * (SIDE + 2)];
     const element = order.get(low + k);
     return s("g", {}, s("rect", { x, y, width: SIDE, height: SIDE, class: element === undefined ? "tip-free" : "tip-cell" }),
       s("text", { x: x + SIDE / 2, y: y + 11.5, "text-anchor": "middle" }, element ?? ""));
   }));
-}
-
-/** A sum of products of names and numbers, with every name 3; null for anything else. */
-export function valueOf(text: string): number | null {
-  if (!/^[-+*\w' ]+$/.test(text)) return null;
-  let sum = 0;
-  for (const [, sign, product] of ` + ${text.replace(/^\s*-/, "0 -")}`.matchAll(/([-+])\s*([^-+]+)/g)) {
-    const factors = product!.split("*").map((factor) => /^\s*\d+(i64)?\s*$/.test(factor) ? parseInt(factor) : /^\s*[A-Za-z_][\w']*\s*$/.test(factor) ? SAMPLE : NaN);
-    sum += (sign === "-" ? -1 : 1) * factors.reduce((a, b) => a * b, 1);
-  }
-  return Number.isFinite(sum) ? sum : null;
 }

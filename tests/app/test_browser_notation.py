@@ -14,6 +14,7 @@ pytestmark = MARKS
 
 SOURCE = """entry main [n] (xs: [n]f32): [n]f32 = map (+ 1) (map (* 2) xs)
 entry other (k: i64) = #[unsafe] (k + 1)
+entry square (m: i64) (ys: [m * m]f32) = map (/ 3) ys
 """
 POINT = """([element, word]) => {
   const walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -57,8 +58,12 @@ def test_a_word_of_a_stage_explains_itself_under_the_mouse(page: Page) -> None:
     expect(tip.get_by_role("img", name="six points give one element each")).to_be_visible()
     over(page, pane(page).locator(".cm-line", has_text="-> 0 + {").first, "@")
     expect(tip.get_by_role("img")).to_have_attribute(
-        "aria-label", "With every size 3, its elements in order are cells 0, 1, 2 of the block"
+        "aria-label", "With every name 3, its elements in order are cells 0, 1, 2 of the block"
     )
+    over(page, pane(page).locator(".cm-line", has_text="**2: 1)").first, "@")
+    expect(tip.get_by_role("img", name="cells 0, 1, 2, 3, 4, 5, 6, 7, 8 of")).to_be_visible()
+    over(page, line, "@")
+    expect(tip).to_have_count(0)  # a level, and no place
     assert violations(page) == []
     page.mouse.move(5, 5)
     expect(tip).to_have_count(0)
