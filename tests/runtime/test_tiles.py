@@ -209,13 +209,22 @@ def test_why_nothing_is_tiled(because: str) -> None:
 
 
 def test_what_stands_before_the_loop_is_not_moved_behind_what_it_reads() -> None:
+    """A variable is changed by the loop, or by something that stays in front of it."""
     (fun,) = tiled(PRODUCT).result("imp").prog.funs
     kernel = next(s for s in fun.body[2].then if isinstance(s, imp.Kernel))
     start, *rest = kernel.body
     early = imp.Define("early_0", "f32", Var(start.name, "f32"))
-    for body, is_tiled in ((kernel.body, True), ((start, early, *rest), False)):
-        outcome = tiling(replace(kernel, body=body), target_named("cuda"))
-        assert isinstance(outcome, Applied) == is_tiled
+    change = imp.Assign(start.name, Var("other_0", "f32"))
+    for before in ((start, early), (start, early, change), (start, change, early)):
+        outcome = tiling(replace(kernel, body=(*before, *rest)), target_named("cuda"))
+        assert isinstance(outcome, Applied)
+        assert outcome.new.before == before
+        assert early not in outcome.new.after
+    late = replace(early, value=Var("other_0", "f32"))
+    outcome = tiling(replace(kernel, body=(start, late, *rest)), target_named("cuda"))
+    assert isinstance(outcome, Applied)
+    assert outcome.new.before == (start,)
+    assert late in outcome.new.after
 
 
 def test_maps_whose_points_share_nothing_are_not_spoken_of() -> None:

@@ -195,8 +195,6 @@ def _try(
             "What stands in front of the loop writes memory or checks something, and no point of a "
             "tile could start while another one fails."
         )
-    if needs(rest) & assigned((loop,)):
-        return Missed("What the loop changes is used as it was in front of it.")
     head, before, varying = _uniform(before, tile)
     if reads(loop.bound) & varying:
         return Missed("Points of a tile would make different numbers of steps.")
@@ -306,13 +304,18 @@ def _bound(stms: imp.Stms) -> set[Name]:
 
 
 def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
-    """What the loop needs of what stands in front of it, and the rest, which may come later."""
-    wanted = needs((loop,))
+    """What the loop needs of what stands in front of it, and the rest, which may come later.
+
+    What reads a variable that is changed behind it, in the loop or in front, stays where it is.
+    """
+    wanted, changed = needs((loop,)), assigned((loop,))
     before: list[imp.Stm] = []
     after: list[imp.Stm] = []
     for stm in reversed(stms):
-        if (_bound((stm,)) | assigned((stm,))) & wanted:
-            wanted |= needs((stm,))
+        own = needs((stm,))
+        if (_bound((stm,)) | assigned((stm,))) & wanted or own & changed:
+            wanted |= own
+            changed |= assigned((stm,))
             before.append(stm)
         else:
             after.append(stm)
