@@ -128,6 +128,7 @@ def requests() -> list[dict[str, Any]]:
             "source": "entry main (x: i32) = match (#some x: #some i32) case #some y -> y",
         },
         {"op": "fusion", "source": "entry main (xs: []i32) = map (+ 1) (map (* 2) xs)"},
+        {"op": "rule", "rule": "fuse/map-map"},
         {"op": "memory", "source": EXAMPLE, "stage": "imp"},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "check"}]},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "tuning"}], "stream": True},
