@@ -5,6 +5,9 @@ Every attempt is the body of a function that answers 0 where it got what it want
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from compiler.base.text import plain
 from tests.codegen.helpers import compiled
 
@@ -157,6 +160,15 @@ ANSWER = """\
     }
 """
 """Answers in place of the process that loaded the library."""
+
+
+def open_to_all(folder: Path) -> None:
+    """Nothing but a wall keeps others out of a test's folder, or of one that it is in."""
+    top = Path(tempfile.gettempdir())
+    for one in (folder, *folder.parents):
+        if one == top or not one.is_relative_to(top):
+            return
+        one.chmod(0o755)
 
 
 def program(body: str, head: str = "", **names: object) -> str:

@@ -20,6 +20,7 @@ from compiler.sandbox import walls
 from compiler.sandbox.policies import RUN
 from tests.codegen.helpers import needs_nvrtc
 from tests.runtime.cuda_on_cpu import needs_cxx
+from tests.sandbox import hostile
 
 DRIVER = r"""
 #include <arpa/inet.h>
@@ -70,8 +71,7 @@ int cuDriverGetVersion(int *) { return 0; }
 
 def toolkit(folder: Path, mode: int) -> Toolkit:
     """One whose driver is that, with a file that is not for it."""
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)
+    hostile.open_to_all(folder)
     secret = folder / "secret"
     secret.write_text("a secret")
     defined = f'-DSECRET="{secret}"', f"-DSERVER={os.getpid()}", f"-DMODE={mode}"

@@ -70,8 +70,7 @@ def names(folder: Path) -> dict[str, object]:
     secret = folder / "secret"
     secret.write_text("a secret")
     secret.chmod(0o644)
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)
+    hostile.open_to_all(folder)
     return {
         "SECRET": secret,
         "FOLDER": folder,
