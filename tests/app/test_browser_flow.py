@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app.browsing import MARKS, pane, violations, visiting, write
 
@@ -12,20 +12,27 @@ PROGRAM = """entry main (xs: []i32) = map (* 2) (reverse xs)
 """
 
 
+def reversed_and_doubled(page: Page, address: str) -> Locator:
+    """The value flow of the program at FUNMEM, for three numbers."""
+    page.goto(address)
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    write(page, PROGRAM)
+    page.locator(".chip", has_text="FUNMEM").click()
+    expect(pane(page)).to_contain_text("segmap")
+    flow = page.get_by_role("group", name="Value flow")
+    page.get_by_role("button", name="Value flow").click()
+    # Until then the fields of inputs may be those of the program before.
+    expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
+    page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
+    for _ in range(2):  # closed, and opened for the new input
+        page.get_by_role("button", name="Value flow").click()
+    expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
+    return flow
+
+
 def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: str) -> None:
     with visiting(browser) as page:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        write(page, PROGRAM)
-        page.locator(".chip", has_text="FUNMEM").click()
-        expect(pane(page)).to_contain_text("segmap")
-        flow = page.get_by_role("group", name="Value flow")
-        page.get_by_role("button", name="Value flow").click()
-        expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
-        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
-        for _ in range(2):  # closed, and opened for the new input
-            page.get_by_role("button", name="Value flow").click()
-        expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
+        flow = reversed_and_doubled(page, address)
         cells = flow.get_by_role("list").get_by_role("listitem")
         expect(cells).to_have_text(["6", "4", "2"])
         expect(flow.locator(".own")).to_have_count(3)
@@ -48,19 +55,7 @@ def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: st
 
 def test_a_link_keeps_the_steps_that_were_seen(browser: Browser, address: str) -> None:
     with visiting(browser) as page:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
-        write(page, PROGRAM)
-        page.locator(".chip", has_text="FUNMEM").click()
-        expect(pane(page)).to_contain_text("segmap")
-        flow = page.get_by_role("group", name="Value flow")
-        page.get_by_role("button", name="Value flow").click()
-        # Until then the fields of inputs may be those of the program before.
-        expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
-        page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
-        for _ in range(2):
-            page.get_by_role("button", name="Value flow").click()
-        expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
+        flow = reversed_and_doubled(page, address)
         seen = flow.get_by_role("status").inner_text()
         page.keyboard.press("Control+s")
         link = page.get_by_role("textbox", name="Link").input_value()

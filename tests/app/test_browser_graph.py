@@ -20,7 +20,7 @@ def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address:
         write(page, CHAIN)
         page.get_by_role("tab", name="Graph").click()
         pane = page.locator(".graphs")
-        expect(pane.get_by_role("status")).to_have_text("2 of 3 tried fusions were done.")
+        expect(pane.get_by_role("status")).to_have_text("Fusions done: 2 of 3 tried.")
         before = pane.get_by_role("img", name="Before, in main: ")
         expect(before).to_have_attribute("aria-label", re.compile("7 statements and 6 arrays"))
         expect(before.locator(".graph-edge.applied text").first).to_have_text("✓ ys: 4·n B")

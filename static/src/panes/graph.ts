@@ -58,7 +58,7 @@ export class GraphPane extends AskingPane {
     const done = attempts.filter(({ kind }) => kind === "applied").length;
     const names = (some: string[]): string => plainly(some, before) ?? some.map((name) => called[name] ?? name).join(", ");
     replace(this.place,
-      h("p", { class: "quiet", role: "status" }, attempts.length ? `${done} of ${attempts.length} tried fusions were done.` : "There was nothing to fuse."),
+      h("p", { class: "quiet", role: "status" }, attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse."),
       ...before.flatMap((fun) => this.bodies(fun, "Before, in ", marks)),
       ...after.flatMap((fun) => this.bodies(fun, "After, in ", NOTHING)),
       attempts.length ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Tried fusions" },
