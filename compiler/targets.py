@@ -23,7 +23,7 @@ Run = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What another compiler makes of a target's text: `make(text)` is a `listings.Made`.
+    """What another compiler makes of a target's text: `make(text)` is a `listings.Listed`.
 
     It raises UsageError where a tool is missing.
     """

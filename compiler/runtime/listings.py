@@ -43,7 +43,7 @@ class KernelUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Listed:
     """A listing; `kernels` where machine code for a device was made."""
 
     text: Text
@@ -59,14 +59,14 @@ _LABEL = re.compile(r"([\w.$]+):")
 _DATA = re.compile(r"\.(?:byte|value|short|long|quad|zero|string|asciz?|[248]byte)\b")
 
 
-def assembly(text: Text) -> Made:
+def assembly(text: Text) -> Listed:
     """The machine code of a C program for this machine, as the C compiler writes it."""
     said = cc.assembly(plain(text)).split("\n")
     compiler = cc.find_compiler()
     name = (compiler.version.splitlines() or [Path(compiler.command[0]).name])[0]
     flags = " ".join(flag for flag in compiler.flags if flag.startswith(("-O", "-m", "-f")))
     head = [Line(f"# {name}"), Line(f"# {flags}"), Line("")]
-    return Made((*head, *_beside(text, _instructions(said), "#")))
+    return Listed((*head, *_beside(text, _instructions(said), "#")))
 
 
 Piece = tuple[int, str]
@@ -106,10 +106,10 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(.*\S)")
 _CODE = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
 
 
-def ptx(text: Text) -> Made:
+def ptx(text: Text) -> Listed:
     """The PTX that NVRTC makes of the kernels, which a device's driver compiles on."""
     made, _ = nvrtc.with_lines(_kernels(text), "PTX")
-    return Made((*_head(()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//")))
+    return Listed((*_head(()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//")))
 
 
 def _ptx(said: list[str]) -> Iterator[Piece]:
@@ -126,7 +126,7 @@ def _ptx(said: list[str]) -> Iterator[Piece]:
             yield at, bare
 
 
-def sass(text: Text) -> Made:
+def sass(text: Text) -> Listed:
     """What a device runs: the instructions of the kernels, and what each kernel takes."""
     tool = _nvdisasm()
     made, log = nvrtc.with_lines(_kernels(text), "CUBIN")
@@ -142,7 +142,7 @@ def sass(text: Text) -> Made:
     names = [*(n for n in order if n in code), *(n for n in code if n not in order)]
     kernels = tuple(_use(name, code[name], log) for name in names if name in order)
     pieces = (piece for name in names for piece in ((0, f"{name}:"), *code[name]))
-    return Made((*_head(kernels), *_beside(text, pieces, "//")), kernels)
+    return Listed((*_head(kernels), *_beside(text, pieces, "//")), kernels)
 
 
 def _kernels(text: Text) -> str:

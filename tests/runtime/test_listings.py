@@ -14,7 +14,7 @@ from compiler.base.text import Line, plain
 from compiler.pipeline import Compilation
 from compiler.protocol.listings import ListingRequest
 from compiler.runtime import cc, listings, nvrtc
-from compiler.runtime.listings import Made
+from compiler.runtime.listings import Listed
 from compiler.targets import LISTINGS
 from tests.codegen.helpers import compiled, needs_cc, needs_nvrtc
 
@@ -29,7 +29,7 @@ needs = {"asm": needs_cc, "ptx": needs_nvrtc, "sass": needs_nvrtc}
 each = pytest.mark.parametrize("name", [pytest.param(n, marks=needs[n]) for n in MULTIPLIES])
 
 
-def made(name: str, source: str = PROGRAM) -> Made:
+def made(name: str, source: str = PROGRAM) -> Listed:
     listing, target = LISTINGS[name]
     return listing.make(compiled(source, target.id).result(target.id).text)
 
