@@ -201,6 +201,20 @@ def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Pol
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A problem by a pivot: `divisor*(quotient + inside) + remainder + outside = 0`."""
+
+    divisor: Poly
+    quotient: Poly
+    inside: tuple[Summand, ...]
+    """Their strides are divided already."""
+    remainder: Poly
+    outside: tuple[Summand, ...]
+    signs: Signs
+    """Of the strides outside."""
+
+
 class _Search:
     """The search for a proof of one pair."""
 
@@ -318,29 +332,32 @@ class _Search:
             return None
         quotients = [exact(d.stride, divisor) for d in problem.dims]
         members = tuple(k for k, q in enumerate(quotients) if q is not None)
-        others = [d for d, q in zip(problem.dims, quotients, strict=True) if q is None]
+        others = tuple(d for d, q in zip(problem.dims, quotients, strict=True) if q is None)
         found = [sign(d.stride) for d in others]
         if any(s is None for s in found):
             return None
         signs = Signs(tuple(s for s in found if s is not None))
-        low, high = extremes(others, signs)
+        inside = tuple(divided(problem.dims[k], divisor) for k in members)
         quotient, remainder = divide(problem.offset, divisor)
         for shift in (0, 1, -1):
-            ends = self._range(divisor, remainder - divisor * shift, low, high, prover)
+            parts = _Parts(
+                divisor, quotient + shift, inside, remainder - divisor * shift, others, signs
+            )
+            ends = self._range(parts, prover)
             if ends is not None:
-                proof = self._cases(
-                    problem, divisor, positive, members, quotient + shift,
-                    remainder - divisor * shift, signs, ends, prover, depth,
-                )  # fmt: skip
-                if proof is not None:
-                    return proof
+                cases = self._cases(parts, ends, prover, depth)
+                if cases is not None:
+                    return Pivot(
+                        divisor, positive, members, tuple(d.stride for d in inside),
+                        parts.quotient, parts.remainder, signs, *ends, cases,
+                    )  # fmt: skip
                 break
         return None
 
-    def _range(
-        self, divisor: Poly, remainder: Poly, low: Poly, high: Poly, prover: Prover
-    ) -> tuple[int, int, Sum, Sum] | None:
-        """The values that `w` can have: `divisor*w + remainder + rest = 0`."""
+    def _range(self, parts: _Parts, prover: Prover) -> tuple[int, int, Sum, Sum] | None:
+        """The values that `w = quotient + inside` can have, the first and the last."""
+        divisor, remainder = parts.divisor, parts.remainder
+        low, high = extremes(parts.outside, parts.signs)
         last = None
         for value in (0, -1, 1, -2, 2, 3):
             # w <= value, since w = value + 1 already makes the sum positive
@@ -367,58 +384,32 @@ class _Search:
         return first[0], last[0], first[1], last[1]
 
     def _cases(
-        self,
-        problem: Problem,
-        divisor: Poly,
-        positive: Sum,
-        members: tuple[int, ...],
-        quotient: Poly,
-        remainder: Poly,
-        signs: Signs,
-        ends: tuple[int, int, Sum, Sum],
-        prover: Prover,
-        depth: int,
-    ) -> Proof | None:
-        first, last, from_below, from_above = ends
-        inside = [divided(problem.dims[k], divisor) for k in members]
-        outside = [d for k, d in enumerate(problem.dims) if k not in members]
+        self, parts: _Parts, ends: tuple[int, int, Sum, Sum], prover: Prover, depth: int
+    ) -> tuple[Case, ...] | None:
         cases: list[Case] = []
-        for value in range(first, last + 1):
-            case = self._case(
-                value, quotient, inside, divisor * value + remainder, outside, signs, prover, depth
-            )
+        for value in range(ends[0], ends[1] + 1):
+            case = self._case(value, parts, prover, depth)
             if case is None:
                 return None
             cases.append(case)
-        return Pivot(
-            divisor, positive, members, tuple(d.stride for d in inside), quotient, remainder,
-            signs, first, last, from_below, from_above, tuple(cases),
-        )  # fmt: skip
+        return tuple(cases)
 
-    def _case(
-        self,
-        value: int,
-        quotient: Poly,
-        inside: list[Summand],
-        left_over: Poly,
-        outside: list[Summand],
-        outside_signs: Signs,
-        prover: Prover,
-        depth: int,
-    ) -> Case | None:
-        rest_facts = hypotheses(left_over, outside, outside_signs)
-        multiple = Problem(quotient - value, tuple(inside))
-        proof = self.solve(multiple, _extended(prover, rest_facts), depth + 1)
+    def _case(self, value: int, parts: _Parts, prover: Prover, depth: int) -> Case | None:
+        """That `w` is not this value, or that the rest cannot make up for it."""
+        left_over = parts.divisor * value + parts.remainder
+        multiple = Problem(parts.quotient - value, parts.inside)
+        of_rest = hypotheses(left_over, parts.outside, parts.signs)
+        proof = self.solve(multiple, _extended(prover, of_rest), depth + 1)
         if proof is not None:
-            return Case(value, True, outside_signs, proof)
-        found = [_sign(d.stride, prover) for d in inside]
+            return Case(value, True, parts.signs, proof)
+        found = [_sign(d.stride, prover) for d in parts.inside]
         known = Signs(tuple(s for s in found if s is not None))
-        if len(known.signs) < len(inside):
-            known = Signs(())
-            facts: tuple[Poly, ...] = ()
+        facts: tuple[Poly, ...] = ()
+        if len(known.signs) == len(found):
+            facts = hypotheses(multiple.offset, parts.inside, known)
         else:
-            facts = hypotheses(quotient - value, inside, known)
-        proof = self.solve(Problem(left_over, tuple(outside)), _extended(prover, facts), depth + 1)
+            known = Signs(())
+        proof = self.solve(Problem(left_over, parts.outside), _extended(prover, facts), depth + 1)
         return None if proof is None else Case(value, False, known, proof)
 
     def _relax(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
@@ -473,7 +464,7 @@ def _numbers(problem: Problem) -> _Numbers | None:
     return offset, dims
 
 
-def extremes(dims: list[Summand] | tuple[Summand, ...], signs: Signs) -> tuple[Poly, Poly]:
+def extremes(dims: Sequence[Summand], signs: Signs) -> tuple[Poly, Poly]:
     """The smallest and the largest value of a sum of dimensions."""
     low, high = Poly.const(0), Poly.const(0)
     for dim, (sign, _) in zip(dims, signs.signs, strict=True):
@@ -482,7 +473,7 @@ def extremes(dims: list[Summand] | tuple[Summand, ...], signs: Signs) -> tuple[P
     return low, high
 
 
-def hypotheses(offset: Poly, dims: list[Summand], signs: Signs) -> tuple[Poly, ...]:
+def hypotheses(offset: Poly, dims: Sequence[Summand], signs: Signs) -> tuple[Poly, ...]:
     """What follows from `offset + sum of dims = 0` being solvable: the range holds 0."""
     low, high = extremes(dims, signs)
     return -(offset + low), offset + high
