@@ -283,7 +283,10 @@ def input_values(asked: runs.OnInputs) -> list[values.Value]:
 
 @answers(runs.RUN)
 def run(asked: runs.RunRequest) -> runs.RunAnswer:
-    """Run an entry point; results as text, a line for each, of about `longest` characters."""
+    """Run an entry point; results as text, a line for each, of about `longest` characters.
+
+    Errors: of the program, of the run, and `UsageError` for inputs or `runs` that do not fit.
+    """
     args = input_values(asked)
     start = time.perf_counter()
     if asked.runs > MOST_RUNS:
@@ -345,7 +348,10 @@ def run_values(
     seconds: float,
     times: int = 1,
 ) -> Json:
-    """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside."""
+    """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside.
+
+    Errors: as `run`, and `UsageError` for a back end that is not there or cannot do that.
+    """
     if backend not in RUNNERS:
         known = ", ".join(RUNNERS)
         raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
@@ -419,7 +425,10 @@ def _run_reference(
 
 
 def entry_named(work: Compilation, name: str) -> str:
-    """The entry point of that name; "" stands for `main`, or for the only one there is."""
+    """The entry point of that name; "" stands for `main`, or for the only one there is.
+
+    Errors: `UsageError` where it is not there, `RuntimeError_` where there is none at all.
+    """
     known = [e.name for e in work.result("typed").prog.entries]
     if not known:
         raise RuntimeError_(

@@ -134,7 +134,10 @@ def ratio(now: Measured, other: Measured) -> str:
 
 
 def main(paths: Sequence[str], how: Measuring, out: TextIO, json_file: str, compare: str) -> bool:
-    """Measure the tests of programs and folders, and print what they take; whether all ran."""
+    """Measure the tests of programs and folders, and print what they take; whether all ran.
+
+    Errors: `UsageError` where the JSON cannot be written, and those of the programs.
+    """
     before: Mapping[tuple[str, str], Measured] = earlier(compare) if compare else {}
     found: list[DataSet] = []
     for path in programs(paths):

@@ -89,7 +89,10 @@ def described(number: int, case: Trial) -> tests.TestCase:
 
 @answers(tests.TEST)
 def one(asked: tests.TestRequest) -> tests.TestAnswer:
-    """What becomes of one test; files of values are those among the program's."""
+    """What becomes of one test; files of values are those among the program's.
+
+    Errors: `UsageError` where there is no test of that number.
+    """
     cases = spec(asked.source).cases
     if asked.case >= len(cases):
         raise UsageError(f"There is no test {asked.case}: the program has {len(cases)}.")

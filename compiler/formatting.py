@@ -48,7 +48,10 @@ def format_files(paths: Sequence[str], check: bool, diff: bool, width: int) -> b
 
 
 def programs_in(path: str) -> Iterator[str]:
-    """A file, or those in a folder whose name ends as that of a program, but for hidden ones."""
+    """A file, or those in a folder whose name ends as that of a program, but for hidden ones.
+
+    Errors: `UsageError` where there is none.
+    """
     if not os.path.isdir(path):
         yield path
         return

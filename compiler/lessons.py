@@ -46,7 +46,10 @@ class Subject:
         return self.asked.source, self.asked.options, self.asked.files, self.asked.main
 
     def count(self, kinds: str, stage: str) -> int:
-        """Statements of these kinds at a stage."""
+        """Statements of these kinds at a stage.
+
+        Errors: `UsageError` for a kind that no statement has.
+        """
         counts = api.compilation(self.asked).result(stage_named(stage).id).counts
         wanted = [kind.strip() for kind in kinds.split("+")]
         if unknown := [kind for kind in wanted if kind not in counts]:
@@ -61,7 +64,10 @@ class Subject:
         return {name: self.sizes[base_of(name)] for name in names if base_of(name) in self.sizes}
 
     def lifetimes(self, stage: str) -> list[Json]:
-        """The functions of a stage with their blocks, in bytes."""
+        """The functions of a stage with their blocks, in bytes.
+
+        Errors: `UsageError` where bytes depend on what only a run knows.
+        """
         values = self.values(stage)
         request = storage.LifetimesRequest(*self.program, stage=stage, values=values)
         functions: list[Json] = explanations.lifetimes(request)["functions"]
@@ -105,7 +111,10 @@ class Subject:
         return sum(len(one["obligations"]) for one in found if one["done"])
 
     def cell(self, array: str, index: str, stage: str) -> int:
-        """The cell of its block in which an element of an array lies."""
+        """The cell of its block in which an element of an array lies.
+
+        Errors: `UsageError` for an array or an element that is not there.
+        """
         ask = storage.MemoryRequest
         functions = explanations.memory(ask(*self.program, stage=stage))["functions"]
         for fun in functions:

@@ -30,7 +30,10 @@ def profiled(asked: runs.ProfileRequest) -> runs.ProfileAnswer:
 
 
 def measured(asked: OfProgram, entry: str, args: list[Value], seconds: float) -> runs.ProfileAnswer:
-    """As `profiled`, on values."""
+    """As `profiled`, on values.
+
+    Errors: `UsageError` where there is no C compiler, and those of the run.
+    """
     if missing := runner.why_not():
         raise UsageError(missing, hint="The program is measured in C.")
     work = api.compilation(api.for_entry(asked, entry, "c"))

@@ -61,7 +61,10 @@ def programs(paths: Sequence[str]) -> list[Path]:
 
 
 def beside(program: Path) -> Load:
-    """Reads files of values, whose paths are relative to the program's folder."""
+    """Reads files of values, whose paths are relative to the program's folder.
+
+    Errors: `UsageError` where one cannot be read.
+    """
 
     def load(path: str) -> bytes:
         try:

@@ -161,6 +161,40 @@ def test_public_functions_and_classes_have_docstrings(path: Path) -> None:
             assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
+TOLD = (
+    "Failed InputError Limitation Mismatch NoWindow Refused RuntimeError_ SyntaxError_ TypeError_"
+)
+TOLD += " UsageError"
+"""Errors that somebody catches, or reads."""
+
+
+def raised(node: ast.FunctionDef) -> set[str]:
+    """The classes of errors that a function raises by itself, but what its inner functions do."""
+    found: set[str] = set()
+    pending: list[ast.AST] = list(node.body)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call):
+            found.add(ast.unparse(part.exc.func).rpartition(".")[2])
+        if not isinstance(part, ast.FunctionDef | ast.ClassDef):
+            pending += ast.iter_child_nodes(part)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_public_functions_tell_their_errors(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    public = [one for one in tree.body if getattr(one, "name", "_")[0] != "_"]
+    public += [part for one in public if isinstance(one, ast.ClassDef) for part in one.body]
+    for node in public:
+        if isinstance(node, ast.FunctionDef) and node.name[0] != "_":
+            told = ast.get_docstring(node) or ""
+            if raised(node) & set(TOLD.split()):
+                assert re.search("Errors?_?\\b|[Rr]aise", told), (
+                    f"{node.name} does not tell its errors"
+                )
+
+
 LANGUAGES = (
     "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py codegen/imp/nodes.py "
     "codegen/kernels/nodes.py frontend/flatpack/syntax.py frontend/flatpack/terms.py"

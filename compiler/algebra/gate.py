@@ -129,7 +129,10 @@ def is_stated(line: Lemma) -> bool:
 
 
 def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
-    """A line that is no sum, and claims that, as the checker has it."""
+    """A line that is no sum, and claims that, as the checker has it.
+
+    Errors: `Refused` where there is none with that number, or what wraps stands for nothing.
+    """
     because = line.because
     if isinstance(because, Source):
         return checker.Inference("given", claim, _said(because, line.claim), ())

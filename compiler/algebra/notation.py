@@ -190,7 +190,10 @@ class Reader:
         return Poly.var(self.quotients[key])
 
     def lmad(self, data: object) -> Lmad[Poly]:
-        """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it."""
+        """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it.
+
+        Errors: `UsageError` for another shape, or more than `MOST_DIMS` dimensions.
+        """
         if isinstance(data, str):
             data = _parts(data)
         if not isinstance(data, Mapping) or not isinstance(data.get("dims"), list):

@@ -94,7 +94,10 @@ def poly_text(poly: Size) -> str:
 
 
 def choose_entry(about: Plain, entry: str) -> Plain:
-    """The signature of an entry point by name."""
+    """The signature of an entry point by name.
+
+    Errors: `UsageError` where there is none of that name.
+    """
     known = [e["name"] for e in about["entries"]]
     for found in about["entries"]:
         if found["name"] == entry:
@@ -124,7 +127,10 @@ def solve_sizes(entry: Plain, shapes: Sequence[Sequence[int] | None]) -> dict[st
 def check_shapes(
     entry: Plain, shapes: Sequence[Sequence[int] | None], env: Mapping[str, int]
 ) -> None:
-    """Every array has the sizes that its type says; `env` has all integer parameters."""
+    """Every array has the sizes that its type says; `env` has all integer parameters.
+
+    Errors: `RuntimeError_` where one has another, with the input's number.
+    """
     for k, (taken, shape) in enumerate(zip(entry["takes"], shapes, strict=True)):
         if shape is None or taken["shape"] is None:
             continue

@@ -503,6 +503,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         return ast.Index(_span(kids), kids[0], kids[2].data)
 
     def e_open_in(self, kids: Kids) -> ast.OpenIn:
+        """`m.(e)`. Errors: something else than a module's name before it."""
         if not isinstance(kids[0], ast.Var):
             raise SyntaxError_(
                 codes.syntax.UNEXPECTED,

@@ -39,7 +39,10 @@ class RandomInputs:
 
 
 def check_names(fun: Function, names: Iterable[str]) -> None:
-    """Refuse names that are neither sizes nor scalar parameters of an entry point."""
+    """Refuse names that are neither sizes nor scalar parameters of an entry point.
+
+    Errors: `UsageError` with near misses.
+    """
     params = fun.params[fun.implicit :]
     sizes = {name for p in params if isinstance(p.type, Array) for name in _names(p.type)}
     scalars = [p.name for p in params if isinstance(p.type, Scalar)]

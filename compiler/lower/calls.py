@@ -245,7 +245,10 @@ def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:
 
 
 def call_instance(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
-    """A call of the version of `fun` for these types and functional arguments."""
+    """A call of the version of `fun` for these types and functional arguments.
+
+    Errors: `Limitation` for functions that call each other and themselves.
+    """
     made = sp.making.get(_version(fun))
     if made is not None and made.code is not sp.inside:
         raise Limitation(
@@ -357,7 +360,10 @@ def _erase(sp: Specialiser, t: Type, sizes: list[Name], barrier: Barrier) -> Typ
 
 
 def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
-    """A saturated intrinsic; its functional arguments become lambdas."""
+    """A saturated intrinsic; its functional arguments become lambdas.
+
+    Errors: `Limitation` for differentiation.
+    """
     name = fun.code
     assert isinstance(name, str)
     assert fun.types is not None
@@ -385,6 +391,7 @@ def accumulating(
     """What is done with accumulators: a write happens in `out`, a stream names one for its lambda.
 
     That lambda returns nothing; its first parameter is the accumulator's token.
+    Errors: `Limitation` where the lambda returns something else than its accumulator.
     """
     assert fun.types is not None
     elem, span, name = fun.types[0], to.span, f"intrinsics.{fun.code}"

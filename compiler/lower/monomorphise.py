@@ -19,7 +19,11 @@ from compiler.lower.traced import with_calls
 
 
 def monomorphise(prog: TypedProg, ctx: Ctx) -> TypedProg:
-    """The part of `prog` that its entry points (or `ctx.options.entry`) need, specialised."""
+    """The part of `prog` that its entry points (or `ctx.options.entry`) need, specialised.
+
+    Errors: `UsageError` for an entry point that is not there, `RuntimeError_` where there is
+    none.
+    """
     wanted = ctx.options.entry
     entries = tuple(e for e in prog.entries if not wanted or e.name == wanted)
     if wanted and not entries:

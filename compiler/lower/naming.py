@@ -377,7 +377,10 @@ def named(sp: Specialiser, value: ty.Exp, base: str, out: list[Binding]) -> ty.V
 
 
 def residual(sp: Specialiser, value: Value, t: Type, span: Span) -> ty.Exp:
-    """`value` as an expression."""
+    """`value` as an expression.
+
+    Errors: `Limitation` for a function.
+    """
     if isinstance(value, ty.Exp):
         return replace(value, span=span) if isinstance(value, ty.Var | ty.Const) else value
     if isinstance(value, Size):

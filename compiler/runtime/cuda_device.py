@@ -124,7 +124,10 @@ class Device:
         return cells
 
     def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
-        """A kernel for so many points, or blocks of threads."""
+        """A kernel for so many points, or blocks of threads.
+
+        Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once.
+        """
         count = int(blocks if points < 0 else (points + THREADS - 1) // THREADS)
         if count > MOST_BLOCKS:
             raise RuntimeError_(

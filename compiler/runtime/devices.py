@@ -41,7 +41,10 @@ def check_driver(library: str) -> None:
 
 
 def most_bytes() -> int:
-    """What a run may have of a device's memory; 0: what is free."""
+    """What a run may have of a device's memory; 0: what is free.
+
+    Errors: `UsageError` where the setting is no number.
+    """
     told = os.environ.get(MOST_MB, "") or "0"
     if not told.isdigit():
         raise UsageError(f"{MOST_MB} must be a number of megabytes, not `{told}`.")

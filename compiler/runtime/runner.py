@@ -607,7 +607,10 @@ def _mapped(file: int) -> mmap.mmap | bytes:
 def unpack(
     entry: Plain, slots: Sequence[int], sizes: dict[str, int], area: mmap.mmap | bytes
 ) -> list[values.Value]:
-    """The external results from the result slots and their file."""
+    """The external results from the result slots and their file.
+
+    Errors: `RuntimeError_` for a result that no array of NumPy can hold.
+    """
     if len(slots) != len(entry["results"]):
         raise senseless()
     env = {**sizes}

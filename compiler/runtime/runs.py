@@ -84,7 +84,11 @@ def senseless() -> RuntimeError_:
 
 
 def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[str, int]]:
-    """Values with the types of the entry point's parameters, and all of its integer parameters."""
+    """Values with the types of the entry point's parameters, and all of its integer parameters.
+
+    Errors: `UsageError` for another number of values or other types, `RuntimeError_` for shapes
+    that do not agree.
+    """
     takes = entry["takes"]
     if len(values) != len(takes):
         raise UsageError(

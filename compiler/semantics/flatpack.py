@@ -184,7 +184,10 @@ class BlockMachine:
         return self.fresh(term, each)
 
     def reshaped(self, term: t.Term, block: FlatBlock) -> FlatBlock:
-        """The same values in row-major order; packed anew where their loops do not allow it."""
+        """The same values in row-major order; packed anew where their loops do not allow it.
+
+        Errors: `RuntimeError_` for another number of values.
+        """
         shape = self.shape(term)
         if np.prod(shape, dtype=object) != np.prod(block.loops.shape, dtype=object) or (
             isinstance(term, t.Claim) and shape != block.loops.shape
@@ -221,7 +224,10 @@ class BlockMachine:
         return self.fresh(term, each)
 
     def twisted(self, how: t.Structural, loops: Lmad[int], span: Span) -> Lmad[int]:
-        """Other loops over the same block."""
+        """Other loops over the same block.
+
+        Errors: `RuntimeError_` for a part that is not there.
+        """
         rank = loops.rank
         match how:
             case t.Transpose():
@@ -249,7 +255,10 @@ class BlockMachine:
         raise AssertionError(how)
 
     def row(self, at: Poly, loops: Lmad[int], span: Span) -> int:
-        """An index of the outer dimension."""
+        """An index of the outer dimension.
+
+        Errors: `RuntimeError_` for one that is outside.
+        """
         index = self.size(at)
         if not 0 <= index < loops.shape[0]:
             raise RuntimeError_(f"Index {index} of {loops.shape[0]} rows.", span)

@@ -80,6 +80,7 @@ def random(text: str) -> list[Value]:
     """A value for each type, such as `[10]f32`; a number stands for itself.
 
     The same text gives the same values. Floats lie in [0, 1), integers in the range of their type.
+    Errors: `InputError` for what is no type.
     """
     found: list[Value] = []
     rng = np.random.default_rng(zlib.crc32(" ".join(text.split()).encode()))

@@ -58,7 +58,10 @@ class Property:
 
 
 def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None:
-    """The smallest input found on which it does not hold; None if it always held."""
+    """The smallest input found on which it does not hold; None if it always held.
+
+    Errors: `UsageError` where the property gives no bool.
+    """
     if of.results != (PrimT("bool"),):
         raise UsageError(f"`{how.entry}` gives no bool: a property is true or false.")
     for seed in range(CANDIDATES):

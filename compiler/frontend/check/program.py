@@ -240,7 +240,10 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
 
 
 def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
-    """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type."""
+    """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type.
+
+    Errors: a constant with size parameters or unknown sizes.
+    """
     _sizes_are_known(st)
     zonk = Zonk(st.ctx, st.own_sizes)
     definition = zonk.definition(made.definition)

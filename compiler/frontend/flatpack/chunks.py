@@ -59,7 +59,10 @@ class SizedProgram:
         return found
 
     def size(self, poly: Poly) -> Poly:
-        """A size as a number, as far as no run is needed for that."""
+        """A size as a number, as far as no run is needed for that.
+
+        Errors: `RuntimeError_` for a division by 0.
+        """
         quotients = self.meaning.sizes.quotients
         values = {name: Poly.const(self.sizes[name]) for name in poly.names() & self.sizes.keys()}
         for name in poly.names() & quotients.keys():
@@ -79,7 +82,10 @@ class SizedProgram:
         return self.became[id(term)]
 
     def checked(self, term: t.Term) -> t.Term:
-        """A term whose parts are done, and what a run would check of its sizes."""
+        """A term whose parts are done, and what a run would check of its sizes.
+
+        Errors: `RuntimeError_` for a negative size, and where two sizes should be equal.
+        """
         build = self.builder
         match term:
             case t.Size(value=value):

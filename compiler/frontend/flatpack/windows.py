@@ -68,7 +68,10 @@ class Demand:
         return self.high - self.low + 1
 
     def with_(self, other: Demand, span: Span, what: str) -> Demand:
-        """What both need."""
+        """What both need.
+
+        Errors: `NoWindow` where they are too far apart, or move apart.
+        """
         below, above = (self.low - other.low).constant, (self.high - other.high).constant
         if self.step != other.step:
             raise NoWindow(

@@ -83,6 +83,7 @@ class Projection:
         """Let `source`, which is in place at statement `end` of `scope`, be built at `target`.
 
         `given`: the result of the body that it is. Answers the statement that creates it.
+        Errors: `Failed` with the reason why it cannot be.
         """
         now = self.now
         block = now.mem[source].block
@@ -366,6 +367,7 @@ class Projection:
         """Lift what computes `names` in front of `before`, where it is bound later.
 
         With a `source`: what only its author can move is taken to be moved, and noted as `late`.
+        Errors: `Failed` where one is needed before it can be computed.
         """
         needed: dict[Item, None] = {}
         by_author: set[Item] = set()

@@ -234,7 +234,10 @@ def bind_type_params(
     sizes: list[Name],
     open_types: set[Name] | None = None,
 ) -> set[Name]:
-    """Bind `[n]` and `'t`; the names of those that may stand for functions."""
+    """Bind `[n]` and `'t`; the names of those that may stand for functions.
+
+    Errors: a name that is bound twice.
+    """
     seen: set[str] = set()
     lifted: set[Name] = set()
     for param in type_params:

@@ -16,7 +16,10 @@ from compiler.frontend.types import Array, PrimT, SizeConst, Type
 
 
 def literal(st: Checker, exp: ast.Exp) -> t.Const:
-    """An integer, float or boolean literal; without a suffix its type is left open."""
+    """An integer, float or boolean literal; without a suffix its type is left open.
+
+    Errors: an integer that no type has.
+    """
     match exp:
         case ast.IntLit(span=span, value=value, suffix=suffix):
             if suffix:

@@ -24,6 +24,7 @@ def result_is_written(own: Recursive, result: Type | None, span: Span) -> None:
     """Demand that the result's type is written where its sizes matter before they are known.
 
     `result`: the type that all calls inside of the definition share; None if it is written.
+    Errors: the type is not written, and has a size.
     """
     if result is not None and own.name and sizes_of(result):
         raise TypeError_(

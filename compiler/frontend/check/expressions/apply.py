@@ -43,7 +43,10 @@ Places = Callable[[], tuple[Related, ...]]
 
 
 def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
-    """`f x y`."""
+    """`f x y`.
+
+    Errors: a number is applied; arguments that do not fit, as `unify` tells them.
+    """
     fn = exp.fn
     while isinstance(fn, ast.Parens):
         fn = fn.exp

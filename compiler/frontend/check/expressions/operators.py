@@ -108,7 +108,10 @@ def primitive(op: str, operand: Type, args: tuple[t.Exp, ...], result: Type, spa
 
 
 def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
-    """Demand that `op` exists at `type_`; the type, resolved."""
+    """Demand that `op` exists at `type_`; the type, resolved.
+
+    Errors: it does not.
+    """
     type_ = resolve(type_)
     if op in EQUALITY:
         if type(type_) is not PrimT:

@@ -29,7 +29,10 @@ def infer_tuple(st: Checker, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
 
 
 def infer_record(st: Checker, exp: ast.RecordExp, expected: Type | None) -> t.Exp:
-    """`{x = a, y}`."""
+    """`{x = a, y}`.
+
+    Errors: a field that occurs twice.
+    """
     hints = _field_types(expected)
     fields: list[tuple[str, t.Exp]] = []
     for name, value in exp.fields:

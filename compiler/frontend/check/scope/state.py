@@ -201,7 +201,10 @@ class Checker:
         }
 
     def data(self, type_: Type, span: Span, what: str, accumulators: bool = True) -> None:
-        """Demand that `type_` is no function and holds none, nor `accumulators`."""
+        """Demand that `type_` is no function and holds none, nor `accumulators`.
+
+        Errors: it is one, or holds one.
+        """
         functional = self.functional if accumulators else self.functional - {ACC}
         try:
             require_data(type_, functional=functional)
@@ -217,7 +220,10 @@ class Checker:
             ) from None
 
     def element(self, type_: Type, span: Span) -> None:
-        """Demand that `type_` may be that of an array's elements."""
+        """Demand that `type_` may be that of an array's elements.
+
+        Errors: values of it may differ in size.
+        """
         self.data(type_, span, "An array element")
         try:
             require_regular(type_, self.sized)

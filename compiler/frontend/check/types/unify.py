@@ -397,6 +397,7 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
     """Demand that `t` holds no function; remember that for its unknowns.
 
     `functional` are the type parameters that may stand for functions.
+    Errors: `Mismatch` where it does, or may.
     """
     t = resolve(t)
     match t:
@@ -438,6 +439,7 @@ def require_regular(t: Type, sized: Collection[Name]) -> None:
     """Demand that all values of `t` have the same sizes; remember that for its unknowns.
 
     `sized` are the type parameters that may stand for types with sizes of their own.
+    Errors: `Mismatch` where they may differ.
     """
     t = resolve(t)
     match t:
