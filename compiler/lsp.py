@@ -28,12 +28,13 @@ from compiler.answers import failure
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.spans import Span
 from compiler.disk import read_source
-from compiler.editor import fixes, outline, places
+from compiler.editor import fixes, flatpack, outline, places
 from compiler.editor.complete import completions
 from compiler.editor.names import Symbol
 from compiler.editor.project import Project, offset, place, with_imports
 from compiler.frontend.check.prelude import FOLDER
-from compiler.frontend.files import ENDING
+from compiler.frontend.files import ENDING, FLATPACK
+from compiler.frontend.flatpack.evaluate import LIBRARY
 from compiler.frontend.format import laid_out
 from compiler.protocol.programs import CheckRequest, Problem
 
@@ -108,7 +109,13 @@ class EditorServer(LanguageServer):
     def with_folder(self, texts: Texts) -> None:
         """Take in all programs of the folders that are open."""
         roots = [_path(folder.uri) for folder in self.workspace.folders.values()]
-        found = (file for root in roots for file in sorted(Path(root).rglob(f"*{ENDING}")))
+        endings = (ENDING, FLATPACK)
+        found = (
+            file
+            for root in roots
+            for file in sorted(Path(root).rglob("*"))
+            if file.suffix in endings
+        )
         for file, _ in zip(found, range(MOST_FILES), strict=False):
             path = os.path.normpath(file)
             text = self._text(texts, path)
@@ -273,7 +280,8 @@ async def hover(ls: EditorServer, params: lsp.HoverParams) -> lsp.Hover | None:
         found = places.told(ls.project, path, ls.at(path, params.position))
         if found is None:
             return None
-        text = f"```futhark\n{found.says}\n```" + (f"\n\n{found.doc}" if found.doc else "")
+        language = "flatpack" if path.endswith(FLATPACK) else "futhark"
+        text = f"```{language}\n{found.says}\n```" + (f"\n\n{found.doc}" if found.doc else "")
         content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
         return lsp.Hover(content, ls.range_of(found.span._replace(file=path)))
 
@@ -297,7 +305,9 @@ async def definition(ls: EditorServer, params: lsp.DefinitionParams) -> lsp.Loca
 
 def _location(ls: EditorServer, symbol: Symbol) -> lsp.Location:
     span = symbol.span
-    if span.in_prelude:
+    if span.file == flatpack.OF_LIBRARY:
+        span = span._replace(file=str(LIBRARY))
+    elif span.in_prelude:
         span = span._replace(file=str(FOLDER / span.file.partition("/")[2]))
     return lsp.Location(_uri(span.file), ls.range_of(span))
 

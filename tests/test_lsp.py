@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,30 @@ def test_what_is_cancelled_is_not_answered(editor: Editor) -> None:
     answers = [editor.answer(number) for number in numbers]
     assert "result" in answers[0]
     assert [answer["error"]["code"] for answer in answers[1:]] == [-32800] * 4
+
+
+def test_flatpack_has_shapes_and_a_library(editor: Editor) -> None:
+    text = "main (xs : n Of m) =\n  let ys = tail xs in\n  sum ys + sum (hed xs)\n"
+    editor.open("a.fp", text)
+    (problem,) = editor.problems("a.fp")
+    assert (problem["code"], ends(problem["range"])) == ("P002", (2, 16, 2, 19))
+    editor.change("a.fp", 2, (2, 16), (2, 19), "head")
+    assert editor.problems("a.fp") == []
+    found = editor.at("hover", "a.fp", (1, 6))["result"]["contents"]["value"]
+    assert found == "```flatpack\nys : n - 1 Of m  -- f64\n```"
+    target = editor.at("definition", "a.fp", (1, 12))["result"]
+    library = Path(urllib.parse.urlparse(target["uri"]).path)
+    line = library.read_text().split("\n")[target["range"]["start"]["line"]]
+    assert line.startswith("tail a = ")
+    found = editor.at("completion", "a.fp", (2, 5))["result"]["items"]
+    assert {"ys", "xs", "n", "sum", "size"} <= {one["label"] for one in found}
+    document = {"textDocument": {"uri": editor.uri("a.fp")}}
+    (symbol,) = editor.ask("textDocument/documentSymbol", document)["result"]
+    assert symbol["name"] == "main"
+    editor.change("a.fp", 3, (2, 2), (2, 2), "    ")
+    options = {"tabSize": 4, "insertSpaces": True}
+    (edit,) = editor.ask("textDocument/formatting", {**document, "options": options})["result"]
+    assert "\n    sum ys" in edit["newText"]
 
 
 def test_it_says_what_it_needs(

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from compiler.editor import flatpack
+from compiler.editor.flatpack_words import WORD_HELP
 from compiler.editor.names import VALUE, Symbol, tokens
 from compiler.editor.places import said
 from compiler.editor.project import Project
-from compiler.frontend.lexer import KEYWORDS
+from compiler.frontend.files import FLATPACK
 
 _PATH = re.compile(
     r"(?:[A-Za-z_][A-Za-z0-9_']*\.)*[A-Za-z_][A-Za-z0-9_']*$|(?:[A-Za-z_][A-Za-z0-9_']*\.)+$"
@@ -41,13 +43,24 @@ def completions(project: Project, path: str, at: int) -> tuple[int, list[Complet
         return at, []
     word = _WORD.search(before)
     start = word.start() if word else at
+    if path.endswith(FLATPACK):
+        made, table = flatpack.scope(text, path, start, at)
+        known = project.with_text(path, made)
+        return start, [*(_item(known, one) for one in table.values()), *_words(project, path)]
     if before[:start].endswith("#"):
         return start, list(_constructors(project, path))
     if before[:start].endswith("."):
         return start, list(_after_dot(project, path, start - 1, at))
     held, _ = _held(project, path, start, at)
     items = [_item(held, symbol) for symbol in _in_scope(held, path, start)]
-    return start, [*items, *(Completion(keyword, "keyword", "") for keyword in KEYWORDS)]
+    return start, [*items, *_words(project, path)]
+
+
+def _words(project: Project, path: str) -> Iterator[Completion]:
+    for word in project.words(path):
+        form, shape, says = WORD_HELP.get(word, ("", "", ""))
+        is_known = path.endswith(FLATPACK) and form
+        yield Completion(word, "keyword", *((f"{form} : {shape}", says) if is_known else ("",)))
 
 
 def _in_scope(project: Project, path: str, at: int) -> Iterator[Symbol]:

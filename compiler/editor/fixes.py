@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from compiler.base.errors import CompileError, SyntaxError_, UsageError
 from compiler.base.spans import Span
+from compiler.editor import flatpack
 from compiler.editor.places import Edit, rename
 from compiler.editor.project import Project, offset
+from compiler.frontend.files import FLATPACK
 from compiler.frontend.parser import parse
 
 _MEANT = re.compile(r"Did you mean (.*)\?")
@@ -51,7 +53,18 @@ def _helps(project: Project, path: str, fix: Fix) -> bool:
     edit = fix.edits[0]
     text = project.files[path]
     after = project.with_text(path, f"{text[: edit.start]}{edit.text}{text[edit.end :]}")
+    if path.endswith(FLATPACK):
+        return _is_gone(project, after, path)
     return _errors(after, path) < _errors(project, path)
+
+
+def _is_gone(before: Project, after: Project, path: str) -> bool:
+    """Of FlatPack, where the first error of meaning hides the others: whether that one is gone."""
+    was, now = (flatpack.read(one.files[path], path) for one in (before, after))
+    if was.is_whole:
+        first, then = ([(e.code, e.span[:2]) for e in one.errors] for one in (was, now))
+        return now.is_whole and then != first
+    return now.is_whole or len(now.errors) < len(was.errors)
 
 
 def _errors(project: Project, path: str) -> tuple[int, int]:

@@ -6,8 +6,10 @@ from itertools import groupby
 
 from lark import Tree
 
+from compiler.editor import flatpack
 from compiler.editor.names import Node, Symbol, first, last
 from compiler.editor.project import Project
+from compiler.frontend.files import FLATPACK
 
 _FOLDED = frozenset("val_dec op_dec mod_dec mod_type_dec type_dec e_loop e_match e_lambda".split())
 
@@ -19,6 +21,8 @@ def outline(project: Project, path: str) -> list[Symbol]:
 
 def folds(project: Project, path: str) -> list[tuple[int, int]]:
     """The first and last lines of what folds, each beginning once: declarations and comments."""
+    if path.endswith(FLATPACK):
+        return flatpack.folds(project.files.get(path, ""), path)
     parsed = project.parsed(path)
     if parsed is None:
         return []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from compiler.base.errors import UsageError
+from compiler.base.errors import CompileError, UsageError
 from compiler.base.spans import Span
+from compiler.editor import flatpack
 from compiler.editor.labels import CONSTRUCTOR, FIELD, labels
 from compiler.editor.names import Symbol, Use
 from compiler.editor.project import Project, place
-from compiler.editor.types import Types, of_library
-from compiler.frontend.lexer import KEYWORDS
+from compiler.editor.types import of_library
+from compiler.frontend.files import FLATPACK
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_']*")
 LONGEST = 400
@@ -46,7 +47,7 @@ def use_at(project: Project, path: str, at: int) -> Use | None:
     if not found:
         words = _NAME.finditer(project.files[path])
         word = next((w[0] for w in words if w.start() <= at <= w.end()), "")
-        uses = labels(project, word).uses if word and word not in KEYWORDS else []
+        uses = labels(project, word).uses if word and word not in project.words(path) else []
         found = [use for file, use in uses if file == path and use.start <= at <= use.end]
     return max(found, key=lambda use: (use.start, use.declares), default=None)
 
@@ -54,8 +55,11 @@ def use_at(project: Project, path: str, at: int) -> Use | None:
 def told(project: Project, path: str, at: int) -> Told | None:
     """What stands at a place: a name with its declaration, or an expression with its type."""
     use = use_at(project, path, at)
-    types = project.types_in(path)
     text = project.files[path]
+    if path.endswith(FLATPACK):
+        known = flatpack.told(text, path, at, use)
+        return Told(*known, use.symbol if use else None) if known else None
+    types = project.types_in(path)
     if use is None or use.symbol.kind in (FIELD, CONSTRUCTOR):
         line, column = place(text, at)
         found = types.around(Span(line, column, line, column, path)) if types else None
@@ -74,6 +78,8 @@ def told(project: Project, path: str, at: int) -> Told | None:
 
 def said(project: Project, symbol: Symbol) -> str:
     """The type of what a declaration declares, or what it says itself."""
+    if symbol.span.file.endswith(FLATPACK) or symbol.span.file == flatpack.OF_LIBRARY:
+        return flatpack.said(project.files.get(symbol.span.file, ""), symbol.span.file, symbol)
     if not symbol.span.line or symbol.span.in_prelude:
         return of_library(symbol)
     path = symbol.span.file
@@ -127,7 +133,7 @@ def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
     can_rename(use.symbol)
     if not _NAME.fullmatch(new) or new == "_":
         raise UsageError(f"`{new}` is no name.", hint="Names have letters, digits, `_` and `'`.")
-    if new in KEYWORDS:
+    if new in project.words(path):
         raise UsageError(f"`{new}` is a word of the language.")
     old = use.symbol.name
     both = f"{old} = {new}"
@@ -140,13 +146,12 @@ def rename(project: Project, path: str, at: int, new: str) -> list[Edit]:
     ]
     after = project
     for file in sorted({edit.path for edit in edits}):
-        parsed = project.parsed(file)
-        if parsed is None or not parsed.is_whole:
+        if not project.is_whole(file):
             raise UsageError(f"There are errors of syntax in {_called(file)}: mend them first.")
         after = after.with_text(file, changed(project.files[file], edits, file))
     _same_meaning(project, after, edits, new)
     for root in sorted({project.root(edit.path) for edit in edits}):
-        _still_right(project.types(root), after.types(root))
+        _still_right(project.errors(root), after.errors(root))
     return edits
 
 
@@ -203,12 +208,14 @@ def _declared(symbol: Symbol, moved: Callable[[str, int], int] | None) -> tuple[
     return path, moved(path, end) if moved else end
 
 
-def _still_right(before: Types | None, after: Types | None) -> None:
+def _still_right(
+    before: Sequence[CompileError] | None, after: Sequence[CompileError] | None
+) -> None:
     """Where the checker found no error it must find none."""
-    if before is None or before.errors:
+    if before is None or before:
         return
-    if after is None or after.errors:
-        why = f": {after.errors[0].message}" if after else "."
+    if after is None or after:
+        why = f": {after[0].message}" if after else "."
         raise UsageError(f"With this name the program would be wrong{why}")
 
 

@@ -7,7 +7,7 @@ their places.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -17,6 +17,7 @@ from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, SyntaxError_
 from compiler.base.prim import PRIMS
 from compiler.base.spans import NOWHERE, PRELUDE, Span
+from compiler.editor import flatpack
 from compiler.editor.names import MODULE_TYPE, TYPE, VALUE, Names, Resolver, Symbol, Table
 from compiler.editor.types import Types
 from compiler.frontend import decs
@@ -25,7 +26,7 @@ from compiler.frontend.check.prelude import load
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import Module
 from compiler.frontend.files import FLATPACK, gather, path_of
-from compiler.frontend.lexer import Lexed, tokenise
+from compiler.frontend.lexer import KEYWORDS, Lexed, tokenise
 from compiler.frontend.parser import concrete, parse
 
 _DECLARATION = re.compile(r"(?m)^(?:(?:def|entry|let|type|module|open|import|local)\b|#\[)")
@@ -52,7 +53,7 @@ class Parsed:
 
 @lru_cache(maxsize=400)
 def parsed(text: str, path: str) -> Parsed | None:
-    """What of a text is right; None where nothing can be said, as of FlatPack."""
+    """What of a text is right; None where nothing can be said, and of FlatPack (`flatpack.py`)."""
     if path.endswith(FLATPACK):
         return None
     whole = True
@@ -138,6 +139,8 @@ class Project:
         return self._resolved(path, at, []).scope
 
     def _resolved(self, path: str, at: int, needs: list[tuple[str, Names]]) -> Names:
+        if path.endswith(FLATPACK):
+            return flatpack.names(self.files.get(path, ""), path)
         found = self.parsed(path)
         if found is None:
             return Names()
@@ -172,6 +175,25 @@ class Project:
             except CompileError:
                 self._types[root] = text, files, None
         return self._types[root][2]
+
+    def errors(self, root: str) -> Sequence[CompileError] | None:
+        """The errors of a program; None: it has some of syntax, or nothing is known."""
+        if root.endswith(FLATPACK):
+            known = flatpack.read(self.files[root], root)
+            return known.errors if known.is_whole else None
+        types = self.types(root)
+        return types.errors if types else None
+
+    def is_whole(self, path: str) -> bool:
+        """Whether a file has no errors of syntax."""
+        if path.endswith(FLATPACK):
+            return flatpack.read(self.files[path], path).is_whole
+        found = self.parsed(path)
+        return found is not None and found.is_whole
+
+    def words(self, path: str) -> Collection[str]:
+        """What can be no name in a file."""
+        return flatpack.KEYWORDS if path.endswith(FLATPACK) else KEYWORDS
 
     def types_in(self, path: str) -> Types | None:
         """The types in a file, where it is part of the program in that."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib import resources
+from pathlib import Path
 
 from compiler import codes
 from compiler.algebra.poly import Poly
@@ -59,16 +59,22 @@ class Meaning:
 @cache
 def library() -> s.Program:
     """The definitions that every program has."""
-    text = resources.files("compiler.frontend.flatpack").joinpath("library.fp").read_text("utf-8")
-    return parse(text, f"{PRELUDE}flatpack")
+    return parse(LIBRARY.read_text("utf-8"), f"{PRELUDE}flatpack")
 
 
-def evaluate(program: s.Program) -> Meaning:
-    """The term that `main` is.
+LIBRARY = Path(__file__).with_name("library.fp")
+
+
+def evaluate(program: s.Program, seen: Seen | None = None) -> Meaning:
+    """The term that `main` is; `seen` is told each value of the program's text on the way.
 
     Errors: `TypeError_`, the first that is met.
     """
-    return _Evaluation(program=program).main()
+    return _Evaluation(program=program, seen=seen).main()
+
+
+Seen = Callable[[Span, Value, SizeTable], None]
+"""Takes the place of an expression or of a name that is bound, and what it stands for there."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,6 +82,12 @@ class _Evaluation(TermBuilder):
     program: s.Program
     definitions: dict[str, s.Definition] = field(default_factory=dict)
     around: list[str] = field(default_factory=list)
+    seen: Seen | None = None
+
+    def see(self, span: Span, value: Value) -> None:
+        """Tell whoever listens what stands at a place of the program."""
+        if self.seen and not span.in_prelude:
+            self.seen(span, value, self.sizes)
 
     # --- definitions ---
 
@@ -110,6 +122,7 @@ class _Evaluation(TermBuilder):
                     codes.flatpack.MAIN, f"`{param.name}` is a parameter twice.", param.span
                 )
             env[param.name] = self.parameter(param, names)
+            self.see(param.at, env[param.name])
         for name in names:
             env.setdefault(name, Int(Poly.var(name)))
         self.around.append("main")
@@ -218,6 +231,11 @@ class _Evaluation(TermBuilder):
 
     def exp(self, e: s.Exp, env: Env) -> Value:
         """The value of an expression."""
+        found = self._exp(e, env)
+        self.see(e.span, found)
+        return found
+
+    def _exp(self, e: s.Exp, env: Env) -> Value:
         match e:
             case s.Name(text=text):
                 return self.name(e, text, env)
@@ -252,6 +270,7 @@ class _Evaluation(TermBuilder):
     def bound(self, pattern: s.Pattern, value: Value) -> dict[str, Value]:
         """What a pattern's names stand for."""
         if isinstance(pattern, s.Name):
+            self.see(pattern.span, value)
             return {pattern.text: value}
         if not isinstance(value, TupleOf) or len(value.parts) != len(pattern.elems):
             found = (
@@ -318,6 +337,7 @@ class _Evaluation(TermBuilder):
             self.site = None
         self.around.append(name)
         found = self.exp(one.body, self.signed(one, args, span))
+        self.see(one.name.span, found)
         self.around.pop()
         self.site = site
         return found
@@ -335,6 +355,7 @@ class _Evaluation(TermBuilder):
                     env[param.name] = arg
                 case shape:
                     env[param.name] = self.fitted(one, param, shape, arg, sizes, span)
+            self.see(param.at, env[param.name])
         return {**{name: Int(size) for name, size in sizes.items()}, **env}
 
     def fitted(

@@ -36,6 +36,8 @@ _PRECEDENCE = (("$",), ("Of",), ("==", "/=", "<", "<=", ">", ">="), ("+", "-"), 
 _RIGHT = frozenset(("$", "Of", "."))
 _DEEPEST = 60
 """Nesting of expressions: a text that goes further was not written by hand."""
+RESERVED = frozenset(("let", "in", "type"))
+"""What can be no name."""
 OPERATORS = frozenset(op for level in _PRECEDENCE for op in level) - {"Of"}
 
 
@@ -52,6 +54,15 @@ def parse(source: str, file: str = "") -> s.Program:
 
     Errors: `SyntaxError_`, the first in the text; `others` holds one for each further definition.
     """
+    program, errors = recovered(source, file)
+    if errors:
+        errors[0].others = tuple(errors[1:])
+        raise errors[0]
+    return program
+
+
+def recovered(source: str, file: str = "") -> tuple[s.Program, list[SyntaxError_]]:
+    """The definitions that are right, and the errors of the others, by order of text."""
     errors: list[SyntaxError_] = []
     tokens = _tokens(source, file, errors)
     definitions: list[s.Definition] = []
@@ -67,15 +78,12 @@ def parse(source: str, file: str = "") -> s.Program:
                 definitions.append(parser.definition())
         except SyntaxError_ as error:
             errors.append(error)
-    if errors:
-        errors.sort(key=lambda error: error.span)
-        errors[0].others = tuple(errors[1:])
-        raise errors[0]
-    return s.Program(tuple(definitions), element)
+    errors.sort(key=lambda error: error.span)
+    return s.Program(tuple(definitions), element), errors
 
 
 def words_of(source: str) -> list[Word]:
-    """All words of a text that is right, without comments."""
+    """All words of a text, without comments and what the language has no use for."""
     return _tokens(source, "", [])
 
 
@@ -181,7 +189,7 @@ class _Parser:
 
     def name(self, wanted: str) -> s.Name:
         """A name."""
-        if self.token.kind != "name" or self.token.text in ("let", "in", "type"):
+        if self.token.kind != "name" or self.token.text in RESERVED:
             raise self.fail(wanted)
         token = self.step()
         return s.Name(token.span, token.text)
@@ -219,12 +227,12 @@ class _Parser:
         """A parameter, with or without its shape."""
         if self.token.text != "(":
             name = self.name("a parameter or `=`")
-            return s.Param(name.span, name.text, None)
+            return s.Param(name.span, name.text, None, name.span)
         first = self.step()
         name = self.name("a parameter's name")
         self.take(":")
         shape = self.exp()
-        return s.Param(first.span.to(self.take(")").span), name.text, shape)
+        return s.Param(first.span.to(self.take(")").span), name.text, shape, name.span)
 
     def exp(self) -> s.Exp:
         """Any expression."""

@@ -105,6 +105,8 @@ class Param(Node):
 
     name: str
     shape: Exp | None
+    at: Span
+    """Where its name stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,11 @@ class SizeTable:
         if name not in self.quotients:
             return name
         over, under = self.quotients[name]
-        return f"(({self.show(over)}) / ({self.show(under)}))"
+        return f"({self._operand(over)} / {self._operand(under)})"
+
+    def _operand(self, poly: Poly) -> str:
+        shown = self.show(poly)
+        return shown if shown.isalnum() or poly.as_name in self.quotients else f"({shown})"
 
 
 def wrong(code: Code, message: str, span: Span, hint: str = "") -> TypeError_:
