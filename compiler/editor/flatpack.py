@@ -48,7 +48,7 @@ _CLOSED = {"(": ")", "[": "]", "let": f" in {_HELD}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FlatPackText:
     """A text, as far as it is a program."""
 
     program: s.Program
@@ -61,7 +61,7 @@ class Read:
 
 
 @lru_cache(maxsize=100)
-def read(text: str, path: str) -> Read:
+def read(text: str, path: str) -> FlatPackText:
     """What is known of a text."""
     program, errors = recovered(text, path)
     shapes: dict[Span, dict[str, None]] = {}
@@ -76,7 +76,7 @@ def read(text: str, path: str) -> Read:
         evaluate(program, seen)
     except CompileError as error:
         found = found or [error]
-    return Read(program, tuple(found), not errors, shapes)
+    return FlatPackText(program, tuple(found), not errors, shapes)
 
 
 def shown(value: Value, sizes: SizeTable, element: s.Name | None = None) -> str:
@@ -298,7 +298,7 @@ def scope(text: str, path: str, start: int, end: int) -> tuple[str, Table]:
 # --- places --------------------------------------------------------------------------------------
 
 
-class At(NamedTuple):
+class StandsThere(NamedTuple):
     """What stands at a place."""
 
     span: Span
@@ -306,7 +306,7 @@ class At(NamedTuple):
     doc: str
 
 
-def told(text: str, path: str, at: int, use: Use | None) -> At | None:
+def told(text: str, path: str, at: int, use: Use | None) -> StandsThere | None:
     """A name with its shapes, a word of the language, or the smallest expression at a place."""
     shapes = read(text, path).shapes
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
@@ -314,17 +314,17 @@ def told(text: str, path: str, at: int, use: Use | None) -> At | None:
         symbol = use.symbol
         column -= at - use.start
         span = Span(line, column, line, column + use.end - use.start, path)
-        return At(span, said(text, path, symbol, span), symbol.doc)
+        return StandsThere(span, said(text, path, symbol, span), symbol.doc)
     here = (line, column)
     for kind, name, span in words_of(text):
         if span[:2] <= here <= span[2:4] and kind == "name" and name in WORD_HELP:
             form, shape, says = WORD_HELP[name]
-            return At(span._replace(file=path), f"{form} : {shape}", says)
+            return StandsThere(span._replace(file=path), f"{form} : {shape}", says)
     around = [span for span in shapes if span[:2] <= here <= span[2:4]]
     if not around:
         return None
     span = min(around, key=lambda one: (one.end_line - one.line, one.end_col - one.col))
-    return At(span, "\n".join(shapes[span]), "")
+    return StandsThere(span, "\n".join(shapes[span]), "")
 
 
 def said(text: str, path: str, symbol: Symbol, here: Span | None = None) -> str:
