@@ -160,9 +160,10 @@ class WatchedDevice:
         RUNTIME["fail"](prov[0] if prov else NOWHERE, parts)
         raise AssertionError
 
-    def read(self, block: Cells, at: int) -> Any:
-        """One cell."""
-        return block[at]
+    def read(self, *cells: tuple[Cells, int]) -> Any:
+        """The value of a cell, or those of several."""
+        found = [block[at] for block, at in cells]
+        return found if len(found) > 1 else found[0]
 
     def write(self, block: Cells, at: int, value: Any) -> None:
         """One cell."""

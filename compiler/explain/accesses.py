@@ -96,9 +96,9 @@ class _Planned(Device):
     def check(self) -> None:
         """No check fails."""
 
-    def read(self, block: Any, at: int) -> Any:
+    def read(self, *cells: tuple[Any, int]) -> Any:
         """Nobody knows."""
-        return _Unknown()
+        return [_Unknown() for _ in cells] if len(cells) > 1 else _Unknown()
 
     def write(self, block: Any, at: int, value: Any) -> None:
         """Nothing is there."""

@@ -357,6 +357,11 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
+    "kernels/resident": Tiny(
+        "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
+        "[1, 2]",
+        target="cuda",
+    ),
     "kernels/squares": Tiny(
         "entry main [n][m] (xss: [n][m]i32) = transpose xss", "[[1, 2], [3, 4]]", target="cuda"
     ),

@@ -75,6 +75,8 @@ class Device:
     def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int) -> None:
         self.gpu, self.about, self.most = gpu, about, most
         self.used = self.peak = 0
+        self.running = False
+        """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}
         self.launches: list[tuple[str, int]] = []
         self.module = gpu.driver.number("cuModuleLoadData", image)
@@ -146,6 +148,7 @@ class Device:
             places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
             grid = count, 1, 1, THREADS, 1, 1, 0, 0
             self.launches.append((name, count))
+            self.running = True
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start
@@ -158,11 +161,13 @@ class Device:
 
     def check(self) -> None:
         """Wait for all kernels, and raise if a check failed in one of them."""
-        self._land(self.failure, 0, _FLAG, 0)
-        self._checked()
+        if self.running:
+            self._land(self.failure, 0, _FLAG, 0)
+            self._checked()
 
     def fail(self, site: int, values: Sequence[object]) -> None:
-        """A check of the host failed."""
+        """A check of the host failed, unless one of a kernel has before."""
+        self.check()
         message = self.about["sites"][site]
         shown = iter(values)
         parts = [p if isinstance(p, str) else _shown(next(shown)) for p in message["parts"]]
@@ -171,13 +176,19 @@ class Device:
         error.site = site
         raise error
 
-    def read(self, block: DeviceBlock, at: int) -> Any:
-        """One cell, after all kernels: it comes with the failure flag, so that one wait does."""
+    def read(self, *cells: tuple[DeviceBlock, int]) -> Any:
+        """Cells, after all kernels; the value of one cell, or a list. There is one wait for all.
+
+        They come with the failure flag, words of 64 bits one behind the other.
+        """
         self._land(self.failure, 0, _FLAG, 0)
-        self._land(block, at, 1, 8 * _FLAG)
+        for number, (block, at) in enumerate(cells, _FLAG):
+            self._land(block, at, 1, 8 * number)
         self._checked()
-        area = ctypes.string_at(self.gpu.landing + 8 * _FLAG, block.dtype.itemsize)
-        return np.frombuffer(area, block.dtype)[0].item()
+        area = ctypes.string_at(self.gpu.landing, 8 * (_FLAG + len(cells)))
+        kinds = enumerate((block.dtype for block, _ in cells), _FLAG)
+        found = [np.frombuffer(area, kind, 1, 8 * at)[0].item() for at, kind in kinds]
+        return found if len(found) > 1 else found[0]
 
     def write(self, block: DeviceBlock, at: int, value: Any) -> None:
         """One cell."""
@@ -199,6 +210,7 @@ class Device:
     def _checked(self) -> None:
         """Wait, and look at the flag that has landed."""
         self.gpu.wait()
+        self.running = False
         failed, site, *values = np.frombuffer(ctypes.string_at(self.gpu.landing, 8 * _FLAG), "i8")
         if failed:
             answer = {"site": int(site), "values": [int(v) for v in values]}

@@ -11,13 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from compiler.base.prim import Prim
-from compiler.base.spans import Prov
+from compiler.base.spans import Prov, merge_prov
 from compiler.codegen.c.stms import Sites, Writer
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import free_names
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.ir.nodes import SE, Operand
+
+MOST_READ = 16
+"""Cells that are read at once: what the host has room for beside the failure flag."""
 
 
 class Host(Writer):
@@ -49,10 +53,13 @@ class Host(Writer):
         src, node = self.src, self.node
         if not stms:
             self.line("pass")
-        for stm in stms:
-            self.src = stm.prov or src
+        for group in _together(stms):
+            self.src = merge_prov(*(stm.prov for stm in group)) or src
             self.node = next(self.numbers)
-            _PRINT[type(stm)](self, stm)
+            if isinstance(group[0], imp.Load | k.Fetch):
+                self.read(group)
+            else:
+                _PRINT[type(group[0])](self, group[0])
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: imp.Stms) -> None:
@@ -85,9 +92,11 @@ class Host(Writer):
         """A block goes when no name has it."""
         self.line(f"{py_name(s.name)} = None")
 
-    def load(self, s: imp.Load | k.Fetch) -> None:
-        """A cell, after all kernels."""
-        self.line(f"{py_name(s.name)} = device.read({py_name(s.block)}, {show(s.at)})")
+    def read(self, cells: Sequence[Any]) -> None:
+        """Cells, after all kernels: `imp.Load` or `k.Fetch`, for which the host waits once."""
+        names = ", ".join(py_name(s.name) for s in cells)
+        places = ", ".join(f"({py_name(s.block)}, {show(s.at)})" for s in cells)
+        self.line(f"{names} = device.read({places})")
 
     def store(self, s: imp.Store) -> None:
         """A cell."""
@@ -153,6 +162,25 @@ class Host(Writer):
         self.line(f'{py_name(s.name)} = device.zeros({s.count}, "{s.prim}")')
 
 
+def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:
+    """Statements one by one, but cells that follow each other at once."""
+    cells: list[Any] = []
+    for stm in stms:
+        if not isinstance(stm, imp.Load | k.Fetch):
+            if cells:
+                yield cells
+            cells = []
+            yield [stm]
+            continue
+        known = free_names((stm,)).scalars.keys()
+        if len(cells) == MOST_READ or any(s.name in known for s in cells):
+            yield cells
+            cells = []
+        cells.append(stm)
+    if cells:
+        yield cells
+
+
 def _operand(value: Operand) -> str:
     return py_name(value) if isinstance(value, str) else show(value)
 
@@ -177,7 +205,6 @@ _PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
     imp.Assign: Host.assign,
     imp.Alloc: Host.alloc,
     imp.Free: Host.free,
-    imp.Load: Host.load,
     imp.Store: Host.store,
     imp.Copy: Host.copy,
     imp.If: Host.branch,
@@ -188,5 +215,4 @@ _PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
     k.Ranges: Host.ranges,
     k.Part: Host.part,
     k.Zeros: Host.zeros,
-    k.Fetch: Host.load,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 from compiler import codes
 from compiler.base.context import Ctx
@@ -33,12 +34,13 @@ from compiler.codegen.kernels.folds import (
     third_stage,
 )
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, tiling, worth
 from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
-from compiler.codegen.kernels.walk import free_names, shared_bytes
+from compiler.codegen.kernels.walk import params, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
@@ -50,14 +52,16 @@ SMALL_SEGMENT = 32
 def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     """The program with launches in place of kernels."""
     lowering = _Lowering(ctx)
-    return imp.ImpProg(tuple(replace(f, body=lowering.host(f.body)) for f in prog.funs))
+    launched = (replace(f, body=lowering.host(f.body)) for f in prog.funs)
+    numbers = count(1)
+    return imp.ImpProg(tuple(resident(f, ctx, numbers) for f in launched))
 
 
 KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, SHARED_BINS, TILED, SQUARES),
+    (ROWS, SEVERAL, SHARED_BINS, TILED, SQUARES, RESIDENT),
 )
 
 
@@ -123,10 +127,7 @@ class _Lowering:
 
         Raises Limitation if it needs more shared memory than a block of threads has.
         """
-        names = free_names(body)
-        params = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
-        params += [k.Param(n, p, True) for n, p in names.free_blocks().items()]
-        made = k.Kernel(name, tuple(params), body, source.prov)
+        made = k.Kernel(name, params(body), body, source.prov)
         need, there = shared_bytes(made), self.target.shared_bytes
         if need > there:
             raise Limitation.at(

@@ -68,6 +68,13 @@ def free_names(stms: Stms) -> FreeNames:
     return names
 
 
+def params(body: Stms) -> tuple[k.Param, ...]:
+    """The parameters of a kernel: what its body uses and does not define."""
+    names = free_names(body)
+    scalars = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
+    return (*scalars, *(k.Param(n, p, True) for n, p in names.free_blocks().items()))
+
+
 class _KernelNames(FreeNames):
     """With the statements that only threads run."""
 

@@ -1,0 +1,321 @@
+"""Which numbers of an entry point the host needs, and which could stay on the device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.spans import Prov
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import free_names
+from compiler.ir.nodes import SE, Scalar, Var
+from compiler.ir.walk import se_uses
+
+MEMORY = "it decides how much memory there is"
+THREADS = "it decides how many threads there are"
+BRANCH = "it decides what is launched"
+ROUNDS = "it decides how often something is launched"
+COPIED = "it decides what is copied"
+
+
+@dataclass(slots=True)
+class HostNumbers:
+    """The scalars of an entry point.
+
+    `read` from the device by the host, with their places; `wanted` by the host, and for what;
+    `results` are wanted only when all is done. `cells` has those whose cell a kernel makes.
+    `moved`: statements, by identity, that a thread of the device runs as a whole.
+    """
+
+    prims: dict[Name, Prim] = field(default_factory=dict)
+    read: dict[Name, Prov] = field(default_factory=dict)
+    defines: dict[Name, imp.Define] = field(default_factory=dict)
+    variables: set[Name] = field(default_factory=set)
+    cells: dict[Name, Name] = field(default_factory=dict)
+    wanted: dict[Name, str] = field(default_factory=dict)
+    results: set[Name] = field(default_factory=set)
+    moved: set[int] = field(default_factory=set)
+    made: set[Name] = field(default_factory=set)
+    """What statements that are moved give to variables."""
+    given: dict[Name, list[SE]] = field(default_factory=dict)
+    """The expressions that a name may have the value of."""
+    chosen: list[imp.If | imp.For | imp.While] = field(default_factory=list)
+    """Statements that could be moved, the inner ones first."""
+    looped: set[Name] = field(default_factory=set)
+    others: set[Name] = field(default_factory=set)
+    """What more is done with than to compute other numbers, or results."""
+
+    def want(self, ses: Iterable[SE], why: str) -> None:
+        """The host needs expressions, and so all that they are computed from."""
+        names = [name for se in ses for name in names_of(se)]
+        while names:
+            name = names.pop()
+            if name not in self.wanted:
+                self.wanted[name] = why
+                names += [n for se in self.given.get(name, ()) for n in names_of(se)]
+
+    def settle(self, refused: Iterable[Name]) -> set[Name]:
+        """The numbers that stay on the device, but those `refused`; completes `moved`."""
+        self.want((Var(name, self.prims[name]) for name in refused), "")
+        there = {n for n in (*self.read, *self.made) if n not in self.wanted}
+        grows = True
+        while grows:
+            before = len(there), len(self.moved)
+            for name, ses in self.given.items():
+                if name not in self.wanted and any(not there.isdisjoint(names_of(s)) for s in ses):
+                    there.add(name)
+            for stm in self.chosen:
+                if id(stm) not in self.moved and self._must_move(stm, there):
+                    self.moved.add(id(stm))
+                if id(stm) in self.moved:
+                    there |= assigned((stm,)) & self.prims.keys() - self.wanted.keys()
+            grows = before != (len(there), len(self.moved))
+        return there
+
+    def _must_move(self, stm: imp.If | imp.For | imp.While, there: set[Name]) -> bool:
+        """Whether what decides about a branch stays on the device, or what is in a loop."""
+        if isinstance(stm, imp.If):
+            return not there.isdisjoint(names_of(stm.cond))
+        return not there.isdisjoint({*free_names((stm,)).scalars, *assigned((stm,))})
+
+
+def numbers_of(fun: imp.ImpFun, moves: Callable[[imp.Stm], bool]) -> HostNumbers:
+    """What is known of an entry point's numbers. `moves` says of loops whether they are moved."""
+    found = HostNumbers()
+    gather = _Gather(found, moves)
+    gather.stms(fun.body, False)
+    for ses, why in gather.wants:
+        found.want(ses, why)
+    found.results = _only_given(fun, found)
+    found.want((Var(n, found.prims[n]) for n in sorted(found.results - found.wanted.keys())), "")
+    return found
+
+
+def _only_given(fun: imp.ImpFun, found: HostNumbers) -> set[Name]:
+    """The numbers from which nothing is computed but results, outside of loops."""
+    users: dict[Name, set[Name]] = {}
+    uses = {n: {u for se in ses for u in names_of(se)} for n, ses in found.given.items()}
+    for name, used in uses.items():
+        for one in used:
+            users.setdefault(one, set()).add(name)
+    read = _behind({*found.read, *found.made}, users)
+    only = found.prims.keys() - found.looped - found.others - found.wanted.keys()
+    while True:
+        fewer = {
+            n for n in only if users.get(n, set()) <= only and uses.get(n, set()) & read <= only
+        }
+        if fewer == only:
+            return fewer
+        only = fewer
+
+
+def _behind(names: set[Name], users: dict[Name, set[Name]]) -> set[Name]:
+    """These, and all that is computed from them."""
+    found, todo = set(names), list(names)
+    while todo:
+        more = users.get(todo.pop(), set()) - found
+        found |= more
+        todo += more
+    return found
+
+
+@dataclass(slots=True)
+class _Gather:
+    """Goes over the host's statements."""
+
+    found: HostNumbers
+    moves: Callable[[imp.Stm], bool]
+    wants: list[tuple[list[SE], str]] = field(default_factory=list)
+
+    def stms(self, body: imp.Stms, looped: bool) -> None:
+        """A list of statements."""
+        empty = {s.name for s in body if isinstance(s, imp.Declare) and s.value is None}
+        cells = {s.name for s in body if isinstance(s, k.Part)}
+        for stm in body:
+            if isinstance(stm, k.Fetch) and stm.name in empty and stm.block in cells:
+                self.found.cells[stm.name] = stm.block
+            self.stm(stm, looped)
+
+    def name(self, name: Name, prim: Prim, looped: bool) -> None:
+        """A number gets a value here."""
+        self.found.prims[name] = prim
+        if looped:
+            self.found.looped.add(name)
+
+    def gives(self, name: Name, value: object) -> None:
+        """A number may get this value."""
+        if value is not None and not isinstance(value, str):
+            self.found.given.setdefault(name, []).append(value)  # type: ignore[arg-type]
+
+    def want(self, why: str, *ses: SE) -> None:
+        """The host needs expressions."""
+        self.wants.append((list(ses), why))
+
+    def other(self, *ses: SE) -> None:
+        """More is done with these than to compute numbers."""
+        self.found.others.update(n for se in ses for n in names_of(se))
+
+    def stm(self, stm: imp.Stm, looped: bool) -> None:
+        """A statement of the host."""
+        found = self.found
+        match stm:
+            case imp.Define(name, prim, value):
+                self.name(name, prim, looped)
+                found.defines[name] = stm
+                self.gives(name, value)
+            case imp.Declare(name, Scalar(prim), value):
+                self.name(name, prim, looped)
+                found.variables.add(name)
+                self.gives(name, value)
+            case imp.Assign(name, value) if not isinstance(value, str):
+                self.name(name, found.prims[name], looped)
+                self.gives(name, value)
+            case imp.Load(name, prim, _, at) | k.Fetch(name, prim, _, at):
+                self.name(name, prim, looped)
+                found.read[name] = stm.prov
+                self.gives(name, at)
+                self.other(at)
+            case imp.Store(_, _, at, value):
+                self.other(at, value)
+            case imp.Assert():
+                self.other(*(Var(n, p) for n, p in free_names((stm,)).scalars.items()))
+            case imp.Alloc(count=count) | k.Part(count=count):
+                self.want(MEMORY, count)
+            case k.Launch(kernel, _, count):
+                self.want(THREADS, count)
+                self.other(*(Var(p.name, p.prim) for p in kernel.params if not p.block))
+            case k.Ranges(_, _, segments, size):
+                self.want(THREADS, segments, size)
+            case imp.Copy():
+                uses = free_names((stm,)).scalars.items()
+                self.want(COPIED, *(Var(n, p) for n, p in uses))
+            case imp.If() | imp.For() | imp.While():
+                self.nested(stm, looped)
+
+    def nested(self, stm: imp.If | imp.For | imp.While, looped: bool) -> None:
+        """A statement with others in it."""
+        can, loop = movable(stm), not isinstance(stm, imp.If)
+        if can and loop and touches(stm) and self.moves(stm):
+            self.found.moved.add(id(stm))
+            self.found.chosen.append(stm)
+            uses = free_names((stm,)).free_scalars()
+            self.other(*(Var(n, p) for n, p in uses.items()))
+            outside = assigned((stm,)) & self.found.prims.keys()
+            self.found.made |= outside
+            if looped:
+                self.found.looped |= outside
+            return
+        match stm:
+            case imp.If(cond, then, orelse):
+                decides, why, bodies = cond, BRANCH, (then, orelse)
+            case imp.For(_, _, bound, body):
+                decides, why, bodies = bound, ROUNDS, (body,)  # type: ignore[assignment]
+            case imp.While(cond, body):
+                decides, why, bodies = Var(cond, "bool"), ROUNDS, (body,)  # type: ignore[assignment]
+        for body in bodies:
+            self.stms(body, looped or loop)
+        self.other(decides)
+        if can:
+            self.found.chosen.append(stm)
+        else:
+            self.want(why, decides)
+
+
+def names_of(se: SE) -> set[Name]:
+    """The variables of an expression."""
+    found: set[Name] = set()
+    se_uses(se, found.add)
+    return found
+
+
+def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
+    """Statements of the host with those in them."""
+    for stm in stms:
+        yield stm
+        match stm:
+            case imp.If(_, then, orelse):
+                yield from whole((*then, *orelse))
+            case imp.For() | imp.While():
+                yield from whole(stm.body)
+
+
+def mentioned(stm: imp.Stm) -> set[Name]:
+    """The scalars that a statement of the host reads itself, without those in it."""
+    match stm:
+        case k.Launch(kernel, _, count, times):
+            return {p.name for p in kernel.params if not p.block} | names_of(count) | {times}
+        case k.Ranges(_, _, segments, size, least):
+            return names_of(segments) | names_of(size) | names_of(least)
+        case k.Part(count=count, times=times):
+            return names_of(count) | {times}
+        case k.Zeros():
+            return set()
+        case imp.If(cond):
+            return names_of(cond)
+        case imp.For(bound=bound):
+            return names_of(bound)
+        case imp.While(cond):
+            return {cond}
+    return set(free_names((stm,)).scalars)
+
+
+def count_names(stms: imp.Stms) -> Counter[Name]:
+    """How many statements of the host read each scalar."""
+    return Counter(name for stm in whole(stms) for name in mentioned(stm))
+
+
+def movable(stm: imp.Stm) -> bool:
+    """Whether a thread can run a statement: all in it is about numbers, or cells one by one."""
+    match stm:
+        case imp.Declare():
+            return isinstance(stm.type, Scalar)
+        case imp.Assign():
+            return not isinstance(stm.value, str)
+        case imp.If() | imp.For() | imp.While():
+            bodies = (*stm.then, *stm.orelse) if isinstance(stm, imp.If) else stm.body
+            return all(map(movable, bodies))
+    return isinstance(stm, imp.Define | imp.Load | imp.Store | imp.Assert | k.Fetch)
+
+
+def touches(stm: imp.Stm) -> bool:
+    """Whether memory is touched somewhere in a statement."""
+    return any(isinstance(s, imp.Load | imp.Store | k.Fetch) for s in whole((stm,)))
+
+
+def assigned(stms: imp.Stms) -> set[Name]:
+    """The variables that get values in statements of the host."""
+    return {s.name for s in whole(stms) if isinstance(s, imp.Assign | k.Fetch)}
+
+
+def sets_first(stms: imp.Stms, name: Name) -> bool:
+    """Whether statements give a variable a value in any case, and before they read it."""
+    return _first(stms, name) == "set"
+
+
+def _first(stms: imp.Stms, name: Name) -> str:
+    """What is done with a variable first: `set`, `read` (maybe), or nothing."""
+    for stm in stms:
+        match stm:
+            case imp.If(cond, then, orelse):
+                arms = {_first(then, name), _first(orelse, name)}
+                if name in names_of(cond) or "read" in arms or len(arms) == 2:
+                    return "read"
+                (done,) = arms
+            case imp.For() | imp.While():
+                decides = stm.cond == name if isinstance(stm, imp.While) else False
+                bound = isinstance(stm, imp.For) and name in names_of(stm.bound)
+                done = "read" if decides or bound or _first(stm.body, name) else ""
+            case _:
+                value = stm.value if isinstance(stm, imp.Assign) else None
+                reads = set() if isinstance(stm, imp.Assign) else set(free_names((stm,)).scalars)
+                if value is not None and not isinstance(value, str):
+                    reads = names_of(value)
+                is_set = isinstance(stm, imp.Assign | k.Fetch) and stm.name == name
+                done = "read" if name in reads else "set" if is_set else ""
+        if done:
+            return done
+    return ""

@@ -1,0 +1,273 @@
+"""Numbers that only the device needs stay there: the host waits for none of them.
+
+The host reads a number where a size, a launch, a branch or a loop of its own depends on it, or
+where it is a result. All others have a cell on the device. Kernels read them from there, and what
+the host would do with them, one thread does: statements that follow each other are one launch. So
+are loops of the host that read or write cells one by one.
+
+Note [Cells]. What is read is copied to a cell, since the block that it came from may be written by
+then. A constant that follows from such numbers has no cell: who needs it computes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.remarks import NOTHING, Applied, Missed
+from compiler.base.rules import Rule
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.host_numbers import (
+    HostNumbers,
+    assigned,
+    count_names,
+    mentioned,
+    names_of,
+    numbers_of,
+    sets_first,
+    whole,
+)
+from compiler.codegen.kernels.threads import i64
+from compiler.codegen.kernels.walk import free_names, params
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
+from compiler.ir.walk import map_se
+
+RESIDENT = Rule(
+    "kernels/resident", "A number that the host does not need stays on the device, without a wait."
+)
+
+BY_ONE: Applied[bool] = Applied(
+    True,
+    "This loop, which is not parallel, touches elements one by one: a thread of the device runs "
+    "it, and none of them is sent to the host and back.",
+)
+
+
+def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
+    """An entry point, with kernels in place of IMP's, whose numbers stay where they are needed.
+
+    `counted` numbers the kernels that are made.
+    """
+    off = ctx.options.is_off(RESIDENT)
+    found = numbers_of(fun, lambda loop: ctx.commit(RESIDENT, loop.prov, BY_ONE) is not None)
+    refused = [name for name in found.read if not _stays(found, name, ctx)]
+    there = found.settle(refused)
+    work = _Residents(fun, found, there, counted, off)
+    body = work.stms(fun.body)
+    values = tuple(work.result(value, body) for value in fun.values)
+    return replace(fun, body=tuple(body), values=values)
+
+
+def _stays(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
+    called, prov = ctx.names.called(name), found.read[name]
+    if name in found.results:
+        return False
+    if name in found.wanted:
+        because = f"The host waits for `{called}`: {found.wanted[name]}."
+        ctx.commit(RESIDENT, prov, Missed(because, NOTHING))
+        return False
+    because = f"`{called}` stays on the device, where all that needs it is: the host does not wait."
+    return ctx.commit(RESIDENT, prov, Applied(True, because)) is not None
+
+
+class _Residents:
+    """Rewrites the statements of an entry point; `there` are the numbers that stay."""
+
+    def __init__(
+        self,
+        fun: imp.ImpFun,
+        found: HostNumbers,
+        there: set[Name],
+        counted: Iterator[int],
+        off: bool,
+    ) -> None:
+        self.found, self.there, self.counted, self.off = found, there, counted, off
+        shown = {n for v in fun.values if not isinstance(v, str) for n in names_of(v)}
+        self.uses = count_names(fun.body)
+        self.uses.update(shown)
+        self.derived = {
+            name: define
+            for name, define in found.defines.items()
+            if name in there
+            and name not in shown
+            and not any(n in found.variables for n in names_of(define.value))
+        }
+
+    # --- statements --------------------------------------------------------------------------
+
+    def stms(self, body: imp.Stms) -> list[imp.Stm]:
+        """A list of statements of the host."""
+        out: list[imp.Stm] = []
+        waiting: list[imp.Stm] = []
+        freed: list[imp.Stm] = []
+
+        def launch() -> None:
+            out.extend(self.by_one_thread(tuple(waiting)))
+            out.extend(freed)
+            waiting.clear()
+            freed.clear()
+
+        for stm in body:
+            if self.is_replaced(stm):
+                continue
+            if self.is_for_device(stm):
+                waiting.append(stm)
+            elif isinstance(stm, imp.Declare) and stm.name in self.there:
+                prim = self.found.prims[stm.name]
+                out.append(k.Part(self.cell(stm.name), prim, ONE, "", stm.prov))
+                if stm.value is not None:
+                    waiting.append(imp.Assign(stm.name, stm.value, stm.prov))
+            elif isinstance(stm, imp.Free) and waiting:
+                freed.append(stm)
+            elif waiting and self.goes_ahead(stm, waiting):
+                out.append(stm)
+            else:
+                launch()
+                out.append(self.rewritten(stm))
+        launch()
+        return out
+
+    def is_replaced(self, stm: imp.Stm) -> bool:
+        """Whether nothing is left of a statement, since those who need its number compute it."""
+        match stm:
+            case imp.Define(name):
+                return name in self.derived
+            case imp.Declare(name) | k.Fetch(name):
+                return name in self.there and name in self.found.cells
+        return False
+
+    def is_for_device(self, stm: imp.Stm) -> bool:
+        """Whether a thread runs this; a store may always be run so."""
+        match stm:
+            case imp.Define(name) | imp.Load(name) | k.Fetch(name) | imp.Assign(name):
+                return name in self.there
+            case imp.Assert():
+                return not self.there.isdisjoint(free_names((stm,)).free_scalars())
+            case imp.Store():
+                uses = free_names((stm,)).free_scalars()
+                return not self.off or not self.there.isdisjoint(uses)
+        return id(stm) in self.found.moved
+
+    def goes_ahead(self, stm: imp.Stm, waiting: list[imp.Stm]) -> bool:
+        """Whether a statement of the host may run before those that wait for a launch."""
+        back = assigned(tuple(waiting)) - self.there
+        match stm:
+            case imp.Define(value=value):
+                return back.isdisjoint(names_of(value))
+            case imp.Declare():
+                return stm.value is None or (
+                    not isinstance(stm.value, str) and back.isdisjoint(names_of(stm.value))
+                )
+            case k.Ranges():
+                return back.isdisjoint(mentioned(stm))
+            case imp.Alloc() | k.Part():
+                checks = any(isinstance(s, imp.Assert) for s in whole(tuple(waiting)))
+                return not checks and back.isdisjoint(names_of(stm.count))
+        return False
+
+    def rewritten(self, stm: imp.Stm) -> imp.Stm:
+        """A statement of the host, with what is in it."""
+        match stm:
+            case imp.If():
+                return replace(
+                    stm, then=tuple(self.stms(stm.then)), orelse=tuple(self.stms(stm.orelse))
+                )
+            case imp.For() | imp.While():
+                return replace(stm, body=tuple(self.stms(stm.body)))
+            case k.Launch():
+                here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
+                if here:
+                    body = (*self.reading(here), *stm.kernel.body)
+                    return replace(stm, kernel=_kernel(stm.kernel, body))
+        return stm
+
+    # --- cells -------------------------------------------------------------------------------
+
+    def cell(self, name: Name) -> Name:
+        """The block with a number in it."""
+        return self.found.cells.get(name, f"{name}_there")
+
+    def reading(self, names: Iterable[Name]) -> list[imp.Stm]:
+        """What a kernel does first to know numbers."""
+        made: dict[Name, imp.Stm] = {}
+        for name in names:
+            self.read(name, made)
+        return list(made.values())
+
+    def read(self, name: Name, made: dict[Name, imp.Stm]) -> None:
+        """Enter what defines a number behind what defines those in it."""
+        if name in made:
+            return
+        define = self.derived.get(name)
+        if define is None:
+            made[name] = imp.Load(name, self.found.prims[name], self.cell(name), ZERO)
+            return
+        for other in names_of(define.value):
+            if other in self.there:
+                self.read(other, made)
+        made[name] = define
+
+    def by_one_thread(self, stms: imp.Stms) -> list[imp.Stm]:
+        """The launch of a kernel that one thread has something to do in, and what is around it."""
+        if not stms:
+            return []
+        if len(stms) == 1 and self.there.isdisjoint(mentioned(stms[0])):
+            match stms[0]:
+                case imp.Store():
+                    return [stms[0]]
+                case imp.Assign(name, value, prov) if not isinstance(value, str):
+                    return [imp.Store(self.cell(name), self.found.prims[name], ZERO, value, prov)]
+        prov = next((s.prov for s in stms if s.prov), ())
+        uses, changed = free_names(stms), assigned(stms)
+        own = {s.name for s in stms if isinstance(s, imp.Define | imp.Declare | imp.Load)}
+        before: list[imp.Stm] = []
+        after: list[imp.Stm] = []
+        last: list[imp.Stm] = []
+        known = (n for n in uses.free_scalars() if n in self.there and n not in changed)
+        first = self.reading(known)
+        for name in sorted(changed - uses.bound):
+            prim, cell = self.found.prims[name], self.cell(name)
+            var = Var(name, prim)
+            first.append(imp.Declare(name, Scalar(prim), None, prov))
+            if name not in self.there:
+                before.append(k.Part(cell, prim, ONE, "", prov))
+                after.append(k.Fetch(name, prim, cell, ZERO, prov))
+            if not sets_first(stms, name):
+                first.append(k.Fetch(name, prim, cell, ZERO, prov))
+                if name not in self.there:
+                    before.append(imp.Store(cell, prim, ZERO, var, prov))
+            last.append(imp.Store(cell, prim, ZERO, var, prov))
+        inside = count_names(stms)
+        for name in sorted(own):
+            if self.uses[name] > inside[name]:
+                prim = self.found.prims[name]
+                before.append(k.Part(self.cell(name), prim, ONE, "", prov))
+                last.append(imp.Store(self.cell(name), prim, ZERO, Var(name, prim), prov))
+        only: SE = Bin("!=", "i64", i64(k.THREAD), ZERO)
+        kernel = k.Kernel(f"numbers_{next(self.counted)}", (), (), prov)
+        made = _kernel(kernel, (k.Exit(only, prov), *first, *stms, *last))
+        return [*before, k.Launch(made, "blocks", ONE, prov=prov), *after]
+
+    def result(self, value: Operand, body: list[imp.Stm]) -> Operand:
+        """What an entry point gives; numbers that stayed are read at its end, into `body`."""
+        if isinstance(value, str):
+            return value
+
+        def fetched(var: Var) -> SE:
+            if var.name not in self.there:
+                return var
+            name = f"{var.name}_given"
+            if all(not isinstance(s, imp.Load) or s.name != name for s in body):
+                body.append(imp.Load(name, var.prim, self.cell(var.name), ZERO))
+            return Var(name, var.prim)
+
+        return map_se(value, fetched)
+
+
+def _kernel(kernel: k.Kernel, body: Iterable[imp.Stm]) -> k.Kernel:
+    """A kernel with another body, and the parameters that this needs."""
+    body = tuple(body)
+    return replace(kernel, params=params(body), body=body)

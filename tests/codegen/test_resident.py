@@ -1,0 +1,190 @@
+"""Numbers that stay on the device: what programs mean, and how often the host waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.errors import RuntimeError_
+from compiler.base.text import plain
+from compiler.pipeline import Compilation
+from compiler.runtime.observer.records import ORDERS, observe
+from compiler.semantics import interp
+from testing import kernel_interp
+from testing.driver_calls import calls
+from tests.codegen.helpers import compiled, same
+from tests.runtime.cuda_on_cpu import needs_cxx, results
+
+pytestmark = needs_cxx
+RULE = "kernels/resident"
+
+
+def text_of(source: str, *disabled: str) -> str:
+    return plain(compiled(source, "cuda", disabled=disabled).result("cuda").text)
+
+
+def words(args: list[Any]) -> list[Any]:
+    return [np.asarray(a)[()] for a in args]
+
+
+def waits(source: str, args: list[Any], *disabled: str) -> int:
+    """How often the host waits before it copies results that are arrays."""
+    return calls(text_of(source, *disabled), "main", words(args))["cuStreamSynchronize"] - 1
+
+
+def agree(source: str, args: list[Any]) -> None:
+    """All orders of threads, with and without the rule, give what the program means."""
+    work, args = compiled(source, "cuda"), words(args)
+    expected = interp.run(work.result("soa").prog, "main", list(args))
+    same(kernel_interp.run(work.result("kernels").prog, "main", list(args)), expected)
+    for order in ORDERS:
+        same(results(observe(text_of(source), "main", args, order, records=False)), expected)
+    same(results(observe(text_of(source, RULE), "main", args, records=False)), expected)
+
+
+def work_of(source: str) -> Compilation:
+    work = compiled(source, "cuda")
+    work.result("kernels")
+    return work
+
+
+def told(source: str, kind: str) -> list[str]:
+    return [r.because for r in work_of(source).remarks() if r.rule == RULE and r.kind == kind]
+
+
+MEAN = """
+entry main [n] (xs: [n]f32) (k: i64) =
+  let xs = loop xs for _i < k do
+    let m = f32.sum xs / f32.i64 n
+    in map (\\x -> x - m + 1) xs
+  in (xs, f32.sum xs)
+"""
+CARRIED = """
+entry main [n] (xs: [n]i32) (k: i64): (i32, i32) =
+  loop (a, b) = (0, k |> i32.i64) for i < k do
+    let s = i32.sum (map (* (a + i32.i64 i)) xs)
+    let t = i32.maximum (map (^ b) xs)
+    in (a + s, if s > t then b else s / (i32.i64 i + 2))
+"""
+ONE_BY_ONE = """
+entry main [n] (xs: *[n]i64) (k: i64) =
+  let (ys, last) = loop (xs, last) = (copy xs, 7) for i < k do
+    let x = xs[i % n]
+    in if x > 3 then (xs with [(i + x) % n] = x - last, x) else (xs, last + 1)
+  in (map (+ last) ys, last, replicate (last % 3 + 3) last)
+"""
+CHOSEN = """
+entry main [n] (xs: [n]i64) (b: bool) =
+  let best = i64.maximum xs
+  let other = if b then (if best > 4 then best / 3 else i64.minimum xs) else best + 1
+  in (map (\\x -> x - other) xs, map (\\x -> x + best) xs)
+"""
+KINDS = """
+entry main [n] (xs: [n]f16) (ys: [n]u8) (zs: [n]bool) (ws: [n]f64) =
+  let (x, y, z, w) = (f16.maximum xs, u8.sum ys, or zs, f64.minimum ws)
+  in map4 (\\a b c d -> (a - x, b + y, c == z, d / w)) xs ys zs ws
+"""
+FILTER = "entry main (xs: []i32) = let ys = filter (> 3) xs in (ys, length ys, i32.sum ys)"
+ROUNDS = """
+entry main [n] (xs: [n]i32) =
+  loop xs while i32.sum xs < 1000 do map (\\x -> x * 2 + 1) xs
+"""
+NUMBERS = np.arange(-3, 40, dtype=np.int64)
+CASES: dict[str, tuple[str, list[list[Any]]]] = {
+    "mean": (MEAN, [[np.arange(n, dtype=np.float32), k] for n in (1, 300) for k in (0, 1, 3)]),
+    "carried": (CARRIED, [[np.arange(n, dtype=np.int32), k] for n in (0, 40) for k in (0, 1, 5)]),
+    "one by one": (ONE_BY_ONE, [[NUMBERS[:n].copy(), k] for n in (1, 43) for k in (0, 1, 50)]),
+    "chosen": (CHOSEN, [[NUMBERS[:n], b] for n in (1, 7, 43) for b in (False, True)]),
+    "kinds": (
+        KINDS,
+        [
+            [
+                np.linspace(-2, 3, n, dtype=np.float16),
+                np.arange(n, dtype=np.uint8) * 7,
+                np.arange(n) % 3 == 5,
+                np.linspace(1, 9, n),
+            ]
+            for n in (0, 1, 300)
+        ],
+    ),
+    "filter": (FILTER, [[np.arange(n, dtype=np.int32)] for n in (0, 3, 300)]),
+    "rounds": (ROUNDS, [[np.arange(n, dtype=np.int32)] for n in (1, 300)]),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "args"),
+    [
+        pytest.param(s, a, id=f"{name}-{at}")
+        for name, (s, g) in CASES.items()
+        for at, a in enumerate(g)
+    ],
+)
+def test_programs_mean_the_same(source: str, args: list[Any]) -> None:
+    agree(source, args)
+
+
+@pytest.mark.parametrize(
+    ("name", "rounds", "most", "before"),
+    [
+        ("mean", 10, 1, 11),
+        ("carried", 10, 1, 10),
+        ("one by one", 100, 2, 101),
+        ("kinds", 0, 1, 2),
+        ("filter", 0, 2, 2),
+    ],
+)
+def test_the_host_waits_where_it_needs_a_number(
+    name: str, rounds: int, most: int, before: int
+) -> None:
+    source, given = CASES[name]
+    args = [*given[-1][:-1], np.int64(rounds)] if rounds else given[-1]
+    found = waits(source, args), waits(source, args, RULE)
+    assert found[0] <= most, found
+    assert found[1] >= before, found
+
+
+def test_a_wait_for_each_round_stays_where_a_loop_of_launches_depends_on_it() -> None:
+    source, given = CASES["rounds"]
+    assert waits(source, given[0]) > 5
+    assert any("how often something is launched" in one for one in told(source, "missed"))
+    assert any("how much memory" in one for one in told(FILTER, "missed"))
+
+
+def test_more_results_than_are_read_at_once() -> None:
+    parts = ", ".join(f"i32.sum (map (+ {at}) xs)" for at in range(20))
+    source = f"entry main (xs: []i32) = [{parts}]"
+    agree(
+        source.replace("[", "(").replace("]", ")").replace("()", "[]"),
+        [np.arange(9, dtype=np.int32)],
+    )
+    agree(source, [np.arange(9, dtype=np.int32)])
+
+
+PICKED = """
+entry main [n] (xs: [n]i64) (ys: [n]i64) (k: i64) =
+  let at = i64.maximum xs
+  let a = ys[at]
+  let b = xs[k]
+  in (map (+ a) xs, b)
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "k", "line"), [(3, 0, 0), (4, 0, 4), (-1, 0, 4), (3, 9, 5), (9, 9, 4)]
+)
+def test_a_check_of_such_a_number_fails_on_the_device(top: int, k: int, line: int) -> None:
+    """The first one that fails is told, also where a later one is the host's own."""
+    args = words([np.full(4, top, np.int64), np.arange(4), k])
+    if not line:
+        agree(PICKED, args)
+        return
+    for disabled in ((), (RULE,)):
+        seen = observe(text_of(PICKED, *disabled), "main", args, records=False)
+        assert seen.error is not None
+        assert (seen.error.span.line, seen.problems) == (line, ())
+    with pytest.raises(RuntimeError_) as caught:
+        interp.run(compiled(PICKED).result("soa").prog, "main", list(args))
+    assert caught.value.span.line == line
