@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app import previews
 from app.highlight import html_lines
-from app.permalinks import State
+from app.permalinks import State, is_id
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
 from compiler.protocol.kinds import Json
 
@@ -46,6 +46,8 @@ class FrozenView:
     said: str
     """What it is, in a sentence, for those who show the link."""
     pictured: str
+    against: str
+    """The id of the link that its author compared it with, or ""."""
 
     def parts(self) -> dict[str, str]:
         """What can be shown by itself: ids and titles."""
@@ -77,7 +79,15 @@ def frozen_view(state: State) -> FrozenView:
         memory=_memory(state),
         run=state.get("run"),
         asked=state.get("asked") or [],
+        against=_against(view),
     )
+
+
+def _against(view: Json) -> str:
+    """The link that is A, if a page has said so."""
+    a = view.get("a")
+    link = a.get("link") if isinstance(a, dict) else None
+    return link if isinstance(link, str) and is_id(link) else ""
 
 
 def _said(state: State, stages: int) -> str:

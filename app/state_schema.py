@@ -56,7 +56,8 @@ class FrozenState(TypedDict):
     asked: NotRequired[list[FrozenQuestion]]
     """expressions, notebooks, profiles, measurements, costs of accesses, value flows seen"""
     view: dict[str, Any]
-    """the page's arrangement: panes, tab, selection, and what its author wrote: `title`, `notes`"""
+    """the page's arrangement: panes, tab, selection; what its author wrote: `title`, `notes`; the
+    link that it was compared with: `a`"""
 
 
 def document() -> Json:

@@ -19,6 +19,7 @@ export function actionsOf(page: Page): Action[] {
     one("action", "Clear the selection", () => page.link.choose(null), "Esc"),
     one("action", "Next occurrence", () => page.workbench.occurrence(1), "F4"),
     one("action", "Previous occurrence", () => page.workbench.occurrence(-1), "Shift+F4"),
+    one("action", "A's text beside the source, and back", () => page.programA.turn(), "F8"),
     one("action", "Next stage", () => page.step(1), "Alt+→"),
     one("action", "Previous stage", () => page.step(-1), "Alt+←"),
     ...editor.language.commands.map(([name, keys, run]) => one("source", name, () => {

@@ -105,7 +105,7 @@ export class Dock {
   get layout(): Layout {
     const panes = [...this.panes.keys()];
     if (this.own) return completed(this.own, panes);
-    return PRESETS[0]!.layout(panes.filter(isStage), panes.filter(isDetail), this.width);
+    return completed(PRESETS[0]!.layout(panes.filter(isStage), panes.filter(isDetail), this.width), panes);
   }
 
   /** What is kept of the layout; null if it is the standard one. */

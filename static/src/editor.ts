@@ -4,6 +4,7 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateH
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { differingLines } from "./abreast";
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
 import { imported, type Files, type Saved } from "./files";
@@ -239,6 +240,7 @@ export class SourceEditor {
         problemMarks,
         accessMarks,
         tracedValues,
+        differingLines,
         this.language.types((view, at) => typedAt(this.model, this.link, view, at)),
         this.language.extensions,
         importLinks({ leads: (path) => this.leadsTo(path) !== null, go: (path) => this.goInto(path) }),

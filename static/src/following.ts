@@ -21,7 +21,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
   if (view.frozen && view.frozen !== model.frozen?.id) {
     const state = await client.frozen(view.frozen);
     if (!current()) return;
-    page.compare.apart();
+    page.compare.pins.apart();
     page.thaw(view.frozen, state, view);
   } else if (isOther && view.example === page.example && !model.frozen) {
     model.options = view.options;

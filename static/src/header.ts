@@ -214,6 +214,7 @@ const KEYS: [string, string][] = [
   ["Ctrl+Alt+arrows", "move the pane with the focus"],
   ["F6, Shift+F6", "next, previous pane"],
   ["F7, Shift+F7", "next, previous difference in a comparison"],
+  ["F8", "to A's text beside the source, and back"],
   ["Esc", "clear the selection"],
 ];
 

@@ -22,8 +22,11 @@ export const NARROW = 320;
 export const LOW = 120;
 
 export const SOURCE = "source";
+/** The text that the source is compared with. */
+export const PROGRAM_A = "program-a";
+const isText = (id: string): boolean => id === SOURCE || id === PROGRAM_A;
 export const isStage = (id: string): boolean => id.startsWith("stage-");
-export const isDetail = (id: string): boolean => id !== SOURCE && !isStage(id);
+export const isDetail = (id: string): boolean => !isText(id) && !isStage(id);
 
 export const group = (panes: readonly string[], size = 1, open = panes[0]!): Group => ({ panes: [...panes], open, size });
 export const column = (size: number, ...groups: Group[]): Column => ({ groups: groups.filter(({ panes }) => panes.length), size });
@@ -85,6 +88,10 @@ export function completed(layout: Layout, ids: readonly string[]): Layout {
   for (const id of ids) {
     const there = panesOf(whole);
     if (there.includes(id)) continue;
+    if (id === PROGRAM_A && there.includes(SOURCE)) {
+      whole = abreast(whole);
+      continue;
+    }
     const like = there.filter(isStage(id) ? isStage : isDetail).at(-1);
     if (!there.length) whole = [column(1, group([id]))];
     else if (!like && id === SOURCE) whole = [column(whole[0]!.size, group([id])), ...whole];
@@ -93,6 +100,18 @@ export function completed(layout: Layout, ids: readonly string[]): Layout {
     else whole = placed(whole, id, "tab", like).map((one) => ({ ...one, groups: one.groups.map((g) => g.open === id ? { ...g, open: g.panes[0]! } : g) }));
   }
   return whole;
+}
+
+const MOST_ABREAST = 0.36; // of the width, for each of two texts
+
+/** With A's text right of the source and as wide, for which the columns of others give room. */
+function abreast(layout: Layout): Layout {
+  const at = layout.findIndex((one) => panesOf([one]).includes(SOURCE));
+  const whole = layout.reduce((sum, { size }) => sum + size, 0);
+  const before = layout[at]!.size;
+  const after = layout.length > 1 ? Math.min(before, MOST_ABREAST * whole) : before;
+  const others = layout.map((one) => ({ ...one, size: one.size * (whole - 2 * after) / (whole - before) }));
+  return others.toSpliced(at, 1, { ...layout[at]!, size: after }, column(after, group([PROGRAM_A])));
 }
 
 /** Columns that would be too narrow get room from the others, if there is enough for all. */
@@ -129,14 +148,16 @@ function joined<T extends { size: number; groups?: Group[]; panes?: string[] }>(
   return joined(list.toSpliced(at, 2, join(list[at]!, list[at + 1]!)), room, least, join);
 }
 
-const kindOf = (panes: readonly string[]): string => panes.includes(SOURCE) ? SOURCE : panes.some(isStage) ? "stages" : "details";
+const kindOf = (panes: readonly string[]): string => panes.some(isText) ? SOURCE : panes.some(isStage) ? "stages" : "details";
 
 /** Below each other, as on a phone. */
 export function stacked(layout: Layout): Layout {
   const ids = panesOf(layout);
   const details = ids.filter(isDetail);
   const open = layout.flatMap(({ groups }) => groups.map((one) => one.open)).find(isDetail);
-  return [column(1, ...ids.filter((id) => !isDetail(id)).map((id) => group([id])), group(details, 1, open))];
+  const texts = ids.filter(isText);
+  const front = layout.flatMap(({ groups }) => groups.map((one) => one.open)).find((id) => texts.includes(id));
+  return [column(1, group(texts, 1, front), ...ids.filter(isStage).map((id) => group([id])), group(details, 1, open))];
 }
 
 // --- what is offered -----------------------------------------------------------------------------

@@ -3,12 +3,13 @@ import { actionsOf } from "./actions";
 import * as client from "./client";
 import { Compiler } from "./compile";
 import { Dock } from "./dock";
-import { debounce, faces, h, isTyping } from "./dom";
+import { debounce, faces, h } from "./dom";
 import { SourceEditor } from "./editor";
 import { FileTabs, isUntouched } from "./file_tabs";
 import { MAIN, sameProgram, type Saved } from "./files";
 import { follow, shownBy } from "./following";
 import { Header } from "./header";
+import { listen } from "./keys";
 import { LayoutMenu } from "./layout_menu";
 import { Follower, Lecturer } from "./lecture";
 import { SOURCE, type Preset } from "./layouts";
@@ -27,6 +28,7 @@ import { RunPane, settingsOf } from "./panes/run";
 import { NOTHING } from "./panes/run_inputs";
 import { SelectionPane } from "./panes/selection";
 import { ComparePane } from "./panes/compare";
+import { ProgramA } from "./panes/program_a";
 import { TestsPane } from "./panes/tests";
 import { TuningPane } from "./panes/tuning";
 import { WarpsPane } from "./panes/warps";
@@ -35,6 +37,7 @@ import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Listings } from "./listings";
 import { Palette } from "./palette";
+import type { LinkedA } from "./pinned";
 import { Rail } from "./rail";
 import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
@@ -82,7 +85,7 @@ export class Page {
     share: (said) => void this.share(said),
     lead: () => this.lead(),
   }, this.layouts.element);
-  private readonly palette = new Palette(() => actionsOf(this));
+  readonly palette = new Palette(() => actionsOf(this));
   readonly story = new Story((look) => this.look(look));
   private readonly lesson = new LessonBox({
     show: (lesson) => this.showLesson(lesson),
@@ -124,6 +127,7 @@ export class Page {
   readonly proof: ProofPane;
   private readonly notebook: NotebookPane;
   readonly compare: ComparePane;
+  readonly programA: ProgramA;
   private readonly bench: BenchPane;
   readonly editor: SourceEditor;
   private readonly files: FileTabs;
@@ -163,6 +167,7 @@ export class Page {
       run: () => this.runPane.request(),
       open: (stage) => this.turnTo(stage),
       pinned: (pinned) => this.workbench.pin(pinned),
+      beside: () => this.programA.open(),
       options: (options) => this.setOptions(options),
     });
     const tests = new TestsPane(this.model, {
@@ -210,6 +215,7 @@ export class Page {
       isNobodys: () => this.isNobodys(),
       replace: (program) => this.openOther(program),
     });
+    this.programA = new ProgramA(this.model, this.dock, this.editor, compare.pins);
     source.append(this.dock.grip(SOURCE));
     this.dock.add({ id: SOURCE, title: "Source", content: source });
     root.replaceChildren(...this.layout());
@@ -220,7 +226,7 @@ export class Page {
       if (this.started) this.travel.point();
     });
     if (load<boolean>("used")) this.used();
-    this.keys();
+    listen(this, root);
     this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
     client.onTrouble((problem) => this.model.setTrouble(problem));
     this.model.on("stages", debounce(60, () => this.follower?.shown && this.workbench.scrollTo(this.follower.shown.tops)));
@@ -282,7 +288,7 @@ export class Page {
     const kept = Travel.kept;
     const work = kept ?? load<Work>("work");
     this.dock.restore(kept?.layout ?? load("layout"));
-    if (!kept && (permalink || program || lesson || example)) this.compare.apart();
+    if (!kept && (permalink || program || lesson || example)) this.compare.pins.apart();
     if (this.follower) this.show(this.follower.own && kept || { source: "" }, this.follower.own && kept?.example || "");
     else if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
     else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
@@ -317,7 +323,8 @@ export class Page {
     model.setEntries(state.entries);
     this.warps.restore(state.asked);
     this.ready("", view);
-    const { title, notes } = (state.view ?? {}) as { title?: unknown; notes?: unknown };
+    const { title, notes, a } = (state.view ?? {}) as { title?: unknown; notes?: unknown; a?: Partial<LinkedA> };
+    if (a) void this.compare.pins.restore(a);
     this.said = { title: String(title ?? ""), notes: String(notes ?? "") };
     this.story.tell(this.said);
     this.runPane.restore(...settingsOf(view.run, state.run?.request));
@@ -403,7 +410,7 @@ export class Page {
     if (work.panes?.length) this.workbench.set(work.panes);
     else if (!this.started) this.workbench.set(this.firstPanes());
     this.ready(example, { run: runOf(example), ...work });
-    if (isOther) this.compare.apart();
+    if (isOther) this.compare.pins.apart();
     this.expressions.restore(work.expressions);
     for (const one of [this.notebook, this.profile, this.bench, this.warps]) one.restore();
     if (compiled) this.compiler.changed(true);
@@ -417,7 +424,7 @@ export class Page {
 
   openOther(program: Saved): void {
     const { source, files = {}, main = MAIN, open = main } = program;
-    this.compare.apart();
+    this.compare.pins.apart();
     if (this.isBound) {
       const work = load<Work>("work");
       if (work) remember(work);
@@ -504,7 +511,7 @@ export class Page {
     if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
       const state = await client.frozen(stop.frozen);
       if (location.pathname !== `/z/${stop.frozen}`) return;
-      this.compare.apart();
+      this.compare.pins.apart();
       this.thaw(stop.frozen, state, stop);
       return;
     }
@@ -589,11 +596,12 @@ export class Page {
   async share(said = this.said): Promise<void> {
     this.header.sharing = true;
     const { now, files: { main, open } } = this.model;
-    const answer = await client.share(now, this.runPane.last, [
+    const pinned = await this.compare.pins.shared();
+    const answer = !pinned.ok ? pinned : await client.share(now, this.runPane.last, [
       this.expressions, this.notebook, this.profile, this.bench, this.warps, this.listings, this.workbench,
     ].flatMap((one) => one.shared()), {
       ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
-      ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
+      ...(pinned.a ? { a: pinned.a } : {}), ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
     });
     this.header.sharing = false;
     if (answer.ok) {
@@ -647,36 +655,9 @@ export class Page {
     if (!frozen && (!this.isBound || this.inLesson)) save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", { ...files.saved(), options, example: this.example, ...this.view(), expressions } satisfies Work);
   }
 
-  private keys(): void {
-    document.addEventListener("keydown", (event) => {
-      const control = event.ctrlKey || event.metaKey;
-      if (this.palette.isOpen && !(control && event.key === "k")) return;
-      if (control && event.key === "Enter") void this.runPane.run();
-      else if (control && event.key === "s") void this.share();
-      else if (event.altKey && !control && event.key === "ArrowRight") this.step(1);
-      else if (event.altKey && !control && event.key === "ArrowLeft") this.step(-1);
-      else if (control && event.key === "k") this.palette.open();
-      else if (event.key === "?" && !isTyping(event.target as HTMLElement)) this.header.showHelp();
-      else if (event.key === "F4") this.workbench.occurrence(event.shiftKey ? -1 : 1);
-      else if (event.key === "F7") this.workbench.difference(event.shiftKey ? -1 : 1);
-      else if (event.key === "F6") this.nextPane(event.shiftKey ? -1 : 1);
-      else if (event.key === "Escape") return this.link.choose(null);
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    }, { capture: true });
-  }
-
   step(by: number): void {
     this.dock.wide = false;
     this.workbench.step(by);
-  }
-
-  private nextPane(by: number): void {
-    const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane:not(:has(.pane)), .run")].filter((pane) => pane.checkVisibility());
-    const at = panes.findIndex((pane) => pane.contains(document.activeElement));
-    const next = panes[(at + by + panes.length) % panes.length];
-    next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
   }
 }
 

@@ -41,6 +41,12 @@ export interface Pinned {
   text: Text;
   stages: Record<string, Stage>;
   remarks: Remark[];
+  /** Why it does not compile, or its warnings. */
+  problems: Problem[];
+  /** The link that it is, if it is one. */
+  link?: string;
+  /** Whether its text has changed since it was compiled. */
+  pending?: boolean;
   /** Whether another program was opened since: then nothing is compared with it unasked. */
   apart?: boolean;
 }

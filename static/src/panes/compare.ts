@@ -1,11 +1,11 @@
 // One compilation, A, against the program as it is now: what differs, which is faster, and switches to try.
 import * as client from "../client";
 import { announce, bytes, debounce, h, quoted, replace, s } from "../dom";
-import type { Frozen, Run } from "../kept";
+import type { Run } from "../kept";
 import type { Model, Pinned, Text } from "../model";
+import { Pins } from "../pinned";
 import { changes } from "../rail";
-import { load, save } from "../storage";
-import type { Forest, LifeFunction, Options, Pass, Remark, TreeNode } from "../types";
+import type { Forest, LifeFunction, Options, Pass, Problem, Remark, TreeNode } from "../types";
 import { exactly, spreadOf } from "./times";
 
 export interface CompareEvents {
@@ -13,6 +13,8 @@ export interface CompareEvents {
   run(): Run;
   open(stage: string): void;
   pinned(pinned: boolean): void;
+  /** Show A's text beside the source. */
+  beside(): void;
   /** Change options; what is undefined is left out from here on. */
   options(options: { [K in keyof Options]?: Options[K] | undefined }): void;
 }
@@ -20,24 +22,19 @@ export interface CompareEvents {
 const ROUNDS = 10;
 const NEVER = Number.MAX_SAFE_INTEGER; // a threshold that no amount reaches
 
-/** What is kept of A over reloads: it is compiled again, or read from its link. */
-type Saved = ({ link: string } | { label: string; text: Text }) & { apart?: boolean };
-
 export class ComparePane {
   readonly element = h("div", { class: "scroll compare" });
   private visible = false;
   private readonly what = h("p", {});
-  private readonly pinButton = h("button", { onclick: () => this.pinNow() });
+  private readonly pinButton = h("button", { onclick: () => void this.pins.now() });
   private readonly unpin = h("button", { onclick: () => {
-    this.pin(null, null);
+    this.pins.unpin();
     this.pinButton.focus();
   } }, "Unpin");
+  private readonly beside = h("button", { title: "F8", onclick: () => this.events.beside() }, "Show A beside the source");
   private readonly field = h("input", { type: "text", "aria-label": "A from a link", placeholder: "https://…/z/…" });
-  private readonly head = h("div", {}, this.what, h("p", { class: "run-top" }, this.pinButton, this.unpin,
-    h("label", { class: "run-size" }, "or a link ", this.field), h("button", { onclick: () => {
-      this.isApart = false;
-      void this.fromLink(this.field.value);
-    } }, "Take it as A")));
+  private readonly head = h("div", {}, this.what, h("p", { class: "run-top" }, this.pinButton, this.unpin, this.beside,
+    h("label", { class: "run-size" }, "or a link ", this.field), h("button", { onclick: () => void this.pins.take(this.field.value) }, "Take it as A")));
   private readonly said = h("p", { class: "said", role: "alert" });
   private readonly differences = h("div", {});
   private readonly memory = h("div", {});
@@ -49,8 +46,9 @@ export class ComparePane {
   private asked: Text | null = null;
   private versions: Text | null = null;
   private stepping = 0;
-  /** Whether another program was opened since A was pinned. */
-  private isApart = false;
+  /** The text of A that is shown against. */
+  private pinnedText: Text | undefined;
+  readonly pins: Pins;
 
   constructor(private readonly model: Model, private readonly events: CompareEvents) {
     this.element.append(this.head, this.said, this.differences, this.memory, this.race,
@@ -59,10 +57,9 @@ export class ComparePane {
       h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds));
     const soon = debounce(80, () => this.draw());
     for (const topic of ["stages", "status", "pinned", "frozen"] as const) model.on(topic, soon);
+    model.on("pinned", () => this.forget());
     this.drawHead();
-    const kept = load<Saved>("pinned");
-    this.isApart = kept?.apart ?? false;
-    if (kept) void ("link" in kept ? this.fromLink(kept.link) : this.fromText(kept.label, kept.text));
+    this.pins = new Pins(model, { said: (message) => (this.said.textContent = message), pinned: (shown) => events.pinned(shown) });
   }
 
   show(visible: boolean): void {
@@ -70,66 +67,22 @@ export class ComparePane {
     this.draw();
   }
 
-  // --- A ---
-
-  /** The page opens another program: A stays, but panes and chips are about the new one alone. */
-  apart(): void {
-    const kept = load<Saved>("pinned");
-    this.isApart = true;
-    if (kept) save("pinned", { ...kept, apart: true });
-    if (!this.model.pinned) return;
-    this.model.pinned.apart = true;
-    this.model.emit("pinned");
-    this.events.pinned(false);
-  }
-
-  private pin(pinned: Pinned | null, kept: Saved | null): void {
-    this.model.pinned = pinned && { ...pinned, apart: this.isApart };
-    save("pinned", kept && { ...kept, apart: this.isApart });
-    this.said.textContent = "";
+  /** What was measured of another A says nothing about this one. */
+  private forget(): void {
+    const text = this.model.pinned?.text;
+    if (text === this.pinnedText) return;
+    this.pinnedText = text;
     this.asked = null;
     this.stopping?.abort();
     replace(this.race);
-    this.model.emit("pinned");
-    this.events.pinned(pinned !== null && !this.isApart);
-    announce(pinned ? `A is ${pinned.label}.` : "Nothing is pinned.");
-  }
-
-  private pinNow(): void {
-    const { model } = this;
-    const { made } = model;
-    if (!made || model.status.phase !== "idle") return void (this.said.textContent = "The program is not compiled: only what is compiled can be pinned.");
-    this.isApart = false;
-    const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
-    const stages = Object.fromEntries([...model.stages].filter(([, stage]) => !stage.stale));
-    this.pin({ label, text: made, stages, remarks: model.remarks }, { label, text: made });
-  }
-
-  private async fromText(label: string, text: Text): Promise<void> {
-    const answer = await client.post("show", { ...text });
-    if (answer.ok) this.pin({ label, text, stages: answer.stages, remarks: answer.remarks }, { label, text });
-    else this.said.textContent = `A cannot be compiled any more: ${answer.error.message}`;
-  }
-
-  private async fromLink(link: string): Promise<void> {
-    const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
-    if (!id) return void (this.said.textContent = "This is no link to a frozen state: it ends in /z/ and ten letters or more.");
-    let state: Frozen;
-    try {
-      state = await client.frozen(id);
-    } catch (error) {
-      return void (this.said.textContent = error instanceof client.Unanswered ? error.problem.message : String(error));
-    }
-    const { source, options, files, main, version, stages, remarks } = state;
-    const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
-    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages, remarks }, { link: id });
   }
 
   private drawHead(): void {
     const { pinned } = this.model;
-    this.what.textContent = pinned ? `A is ${pinned.label}. B is what the page shows now.${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}` : "Pin a compilation as A. From then on panes, chips and this tab show what is different now.";
+    const error = pinned && failed(pinned);
+    replace(this.what, ...quoted(pinned ? `A is ${pinned.label}. B is what the page shows now.${error ? ` A does not compile: ${error.message}` : ""}${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}` : "Pin a compilation as A. From then on panes, chips and this tab show what is different now."));
     this.pinButton.textContent = pinned ? "Pin what is shown now" : "Pin as A";
-    this.unpin.hidden = !pinned;
+    this.unpin.hidden = this.beside.hidden = !pinned;
   }
 
   // --- differences ---
@@ -145,9 +98,11 @@ export class ComparePane {
     this.race.hidden = this.memory.hidden = !pinned;
     if (!pinned) return replace(this.differences);
     if (!settled) return;
-    replace(this.differences, this.stages(pinned), remarksOf(pinned.remarks, this.model.remarks));
+    const isMade = !failed(pinned) && !pinned.pending;
+    this.race.hidden = this.memory.hidden = !isMade;
+    replace(this.differences, this.stages(pinned), isMade ? remarksOf(pinned.remarks, this.model.remarks) : null);
     if (!this.race.childElementCount) this.offerRace();
-    if (made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
+    if (isMade && made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
   }
 
   private stages(pinned: Pinned): HTMLElement {
@@ -274,7 +229,7 @@ export class ComparePane {
     const known = before.remarks.map(keyOf);
     const done = after.remarks.find((one) => one.kind === "applied" && !taken(known, keyOf(one)));
     if (!stage) return replace(shown, h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."));
-    this.model.pinned = { label: `${fuel - 1} rewrites`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks };
+    this.model.pinned = { label: `${fuel - 1} rewrites`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks, problems: [] };
     this.model.emit("pinned");
     this.events.open(stage.id);
     this.events.pinned(true);
@@ -301,6 +256,9 @@ export class ComparePane {
   }
 }
 
+/** Why A does not compile, if it does not. */
+const failed = ({ problems }: Pinned): Problem | undefined => problems.find(({ kind }) => kind !== "warning");
+
 const keyOf = (remark: Remark): string => JSON.stringify([remark.kind, remark.rule, remark.because, remark.src]);
 
 /** Whether a list has it; then once less. */
@@ -314,15 +272,6 @@ function branches(trees: readonly Forest[]): TreeNode[] {
   const within = (node: TreeNode): TreeNode[] => [...(node.kind === "branch" ? [node] : []), ...[node.then, node.orelse, node.body].flatMap((inner) => (inner ?? []).flatMap(within))];
   const all = trees.flatMap((forest) => forest.trees.flatMap(within));
   return all.filter((node, k) => all.findIndex(({ threshold }) => threshold === node.threshold) === k);
-}
-
-/** How options are said behind a program's name. */
-function spoken({ target, disable = [], fuel, thresholds = {} }: Options): string {
-  const said = [
-    target && target !== "c" ? `for ${target}` : "", disable.length ? `without ${disable.join(", ")}` : "",
-    fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`, Object.keys(thresholds).length ? "with versions forced" : "",
-  ].filter(Boolean);
-  return said.length ? `, ${said.join(", ")}` : "";
 }
 
 function remarksOf(a: readonly Remark[], b: readonly Remark[]): HTMLElement {

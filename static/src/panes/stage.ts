@@ -318,6 +318,8 @@ export class StagePane {
       note = "Out of date: the program as it is now does not get here.";
     } else if (stale && phase === "stopped") {
       note = "Out of date: the program as it is now is not compiled yet.";
+    } else if (this.compare === PINNED && this.model.pinned && !this.shown.pieces) {
+      note = "A does not get here: there is nothing to compare with.";
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
       if (!count("added") && !count("removed")) note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;

@@ -1,0 +1,221 @@
+// The text of A, which the program is compared with, in an editor beside the source: read, or edited.
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
+import { bracketMatching, indentUnit } from "@codemirror/language";
+import { Compartment, EditorState, type Extension, type Text as Document } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { Abreast, differingLines } from "../abreast";
+import { announce, debounce, h, replace } from "../dom";
+import type { Dock } from "../dock";
+import type { SourceEditor } from "../editor";
+import { MAIN } from "../files";
+import { futhark } from "../lang";
+import { PROGRAM_A, SOURCE } from "../layouts";
+import { documentOf, rangeOf } from "../lit";
+import type { Model, Pinned, Text } from "../model";
+import type { Beside, Pins } from "../pinned";
+import { problemMarks, showProblems } from "../problems";
+import { fileOf } from "../spans";
+import type { Span } from "../types";
+import { readOnly, shared } from "../view";
+import { wrapping } from "../wrap";
+
+export class ProgramA {
+  private readonly element: HTMLElement;
+  readonly view: EditorView;
+  private readonly what = h("span", { class: "program-a-label" });
+  private readonly file = h("select", { "aria-label": "File of A" });
+  private readonly editing = h("button", { "aria-pressed": "false", title: "Change A: it is compiled again", onclick: () => {
+    this.edits(this.pins.beside !== "edit");
+    this.view.focus();
+  } }, "Edit A");
+  private readonly note = h("p", { class: "pane-note", role: "status" });
+  private readonly editable = new Compartment();
+  private abreast: Abreast | null = null;
+  /** The file that is shown, by its path. */
+  private name = MAIN;
+  private applying = false;
+  private readonly soon = debounce(100, () => this.compare());
+
+  constructor(private readonly model: Model, private readonly dock: Dock, private readonly source: SourceEditor, private readonly pins: Pins) {
+    const body = h("div", { class: "pane-body" });
+    this.view = new EditorView({ parent: body, state: this.state(documentOf("")) });
+    const close = h("button", { class: "icon", "aria-label": "Close A's text", title: "Close A's text", onclick: () => {
+      this.close();
+      source.focus();
+    } }, "×");
+    this.element = h("section", { class: "pane program-a", "aria-label": "A, text" },
+      h("header", { class: "pane-head" }, dock.grip(PROGRAM_A), h("strong", {}, "A"), this.what, h("span", { class: "gap" }), this.file, this.editing, close),
+      this.note, body);
+    this.file.addEventListener("change", () => this.show(this.file.value));
+    model.on("pinned", () => this.follow());
+    model.on("source", () => this.soon());
+    model.on("files", () => this.followFile());
+  }
+
+  get isOpen(): boolean {
+    return this.abreast !== null;
+  }
+
+  /** Show A's text beside the source, where the source stands. */
+  open(): void {
+    if (!this.model.pinned) return announce("Nothing is pinned as A: pin a compilation under Compare.");
+    if (!this.isOpen) this.begin("read");
+    this.dock.open(PROGRAM_A);
+  }
+
+  private begin(beside: Beside): void {
+    this.dock.add({ id: PROGRAM_A, title: "A", content: this.element, show: (visible) => visible && this.abreast?.align(this.source.view) });
+    this.abreast = new Abreast(this.view, this.source.view, () => this.compares);
+    this.edits(beside === "edit");
+    this.follow();
+    this.followFile();
+    this.compare();
+    this.abreast.align(this.source.view);
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.abreast!.destroy();
+    this.abreast = null;
+    this.pins.beside = "";
+    this.dock.remove(PROGRAM_A);
+  }
+
+  /** To A's text from anywhere else, and from there to the line of the source that it stands for. */
+  turn(): void {
+    if (!this.view.hasFocus) {
+      const { view } = this.source;
+      const line = view.state.doc.lineAt(view.state.selection.main.head).number - 1;
+      if (!this.isOpen) this.open();
+      if (this.isOpen) this.place(this.view, line, view);
+    } else {
+      this.place(this.source.view, this.view.state.doc.lineAt(this.view.state.selection.main.head).number - 1, this.view);
+    }
+  }
+
+  /** Go to a difference of the two texts, if one of them has the focus; whether it has. */
+  difference(by: number): boolean {
+    const from = [this.view, this.source.view].find((view) => view.hasFocus);
+    if (!this.abreast || !from) return false;
+    this.compare();
+    const found = this.abreast.difference(by, from);
+    announce(found ? `Difference ${found[0]} of ${found[1]}` : "There is no difference.");
+    return true;
+  }
+
+  private place(view: EditorView, line: number, from: EditorView): void {
+    this.dock.open(view === this.view ? PROGRAM_A : SOURCE);
+    const at = Math.min(view.state.doc.lines, (this.abreast?.counterpart(from, line) ?? line) + 1);
+    view.dispatch({ selection: { anchor: view.state.doc.line(at).from }, scrollIntoView: true });
+    view.focus();
+  }
+
+  private edits(edits: boolean): void {
+    this.pins.beside = edits ? "edit" : "read";
+    this.editing.setAttribute("aria-pressed", String(edits));
+    this.view.dispatch({ effects: this.editable.reconfigure(this.permits) });
+  }
+
+  // --- what is shown ---
+
+  /** Another A, or another text of it. */
+  private follow(): void {
+    const { pinned } = this.model;
+    if (!pinned) return this.close();
+    if (!this.isOpen) return this.pins.beside ? this.begin(this.pins.beside) : undefined;
+    const names = namesIn(pinned.text);
+    replace(this.file, ...names.map((name) => h("option", { value: name }, name)));
+    this.file.hidden = names.length < 2;
+    this.show(names.includes(this.name) ? this.name : names[0]!);
+    this.what.textContent = this.what.title = pinned.label;
+    showProblems(this.view, pinned.problems, pathOf(pinned.text, this.name), { goTo: (span) => this.goTo(span), wayOut: () => null });
+  }
+
+  private show(name: string): void {
+    const { pinned } = this.model;
+    if (!pinned) return;
+    const [other, text] = [name !== this.name, documentOf(textOf(pinned.text, name))];
+    this.name = this.file.value = name;
+    if (other) {
+      this.view.setState(this.state(text));
+      this.follow();
+    } else if (!text.eq(this.view.state.doc)) {
+      this.applying = true;
+      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, annotations: isolateHistory.of("full") });
+      this.applying = false;
+    }
+    this.compare();
+  }
+
+  /** The source shows another file: A shows its own one of that name. */
+  private followFile(): void {
+    const { pinned, files } = this.model;
+    if (!pinned || !this.isOpen) return;
+    const wanted = files.open === files.main ? mainOf(pinned.text) : files.open;
+    if (wanted !== this.name && namesIn(pinned.text).includes(wanted)) this.show(wanted);
+    else this.soon();
+  }
+
+  /** Files of one name, or both main ones. */
+  private get compares(): boolean {
+    const { pinned, files } = this.model;
+    return pinned !== null && (files.open === this.name || files.open === files.main && this.name === mainOf(pinned.text));
+  }
+
+  private compare(): void {
+    const { pinned } = this.model;
+    const found = this.abreast?.update();
+    if (!pinned || found === undefined) return;
+    const count = (lines: number): string => `${lines} ${lines === 1 ? "line" : "lines"}`;
+    const text = !found ? `B shows ${this.model.files.open}, another file.` : found[0] + found[1] ? `${count(found[0])} only in A, ${found[1]} only in B.` : "The same text as B.";
+    const why = pinned.pending ? " It is being compiled." : pinned.problems.some(({ kind }) => kind !== "warning") ? " A does not compile." : "";
+    if (this.note.textContent !== text + why) this.note.textContent = text + why;
+  }
+
+  private goTo(span: Span): void {
+    const { pinned } = this.model;
+    if (!pinned) return;
+    this.show(namesIn(pinned.text).find((name) => pathOf(pinned.text, name) === fileOf(span)) ?? this.name);
+    const range = rangeOf(this.view.state.doc, span);
+    if (range) this.view.dispatch({ selection: { anchor: range[0] }, scrollIntoView: true });
+    this.view.focus();
+  }
+
+  // --- the editor ---
+
+  private get permits(): Extension {
+    return this.pins.beside === "edit" ? [] : readOnly;
+  }
+
+  private state(doc: Document): EditorState {
+    return EditorState.create({
+      doc,
+      extensions: [
+        lineNumbers(), history(), bracketMatching(), closeBrackets(), indentUnit.of("  "),
+        keymap.of([...closeBracketsKeymap, ...historyKeymap, { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
+          { key: "Ctrl-[", mac: "Cmd-[", run: indentLess }, ...defaultKeymap]),
+        futhark, shared, problemMarks, differingLines, wrapping, this.editable.of(this.permits),
+        EditorView.contentAttributes.of({ "aria-label": "Text of A", spellcheck: "false", autocapitalize: "off" }),
+        EditorView.updateListener.of((update) => update.docChanged && !this.applying && this.edited()),
+      ],
+    });
+  }
+
+  private edited(): void {
+    const { pinned } = this.model;
+    if (pinned) this.pins.edit(written(pinned, this.name, this.view.state.doc.toString()));
+    this.soon();
+  }
+}
+
+const mainOf = ({ main = MAIN }: Text): string => main;
+const namesIn = (text: Text): string[] => [mainOf(text), ...Object.keys(text.files ?? {}).sort()];
+const textOf = (text: Text, name: string): string => name === mainOf(text) ? text.source : text.files?.[name] ?? "";
+
+function written({ text }: Pinned, name: string, to: string): Text {
+  return name === mainOf(text) ? { ...text, source: to } : { ...text, files: { ...text.files, [name]: to } };
+}
+
+/** What spans call a file of A. */
+const pathOf = (text: Text, name: string): string => name === mainOf(text) ? "" : name;

@@ -1,0 +1,198 @@
+// A: the compilation that the program is compared with. Kept over reloads, compiled again when its text changes.
+import * as client from "./client";
+import { announce, debounce } from "./dom";
+import type { Frozen } from "./kept";
+import { flat, sameText, type Model, type Pinned, type Text } from "./model";
+import { load, save } from "./storage";
+import type { Options } from "./types";
+
+/** What is kept of A over reloads: it is compiled again, or read from its link. */
+type Saved = ({ link: string } | { label: string; text: Text }) & { apart?: boolean };
+
+/** How A's text stands beside the source: not at all, to be read, or to be edited. */
+export type Beside = "" | "read" | "edit";
+
+/** What a link keeps of A, in its view. */
+export interface LinkedA {
+  link: string;
+  beside: Beside;
+}
+
+export interface PinEvents {
+  /** What went wrong, or nothing. */
+  said(message: string): void;
+  /** Another compilation is A, or none is; `shown`: panes are to stand against it. */
+  pinned(shown: boolean): void;
+}
+
+const QUIET = 180; // ms without typing before A is compiled
+
+export class Pins {
+  /** Whether another program was opened since A was pinned. */
+  private isApart: boolean;
+  /** Whether A is of the link that is shown: then the reader's own one stays as it is kept. */
+  private isLinked = false;
+  private asked = 0;
+  private readonly soon = debounce(QUIET, () => void this.compileAgain());
+
+  constructor(private readonly model: Model, private readonly events: PinEvents) {
+    const kept = load<Saved>("pinned");
+    this.isApart = kept?.apart ?? false;
+    if (kept) void ("link" in kept ? this.fromLink(kept.link) : this.fromText(kept.label, kept.text));
+  }
+
+  /** The page opens another program: A stays, but panes and chips are about the new one alone. */
+  apart(): void {
+    const kept = load<Saved>("pinned");
+    this.isApart = true;
+    if (kept) save("pinned", { ...kept, apart: true });
+    if (!this.model.pinned) return;
+    this.model.pinned.apart = true;
+    this.model.emit("pinned");
+    this.events.pinned(false);
+  }
+
+  /** Pin what is shown, as soon as it is compiled. */
+  async now(): Promise<void> {
+    await this.settled();
+    const { made, status, stages, remarks } = this.model;
+    if (!made || status.phase !== "idle") return this.events.said("The program is not compiled: only what is compiled can be pinned.");
+    this.own();
+    const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
+    const whole = Object.fromEntries([...stages].filter(([, stage]) => !stage.stale));
+    this.pin({ label, text: made, stages: whole, remarks, problems: [] }, { label, text: made });
+  }
+
+  unpin(): void {
+    this.pin(null, null);
+  }
+
+  /** Pin what a link holds, by its address or id. */
+  take(link: string): Promise<void> {
+    this.own();
+    return this.fromLink(link);
+  }
+
+  /** Show what a link kept as A, for as long as the link is shown. */
+  async restore({ link, beside }: Partial<LinkedA>): Promise<void> {
+    if (typeof link !== "string") return;
+    this.isLinked = true;
+    this.isApart = false;
+    this.beside = beside === "read" || beside === "edit" ? beside : "";
+    await this.fromLink(link, false);
+  }
+
+  /** A's text was edited. */
+  edit(text: Text): void {
+    const { pinned } = this.model;
+    if (!pinned) return;
+    this.isLinked = false;
+    const label = pinned.link || !pinned.label.endsWith(EDITED) ? `${pinned.label}${EDITED}` : pinned.label;
+    const { link: _, ...rest } = pinned;
+    this.model.pinned = { ...rest, label, text, pending: true };
+    this.keep({ label, text });
+    this.model.emit("pinned");
+    this.soon();
+  }
+
+  get beside(): Beside {
+    return load<Beside>("beside", true) ?? "";
+  }
+
+  set beside(beside: Beside) {
+    save("beside", beside, true);
+  }
+
+  /** What a link keeps of A, which is a link of its own; null without one, or why there is none. */
+  async shared(): Promise<client.Answer<{ ok: true; a: LinkedA | null }>> {
+    const { pinned } = this.model;
+    if (!pinned || pinned.apart && !this.beside) return { ok: true, a: null };
+    if (pinned.link) return { ok: true, a: { link: pinned.link, beside: this.beside } };
+    const answer = await client.share(pinned.text, null, [], {});
+    return answer.ok ? { ok: true, a: { link: answer.id, beside: this.beside } } : answer;
+  }
+
+  /** When the program as it is now is compiled, or cannot be. */
+  private settled(): Promise<void> {
+    const { model } = this;
+    const isSettled = (): boolean => model.made !== null && sameText(model.made, model.now) || ["failed", "stopped", "empty"].includes(model.status.phase);
+    if (isSettled()) return Promise.resolve();
+    return new Promise((resume) => {
+      const stop = model.on("status", () => {
+        if (!isSettled()) return;
+        stop();
+        resume();
+      });
+    });
+  }
+
+  private own(): void {
+    this.isApart = this.isLinked = false;
+  }
+
+  private keep(kept: Saved | null): void {
+    if (!this.isLinked) save("pinned", kept && { ...kept, apart: this.isApart });
+  }
+
+  private pin(pinned: Pinned | null, kept: Saved | null, shown = !this.isApart): void {
+    this.asked += 1;
+    this.model.pinned = pinned && { ...pinned, apart: this.isApart };
+    this.keep(kept);
+    this.events.said("");
+    this.model.emit("pinned");
+    if (shown || !pinned) this.events.pinned(pinned !== null);
+    announce(pinned ? `A is ${pinned.label}.` : "Nothing is pinned.");
+  }
+
+  private async fromText(label: string, text: Text): Promise<void> {
+    const made = await this.compile(text);
+    if (made) this.pin({ label, text, ...made }, { label, text });
+  }
+
+  private async compileAgain(): Promise<void> {
+    const { pinned } = this.model;
+    const made = pinned && await this.compile(pinned.text);
+    if (!made || this.model.pinned?.text !== pinned.text) return;
+    const { pending: _, ...rest } = this.model.pinned;
+    this.model.pinned = { ...rest, ...made };
+    this.model.emit("pinned");
+    announce(made.problems[0]?.message ?? "A is compiled.");
+  }
+
+  /** What the compiler makes of a text, as far as it gets; null where something else is asked by now. */
+  private async compile(text: Text): Promise<Pick<Pinned, "stages" | "remarks" | "problems"> | null> {
+    const mine = this.asked += 1;
+    const [checked, shown] = await Promise.all([client.post("check", text), client.post("show", text)]);
+    if (mine !== this.asked) return null;
+    const { stages = {} } = shown as { stages?: Pinned["stages"] };
+    if (!shown.ok) return { stages, remarks: [], problems: flat(shown.error) };
+    return { stages, remarks: shown.remarks, problems: checked.ok ? checked.warnings : [] };
+  }
+
+  private async fromLink(link: string, shown = !this.isApart): Promise<void> {
+    const mine = this.asked += 1;
+    const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
+    if (!id) return this.events.said("This is no link to a frozen state: it ends in /z/ and ten letters or more.");
+    let state: Frozen;
+    try {
+      state = await client.frozen(id);
+    } catch (error) {
+      return this.events.said(error instanceof client.Unanswered ? error.problem.message : String(error));
+    }
+    if (mine !== this.asked) return;
+    const { source, options, files, main, version, stages, remarks, error } = state;
+    const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
+    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages, remarks, problems: error ? flat(error) : [], link: id }, { link: id }, shown);
+  }
+}
+
+const EDITED = ", edited since";
+
+/** How options are said behind a program's name. */
+function spoken({ target, disable = [], fuel, thresholds = {} }: Options): string {
+  const said = [
+    target && target !== "c" ? `for ${target}` : "", disable.length ? `without ${disable.join(", ")}` : "",
+    fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`, Object.keys(thresholds).length ? "with versions forced" : "",
+  ].filter(Boolean);
+  return said.length ? `, ${said.join(", ")}` : "";
+}
