@@ -27,7 +27,7 @@ from app.api import json_body
 from app.clients import address_key
 from app.context import parts
 from app.errors import AppError
-from app.highlight import html_lines
+from app.highlight import html_lines, kind_of
 from app.http import zipped
 from app.lectures import code_of
 from app.permalinks import is_id
@@ -57,7 +57,7 @@ def follow(code: str) -> str | tuple[str, int]:
     found = parts().lectures.shown(name)
     view = found and json.loads(gzip.decompress(found.content))["view"]
     source = view["source"].encode("utf-8", "replace").decode() if view else ""
-    lines = html_lines(source, "source") if view else []
+    lines = html_lines(source, kind_of(view.get("main") or "")) if view else []
     plain = code_of(code)
     return render_template(
         "ide.html", lecture=name, code_of_lecture=plain, lines=lines, examples=()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app import previews
-from app.highlight import html_lines
+from app.highlight import html_lines, kind_of
 from app.permalinks import State, is_id
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
 from compiler.protocol.kinds import Json
@@ -71,7 +71,7 @@ def frozen_view(state: State) -> FrozenView:
         title=title,
         version=str(state["version"]),
         made=str(state.get("made", ""))[:10],
-        sources=[(path, html_lines(text, "source")) for path, text in texts(state)],
+        sources=[(path, html_lines(text, kind_of(path))) for path, text in texts(state)],
         error=_error(state.get("error")),
         stages=[_stage(entry, state["stages"]) for entry in stages],
         remarks=[_remark(remark) for remark in state.get("remarks", [])],

@@ -13,8 +13,15 @@ LONGEST = 200_000
 
 
 def language(kind: str) -> str:
-    """The language of a stage's text, by the kind that the manifest gives it."""
-    return {"text": "c", "listing": "c", "typed": "futhark", "source": "futhark"}.get(kind, "ir")
+    """The language of a stage's text, by the kind that the manifest gives it, or its own name."""
+    return {"text": "c", "listing": "c", "typed": "futhark", "source": "futhark"}.get(
+        kind, kind if kind in LANGUAGES else "ir"
+    )
+
+
+def kind_of(path: str) -> str:
+    """What a program's text is, by the path of its file: "" is Futhark's."""
+    return "flatpack" if path.endswith(".fp") else "source"
 
 
 def quoted(text: str) -> Markup:

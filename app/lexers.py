@@ -1,4 +1,4 @@
-"""What has which colour in Futhark, in the compiler's own intermediate languages and in C.
+"""What has which colour in Futhark, FlatPack, the compiler's own intermediate languages and C.
 
 The page's editor has the same words in `static/src/words.ts` (a test compares them), and gives them
 the same classes in `static/src/lang.ts`.
@@ -27,6 +27,14 @@ IR_WORDS = (
     "scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream sync "
     "then thread transpose update var while with write zeros"
 ).split()
+FLATPACK_KEYWORDS = "let in type Of".split()
+FLATPACK_FUNCTIONS = (
+    "GetData Literal Enumerate Split Join Zip Repack Let LetMap map Arith If Fold Filter Twist "
+    "HasShape As size N Transpose RotateL RotateR Slice SubRange DownSample Smap Compose Plus "
+    "Minus Times Divide min max head last tail init take drop transpose concat zipWith sum product "
+    "mean dotProduct positions"
+).split()
+FLATPACK_TYPES = "Int Scalar".split()
 C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch typedef "
@@ -92,6 +100,12 @@ LANGUAGES: Mapping[str, Language] = {
         fun=FUNCTIONS,
         keyword=KEYWORDS,
         type=PRIMS,
+    ),
+    "flatpack": _language(
+        {"comment": r"--.*", "string": r"\"[^\"\n]*\"?", "def": rf"(?m:^)(?!type\b){NAME}"},
+        fun=FLATPACK_FUNCTIONS,
+        keyword=FLATPACK_KEYWORDS,
+        type=FLATPACK_TYPES + PRIMS,
     ),
     "ir": _language(
         {"comment": r"--.*", "block": rf"(?<=@ ){NAME}", "call": rf"{NAME}(?=\s*\()"},

@@ -29,7 +29,7 @@ from app.clients import is_local
 from app.context import parts
 from app.frozen import frozen_view, texts
 from app.gallery import Example
-from app.highlight import html_lines
+from app.highlight import html_lines, kind_of
 from app.http import A_WHILE, FOREVER, policy, tagged, zipped
 from app.paths import static_folder
 from app.permalinks import State, is_id
@@ -70,7 +70,9 @@ def explanation(code: str) -> str:
     found = _code(code)
     programs = [("Wrong", found.wrong), ("Mended", found.mended)]
     shown = [
-        (title, html_lines(text, "source")) for title, text in (*found.files, *programs) if text
+        (title, html_lines(text, kind_of(found.main)))
+        for title, text in (*found.files, *programs)
+        if text
     ]
     return render_template("explain.html", code=found, programs=shown)
 
@@ -82,6 +84,7 @@ def wrong_program(code: str) -> str:
     if not found.wrong:
         abort(404, f"There is no program that shows `{found.id}`.")
     program = {"source": found.wrong, "files": dict(found.files)}
+    program |= {"main": found.main} if found.main else {}
     return _ide_with(program, f"{found.id}: {found.title}")
 
 
@@ -108,7 +111,7 @@ def rule(name: str) -> str:
         for one in versions
         if one["stage"]
     ]
-    source = html_lines(shown["source"], "source") if shown else []
+    source = html_lines(shown["source"], kind_of(shown["main"])) if shown else []
     return render_template("rules.html", name=name, source=source, texts=texts, **told)
 
 
@@ -256,7 +259,7 @@ def metrics() -> Response:
 
 
 def _ide(example: Example | None, chosen: bool = False) -> str:
-    lines: list[Any] = html_lines(example.source, "source") if example else []
+    lines: list[Any] = html_lines(example.source, kind_of(example.main)) if example else []
     return render_template(
         "ide.html", example=example, chosen=chosen, lines=lines, examples=parts().examples()
     )
@@ -264,7 +267,7 @@ def _ide(example: Example | None, chosen: bool = False) -> str:
 
 def _ide_with(program: dict[str, Any], titled: str) -> str:
     """The page, with a program that is no example."""
-    lines = html_lines(program["source"], "source")
+    lines = html_lines(program["source"], kind_of(program.get("main", "")))
     examples = parts().examples()
     return render_template(
         "ide.html", program=program, titled=titled, lines=lines, examples=examples

@@ -39,7 +39,7 @@ SHOWN = [code for code in CODES.values() if code not in WITHOUT_PROGRAM]
 
 def found(source: str, code: Code) -> list[str]:
     """The codes of what is told of a program, compiled for every target if that is a limitation."""
-    files, main = dict(code.files), "program.fp" if code.id[0] == "P" else ""
+    files, main = dict(code.files), code.main
     try:
         told = [
             w["code"] for w in api.check(CheckRequest(source, files=files, main=main))["warnings"]

@@ -19,3 +19,5 @@ class Code:
     mended: str = ""
     files: tuple[tuple[str, str], ...] = ()
     """What both programs may import: paths and texts."""
+    main: str = ""
+    """The path of both programs, where that says their language."""

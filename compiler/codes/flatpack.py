@@ -1,6 +1,10 @@
 """FlatPack, the second language: programs whose main file ends in `.fp`."""
 
-from compiler.base.code import Code
+from functools import partial
+
+from compiler.base import code
+
+Code = partial(code.Code, main="main.fp")
 
 UNEXPECTED = Code(
     "P001",

@@ -2,14 +2,14 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
-import { EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
+import { Compartment, EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { differingLines } from "./abreast";
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
-import { imported, type Files, type Saved } from "./files";
+import { FLATPACK, imported, type Files, type Saved } from "./files";
 import { filesChanged, importLinks, importsIn } from "./imports";
-import { futhark } from "./lang";
+import { sourceLanguage } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link, Selection } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
@@ -21,7 +21,7 @@ import { showTraced, tracedValues } from "./traced";
 import { typedAt } from "./types_at";
 import { shared } from "./view";
 import { wrapping } from "./wrap";
-import { FUNCTIONS, KEYWORDS, PRIMS } from "./words";
+import { FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, KEYWORDS, PRIMS } from "./words";
 import type { Access, Problem, Span, TextEdit } from "./types";
 
 export interface EditorEvents {
@@ -32,6 +32,9 @@ export interface EditorEvents {
   /** Make a file that is imported and not there. */
   create(name: string): void;
 }
+
+/** The language of the file that is shown, which may get another name. */
+const spoken = new Compartment();
 
 interface Left {
   state: EditorState;
@@ -77,6 +80,7 @@ export class SourceEditor {
     if (alone && undone) {
       this.shown = files.open;
       this.replaceText(files.source);
+      this.speak();
     } else {
       this.left.clear();
       this.turnTo(files.open);
@@ -165,7 +169,12 @@ export class SourceEditor {
   private readonly fold = debounce(300, () => this.model.frozen || void this.language.fold(this.view));
 
   /** What is marked in a file depends on which one it is. */
+  private speak(): void {
+    this.view.dispatch({ effects: spoken.reconfigure(sourceLanguage(this.shown)) });
+  }
+
   private refresh(): void {
+    this.speak();
     this.fold();
     this.problems();
     this.light();
@@ -235,7 +244,7 @@ export class SourceEditor {
           { key: "Ctrl-[", mac: "Cmd-[", run: indentLess },
           ...defaultKeymap,
         ]),
-        futhark,
+        spoken.of(sourceLanguage(this.shown)),
         shared,
         problemMarks,
         accessMarks,
@@ -340,20 +349,23 @@ function isUsers(transactions: readonly Transaction[]): boolean {
   return transactions.some((transaction) => transaction.isUserEvent("select"));
 }
 
-const WORDS = [
-  ...[...FUNCTIONS].map((label) => ({ label, type: "function" })),
-  ...[...KEYWORDS].map((label) => ({ label, type: "keyword" })),
-  ...[...PRIMS].map((label) => ({ label, type: "type" })),
+const options = (functions: ReadonlySet<string>, keywords: ReadonlySet<string>, types: Iterable<string>) => [
+  ...[...functions].map((label) => ({ label, type: "function" })),
+  ...[...keywords].map((label) => ({ label, type: "keyword" })),
+  ...[...types].map((label) => ({ label, type: "type" })),
 ];
+const WORDS = options(FUNCTIONS, KEYWORDS, PRIMS);
+const FLATPACK_WORDS = options(FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, [...FLATPACK_TYPES, ...PRIMS]);
 
 /** Names of the prelude, keywords, and the words of this program. */
 function complete(context: CompletionContext, files: Files): CompletionResult | null {
   const word = context.matchBefore(/[A-Za-z_][\w']*/);
   if (!word || (word.text.length < 2 && !context.explicit)) return null;
-  const known = new Set(WORDS.map((option) => option.label));
+  const words = files.open.endsWith(FLATPACK) ? FLATPACK_WORDS : WORDS;
+  const known = new Set(words.map((option) => option.label));
   const text = files.names().map((name) => files.text(name)).join("\n").slice(0, 100_000).replace(/--.*$/gm, "");
   const own = new Set(text.match(/[A-Za-z_][\w']{2,}/g) ?? []);
   own.delete(word.text);
-  const options = [...own].filter((label) => !known.has(label)).map((label) => ({ label, type: "text", boost: 1 }));
-  return { from: word.from, options: [...options, ...WORDS], validFor: /^[\w']*$/ };
+  const found = [...own].filter((label) => !known.has(label)).map((label) => ({ label, type: "text", boost: 1 }));
+  return { from: word.from, options: [...found, ...words], validFor: /^[\w']*$/ };
 }

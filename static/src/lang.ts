@@ -1,8 +1,9 @@
-// Highlighting: small stream languages for Futhark, the compiler's own languages and C.
+// Highlighting: small stream languages for Futhark, FlatPack, the compiler's own languages and C.
 import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StringStream } from "@codemirror/language";
 import { tags as t } from "@lezer/highlight";
 import type { Extension } from "@codemirror/state";
-import { C_TYPES, C_WORDS, FUNCTIONS, IR_WORDS, KEYWORDS, PRIMS } from "./words";
+import { FLATPACK } from "./files";
+import { C_TYPES, C_WORDS, FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, IR_WORDS, KEYWORDS, PRIMS } from "./words";
 
 const NUMBER = /^(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
 const NAME = /^[A-Za-z_][\w']*/;
@@ -39,6 +40,13 @@ function futharkWord(word: string, stream: StringStream, mode: Mode): string | n
   if (PRIMS.has(word)) return stream.peek() === "." ? "namespace" : "typeName";
   if (stream.peek() === "." && /^\.[a-z(]/i.test(stream.string.slice(stream.pos))) return "namespace";
   return FUNCTIONS.has(word) ? "builtin" : "variableName";
+}
+
+function flatpackWord(word: string, stream: StringStream): string {
+  if (stream.start === 0 && word !== "type") return "def";
+  if (FLATPACK_KEYWORDS.has(word)) return "keyword";
+  if (FLATPACK_TYPES.has(word) || PRIMS.has(word)) return "typeName";
+  return FLATPACK_FUNCTIONS.has(word) ? "builtin" : "variableName";
 }
 
 function irWord(word: string, stream: StringStream, mode: Mode): string | null {
@@ -88,9 +96,13 @@ function language(name: string, words: Words, comment: RegExp, block: boolean) {
   });
 }
 
-export const futhark = language("futhark", futharkWord, /^--/, false);
+const futhark = language("futhark", futharkWord, /^--/, false);
+const flatpack = language("flatpack", flatpackWord, /^--/, false);
 const ir = language("ir", irWord, /^--/, false);
 const c = language("c", cWord, /^\/\//, true);
+
+/** The language of a program's file. */
+export const sourceLanguage = (path: string): Extension => path.endsWith(FLATPACK) ? flatpack : futhark;
 
 /** The language of a stage's text, by the kind that the manifest gives it. */
 export function languageOf(kind: string): Extension {

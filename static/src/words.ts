@@ -20,6 +20,16 @@ mem par param point private push ranges read redomap reduce replicate reshape re
 scan scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream
 sync then thread transpose update var while with write zeros`);
 
+export const FLATPACK_KEYWORDS = list(`let in type Of`);
+
+export const FLATPACK_FUNCTIONS = list(`
+GetData Literal Enumerate Split Join Zip Repack Let LetMap map Arith If Fold Filter Twist
+HasShape As size N Transpose RotateL RotateR Slice SubRange DownSample Smap Compose Plus
+Minus Times Divide min max head last tail init take drop transpose concat zipWith sum product
+mean dotProduct positions`);
+
+export const FLATPACK_TYPES = list(`Int Scalar`);
+
 export const C_WORDS = list(`
 auto break case char const continue default do double else enum extern float for goto if inline
 int long register restrict return short signed sizeof static struct switch typedef union unsigned

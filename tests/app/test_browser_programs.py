@@ -352,3 +352,21 @@ def test_the_language_of_a_program_is_chosen(page: Page) -> None:
     switch("FlatPack")
     compiled(page)
     expect(pane(page).locator(".cm-content")).to_contain_text("entry main")
+
+
+def test_the_editor_speaks_the_language_of_the_program(page: Page) -> None:
+    choose(page, ALL["flatpack_product"])
+    compiled(page)
+    source = page.locator(".source .cm-content")
+    expect(source.locator(".t-fun", has_text="LetMap").first).to_be_visible()
+    files = page.locator("details.file-menu")
+    files.locator("summary").click()
+    files.get_by_label("Language").select_option(label="Futhark")
+    expect(page.locator(".status")).to_contain_text("error")
+    expect(source.locator(".t-fun", has_text="LetMap")).to_have_count(0)
+    files.locator("summary").click()
+    files.get_by_label("Language").select_option(label="FlatPack")
+    compiled(page)
+    expect(source.locator(".t-fun", has_text="LetMap").first).to_be_visible()
+    source.locator(".t-fun", has_text="Twist").hover()
+    expect(page.locator(".type-tip")).to_contain_text("Twist how a")

@@ -4,11 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 
 from app import lexers
 from app.highlight import LONGEST, html_lines
 from app.lexers import LANGUAGES
 from app.paths import EXAMPLES
+from compiler.frontend.flatpack.evaluate import WORDS as WORDS_OF_FLATPACK
+from compiler.frontend.flatpack.evaluate import library
+from compiler.frontend.flatpack.parser import RESERVED
 
 WORDS = Path(__file__).parents[2] / "static" / "src" / "words.ts"
 
@@ -18,7 +22,7 @@ def classes(name: str, text: str) -> dict[str, str]:
     return {run.strip(): kind for kind, run in LANGUAGES[name].runs(text) if run.strip()}
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.fut")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.f*")), ids=lambda path: path.stem)
 def test_no_character_is_lost(path: Path) -> None:
     text = path.read_text() + "\x00\x1d\u2028 é∀ \\\n'\n\"\n#[\n/*"
     for name, language in LANGUAGES.items():
@@ -39,6 +43,35 @@ def test_futhark_words() -> None:
     assert {found["'c'"], found['"s"']} == {"string"}
     assert {found["xs"], found["in'"], found["map'"]} == {""}
     assert found["-- done"] == "comment"
+
+
+def test_flatpack_words() -> None:
+    text = (
+        'type f32\nhalf (rows : 2 * n Of m) = Twist (Slice 0) (GetData "a.npy" 3)\n'
+        "  where' -- type\n"
+    )
+    found = classes("flatpack", text)
+    assert found["type"] == found["Of"] == "keyword"
+    assert found["f32"] == "type"
+    assert found["half"] == "def"
+    assert found["Twist"] == found["Slice"] == "fun"
+    assert found['"a.npy"'] == "string"
+    assert found["rows"] == found["where'"] == ""
+    assert found["-- type"] == "comment"
+
+
+def test_flatpack_has_no_other_words() -> None:
+    """All words and the whole library of the compiler have a colour, and nothing else has."""
+    coloured = {*lexers.FLATPACK_FUNCTIONS, *lexers.FLATPACK_KEYWORDS, *lexers.FLATPACK_TYPES}
+    own = {one.name.text for one in library().definitions}
+    assert coloured == WORDS_OF_FLATPACK | own | RESERVED
+
+
+def test_what_a_code_and_a_rule_show_has_its_own_language(client: FlaskClient) -> None:
+    page = client.get("/explain/P003").get_data(as_text=True)
+    assert '<span class="t-fun">Twist</span>' in page
+    whole = client.get("/explain/P003/wrong").get_data(as_text=True)
+    assert "main.fp" in whole
 
 
 def test_ir_words() -> None:
@@ -90,7 +123,8 @@ def test_only_a_newline_ends_a_line(length: int) -> None:
 
 def test_the_page_knows_the_same_words() -> None:
     text = WORDS.read_text()
-    for name in ("KEYWORDS", "PRIMS", "FUNCTIONS", "IR_WORDS", "C_WORDS", "C_TYPES"):
+    for name in ("KEYWORDS", "PRIMS", "FUNCTIONS", "IR_WORDS", "C_WORDS", "C_TYPES",
+                 "FLATPACK_KEYWORDS", "FLATPACK_FUNCTIONS", "FLATPACK_TYPES"):  # fmt: skip
         match = re.search(rf"{name} = list\(`([^`]*)`\)", text)
         assert match, name
         assert match[1].split() == getattr(lexers, name), name
