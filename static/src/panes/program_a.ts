@@ -9,7 +9,7 @@ import { announce, debounce, h, replace } from "../dom";
 import type { Dock } from "../dock";
 import type { SourceEditor } from "../editor";
 import { MAIN } from "../files";
-import { futhark } from "../lang";
+import { sourceLanguage } from "../lang";
 import { PROGRAM_A, SOURCE } from "../layouts";
 import { documentOf, rangeOf } from "../lit";
 import type { Model, Pinned, Text } from "../model";
@@ -195,7 +195,7 @@ export class ProgramA {
         lineNumbers(), history(), bracketMatching(), closeBrackets(), indentUnit.of("  "),
         keymap.of([...closeBracketsKeymap, ...historyKeymap, { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
           { key: "Ctrl-[", mac: "Cmd-[", run: indentLess }, ...defaultKeymap]),
-        futhark, shared, problemMarks, differingLines, wrapping, this.editable.of(this.permits),
+        sourceLanguage(this.name), shared, problemMarks, differingLines, wrapping, this.editable.of(this.permits),
         EditorView.contentAttributes.of({ "aria-label": "Text of A", spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => update.docChanged && !this.applying && this.edited()),
       ],
