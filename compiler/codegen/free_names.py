@@ -11,7 +11,7 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp.nodes import Cell, Declare, Fold, Kernel
 from compiler.codegen.imp.parts import StmParts
-from compiler.ir.nodes import SE, Lit, Mem, Operand, Var
+from compiler.ir.nodes import SE, Bin, Lit, Mem, Operand, Var
 from compiler.ir.walk import se_parts
 
 
@@ -33,10 +33,12 @@ class FreeNames(StmParts):
 
     def se(self, se: SE, node: object = None) -> None:
         """The variables of an expression."""
-        kind = type(se)
-        if kind is Var:
-            self.scalars.setdefault(se.name, se.prim)  # type: ignore[union-attr]
-        elif kind is not Lit:
+        if type(se) is Var:
+            self.scalars.setdefault(se.name, se.prim)
+        elif type(se) is Bin:
+            self.se(se.lhs)
+            self.se(se.rhs)
+        elif type(se) is not Lit:
             for part in se_parts(se):
                 self.se(part)
 

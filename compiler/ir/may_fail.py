@@ -9,7 +9,7 @@ A negative power of the program is refused by an assertion, not by the operator.
 from __future__ import annotations
 
 from compiler.base.prim import INTS, Prim
-from compiler.ir.nodes import SE, Bin, Lit
+from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.walk import se_parts
 
 FAILING: dict[str, int] = {"/": 0, "%": 0, "//": 0, "%%": 0}
@@ -32,6 +32,8 @@ def cannot_fail(se: SE) -> bool:
     pending = [se]
     while pending:
         part = pending.pop()
+        if type(part) is Var or type(part) is Lit:
+            continue
         if type(part) is Bin and operator_may_fail(part.op, part.at, part.rhs):
             return False
         pending.extend(se_parts(part))

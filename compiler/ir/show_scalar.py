@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
 from compiler.ir import nodes as ir
 from compiler.ir.syntax import ATOM, PRECEDENCE, UNARY, literal_text, name_text
 
@@ -22,19 +23,24 @@ def show_se(se: ir.SE, suffix: bool = True, spell: Spell = name_text) -> str:
 
 def _show(se: ir.SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
     """The text and its precedence."""
+    if type(se) is ir.Var:
+        return spell(se.name), ATOM
+    if type(se) is ir.Lit:
+        return literal_text(se.value, se.prim, suffix or se.prim != "i64"), ATOM
+    if type(se) is ir.Bin and se.op in PRECEDENCE:
+        return _infix(se.op, se.lhs, se.rhs, suffix, spell), PRECEDENCE[se.op]
+    return _show_call(se, suffix, spell)
+
+
+def _show_call(se: ir.SE, suffix: bool, spell: Spell) -> tuple[str, int]:
+    """The same of what is no name, literal or infix operator."""
 
     def inner(part: ir.SE, suffix: bool = suffix) -> str:
         return _show(part, suffix, spell)[0]
 
     match se:
-        case ir.Var(name, _):
-            return spell(name), ATOM
-        case ir.Lit(value, prim):
-            return literal_text(value, prim, suffix or prim != "i64"), ATOM
-        case ir.Bin("min" | "max" as op, _, a, b):
-            return f"{op}({inner(a)}, {inner(b)})", ATOM
         case ir.Bin(op, _, a, b):
-            return _infix(op, a, b, suffix, spell), PRECEDENCE[op]
+            return f"{op}({inner(a)}, {inner(b)})", ATOM
         case ir.Un("abs" | "sgn" as op, _, a):
             return f"{op}({inner(a)})", ATOM
         case ir.Un(op, _, a):
@@ -45,6 +51,7 @@ def _show(se: ir.SE, suffix: bool, spell: Spell = name_text) -> tuple[str, int]:
             return f"{fun}({', '.join(inner(a, True) for a in args)})", ATOM
         case ir.Select(c, a, b):
             return f"select({inner(c, True)}, {inner(a)}, {inner(b)})", ATOM
+    raise CompilerBug(f"there is no text for {se}")
 
 
 def _infix(op: str, a: ir.SE, b: ir.SE, suffix: bool, spell: Spell) -> str:

@@ -56,20 +56,19 @@ def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
 
 def poly_of(se: SE) -> Poly | None:
     """An i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None."""
-    match se:
-        case Lit(value, "i64"):
-            return Poly.const(int(value))
-        case Var(name, "i64"):
-            return Poly.var(name)
-        case Bin("+" | "-" | "*" as op, "i64", lhs, rhs):
-            left = poly_of(lhs)
-            right = poly_of(rhs) if left is not None else None
-            if left is None or right is None:
-                return None
-            return left + right if op == "+" else left - right if op == "-" else left * right
-        case Un("neg", "i64", arg):
-            inner = poly_of(arg)
-            return None if inner is None else -inner
+    if type(se) is Var:
+        return Poly.var(se.name) if se.prim == "i64" else None
+    if type(se) is Lit:
+        return Poly.const(int(se.value)) if se.prim == "i64" else None
+    if type(se) is Bin and se.at == "i64" and se.op in ("+", "-", "*"):
+        left = poly_of(se.lhs)
+        right = poly_of(se.rhs) if left is not None else None
+        if left is None or right is None:
+            return None
+        return left + right if se.op == "+" else left - right if se.op == "-" else left * right
+    if type(se) is Un and se.op == "neg" and se.at == "i64":
+        inner = poly_of(se.arg)
+        return None if inner is None else -inner
     return None
 
 

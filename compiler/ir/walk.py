@@ -72,10 +72,14 @@ def _ignore(name: Name) -> None:
 
 def map_se(se: ir.SE, var: Callable[[ir.Var], ir.SE]) -> ir.SE:
     """Replace every variable of a scalar expression; the same object if nothing changes."""
-    kind = type(se)
-    if kind is ir.Lit:
+    if type(se) is ir.Var:
+        return var(se)
+    if type(se) is ir.Lit:
         return se
-    return var(se) if kind is ir.Var else map_subexpressions(se, lambda part: map_se(part, var))  # type: ignore[arg-type]
+    if type(se) is ir.Bin:
+        a, b = map_se(se.lhs, var), map_se(se.rhs, var)
+        return se if a is se.lhs and b is se.rhs else ir.Bin(se.op, se.at, a, b)
+    return map_subexpressions(se, lambda part: map_se(part, var))
 
 
 def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
@@ -101,16 +105,15 @@ def map_subexpressions(se: ir.SE, f: Callable[[ir.SE], ir.SE]) -> ir.SE:
 
 def se_parts(se: ir.SE) -> tuple[ir.SE, ...]:
     """The direct parts of a scalar expression."""
-    match se:
-        case ir.Bin(_, _, a, b):
-            return (a, b)
-        case ir.Un(_, _, a) | ir.Conv(_, _, a):
-            return (a,)
-        case ir.Fun(_, _, args):
-            return args
-        case ir.Select(c, a, b):
-            return (c, a, b)
-    return ()
+    if type(se) is ir.Var or type(se) is ir.Lit:
+        return ()
+    if type(se) is ir.Bin:
+        return (se.lhs, se.rhs)
+    if type(se) is ir.Un or type(se) is ir.Conv:
+        return (se.arg,)
+    if type(se) is ir.Fun:
+        return se.args
+    return (se.cond, se.then, se.orelse) if type(se) is ir.Select else ()
 
 
 def se_uses(se: ir.SE, use: Use) -> None:

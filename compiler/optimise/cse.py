@@ -23,12 +23,14 @@ _MAX_COMPARED = 8
 class Table:
     """Expressions computed so far, by scope; the names of a scope's own are dropped with it."""
 
-    __slots__ = ("_added", "_by_key", "_soacs")
+    __slots__ = ("_added", "_by_key", "_last", "_soacs")
 
     def __init__(self) -> None:
         self._by_key: dict[_Key, Name] = {}
         self._soacs: dict[_Key, list[tuple[ir.Exp, tuple[Name, ...]]]] = {}
         self._added: list[list[tuple[_Key, tuple[ir.Exp, tuple[Name, ...]] | None]]] = []
+        self._last: tuple[ir.Exp | None, _Key | None] = (None, None)
+        """The operator that was looked up last, which is added if it was not found."""
 
     def enter(self) -> None:
         """Begin a scope."""
@@ -48,13 +50,15 @@ class Table:
 
     def add(self, exp: ir.Exp, name: Name, depth: int) -> None:
         """Remember that `name`, bound at `depth`, is the value of `exp`."""
-        if exp not in self._by_key:
-            self._by_key[exp] = name
+        before = len(self._by_key)
+        self._by_key.setdefault(exp, name)
+        if len(self._by_key) > before:
             self._added[depth].append((exp, None))
 
     def find_soac(self, exp: ir.Exp) -> tuple[Name, ...] | None:
         """The results of an equal parallel operator, equal up to the names bound inside."""
-        candidates = self._soacs.get(_key(exp))
+        self._last = (exp, _key(exp))
+        candidates = self._soacs.get(self._last[1])
         if not candidates:
             return None
         for other, names in candidates[-_MAX_COMPARED:]:
@@ -64,7 +68,7 @@ class Table:
 
     def add_soac(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
         """Remember the results of a parallel operator."""
-        key = _key(exp)
+        key = self._last[1] if self._last[0] is exp else _key(exp)
         if key is not None:
             entry = (exp, names)
             self._soacs.setdefault(key, []).append(entry)

@@ -15,6 +15,7 @@ from compiler.analysis.effects import must_stay
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
+from compiler.ir.parts import VISIT
 
 T = TypeVar("T")
 Op = TypeVar("Op", ir.Operator, ir.HistOp)
@@ -94,15 +95,19 @@ def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
     exp = stm.exp
     kind = type(exp)
     counts = uses.counts
+    if kind in _SCALARS:
+        name = stm.pat[0].name
+        count = counts.get(name)
+        if count is None:
+            uses.removed += 1
+            return None
+        if count == 1 and uses.last_region[name] == uses.region:
+            uses.single.add(name)
+        VISIT[kind](exp, uses.use, _ignore)
+        return stm
     if stm.pat and not any(p.name in counts for p in stm.pat) and not must_stay(exp):
         uses.removed += 1
         return None
-    if kind in _SCALARS:
-        name = stm.pat[0].name
-        if counts[name] == 1 and uses.last_region[name] == uses.region:
-            uses.single.add(name)
-        uses.add(exp)
-        return stm
     for param in stm.pat:
         if type(param.type) is ir.Array:
             uses.add(param.type)

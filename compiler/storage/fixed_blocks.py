@@ -49,13 +49,17 @@ class FixedBlocks:
         """Blocks made in the kernel that branches return all the same; see `_with_parts`."""
         self.mapping: dict[Name, Replacement] = {}
         """What became of names that are no longer bound."""
+        self.replaced = 0
+        """How many of these have been put in place in the statement around."""
 
     def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
         """The statements of a body, in order."""
         out: list[ir.Stm] = []
+        outside = self.replaced
         for stm in stms:
-            if self.mapping:
+            if len(self.mapping) > outside:
                 stm = subst(stm, self.mapping)
+                self.replaced = len(self.mapping)
             if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
             elif isinstance(stm.exp, ir.Loop):
@@ -66,6 +70,7 @@ class FixedBlocks:
                     stm = ir.Stm(stm.pat, exp, stm.prov)
                 out.append(stm)
             self._bind(out[-1].pat)
+        self.replaced = outside
         return out
 
     def _bind(self, params: Iterable[ir.Param]) -> None:
@@ -128,6 +133,7 @@ class FixedBlocks:
         pat: list[ir.Param] = list(stm.pat)
         dropped: set[int] = set()
         travelling: dict[int, int] = {}
+        built: tuple[dict[Name, Replacement], ...] = ({}, {})
         for first, last in carried(stm.pat):
             blocks = [str(body.results[first]) for body in bodies]
             if all(map(self._may_travel, blocks)):
@@ -141,9 +147,13 @@ class FixedBlocks:
                 self.travelling.update(blocks)
                 continue
             block = self._allocate(stm.pat[first], kind, stm.prov, out)
-            bodies = [self._into(body, first, last, kind, block, stm.prov) for body in bodies]
+            bodies = [
+                self._into(body, first, last, kind, block, stm.prov, made)
+                for body, made in zip(bodies, built, strict=True)
+            ]
             pat[last] = self._forget(stm.pat[first:last], stm.pat[last], block)
             dropped.update(range(first, last))
+        bodies = [subst(body, made) for body, made in zip(bodies, built, strict=True)]
         results = [list(body.results) for body in bodies]
         for last, first in sorted(travelling.items(), reverse=True):
             pat[first : last + 1] = self._with_parts(pat[first], pat[last])
@@ -179,9 +189,19 @@ class FixedBlocks:
         return ir.Body(stms, results, body.prov)
 
     def _into(
-        self, body: ir.Body, first: int, last: int, kind: ir.Array, block: Name, prov: Prov
+        self,
+        body: ir.Body,
+        first: int,
+        last: int,
+        kind: ir.Array,
+        block: Name,
+        prov: Prov,
+        built: dict[Name, Replacement],
     ) -> ir.Body:
-        """A branch whose result lies at the start of `block`: built there, or copied."""
+        """A branch whose result lies at the start of `block`: copied, or built there.
+
+        Then the block that it has been built in is noted in `built`.
+        """
         array, made = str(body.results[last]), body.results[first]
         count = Poly.product(kind.shape)
         lmad = self._mem(array).lmad
@@ -190,8 +210,8 @@ class FixedBlocks:
             exp = stm.exp
             if isinstance(exp, ir.Alloc) and stm.pat[0].name == made:
                 if alone and exp.count == count:
-                    rest = replace(body, stms=body.stms[:at] + body.stms[at + 1 :])
-                    return subst(rest, {str(made): block})
+                    built[str(made)] = block
+                    return replace(body, stms=body.stms[:at] + body.stms[at + 1 :])
                 break
         stms = list(body.stms)
         copied = self._copied(array, kind, block, prov, stms)

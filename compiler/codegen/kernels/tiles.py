@@ -122,8 +122,9 @@ def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
     if kernel.per_block or target.threads != SQUARE * SQUARE:
         return None
     missed: Missed | None = None
+    bound = _bound(kernel.body)
     for at, loop in enumerate(kernel.body):
-        if not (isinstance(loop, imp.For) and _shares(kernel, loop)):
+        if not (isinstance(loop, imp.For) and _shares(kernel, loop, bound)):
             continue
         found = [_try(kernel, at, loop, sides) for sides in _sides(kernel)]
         plans = [plan for plan in found if isinstance(plan, Tiling)]
@@ -135,12 +136,18 @@ def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
     return missed
 
 
-def _shares(kernel: imp.Kernel, loop: imp.For) -> bool:
-    """Whether a load of a loop is the same for points that differ in one index alone."""
+def _shares(kernel: imp.Kernel, loop: imp.For, bound: set[Name]) -> bool:
+    """Whether a load of a loop is the same for points that differ in one index alone.
+
+    `bound`: all names of the kernel's body.
+    """
+    loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
+    if not loads:
+        return False
     indices = {name for name, _ in kernel.dims}
-    defs = _definitions((*kernel.body, *loop.body), set(), indices | {loop.index})
-    data = _bound(kernel.body) - {loop.index}
-    names = [reads(_expanded(s.at, defs)) for s in loop.body if isinstance(s, imp.Load)]
+    defs = _definitions((*kernel.body, *loop.body), bound, indices | {loop.index})
+    data = bound - {loop.index}
+    names = [reads(_expanded(load.at, defs)) for load in loads]
     return any(not (one & data or indices <= one) for one in names)
 
 
@@ -198,7 +205,8 @@ def _try(
     head, before, varying = _uniform(before, tile)
     if reads(loop.bound) & varying:
         return Missed("Points of a tile would make different numbers of steps.")
-    defs = _definitions((*before, *loop.body), varying, tile | {loop.index})
+    parts = (*before, *loop.body)
+    defs = _definitions(parts, varying | _bound(parts), tile | {loop.index})
     before = tuple(s for s in before if not (isinstance(s, imp.Define) and s.name in defs))
     found = _shared_loads(loop, defs, tile, varying | _bound(loop.body))
     if isinstance(found, Missed):
@@ -336,14 +344,18 @@ def _uniform(stms: imp.Stms, tile: set[Name]) -> tuple[imp.Stms, imp.Stms, set[N
 
 
 def _definitions(stms: imp.Stms, varying: set[Name], indices: set[Name]) -> dict[Name, imp.Define]:
-    """Whole numbers that are computed from indices alone, and from what does not vary."""
+    """Whole numbers that are computed from indices alone, and from what does not vary.
+
+    `varying` has all names that the statements bind.
+    """
     found: dict[Name, imp.Define] = {}
-    data = (varying | _bound(stms)) - indices
+    data = varying - indices
     for stm in stms:
         if not isinstance(stm, imp.Define) or stm.prim[0] == "f":
             continue
-        if not reads(stm.value) & (data - set(found)):
+        if data.isdisjoint(reads(stm.value)):
             found[stm.name] = stm
+            data.discard(stm.name)
     return found
 
 
