@@ -159,6 +159,9 @@ def test_each_schedule_of_threads_means_the_same(order: kernel_interp.Order) -> 
 def test_sizes_at_the_borders_of_tiles(m: int) -> None:
     work = tiled(PRODUCT)
     code = plain(work.result("cuda").text)
+    assert [r.because[:40] for r in work.remarks() if r.rule == RULE] == [
+        "Where there are at least 32 points along"
+    ]
     for n, p in ((0, 40), (32, 0), (31, 64), (32, 32), (64, 65), (129, 33)):
         args = [numbers("f4", n, m), numbers("f4", m, p, seed=6)]
         seen = observe(code, "main", args, "random", records=False)

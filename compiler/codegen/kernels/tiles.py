@@ -167,8 +167,10 @@ def _score(plan: Tiling) -> int:
 def _because(plan: Tiling) -> str:
     before, after = _loads(plan)
     sides = " by ".join(str(axis.points) for axis in plan.axes)
+    least = _least(len(plan.axes))
     return (
-        f"A block of threads takes {sides} points, and reads what they need for {plan.steps} steps "
+        f"Where there are at least {least} points{' along each side' * (len(plan.axes) == 2)}, a "
+        f"block of threads takes {sides} of them, and reads what they need for {plan.steps} steps "
         f"of the loop into shared memory: {after} loads for each step of a point in place of "
         f"{before}, since neighbouring points read the same numbers."
     )
