@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app import previews
+from app.graphs import GraphView, graph_views
 from app.highlight import html_lines, kind_of
 from app.permalinks import State, is_id
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
@@ -46,6 +47,7 @@ class FrozenView:
     said: str
     """What it is, in a sentence, for those who show the link."""
     pictured: str
+    graphs: list[GraphView]
     against: str
     """The id of the link that its author compared it with, or ""."""
 
@@ -79,6 +81,7 @@ def frozen_view(state: State) -> FrozenView:
         memory=_memory(state),
         run=state.get("run"),
         asked=state.get("asked") or [],
+        graphs=graph_views(state.get("asked") or (), _titles(state)),
         against=_against(view),
     )
 
@@ -117,8 +120,12 @@ def _placed(told: Json) -> Json:
 
 
 def _memory(state: State) -> list[FunctionView]:
-    titles = {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
-    return memory_views(state.get("lifetimes") or (), titles)
+    return memory_views(state.get("lifetimes") or (), _titles(state))
+
+
+def _titles(state: State) -> dict[str, str]:
+    """What stages are called, by their ids."""
+    return {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
 
 
 def _title(source: str) -> str:

@@ -22,7 +22,8 @@ class FrozenQuestion(TypedDict):
     """What else was asked, and what was answered."""
 
     op: Literal[
-        "eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow"
+        "eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow",
+        "fusion", "dataflow", "sums",
     ]  # fmt: skip
     request: dict[str, Any]
     answer: dict[str, Any]
@@ -54,7 +55,8 @@ class FrozenState(TypedDict):
     """as `lifetimes` answers, for each stage with memory"""
     run: FrozenRun | None
     asked: NotRequired[list[FrozenQuestion]]
-    """expressions, notebooks, profiles, measurements, costs of accesses, value flows seen"""
+    """expressions, notebooks, profiles, measurements, costs of accesses, value flows, graphs
+    and sums that were seen"""
     view: dict[str, Any]
     """the page's arrangement: panes, tab, selection; what its author wrote: `title`, `notes`; the
     link that it was compared with: `a`"""

@@ -13,7 +13,10 @@ from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
 
 VIEW_LIMIT = 10_000
-KEPT = ("eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow")
+KEPT = (
+    *("eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow"),
+    *("fusion", "dataflow", "sums"),
+)
 """What a link keeps beside the run, if it was asked."""
 MOST_ASKED = 24
 

@@ -10,7 +10,7 @@ export function shownBy(page: Page): View {
   const { layout: _, ...stop } = page.stop();
   return {
     ...stop, hash: page.hash(), compiled: page.compiler.settled && client.isAnswered(),
-    drawn: page.memory.drawn, top: topOf(page.editor.view), tops: page.workbench.tops(),
+    top: topOf(page.editor.view), tops: page.workbench.tops(),
   };
 }
 
@@ -46,7 +46,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     page.select(view.hash);
   }
   if (JSON.stringify(view.attempt) !== JSON.stringify(page.proof.current)) page.proof.restore(view.attempt ?? null);
-  if (JSON.stringify(view.drawn) !== JSON.stringify(page.memory.drawn)) page.memory.drawAs(view.drawn);
+  page.drawAs(view);
   toTop(page.editor.view, view.top);
   page.workbench.scrollTo(view.tops);
 }

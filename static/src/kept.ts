@@ -36,7 +36,9 @@ export type Bench = Asked<"bench">;
 export type Costs = Asked<"accesses"> | Asked<"observe">;
 export type Listed = Asked<"listing">;
 export type Flow = Asked<"flow">;
-export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed | Flow;
+export type Graphed = Asked<"fusion"> | Asked<"dataflow">;
+export type Summed = Asked<"sums">;
+export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed | Flow | Graphed | Summed;
 
 export interface Look {
   stage: string;

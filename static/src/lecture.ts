@@ -3,7 +3,6 @@
 import * as client from "./client";
 import { announce, h, replace } from "./dom";
 import type { Top } from "./lit";
-import type { Drawn } from "./panes/memory";
 import { load, save } from "./storage";
 import type { Stop } from "./travel";
 
@@ -13,8 +12,6 @@ export interface View extends Omit<Stop, "layout"> {
   hash: string;
   /** Whether the program has been compiled: before that the others would all have it compiled. */
   compiled: boolean;
-  /** What the pane of memory draws. */
-  drawn: Drawn;
   /** How far the source and the stages are scrolled. */
   top: Top;
   tops: Top[];

@@ -124,6 +124,7 @@ export class Page {
   private readonly travel: Travel;
   readonly memory: MemoryPane;
   private readonly warps: WarpsPane;
+  private readonly graph: GraphPane;
   readonly proof: ProofPane;
   private readonly notebook: NotebookPane;
   readonly compare: ComparePane;
@@ -162,7 +163,7 @@ export class Page {
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
     const warps = this.warps = new WarpsPane(this.model, this.link, showProof);
     const layouts = new IndexFunctionsPane(this.model, this.link);
-    const graph = new GraphPane(this.model, this.link);
+    const graph = this.graph = new GraphPane(this.model, this.link, () => this.save());
     const compare = this.compare = new ComparePane(this.model, {
       run: () => this.runPane.request(),
       open: (stage) => this.turnTo(stage),
@@ -321,7 +322,7 @@ export class Page {
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     model.setProblems(state.error ? state.error.errors ?? [state.error] : []);
     model.setEntries(state.entries);
-    this.warps.restore(state.asked);
+    for (const one of [this.warps, this.graph, this.memory.sums]) one.restore(state.asked);
     this.ready("", view);
     const { title, notes, a } = (state.view ?? {}) as { title?: unknown; notes?: unknown; a?: Partial<LinkedA> };
     if (a) void this.compare.pins.restore(a);
@@ -412,7 +413,7 @@ export class Page {
     this.ready(example, { run: runOf(example), ...work });
     if (isOther) this.compare.pins.apart();
     this.expressions.restore(work.expressions);
-    for (const one of [this.notebook, this.profile, this.bench, this.warps]) one.restore();
+    for (const one of [this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums]) one.restore();
     if (compiled) this.compiler.changed(true);
   }
 
@@ -524,6 +525,7 @@ export class Page {
     this.editor.open(stop.open ?? model.files.main);
     this.workbench.set(stop.panes);
     this.dock.open(stop.tab, false);
+    this.drawAs(stop);
     this.link.choose(null);
     this.select(hash);
   }
@@ -538,6 +540,7 @@ export class Page {
     this.story.follow(this.model.source);
     this.proof.restore(view.attempt ?? null);
     if (view.tab) this.dock.open(view.tab, false);
+    this.drawAs(view);
     this.runPane.restore(view.run ?? {}, shown ?? undefined);
   }
 
@@ -598,9 +601,9 @@ export class Page {
     const { now, files: { main, open } } = this.model;
     const pinned = await this.compare.pins.shared();
     const answer = !pinned.ok ? pinned : await client.share(now, this.runPane.last, [
-      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.listings, this.workbench,
+      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums, this.listings, this.workbench,
     ].flatMap((one) => one.shared()), {
-      ...this.view(), ...(open === main ? {} : { open }), run: this.runPane.shown(),
+      ...this.view(), drawn: this.memory.shared, ...(open === main ? {} : { open }), run: this.runPane.shown(),
       ...(pinned.a ? { a: pinned.a } : {}), ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
     });
     this.header.sharing = false;
@@ -636,8 +639,17 @@ export class Page {
     root.dataset["used"] = "";
   }
 
-  private view(): Pick<Work, "panes" | "tab" | "run" | "attempt"> {
-    return { panes: this.workbench.choices(), tab: this.dock.current, run: this.runPane.settings, attempt: this.proof.current };
+  private view(): Pick<Work, "panes" | "tab" | "run" | "attempt" | "drawn" | "graph"> {
+    return {
+      panes: this.workbench.choices(), tab: this.dock.current, run: this.runPane.settings, attempt: this.proof.current,
+      drawn: this.memory.drawn, graph: this.graph.drawn,
+    };
+  }
+
+  /** Draw in the panes Memory and Graph what a view says, if it says anything. */
+  drawAs({ drawn, graph }: Pick<Work, "drawn" | "graph">): void {
+    if (drawn && JSON.stringify(drawn) !== JSON.stringify(this.memory.drawn)) this.memory.drawAs(drawn);
+    if (graph !== undefined) this.graph.drawAs(graph);
   }
 
   private arranged(): void {

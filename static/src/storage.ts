@@ -3,6 +3,8 @@ import { isEmpty, sameProgram, type Deleted, type Saved } from "./files";
 import type { Key } from "./proof/attempts";
 import type { Evaluated } from "./kept";
 import type { Options } from "./types";
+import type { DrawnGraph } from "./panes/graph";
+import type { Drawn } from "./panes/memory";
 import type { RunSettings } from "./panes/run";
 
 export interface Work extends Saved {
@@ -13,6 +15,9 @@ export interface Work extends Saved {
   tab: string;
   /** The attempt that the proof pane shows. */
   attempt?: Key | null;
+  /** What the panes Memory and Graph draw. */
+  drawn?: Drawn;
+  graph?: DrawnGraph | null;
   run: Partial<RunSettings>;
   expressions?: Evaluated[];
 }

@@ -4,11 +4,17 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, violations, visiting, write
+from tests.app.browsing import MARKS, operations, violations, visiting, write
 from tests.app.browsing import pane as stage
 from tests.explain.test_dataflow import CHAIN
 
 pytestmark = MARKS
+SUMS = """type shape = #circle f32 | #square f32 | #empty
+entry main [n] (xs: [n]f32) =
+  let shapes = map (\\x -> if x > 0 then #circle x else (#empty : shape)) xs
+  let areas = map (\\s -> match s case #circle r -> r case #square a -> a case #empty -> 0) shapes
+  in scan (+) 0 areas
+"""
 LONG = 200
 """Statements: more than are drawn."""
 
@@ -43,3 +49,68 @@ def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address:
             "aria-label", re.compile("150 statements")
         )
         expect(pane).to_contain_text(f"The first 150 of {LONG + 2} statements are drawn")
+
+
+def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, SUMS)
+        expect(stage(page)).to_contain_text("scan")
+        page.get_by_role("tab", name="Graph").click()
+        graphs, memory = page.locator(".graphs"), page.locator(".memory")
+        graphs.get_by_label("Graph of").select_option("flat")
+        graphs.get_by_label("as a table").check()
+        caption = graphs.locator("caption", has_text="Statements of main")
+        expect(caption).to_be_visible()
+        rows = graphs.locator("tbody tr").all_inner_texts()
+        # After a reload it is drawn as it was.
+        page.reload()
+        expect(caption).to_be_visible()
+        expect(graphs.get_by_label("Graph of")).to_have_value("flat")
+        page.get_by_role("tab", name="Memory").click()
+        memory.get_by_role("button", name="Sums").click()
+        expect(memory.get_by_role("region", name="Slots of")).to_contain_text("#circle")
+        page.keyboard.press("Control+s")
+        link = page.get_by_role("textbox", name="Link").input_value()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.extend(operations(request)))
+        page.goto(link)
+        expect(memory.get_by_role("region", name="Slots of")).to_contain_text("#circle")
+        page.get_by_role("tab", name="Graph").click()
+        expect(caption).to_be_visible()
+        assert graphs.locator("tbody tr").all_inner_texts() == rows
+        assert asked == []
+        # Another one is not kept, and says so.
+        graphs.get_by_label("Graph of").select_option("simplified")
+        expect(graphs).to_contain_text("Graphs are made by the compiler as it is today.")
+    with browser.new_context(java_script_enabled=False) as context:
+        plain = context.new_page()
+        plain.goto(link)
+        plain.get_by_role("link", name="Graph of Flattened").click()
+        statements = plain.get_by_role("region", name="Graph of Flattened: main")
+        expect(statements.get_by_role("row", name=re.compile("segscan")).first).to_contain_text(
+            "B)"
+        )
+        plain.get_by_role("link", name="Sums", exact=True).click()
+        expect(plain.get_by_role("region", name="Slots of")).to_contain_text("#circle")
+
+
+def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(address)
+        expect(page.locator(".status")).to_contain_text("compiled in")
+        write(page, CHAIN)
+        page.get_by_role("tab", name="Graph").click()
+        told = page.locator(".graphs").get_by_role("status")
+        expect(told).to_have_text("Fusions done: 2 of 3 tried.")
+        page.keyboard.press("Control+s")
+        link = page.get_by_role("textbox", name="Link").input_value()
+        page.goto(link)
+        expect(told).to_have_text("Fusions done: 2 of 3 tried.")
+        text = page.request.get(link).text()
+    assert 'id="graph-fusion"' in text
+    tried = text[text.index("What was tried, in order") :]
+    assert tried.count("<td>yes</td>") == 2
+    assert "<td>zs = scan</td>" in tried
+    assert "comes from a scan" in tried

@@ -3,14 +3,20 @@ import * as client from "../client";
 import { h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { drawing, MOST_DRAWN, table, type Called, type Marks } from "../graph";
+import type { AnyAsked, Graphed } from "../kept";
 import type { Link } from "../link";
-import type { Model, Text } from "../model";
+import { sameText, type Model, type Text } from "../model";
 import { plainNames } from "../polynomial";
 import type { FlowBody, FlowFunction, FusionAttempt } from "../types";
 import { AskingPane } from "./asking";
 
 const FUSION = "";
 const NOTHING: Marks = () => null;
+
+export interface DrawnGraph {
+  stage: string;
+  table: boolean;
+}
 
 export class GraphPane extends AskingPane {
   readonly element = h("div", { class: "scroll graphs" });
@@ -19,36 +25,84 @@ export class GraphPane extends AskingPane {
   private readonly stage = h("select", { "aria-label": "Graph of" });
   private readonly tabular = h("input", { type: "checkbox" });
   private shown: (() => void) | null = null;
+  /** The stage that is to be drawn, which a list of stages to come may have. */
+  private wanted = FUSION;
+  private seenOf: Text | null = null;
+  /** What the link that is shown holds. */
+  private held: Graphed[] = [];
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(model: Model, private readonly link: Link, changed: () => void) {
     super(model, "Graphs are made");
     this.fresh = new Fresh(model, this.place);
-    this.stage.addEventListener("change", () => this.refresh(true));
-    this.tabular.addEventListener("change", () => this.shown?.());
+    this.stage.addEventListener("change", () => {
+      this.wanted = this.stage.value;
+      this.refresh(true);
+      changed();
+    });
+    this.tabular.addEventListener("change", () => {
+      this.shown?.();
+      changed();
+    });
     this.element.append(h("div", { class: "filters" }, this.stage, h("label", { class: "check" }, this.tabular, "as a table")), this.fresh.element);
+  }
+
+  /** Which graph is drawn, so that another page, or this one later, can draw the same; null for the one at first. */
+  get drawn(): DrawnGraph | null {
+    const drawn = { stage: this.wanted, table: this.tabular.checked };
+    return drawn.stage || drawn.table ? drawn : null;
+  }
+
+  drawAs(drawn: DrawnGraph | null | undefined): void {
+    const { stage, table } = drawn ?? { stage: FUSION, table: false };
+    if (stage === this.wanted && table === this.tabular.checked) return;
+    this.wanted = stage;
+    this.tabular.checked = table;
+    this.stages();
+    this.refresh(true);
+  }
+
+  /** What a link keeps, if it is of the program as it is. */
+  shared(): Pick<AnyAsked, "op" | "request">[] {
+    return this.seenOf && sameText(this.seenOf, this.model.now) ? [this.wanted === FUSION ? { op: "fusion", request: {} } : { op: "dataflow", request: { stage: this.wanted } }] : [];
+  }
+
+  /** Show what a link keeps, or nothing of one. */
+  restore(kept: readonly AnyAsked[] = []): void {
+    this.held = kept.filter((one): one is Graphed => (one.op === "fusion" || one.op === "dataflow") && one.answer?.ok === true);
+    this.seenOf = null;
+  }
+
+  private get own(): Graphed | undefined {
+    return this.model.frozen ? this.held.find((one) => one.op === "fusion" ? this.wanted === FUSION : one.request.stage === this.wanted) : undefined;
+  }
+
+  protected override get kept(): boolean {
+    return this.own !== undefined;
   }
 
   protected async ask(of: Text): Promise<void> {
     this.stages();
-    if (this.stage.value === FUSION) {
-      const answer = await this.fresh.answer(of, client.ask("fusion", {}, of));
-      if (answer) this.see(() => this.fusion(answer.before, answer.after, answer.attempts, answer.names));
+    const { own, wanted } = this;
+    if (wanted === FUSION) {
+      const answer = await this.fresh.answer(of, own?.op === "fusion" ? Promise.resolve(own.answer!) : client.ask("fusion", {}, of));
+      if (answer) this.see(of, () => this.fusion(answer.before, answer.after, answer.attempts, answer.names));
     } else {
-      const answer = await this.fresh.answer(of, client.ask("dataflow", { stage: this.stage.value }, of));
-      if (answer) this.see(() => replace(this.place, ...answer.functions.flatMap((fun) => this.bodies(fun, "", NOTHING))));
+      const answer = await this.fresh.answer(of, own?.op === "dataflow" ? Promise.resolve(own.answer!) : client.ask("dataflow", { stage: wanted }, of));
+      if (answer) this.see(of, () => replace(this.place, ...answer.functions.flatMap((fun) => this.bodies(fun, "", NOTHING))));
     }
   }
 
-  private see(show: () => void): void {
+  private see(of: Text, show: () => void): void {
+    this.seenOf = of;
     this.shown = show;
     show();
   }
 
   private stages(): void {
-    const { value } = this.stage;
     const choices: [string, string][] = [[FUSION, "Fusion, before and after"],
       ...this.model.manifest.filter(({ kind }) => kind === "ir").map(({ id, title }): [string, string] => [id, title])];
-    replace(this.stage, ...choices.map(([id, title]) => h("option", { value: id, selected: id === value }, title)));
+    replace(this.stage, ...choices.map(([id, title]) => h("option", { value: id, selected: id === this.wanted }, title)));
+    this.wanted = this.stage.value;
   }
 
   private fusion(before: FlowFunction[], after: FlowFunction[], attempts: FusionAttempt[], called: Record<string, string>): void {

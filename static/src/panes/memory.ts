@@ -19,7 +19,8 @@ import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, MemoryFunction, Span, Sta
 
 const MOST_CELLS = 2048;
 
-type Mode = "blocks" | "array" | "sharing" | "sums";
+const MODES = { blocks: "All blocks", array: "One array", sharing: "Sharing", sums: "Sums" };
+type Mode = keyof typeof MODES;
 
 export interface Drawn {
   mode: Mode;
@@ -42,7 +43,7 @@ export class MemoryPane extends AskingPane {
   private readonly one = h("div", {});
   private readonly lanes: Lanes;
   private readonly sharing: Sharing;
-  private readonly sums: Sums;
+  readonly sums: Sums;
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
   /** Takes numbers out of their arrays' and blocks' names. */
@@ -108,13 +109,18 @@ export class MemoryPane extends AskingPane {
     return { mode: this.mode, stage: one ? this.stage.value : "", object: one ? this.base : "" };
   }
 
+  /** The same for a link, if that holds it. */
+  get shared(): Drawn | undefined {
+    return this.mode === "sums" && this.sums.shared().length ? this.drawn : undefined;
+  }
+
   drawAs({ mode, stage, object }: Drawn): void {
     if (mode === "array") this.look(stage, object);
-    else this.choose(mode);
+    else if (mode in MODES) this.choose(mode);
   }
 
   protected override get kept(): boolean {
-    return this.mode === "blocks" && Boolean(this.model.frozen?.lifetimes);
+    return this.mode === "sums" ? this.sums.kept : this.mode === "blocks" && Boolean(this.model.frozen?.lifetimes);
   }
 
   protected get place(): HTMLElement {
@@ -130,10 +136,9 @@ export class MemoryPane extends AskingPane {
   /** All blocks over the program, one array's cells, or which blocks share memory. */
   private choose(mode: Mode): void {
     this.mode = mode;
-    const choice = (one: Mode, name: string) => h("button", {
-      "aria-pressed": String(mode === one), onclick: () => this.choose(one),
-    }, name);
-    replace(this.modes, choice("blocks", "All blocks"), choice("array", "One array"), choice("sharing", "Sharing"), choice("sums", "Sums"));
+    replace(this.modes, ...Object.entries(MODES).map(([one, name]) => h("button", {
+      "aria-pressed": String(mode === one), onclick: () => this.choose(one as Mode),
+    }, name)));
     this.fresh.element.hidden = mode !== "array";
     this.lanes.fresh.element.hidden = mode !== "blocks";
     this.sharing.fresh.element.hidden = mode !== "sharing";

@@ -2,21 +2,42 @@
 import * as client from "../client";
 import { h, replace } from "../dom";
 import { Fresh } from "../fresh";
+import type { AnyAsked } from "../kept";
 import type { Link } from "../link";
-import type { Model, Text } from "../model";
-import type { Constructor, SumInfo } from "../types";
+import { sameText, type Model, type Text } from "../model";
+import type { Constructor, SumInfo, SumsAnswer } from "../types";
 
 export class Sums {
   readonly element = h("div", { class: "sums" });
   readonly fresh: Fresh;
+  private seenOf: Text | null = null;
+  private held: SumsAnswer | null = null;
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(private readonly model: Model, private readonly link: Link) {
     this.fresh = new Fresh(model, this.element);
   }
 
+  /** What a link keeps, if it is of the program as it is and there are any. */
+  shared(): Pick<AnyAsked, "op" | "request">[] {
+    return this.seenOf && sameText(this.seenOf, this.model.now) ? [{ op: "sums", request: {} }] : [];
+  }
+
+  /** Show what a link keeps, or nothing of one. */
+  restore(kept: readonly AnyAsked[] = []): void {
+    const found = kept.find((one) => one.op === "sums");
+    this.held = found?.answer?.ok ? found.answer : null;
+    this.seenOf = null;
+  }
+
+  /** Whether the link that is shown holds them. */
+  get kept(): boolean {
+    return this.model.frozen !== null && this.held !== null;
+  }
+
   async show(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("sums", {}, of));
+    const answer = await this.fresh.answer(of, this.kept ? Promise.resolve(this.held!) : client.ask("sums", {}, of));
     if (!answer) return;
+    this.seenOf = answer.sums.length ? of : null;
     replace(this.element, ...(answer.sums.length ? answer.sums.map((sum) => this.sum(sum))
       : [h("p", { class: "empty" }, "No value of this program is of a sum type.")]));
   }
