@@ -82,7 +82,7 @@ SIGNATURES = [
     ("def f (a: [6 * 2]i32) : [6][2]i32 = unflatten a", "[6 * 2]i32 -> [6][2]i32"),
     ("def f c (xs: []i32) = if c then xs else [1]", "bool -> [n]i32 -> ?[d].[d]i32"),
     ("def f c (n: i64) = if c then iota n else replicate n 0", "bool -> i64 -> *[n]i64"),
-    ("def f (n: i64) = loop xs = [0] for i < n do xs ++ [i]", "i64 -> ?[n].*[n]i64"),
+    ("def f (n: i64) = loop xs = [0] for i < n do xs ++ [i]", "i64 -> ?[k].*[k]i64"),
     ("def f [n] (xs: [n]i32) = loop ys = xs for i < 3i32 do map (+ i) ys", "[n]i32 -> [n]i32"),
     ("def f (xs: []i32) = loop a = 0 for x in xs do a + x", "[n]i32 -> i32"),
     ("def f (x: i32) = loop y = x while y < 100 do y * 2", "i32 -> i32"),

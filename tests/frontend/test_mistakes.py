@@ -152,8 +152,17 @@ def test_a_size_that_has_no_name_is_not_claimed() -> None:
     source = "def f [n] (xs: [n]i32) = map2 (+) (filter (> 0) xs) xs"
     with pytest.raises(CompileError) as caught:
         check(parse(source), Ctx())
-    assert ":>" not in caught.value.hint
+    assert "say so of what `filter` gives: `.. :> [n]i32`" in caught.value.hint
     assert "made by `filter`" in caught.value.related[0].says
+
+
+def test_a_size_of_a_loop_has_a_name_of_its_own() -> None:
+    source = "def f [n] (xs: [n]i32) = map2 (+) (loop ys = xs for i < n do filter (> 0) ys) xs"
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert "expected `[k]i32`, found `[n]i32`" in caught.value.message
+    assert caught.value.related[0].says == "`k` is made by the loop here."
+    assert "say so of what the loop gives: `.. :> [n]i32`" in caught.value.hint
 
 
 CLAIMS = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from compiler import codes
 from compiler.base.errors import CompilerBug, Related, TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -52,10 +52,17 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     start = Related(init.span, "The loop begins with this.")
     st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body", "", start)
     sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
-    ext = tuple([st.fresh(name) for name in sizes])
+    ext = tuple([_result_size(st, name, exp.span) for name in sizes])
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
     result = subst(type_, {}, renamed) if renamed else type_
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
+
+
+def _result_size(st: Checker, inside: Name, span: Span) -> Name:
+    """A size of the loop's result, under another name than the one that it begins with."""
+    name = st.fresh("k" if base_of(inside) != "k" else "m")
+    st.makers[name] = "the loop", span
+    return name
 
 
 def _open(st: Checker, type_: Type, pairs: Pairs, initial: bool = False) -> Type:

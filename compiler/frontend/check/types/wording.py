@@ -85,7 +85,7 @@ class SizeMakers(Protocol):
 def reason_of(difference: Mismatch, want: Type, got: Type, by: SizeMakers) -> str:
     """What a difference adds to a message that names both types, and how to go on."""
     if difference.sizes is not None:
-        return _of_sizes(difference.reason, difference.sizes, want, by)
+        return _of_sizes(difference.reason, difference.sizes, (want, got), by)
     kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
     if kinds[0] != kinds[1]:
         return ""  # the message says that one of the two is a number of some type
@@ -218,19 +218,30 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
     return t
 
 
-def _of_sizes(reason: str, sizes: tuple[Size, Size], want: Type, by: SizeMakers) -> str:
+def _of_sizes(
+    reason: str, sizes: tuple[Size, Size], types: tuple[Type, Type], by: SizeMakers
+) -> str:
     """How a program says that two sizes that differ are the same."""
-    type_ = resolve(want)
-    if not isinstance(type_, Array) or all(isinstance(s, SizeConst) for s in sizes):
+    arrays = [t for t in map(resolve, types) if isinstance(t, Array)]
+    if not arrays or all(isinstance(s, SizeConst) for s in sizes):
         return reason
     made = [s for s in _variables(sizes) if s.name in by.makers]
     if len(made) == 2:
         return f"{reason} Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
-    names = names_in_type(type_)
-    unwritten = any(not show_size(resolve_size(d)) for d in type_.dims)
-    if unwritten or any(name in by.makers or by.said(name) is None for name in names):
-        return reason
-    return f"{reason} If they are equal whenever this runs, say so: `xs :> {show(type_)}`."
+    whose = f" of what {by.makers[made[0].name][0]} gives: `.." if made else ": `xs"
+    for type_ in arrays:
+        if _is_written(type_, by):
+            return (
+                f"{reason} If they are equal whenever this runs, say so{whose} :> {show(type_)}`."
+            )
+    return reason
+
+
+def _is_written(type_: Array, by: SizeMakers) -> bool:
+    """Whether a program can name all sizes of the type."""
+    if not all(show_size(resolve_size(d)) for d in type_.dims):
+        return False
+    return not any(n in by.makers or by.said(n) is None for n in names_in_type(type_))
 
 
 def _variables(sizes: tuple[Size, ...]) -> list[SizeVar]:

@@ -1,0 +1,89 @@
+"""Random programs in the kernel IR, each access watched, by the thousand.
+
+    python -m bench.kernels --programs 2000 --seed 0
+    python -m bench.kernels --show 17 nests       one program, and what is wrong with it
+
+What is run: `testing/kernels.py`. Seeds take turns among the generators: statements of all kinds,
+and maps whose points share what they read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from functools import partial
+from multiprocessing import get_context
+
+from bench.machine import save
+from compiler.base.deadline import within
+from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
+from testing import kernels
+from testing.generators import nests, programs
+from testing.generators.programs import Generated
+
+SECONDS = 60.0
+"""For one program in one version; what takes longer is counted apart."""
+GENERATORS = {"programs": partial(programs.program, statements=8), "nests": nests.program}
+
+
+def outcome(made: Generated, version: str) -> str:
+    """Of one program: `agrees`, `fails`, `refused`, `late`, or what is wrong."""
+    try:
+        within(SECONDS, partial(kernels.check, made, version))
+    except TimeoutError_:
+        return "late"
+    except RuntimeError_:
+        return "fails"
+    except (kernels.Difference, CompilerBug) as found:
+        return f"{type(found).__name__}: {found}"
+    except CompileError:
+        return "refused"
+    return "agrees"
+
+
+def one(number: int) -> list[tuple[str, str]]:
+    """What becomes of the programs of a number, in all versions."""
+    found: list[tuple[str, str]] = []
+    for name, generate in GENERATORS.items():
+        made = generate(number)
+        for version in kernels.VERSIONS if name == "programs" else ("default", "outer"):
+            found.append((f"{name} {number} {version}", outcome(made, version)))
+    return found
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--programs", type=int, default=1000, help="of each generator")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--save", action="store_true", help="write bench/results/kernels.json")
+    parser.add_argument("--show", nargs=2, metavar=("SEED", "GENERATOR"))
+    given = parser.parse_args()
+    if given.show:
+        made = GENERATORS[given.show[1]](int(given.show[0]))
+        print(made.source)
+        for version in kernels.VERSIONS:
+            print(version, outcome(made, version))
+        return
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    with get_context("fork").Pool(given.jobs) as pool:
+        seeds = range(given.seed, given.seed + given.programs)
+        for found in pool.imap_unordered(one, seeds):
+            for what, said in found:
+                known = said in ("agrees", "fails", "refused", "late")
+                counts[said if known else "wrong"] += 1
+                if not known:
+                    wrong.append(f"{what}: {said}")
+                    print(wrong[-1], flush=True)
+    made_of = {"runs": counts.total(), **counts, "first_wrong": wrong[:20]}
+    print(json.dumps(made_of, indent=1))
+    if given.save:
+        command = f"python -m bench.kernels --programs {given.programs} --seed {given.seed}"
+        save("kernels", command, made_of)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Random programs mean the same in the kernel IR, in all code versions, without a fault.
+
+A failure names the seed, of which the generator in `testing/generators` makes the program again.
+`bench/kernels.py` runs them by the thousand.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.codegen.kernels.tiles import TILED
+from testing import kernels
+from testing.generators import nests, programs
+
+
+@pytest.mark.parametrize("seed", range(5000, 5008))
+def test_programs_agree(seed: int) -> None:
+    made = programs.program(seed, 8)
+    for version in kernels.VERSIONS:
+        kernels.check(made, version)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_nests_agree(seed: int) -> None:
+    kernels.check(nests.program(seed), "outer")
+
+
+def test_some_nests_are_tiled() -> None:
+    done = 0
+    for seed in range(16):
+        work = kernels.compiled(nests.program(seed).source, "outer")
+        work.result("kernels")
+        done += any(one.rule == TILED.id and one.kind == "applied" for one in work.remarks())
+    assert done >= 4
