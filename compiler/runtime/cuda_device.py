@@ -238,6 +238,13 @@ def about(code: str) -> Plain:
     return dict(json.loads(ast.literal_eval(code.rpartition("\nABOUT = ")[2])))
 
 
+def host_functions(code: str) -> dict[str, Any]:
+    """The host's functions of a CUDA text of ours, by name: each takes the device first."""
+    env: dict[str, Any] = {}
+    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
+    return env
+
+
 def run_on(
     device: Device, code: str, entry: str, values: Sequence[Value], runs: int = 1
 ) -> RunResult:
@@ -245,11 +252,9 @@ def run_on(
 
     Times are between two events of the device: all copies of inputs and results are outside.
     """
-    env: dict[str, Any] = {}
-    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
     chosen = choose_entry(device.about, entry)
     arrays, sizes = prepare(chosen, values)
-    function = env[chosen["symbol"].removeprefix("entry_")]
+    function = host_functions(code)[chosen["symbol"].removeprefix("entry_")]
     gpu = device.gpu
     times: list[float] = []
     outcome: tuple[Any, ...] = ()

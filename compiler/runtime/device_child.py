@@ -11,6 +11,7 @@ import dataclasses
 import json
 import mmap
 import os
+import resource
 import select
 import socket
 import threading
@@ -31,9 +32,22 @@ FILES = ("driver", "image", "inputs", "results")
 """What may come with a request, in this order."""
 
 
+LARGEST = (
+    "The results take {:,} bytes, and a run on a GPU can hand over {:,}.",
+    "Return less, such as a part of the array or what you need of it, or run with the C back end.",
+)
+
+
 def write(file: int, arrays: Sequence[Cells | values.Value]) -> list[Plain]:
-    """Append arrays and scalars to a file; their types, shapes and offsets."""
+    """Append arrays and scalars to a file; their types, shapes and offsets.
+
+    Raises RuntimeError_ where they are more than a file of this process may hold.
+    """
     layout, at = [], 0
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    total = sum((np.asarray(array).nbytes + 63) // 64 * 64 for array in arrays)
+    if most != resource.RLIM_INFINITY and total > most:
+        raise RuntimeError_(LARGEST[0].format(total, most), hint=LARGEST[1])
     for array in map(np.asarray, arrays):
         layout.append({"type": array.dtype.name, "shape": list(array.shape), "at": at})
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)

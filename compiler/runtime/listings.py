@@ -8,19 +8,16 @@ place stands each line of the text above the instructions that it became.
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.base.errors import CompilerBug, UsageError
+from compiler.base.errors import CompilerBug
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
-from compiler.runtime import cc, nvrtc, tools
+from compiler.runtime import cc, nvdisasm, nvrtc
 
-HINT = "Install `stridescope[cuda13]`, which needs no GPU for that."
 LONGEST = 100
 """Characters of a line of the text that stands above instructions."""
 
@@ -128,16 +125,9 @@ def _ptx(said: list[str]) -> Iterator[Piece]:
 
 def sass(text: Text) -> Listed:
     """What a device runs: the instructions of the kernels, and what each kernel takes."""
-    tool = _nvdisasm()
+    tool = nvdisasm.find()
     made, log = nvrtc.with_lines(_kernels(text), "CUBIN")
-    with tempfile.TemporaryDirectory(prefix="sass-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "kernels.cubin"
-        path.write_bytes(made)
-        status, told, said = tools.run([tool, "-c", "-g", str(path)], b"", path.parent, "nvdisasm")
-    if status:
-        complaint = (said or told).decode(errors="replace")[:2000]
-        raise CompilerBug(f"nvdisasm refused our kernels:\n{complaint}")
-    code = _functions(told.decode(errors="replace").split("\n"))
+    code = _functions(nvdisasm.instructions(made, tool).split("\n"))
     order = _KERNEL.findall(plain(text))
     names = [*(n for n in order if n in code), *(n for n in code if n not in order)]
     kernels = tuple(_use(name, code[name], log) for name in names if name in order)
@@ -147,13 +137,6 @@ def sass(text: Text) -> Listed:
 
 def _kernels(text: Text) -> str:
     return split(plain(text))[0]
-
-
-def _nvdisasm() -> str:
-    found = next(map(str, nvrtc.packaged("bin/nvdisasm")), None) or shutil.which("nvdisasm")
-    if found is None:
-        raise UsageError("nvdisasm, which shows machine code, is not installed.", hint=HINT)
-    return found
 
 
 def _functions(said: list[str]) -> dict[str, list[Piece]]:

@@ -94,9 +94,16 @@ def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[st
         raise UsageError(
             f"The entry point `{entry['name']}` takes {len(takes)} values, not {len(values)}."
         )
-    arrays: list[Cells] = []
-    for k, (taken, value) in enumerate(zip(takes, values, strict=True)):
-        arrays.append(_fitting(taken, value, k + 1))
+    arrays = [
+        fitting(taken, value, k)
+        for k, (taken, value) in enumerate(zip(takes, values, strict=True), 1)
+    ]
+    return arrays, sizes_of(entry, arrays)
+
+
+def sizes_of(entry: Plain, arrays: Sequence[Any]) -> dict[str, int]:
+    """All integer parameters of an entry point. Raises RuntimeError_ where shapes do not agree."""
+    takes = entry["takes"]
     shapes = [
         a.shape if t["shape"] is not None else None for t, a in zip(takes, arrays, strict=True)
     ]
@@ -105,10 +112,11 @@ def prepare(entry: Plain, values: Sequence[Value]) -> tuple[list[Cells], dict[st
         if taken["shape"] is None and taken["prim"] in INTS:
             sizes[taken["name"]] = int(array)
     check_shapes(entry, shapes, sizes)
-    return arrays, sizes
+    return sizes
 
 
-def _fitting(taken: Plain, value: Value, number: int) -> Cells:
+def fitting(taken: Plain, value: Value, number: int) -> Cells:
+    """A value with the type of a parameter. Raises UsageError for another one."""
     array: Cells = np.asarray(value)
     rank = 0 if taken["shape"] is None else len(taken["shape"])
     want = DTYPE[taken["prim"]]
@@ -128,9 +136,9 @@ def _fitting(taken: Plain, value: Value, number: int) -> Cells:
 
 def arguments(
     entry: Plain,
-    arrays: Sequence[Cells],
+    arrays: Sequence[Any],
     sizes: Mapping[str, int],
-    block: Callable[[Cells], object],
+    block: Callable[[Any], object],
 ) -> list[object]:
     """What an entry point is called with: sizes, numbers, and what `block` makes of arrays."""
     by_name: dict[str, object] = dict(sizes)
@@ -146,12 +154,12 @@ def results(
     entry: Plain,
     outcome: Iterable[Any],
     sizes: Mapping[str, int],
-    cells: Callable[[Any, int, np.dtype[np.generic]], Cells],
-) -> list[values.Value]:
+    cells: Callable[[Any, int, np.dtype[np.generic]], Any],
+) -> list[Any]:
     """The external results of a call; `cells` has so many cells of a block, of a type."""
     given = {slot["name"]: v for slot, v in zip(entry["results"], outcome, strict=True)}
     numbers = {**sizes, **{name: v for name, v in given.items() if isinstance(v, int)}}
-    found: list[values.Value] = []
+    found: list[Any] = []
     for give in entry["gives"]:
         dtype = DTYPE[give["prim"]]
         if give["shape"] is None:

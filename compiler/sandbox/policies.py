@@ -4,6 +4,7 @@
 |---|---|---|---|
 | COMPILE | a worker that compiles, NVRTC | Python, the compiler; its scratch | none, threads only |
 | RUN | a worker that starts runs | the same, and the C compiler | the C compiler, runs |
+| DISASSEMBLE | nvdisasm | the same | nvdisasm |
 | RUN_ON_DEVICE | the same with a GPU | the same, and the GPU's files | the C compiler, runs |
 | PROGRAM | one run of a compiled program | none (the library is open) | none, threads only |
 | OBSERVE | one run of kernels on the processor | Python, the compiler | none, threads only |
@@ -34,6 +35,7 @@ class Policy:
 
 COMPILE = Policy("compile")
 RUN = Policy("run", starts_programs=True, scratch_bytes=1024 * MIB, processes=256)
+DISASSEMBLE = Policy("disassemble", starts_programs=True)
 RUN_ON_DEVICE = replace(RUN, name="run on device", devices=True, files=1024)
 PROGRAM = Policy("program", scratch_bytes=0, files=64)
 OBSERVE = Policy("observe", files=64)

@@ -7,6 +7,7 @@ import os
 import struct
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, TimeoutError_, UsageError
 from compiler.codegen.cuda.program import split
-from compiler.runtime import cuda_driver, device_process, devices, nvrtc
+from compiler.runtime import cuda_driver, device_child, device_process, devices, nvrtc
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import Child, Toolkit, run_cuda
@@ -168,6 +169,22 @@ def test_a_run_gets_no_more_memory_than_it_may(
     monkeypatch.setenv(devices.MOST_MB, "much")
     with pytest.raises(UsageError):
         run_cuda(code, "other", [np.int64(1)], toolkit=toolkit)
+
+
+def test_results_that_a_process_may_not_hand_over_are_told_of(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_process, "DEVICE", replace(DEVICE, scratch_bytes=1 << 20))
+    device_process.close_children()
+    code = code_of(SOURCE, None)
+    assert len(run_cuda(code, "other", [np.int64(1 << 17)], toolkit=toolkit).values[0]) == 1 << 17
+    with pytest.raises(RuntimeError_) as caught:
+        run_cuda(code, "other", [np.int64((1 << 17) + 1)], toolkit=toolkit)
+    assert "1,048,640 bytes" in caught.value.message
+    assert "1,048,576" in caught.value.message
+    assert caught.value.hint == device_child.LARGEST[1]
+    assert run_cuda(code, "other", [np.int64(3)], toolkit=toolkit).values[0].tolist() == [0, 1, 2]
+    device_process.close_children()
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +15,9 @@ from compiler.base.errors import CompilerBug, UsageError
 from compiler.base.text import Line, plain
 from compiler.pipeline import Compilation
 from compiler.protocol.listings import ListingRequest
-from compiler.runtime import cc, listings, nvrtc
+from compiler.runtime import cc, listings, nvdisasm, nvrtc
 from compiler.runtime.listings import Listed
+from compiler.sandbox import walls
 from compiler.targets import LISTINGS
 from tests.codegen.helpers import compiled, needs_cc, needs_nvrtc
 
@@ -113,6 +116,24 @@ def test_what_kernels_take_is_what_their_code_says() -> None:
 def test_room_on_a_multiprocessor(registers: int, shared: int, blocks: int) -> None:
     """256 threads of compute capability 9.0, by the tables of NVIDIA's programming guide."""
     assert listings.blocks_at_once(registers, shared) == blocks
+
+
+@needs_nvrtc
+def test_the_tool_that_shows_instructions_reaches_nothing(tmp_path: Path) -> None:
+    """In its place, a program that tries; it sees the machine code."""
+    if not walls.state().layers.get("landlock") and not walls.state().layers.get("bubblewrap"):
+        pytest.skip("no wall here keeps files away")
+    secret = tmp_path / "secret"
+    secret.write_text("open")
+    tool = Path(sys.prefix) / "bin" / "stridescope-tried"
+    tool.write_text(f'#!/bin/sh\nread -r x < "$3"; echo "$x"; cat {secret}; exit 0\n')
+    tool.chmod(0o755)
+    try:
+        assert nvdisasm.instructions(b"machine code\n", str(tool)) == "machine code\n"
+    finally:
+        tool.unlink()
+    with pytest.raises(CompilerBug, match="nvdisasm refused"):
+        nvdisasm.instructions(b"none", nvdisasm.find())
 
 
 @needs_nvrtc

@@ -1,0 +1,172 @@
+"""Programs over arrays that lie on a GPU already, as those of CuPy, in the process that has them.
+
+An array is whatever has `__cuda_array_interface__` (version 2 or 3 of it); results have it too, so
+that `cupy.asarray` makes an array of CuPy's of one without a copy. The device's primary context is
+used, as CuPy does, and its default stream.
+
+Nothing protects the process here: what a program does wrong on the device ends its context.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.base.errors import UsageError
+from compiler.base.prim import DTYPE
+from compiler.base.text import Text, plain
+from compiler.codegen.cuda.program import split
+from compiler.codegen.signature import Plain, choose_entry
+from compiler.ir import values
+from compiler.runtime.cuda_device import Device, DeviceBlock, about, host_functions
+from compiler.runtime.cuda_driver import Driver, Gpu
+from compiler.runtime.device_process import GPUS, Toolkit
+from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
+
+INTERFACE = "__cuda_array_interface__"
+ORDERED = (None, 1)
+"""Streams of an array whose writes come before what the default stream does."""
+
+
+class Borrowed(DeviceBlock):
+    """Cells that somebody else has, who is kept as long as they are used."""
+
+    def __init__(self, device: Device, address: int, count: int, owner: object) -> None:
+        self.device, self.count, self.owner = device, count, owner
+        self.address = address
+
+    def __del__(self) -> None:
+        """They are not ours to give back."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """An array on the device, row-major."""
+
+    block: DeviceBlock
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3: whoever reads it on another stream waits for the default one first."""
+        size = math.prod(self.shape)
+        where = self.block.address if size else 0
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (where, False),
+            "strides": None,
+            "stream": 1,
+            "version": 3,
+        }
+
+    def reshape(self, shape: Sequence[int]) -> DeviceArray:
+        """The same cells in another shape."""
+        return DeviceArray(self.block, tuple(shape), self.dtype)
+
+    def get(self) -> Cells:
+        """A copy for the host."""
+        device = self.block.device
+        found = device.taken(self.block, math.prod(self.shape), self.dtype)
+        device.gpu.wait()
+        return found.reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An input: where it lies, and what is known of it without reading it."""
+
+    address: int
+    shape: tuple[int, ...]
+    owner: object
+    unique: bool
+
+    def reshape(self, _: int) -> _Given:
+        """Its cells in order, which they are in."""
+        return self
+
+
+class DeviceProgram:
+    """A CUDA text of ours, whose entry points are called with arrays of this process's device.
+
+    `number` is the device's among those that are visible. Raises UsageError where there is none.
+    """
+
+    def __init__(self, code: str | Text, number: int = 0, toolkit: Toolkit = GPUS) -> None:
+        self.code = code if isinstance(code, str) else plain(code)
+        driver = Driver(str(toolkit.driver))
+        found = driver.about(number)
+        image = toolkit.image(split(self.code)[0], found.capability, found.driver)
+        gpu = Gpu(driver, number)
+        self.device = Device(gpu, image.read_bytes(), about(self.code), gpu.free_bytes())
+        self.functions = host_functions(self.code)
+
+    def run(self, entry: str, given: Sequence[Any]) -> list[DeviceArray | values.Value]:
+        """The results of an entry point: arrays on the device, and NumPy's scalars.
+
+        Inputs are arrays of the device, of NumPy, or numbers. None of them is overwritten; a result
+        may be one of them. Raises UsageError for values that do not fit, and what a run raises.
+        """
+        chosen = choose_entry(self.device.about, entry)
+        takes = chosen["takes"]
+        if len(given) != len(takes):
+            told = f"takes {len(takes)} values, not {len(given)}"
+            raise UsageError(f"The entry point `{chosen['name']}` {told}.")
+        numbered = enumerate(zip(takes, given, strict=True), 1)
+        arrays = [
+            self.given(taken, value, k) if hasattr(value, INTERFACE) else fitting(taken, value, k)
+            for k, (taken, value) in numbered
+        ]
+        sizes = sizes_of(chosen, arrays)
+        function = self.functions[chosen["symbol"].removeprefix("entry_")]
+        outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+        return results(chosen, outcome, sizes, lambda b, n, kind: DeviceArray(b, (n,), kind))
+
+    def given(self, taken: Plain, value: Any, number: int) -> _Given:
+        """An array of the device. Raises UsageError if it is not what the entry point takes."""
+        told = getattr(value, INTERFACE)
+        shape, kind = tuple(told["shape"]), np.dtype(told["typestr"])
+        if taken["shape"] is None or len(taken["shape"]) != len(shape):
+            kind_of = (
+                "a number" if taken["shape"] is None else f"of {len(taken['shape'])} dimensions"
+            )
+            raise UsageError(f"Input {number} must be {kind_of}, not of {len(shape)} dimensions.")
+        if kind != DTYPE[taken["prim"]]:
+            raise UsageError(
+                f"Input {number} must be of type {taken['prim']}, not {kind.name}.",
+                hint=f'Convert it on the device: `.astype("{DTYPE[taken["prim"]].name}")`.',
+            )
+        steps = told.get("strides") or _row_major(shape, kind)
+        apart = 0 not in shape and tuple(steps) != _row_major(shape, kind)
+        if told.get("mask") is not None or apart:
+            raise UsageError(
+                f"Input {number} is not row-major with all of its elements next to each other.",
+                hint="Copy it on the device: `cupy.ascontiguousarray`.",
+            )
+        if told.get("stream") not in ORDERED:
+            self.device.gpu.driver("cuStreamSynchronize", told["stream"])
+        return _Given(told["data"][0], shape, value, taken["unique"])
+
+    def block(self, array: Cells | _Given) -> DeviceBlock:
+        """Where an input's cells are; a copy of those that the program may overwrite."""
+        if not isinstance(array, _Given):
+            return self.device.given(array)
+        count = math.prod(array.shape)
+        kind = np.dtype(getattr(array.owner, INTERFACE)["typestr"])
+        there = Borrowed(self.device, array.address, count, array.owner)
+        there.dtype, there.bytes = kind, count * kind.itemsize
+        if not array.unique:
+            return there
+        made = DeviceBlock(self.device, count, kind)
+        self.device.copy(made, 0, there, 0, count)
+        return made
+
+
+def _row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
+    """Steps in bytes."""
+    return tuple(kind.itemsize * math.prod(shape[at + 1 :]) for at in range(len(shape)))
