@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
@@ -376,7 +376,7 @@ def run_values(
         text = work.result(backend).text
         compiled = (time.perf_counter() - began) * 1000
         done = run(text, entry, args, seconds, **({"runs": times} if times > 1 else {}))
-    return {
+    answer = {
         "values": done.values,
         "ms": round(done.ms, 3),
         "times": [round(ms, 6) for ms in done.times],
@@ -385,6 +385,11 @@ def run_values(
         "peak_bytes": done.peak_bytes,
         "cores": done.cores,
     }
+    if done.copies:
+        each = zip(get_args(runs.CopyKind), done.copies[::2], done.copies[1::2], strict=False)
+        found = [{"kind": kind, "count": n, "bytes": size} for kind, n, size in each if n]
+        answer["copies"] = found
+    return answer
 
 
 def _in_base64(kinds: Sequence[Type], results: list[values.Value], most: int) -> list[str | None]:

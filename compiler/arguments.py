@@ -246,7 +246,11 @@ def _add_run(commands: _Commands, compiling: Json) -> None:
         "elements, or an .npy file, and is read window by window; may be given several times",
     )
     run.add_argument("--binary", action="store_true", help="print results in the binary format")
-    run.add_argument("--time", action="store_true", help="print the run time to standard error")
+    run.add_argument(
+        "--time",
+        action="store_true",
+        help="print the run time, and what was copied, to standard error",
+    )
 
 
 def _add_lessons(commands: _Commands) -> None:

@@ -241,6 +241,11 @@ def _run(args: argparse.Namespace) -> int:
         print(outcome["note"], file=sys.stderr)
     if args.time:
         print(f"{outcome['ms']:.3f} ms ({outcome['backend']})", file=sys.stderr)
+        for kind in outcome.get("copies", ()):
+            print(
+                f"copied as {kind['kind']}: {kind['count']}x, {kind['bytes']} bytes",
+                file=sys.stderr,
+            )
     return OK
 
 

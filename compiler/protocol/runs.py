@@ -37,6 +37,19 @@ class OnInputs(OfProgram):
 are the same; `borders`: the least and largest numbers, 0, infinities and NaN"""
 
 
+CopyKind = Literal["block", "transposition", "general"]
+
+
+class Copies(TypedDict):
+    """Copies of one kind."""
+
+    kind: CopyKind
+    """`block`: all cells lie together, in the same order; `transposition`: what are neighbours in \
+the one are neighbours in the other along another dimension; by the sizes and strides of the run"""
+    count: int
+    bytes: int
+
+
 class Ran(Answer):
     """What a run gave, as text."""
 
@@ -61,6 +74,8 @@ class Ran(Answer):
     """of a program that has `trace` or `break`: their values, by the reference interpreter"""
     peak_bytes: NotRequired[int]
     cores: NotRequired[int]
+    copies: NotRequired[list[Copies]]
+    """of arrays between kernels, not of what kernels do themselves; only C counts them"""
 
 
 class RunAnswer(Ran):

@@ -403,7 +403,7 @@ class _Runner:
             self.check(job, answer)
             found = unpack(entry, answer["slots"], sizes, _mapped(results))
         times = tuple(answer["times"])
-        counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
+        counts = answer["allocs"], answer["bytes_allocated"], tuple(answer["copies"])
         made = RunResult(found, min(times), times, answer["peak"], self.cores, *counts)
         return replace(made, profile=tuple(answer["profile"]))
 
@@ -455,7 +455,7 @@ class _Runner:
                 for k, numbers in enumerate(sizes)
             ]
         times = tuple(answer["times"])
-        counts = (answer[name] for name in ("allocs", "bytes_allocated", "bytes_copied"))
+        counts = answer["allocs"], answer["bytes_allocated"], tuple(answer["copies"])
         return found, RunResult([], min(times), times, answer["peak"], self.cores, *counts)
 
     def check(self, job: _Job, answer: Plain) -> None:
@@ -507,19 +507,21 @@ def _parsed(data: bytes) -> Plain:
         fields: dict[str, type] = {"values": int}
         single = {"site": int}
     else:
-        fields = {"slots": int, "times": float, "profile": int}
-        single = dict.fromkeys(("peak", "allocs", "bytes_allocated", "bytes_copied"), int)
+        fields = {"slots": int, "times": float, "profile": int, "copies": int}
+        single = dict.fromkeys(("peak", *child.COUNTED), int)
     for name, kind in fields.items():
         given = answer.get(name)
         if not isinstance(given, list) or (not given and name == "times"):
             raise senseless()
         if any(type(v) is not kind for v in given):
             raise senseless()
+        if name == "copies" and (len(given) != child.COPIES or min(given) < 0):
+            raise senseless()
     if any(type(answer.get(name)) is not kind for name, kind in single.items()):
         raise senseless()
     if not all(math.isfinite(t) for t in answer.get("times", ())):
         raise senseless()
-    words = [*answer.get("slots", ()), *answer.get("values", ())]
+    words = [word for name in ("slots", "values", "copies") for word in answer.get(name, ())]
     if not all(-(1 << 63) <= word < 1 << 63 for word in words):
         raise senseless()
     return answer

@@ -39,6 +39,9 @@ LIBRARY, RESULTS, INPUTS = 1, 2, 3
 """The descriptors that come with RUN, after the socket on which the run speaks."""
 MOST_DATA = 8
 """Files that a run may read window by window: their descriptors come last."""
+COUNTED = ("allocs", "bytes_allocated")
+COPIES = 8
+"""Two numbers for each kind of copies."""
 SHORT_MS = 5.0
 """A run may be repeated while all took less: the first one starts threads and touches memory."""
 WATCH_MS = 2
@@ -190,10 +193,8 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
     }
     counter["limit"].value = message["memory_bytes"] or (1 << 62)
     counter["peak"].value = 0
-    counts = {
-        name: ctypes.c_int64.in_dll(library, f"ss_{name}")
-        for name in ("allocs", "bytes_allocated", "bytes_copied")
-    }
+    counts = {name: ctypes.c_int64.in_dll(library, f"ss_{name}") for name in COUNTED}
+    copies = (ctypes.c_int64 * COPIES).in_dll(library, "ss_copies")
     profile = None
     if message["measured"]:
         profile = (ctypes.c_int64 * message["measured"]).in_dll(library, "ss_profile")
@@ -216,6 +217,7 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
         slots = inputs.slots(again=number > 0)
         for count in counts.values():
             count.value = 0
+        ctypes.memset(copies, 0, ctypes.sizeof(copies))
         if profile is not None:
             ctypes.memset(profile, 0, ctypes.sizeof(profile))
         start = time.perf_counter()
@@ -223,8 +225,8 @@ def run(library: ctypes.CDLL, message: dict[str, Any], files: list[int]) -> dict
         times.append((time.perf_counter() - start) * 1000)
         if failed.value:
             return failure(library)
-    found = {name: count.value for name, count in counts.items()}
-    found["peak"] = counter["peak"].value
+    found: dict[str, Any] = {name: count.value for name, count in counts.items()}
+    found |= {"peak": counter["peak"].value, "copies": list(copies)}
     given, _ = outputs(message, results, out, files[RESULTS - 1])
     return {"slots": given, "times": times, "profile": list(profile or ()), **found}
 
@@ -264,10 +266,10 @@ def stream(
             window.close()
         here = ahead
     took = (time.perf_counter() - began) * 1000
-    counts = {
-        name: ctypes.c_int64.in_dll(library, f"ss_{name}").value
-        for name in ("allocs", "bytes_allocated", "bytes_copied")
+    counts: dict[str, Any] = {
+        name: ctypes.c_int64.in_dll(library, f"ss_{name}").value for name in COUNTED
     }
+    counts["copies"] = list((ctypes.c_int64 * COPIES).in_dll(library, "ss_copies"))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"slots": given, "times": [took], "profile": [], "peak": most, **counts}
 

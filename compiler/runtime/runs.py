@@ -40,8 +40,9 @@ class RunResult:
 
     A single run that takes a few milliseconds or less is repeated.
     `peak_bytes`: inputs, results and everything that the program allocates, at the worst moment.
-    The last three are of one run: blocks allocated, their bytes, and, where the program was
-    compiled with `cc.COUNTING`, the bytes that copies moved (else 0) and what threads allocated.
+    Of one run: blocks allocated, their bytes, and, of the back end C, how many copies with how many
+    bytes there were of each `protocol.runs.CopyKind` and inside of kernels, in turn. What threads
+    allocate and copy is counted where the program was compiled with `cc.COUNTING`.
     """
 
     values: list[values.Value]
@@ -51,11 +52,16 @@ class RunResult:
     cores: int
     allocations: int = 0
     allocated_bytes: int = 0
-    copied_bytes: int = 0
+    copies: tuple[int, ...] = ()
     compile_ms: float = 0.0
     """What the back end's own compiler took."""
     profile: tuple[int, ...] = ()
     """Of the last run of C that measures itself: nanoseconds and calls of each section."""
+
+    @property
+    def copied_bytes(self) -> int:
+        """What copies of all kinds moved, as far as they were counted."""
+        return sum(self.copies[1::2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -606,10 +606,20 @@ export interface RunAnswer {
   traces?: Traces;
   peak_bytes?: number;
   cores?: number;
+  /** of arrays between kernels, not of what kernels do themselves; only C counts them */
+  copies?: Copies[];
   /** the results in Futhark's binary format and base64; null for those that are too large, or no arrays or scalars */
   data?: (string | null)[];
   /** a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2` */
   kept?: string;
+}
+
+/** Copies of one kind. */
+export interface Copies {
+  /** `block`: all cells lie together, in the same order; `transposition`: what are neighbours in the one are neighbours in the other along another dimension; by the sizes and strides of the run */
+  kind: "block" | "transposition" | "general";
+  count: number;
+  bytes: number;
 }
 
 /** Run an entry point in C, and measure its kernels, copies and allocations. */
@@ -696,6 +706,8 @@ export interface EvalAnswer {
   traces?: Traces;
   peak_bytes?: number;
   cores?: number;
+  /** of arrays between kernels, not of what kernels do themselves; only C counts them */
+  copies?: Copies[];
   type: string;
 }
 

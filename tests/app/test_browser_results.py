@@ -207,3 +207,11 @@ def test_a_picture_is_an_array_and_a_long_value_is_not_put_into_a_field(page: Pa
     expect(page.locator(".readout")).to_have_text("[0][0] = [5u8, 245u8, 235u8]")
     page.get_by_role("button", name="Take it out").click()
     expect(page.locator("#run-value-0")).to_be_visible()
+
+
+def test_copies_are_counted_by_kind(page: Page) -> None:
+    facts = page.locator(".run-result .facts")
+    run(page, "entry main [n] (a: [n][n]i64): [n][n]i64 = copy (transpose a)", ["[[1, 2], [3, 4]]"])
+    expect(facts).to_contain_text("1 × transposition (32 B)")
+    run(page, "entry main [n] (a: [n]i64): [n]i64 = map (+ 1) a", ["[1, 2]"])
+    expect(facts).not_to_contain_text("Copies")

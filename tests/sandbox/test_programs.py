@@ -251,25 +251,37 @@ ANSWERS = {
     "fields of other types": (
         "sizeof said - 1",
         r'"{\"slots\": [\"x\"], \"times\": [1.0], \"peak\": 1, \"allocs\": 1,'
-        r' \"bytes_allocated\": 1, \"bytes_copied\": 1}"',
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [0, 0, 0, 0, 0, 0, 0, 0]}"',
         "_exit(0)",
     ),
     "no times": (
         "sizeof said - 1",
         r'"{\"slots\": [1], \"times\": [], \"peak\": 1, \"allocs\": 1,'
-        r' \"bytes_allocated\": 1, \"bytes_copied\": 1}"',
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [0, 0, 0, 0, 0, 0, 0, 0]}"',
         "_exit(0)",
     ),
     "times that are no numbers": (
         "sizeof said - 1",
         r'"{\"slots\": [1], \"times\": [NaN], \"peak\": 1, \"allocs\": 1,'
-        r' \"bytes_allocated\": 1, \"bytes_copied\": 1}"',
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [0, 0, 0, 0, 0, 0, 0, 0]}"',
         "_exit(0)",
     ),
     "too many results": (
         "sizeof said - 1",
         r'"{\"slots\": [1, 2], \"times\": [1.0], \"peak\": 1, \"allocs\": 1,'
-        r' \"bytes_allocated\": 1, \"bytes_copied\": 1}"',
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [0, 0, 0, 0, 0, 0, 0, 0]}"',
+        "_exit(0)",
+    ),
+    "fewer kinds of copies": (
+        "sizeof said - 1",
+        r'"{\"slots\": [1], \"times\": [1.0], \"peak\": 1, \"allocs\": 1,'
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [1, 1]}"',
+        "_exit(0)",
+    ),
+    "less than no copies": (
+        "sizeof said - 1",
+        r'"{\"slots\": [1], \"times\": [1.0], \"peak\": 1, \"allocs\": 1,'
+        r' \"bytes_allocated\": 1, \"profile\": [], \"copies\": [-1, 0, 0, 0, 0, 0, 0, 0]}"',
         "_exit(0)",
     ),
     "a check that does not exist": (
@@ -299,7 +311,8 @@ def test_a_false_answer_is_an_error_of_the_program(what: str) -> None:
 def test_a_number_beyond_64_bits_is_no_result(value: int) -> None:
     said = (
         f'"{{\\"slots\\": [{value}], \\"times\\": [1.0], \\"peak\\": 1, \\"allocs\\": 1,'
-        ' \\"bytes_allocated\\": 1, \\"bytes_copied\\": 1}"'
+        ' \\"bytes_allocated\\": 1, \\"profile\\": [],'
+        ' \\"copies\\": [0, 0, 0, 0, 0, 0, 0, 0]}"'
     )
     body = hostile.ANSWER.replace("LENGTH", "sizeof said - 1").replace("SAID", said)
     with pytest.raises(RuntimeError_) as caught:
@@ -323,7 +336,8 @@ def test_false_places_of_results_are_not_read(slots: str) -> None:
     text = plain(compiled("def main (n: i64): []i64 = iota n").result("c").text)
     said = (
         f'"{{\\"slots\\": {slots}, \\"times\\": [1.0], \\"peak\\": 1, \\"allocs\\": 1,'
-        ' \\"bytes_allocated\\": 1, \\"bytes_copied\\": 1}"'
+        ' \\"bytes_allocated\\": 1, \\"profile\\": [],'
+        ' \\"copies\\": [0, 0, 0, 0, 0, 0, 0, 0]}"'
     )
     body = hostile.ANSWER.replace("LENGTH", "sizeof said - 1").replace("SAID", said)
     body = body.replace("AFTER", "_exit(0)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.text import Line
@@ -137,7 +138,7 @@ class MapKernels(Statements):
         return reduction_pragma(stm) if self.label is not None else ""
 
     def run_copy(self, stm: imp.Copy) -> None:
-        """One `memcpy` where both are dense, else a map."""
+        """A block where both are known to be dense; else what a run's numbers say, or a map."""
         count = product([poly_exp(d.size) for d in stm.dest_lmad.dims])
         size = f"{self.scalars.within(count, 10)} * (int64_t)sizeof({C_TYPE[stm.prim]})"
         if stm.dest_lmad.is_row_major() and stm.source_lmad.is_row_major():
@@ -146,17 +147,38 @@ class MapKernels(Statements):
             source = f"{c_name(stm.source)} + {start}"
             move = "ss_copy" if self.label is None else "ss_move"
             self.line(f"{move}({dest}, {source}, {size});".replace(" + 0,", ","))
-        elif self.label is None:
-            dims, body = copy_dims(stm), copy_body(stm)
+            return
+        if self.label is not None:
             self.open("{")
-            self.line(f"ss_copied({size});")
-            self.run_kernel(imp.Kernel("copy", "grid", dims, body, imp.MapWork(), prov=stm.prov))
-            self.close()
-        else:
-            self.open("{")
-            self.line(f"ss_copied({size});")
+            self.line(f"ss_copied_inside({size});")
             super().run_copy(stm)
             self.close()
+            return
+        dims, body = copy_dims(stm), copy_body(stm)
+        self.open("{")
+        self.open(f"if (!{self.looked_at(stm)}) {{")
+        self.run_kernel(imp.Kernel("copy", "grid", dims, body, imp.MapWork(), prov=stm.prov))
+        self.close()
+        self.close()
+
+    def looked_at(self, stm: imp.Copy) -> str:
+        """Hand the numbers of a copy to the function that tells what it is, and may do it."""
+        pairs = zip(stm.dest_lmad.dims, stm.source_lmad.dims, strict=True)
+        dims = ", ".join(
+            "{" + ", ".join(map(self.number, (to.size, to.stride, come.stride))) + "}"
+            for to, come in pairs
+        )
+        self.line(f"ss_dim ss_dims[] = {{{dims}}};")
+        ends = (
+            f"{c_name(block)}, {self.number(lmad.offset)}"
+            for block, lmad in ((stm.dest, stm.dest_lmad), (stm.source, stm.source_lmad))
+        )
+        size = f"sizeof({C_TYPE[stm.prim]})"
+        return f"ss_copy_lmads({', '.join(ends)}, {size}, {stm.dest_lmad.rank}, ss_dims)"
+
+    def number(self, poly: Poly) -> str:
+        """A polynomial."""
+        return self.show(poly_exp(poly))
 
     # --- kernels -----------------------------------------------------------------------------
 

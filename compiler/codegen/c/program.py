@@ -17,6 +17,7 @@ from compiler.base.rules import Pass
 from compiler.base.spans import Prov
 from compiler.base.target import Target
 from compiler.base.text import Line, Text, lines
+from compiler.codegen.c import copies
 from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
@@ -57,8 +58,9 @@ def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     head = [c_runtime.HEAD, c_runtime.FAILURE, c_runtime.MEMORY]
     for word, text in (
         ("ss_bits(", c_runtime.BITS),
-        ("ss_copy(", c_runtime.COPY),
-        ("ss_move(", c_runtime.MOVE),
+        ("ss_copy", copies.BLOCK),
+        ("ss_copy_lmads(", copies.LMADS),
+        ("ss_move(", copies.MOVE),
         ("ss_parts(", c_runtime.PARTS),
         ("ss_scratch(", c_runtime.SCRATCH),
         ("ss_spent(", c_runtime.PROFILE),

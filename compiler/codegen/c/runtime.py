@@ -28,16 +28,24 @@ MEMORY = """\
 typedef struct ss_block { int64_t holders, bytes; struct ss_block *next, *before; } ss_block;
 enum { SS_HEADER = 64, SS_KEPT = 16 };
 int64_t ss_bytes_now, ss_bytes_peak, ss_bytes_limit = INT64_MAX;
-int64_t ss_allocs, ss_bytes_allocated, ss_bytes_copied;
+int64_t ss_allocs, ss_bytes_allocated;
 static ss_block *ss_live, *ss_kept[SS_KEPT];
 
-// Copies are counted only where the runner asks for it: threads would wait for each other.
+// Copies and their bytes, of each kind. Those inside of kernels are counted only where the runner
+// asks for it: threads would wait for each other.
+enum { SS_IN_BLOCKS, SS_TRANSPOSED, SS_OTHER, SS_INSIDE, SS_KINDS };
+int64_t ss_copies[2 * SS_KINDS];
+static __attribute__((unused)) void ss_copied(int kind, int64_t bytes) {
+    if (bytes > 0) { ss_copies[2 * kind]++; ss_copies[2 * kind + 1] += bytes; }
+}
 #ifdef SS_COUNT
-static __attribute__((unused)) void ss_copied(int64_t bytes) {
-    __atomic_fetch_add(&ss_bytes_copied, bytes, __ATOMIC_RELAXED);
+static __attribute__((unused)) void ss_copied_inside(int64_t bytes) {
+    if (bytes <= 0) return;
+    __atomic_fetch_add(ss_copies + 2 * SS_INSIDE, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(ss_copies + 2 * SS_INSIDE + 1, bytes, __ATOMIC_RELAXED);
 }
 #else
-#define ss_copied(bytes) ((void)0)
+#define ss_copied_inside(bytes) ((void)0)
 #endif
 
 static ss_block *ss_block_of(const void *cells) { return (ss_block *)((char *)cells - SS_HEADER); }
@@ -185,25 +193,6 @@ static inline int64_t ss_bits(double x) {
     memcpy(&r, &x, sizeof r);
     return r;
 }
-"""
-
-COPY = """\
-static void ss_copy_some(void *to, const void *from, int64_t bytes) {
-    ss_copied(bytes);
-    if (bytes < 1 << 20) { memmove(to, from, bytes); return; }
-    #pragma omp parallel for
-    for (int64_t at = 0; at < bytes; at += 1 << 19)
-        memcpy((char *)to + at, (const char *)from + at,
-               bytes - at < 1 << 19 ? bytes - at : 1 << 19);
-}
-// A part without elements may begin anywhere: its address is not computed.
-#define ss_copy(to, from, bytes) \\
-    do { if ((bytes) > 0) ss_copy_some(to, from, bytes); } while (0)
-"""
-
-MOVE = """\
-#define ss_move(to, from, bytes) \\
-    do { if ((bytes) > 0) { ss_copied(bytes); __builtin_memmove(to, from, bytes); } } while (0)
 """
 
 PARTS = """\

@@ -258,6 +258,7 @@ export class RunPane {
     if (!answer.ok) return this.fail(answer.error, of);
     const facts: [string, string | HTMLElement][] = timesOf(answer);
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
+    if (answer.copies?.length) facts.push(["Copies", answer.copies.map((one) => `${one.count} × ${one.kind} (${bytes(one.bytes)})`).join(", ")]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
     if (answer.backend) facts.push(["Ran on", this.titleOf(answer.backend)]);
     this.model.setRunProblems([], this.tracedIn(answer.traces, of));
