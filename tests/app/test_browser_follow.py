@@ -14,7 +14,14 @@ pytestmark = MARKS
 @pytest.fixture
 def two(browser: Browser) -> Iterator[tuple[Page, Page]]:
     with ExitStack() as stack:
-        lost = ("net::ERR_FAILED", "net::ERR_CONNECTION_REFUSED", "410", "409", "404")
+        lost = (
+            "net::ERR_FAILED",
+            "net::ERR_INTERNET_DISCONNECTED",
+            "net::ERR_CONNECTION_REFUSED",
+            "410",
+            "409",
+            "404",
+        )
         one, other = (stack.enter_context(visiting(browser, lost)) for _ in range(2))
         yield one, other
 
@@ -155,3 +162,73 @@ def test_a_lost_connection_a_second_window_and_a_phone(
     teacher.get_by_role("button", name="Lead it from here").click()
     expect(source(pupil)).to_contain_text("again")
     expect(bar(second)).to_contain_text("Another window leads this lecture now.")
+
+
+def test_back_and_forward_are_the_followers_own(two: tuple[Page, Page], address: str) -> None:
+    teacher, pupil = two
+    teacher.goto(address)
+    compiled(teacher)
+    where = lead(teacher, address)
+    pupil.goto(address)
+    compiled(pupil)
+    pupil.goto(where)
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    compiled(pupil)
+    seen = pane(pupil).get_attribute("data-shows") or ""
+    pupil.locator(".chip[data-stage=funmem]").click()
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    pupil.locator(".chip[data-stage=imp]").click()
+    expect(pane(pupil)).to_have_attribute("data-shows", "imp")
+    pupil.go_back()
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    pupil.go_back()
+    expect(pane(pupil)).to_have_attribute("data-shows", seen)
+    expect(bar(pupil)).to_contain_text("on your own")
+    pupil.go_forward()
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    # What the teacher does does not move who looks around, and is there on return.
+    write(teacher, "entry main (ys: []i64) = map (+ 43) ys\n")
+    teacher.locator(".chip[data-stage=flat]").click()
+    expect(bar(pupil)).to_contain_text("The teacher has gone on.")
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    pupil.get_by_role("button", name="Back to the teacher").click()
+    expect(pane(pupil)).to_have_attribute("data-shows", "flat")
+    expect(source(pupil)).to_contain_text("+ 43")
+    # The browser's Back is a wish of the follower's as well, with the program of that time.
+    pupil.go_back()
+    expect(bar(pupil)).to_contain_text("on your own")
+    expect(pane(pupil)).to_have_attribute("data-shows", seen)
+    pupil.get_by_role("button", name="Back to the teacher").click()
+    expect(source(pupil)).to_contain_text("+ 43")
+    expect(pane(pupil)).to_have_attribute("data-shows", "flat")
+
+
+def test_who_was_offline_sees_what_the_teacher_shows_now(
+    two: tuple[Page, Page], address: str
+) -> None:
+    teacher, pupil = two
+    teacher.goto(address)
+    compiled(teacher)
+    where = lead(teacher, address)
+    pupil.goto(where)
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    compiled(pupil)
+    pupil.context.set_offline(True)
+    expect(bar(pupil)).to_contain_text("The server does not answer")
+    write(teacher, "entry missed (x: i64) = x + 44\n")
+    compiled(teacher)
+    write(teacher, "entry shown (x: i64) = x + 45\n")
+    teacher.locator(".chip[data-stage=funmem]").click()
+    teacher.reload()
+    expect(bar(teacher)).to_contain_text("Others follow you")
+    pupil.context.set_offline(False)
+    expect(source(pupil)).to_contain_text("+ 45")
+    expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    expect(pane(pupil)).to_contain_text("45i64")
+    expect(bar(pupil)).to_contain_text("You follow the teacher")
+    # A teacher without a connection goes on, and is seen again afterwards.
+    teacher.context.set_offline(True)
+    write(teacher, "entry later (x: i64) = x + 46\n")
+    expect(bar(teacher)).to_contain_text("Who follows does not see this yet")
+    teacher.context.set_offline(False)
+    expect(source(pupil)).to_contain_text("+ 46")

@@ -170,3 +170,18 @@ def test_a_back_end_that_cannot_run_is_not_offered_and_why_is_said(page: Page) -
 def test_nothing_that_is_hidden_makes_the_page_longer_than_the_screen(page: Page) -> None:
     expect(page.locator(".run-field textarea")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollHeight - innerHeight") == 0
+
+
+def test_the_last_line_of_a_long_program_is_in_sight(page: Page) -> None:
+    """What lies over the lower edge of the source lies over none of its lines."""
+    write(page, "-- A test\n" + "def f (x: i64) = x\n" * 60 + "-- the last line of it")
+    page.keyboard.press("Control+End")
+    last = page.locator(".source .cm-line", has_text="the last line of it")
+    expect(last).to_be_visible()
+    page.locator(".source .cm-scroller").evaluate("one => one.scrollTo(0, one.scrollHeight)")
+    for name in (".file-commands", ".source > .grip"):
+        over = page.locator(name).bounding_box()
+        line = last.bounding_box()
+        assert over is not None
+        assert line is not None
+        assert line["y"] + line["height"] <= over["y"], name

@@ -129,8 +129,8 @@ def test_a_run_that_goes_on_does_not_take_the_place_of_a_links_result(
     expect(page.locator("header").get_by_role("button", name="Run")).to_be_visible()
 
 
-def test_inputs_typed_before_another_example_is_there_are_kept_apart(holding: Page) -> None:
-    """What is typed while an example is compiled is for its fields of that name and type alone."""
+def test_inputs_typed_before_another_example_is_there_are_its_own(holding: Page) -> None:
+    """What is typed while an example is compiled stays in its field, if that is of the type."""
     page = holding
     hold(page, "/api/batch")
     page.get_by_label("Example").select_option("second")
@@ -138,7 +138,7 @@ def test_inputs_typed_before_another_example_is_there_are_kept_apart(holding: Pa
     page.locator("#run-value-0").fill("[6i64]")
     release(page)
     expect(page.locator(".run-fields label")).to_have_text("[]i64")
-    expect(page.locator("#run-value-0")).not_to_have_value("[6i64]")
+    expect(page.locator("#run-value-0")).to_have_value("[6i64]")
     page.get_by_label("Example").select_option("first")
     expect(page.locator(".run-fields label")).to_have_text("xs: []i64")
     expect(page.locator("#run-value-0")).not_to_have_value("[6i64]")
@@ -161,3 +161,23 @@ def test_who_types_a_seed_goes_on_when_the_names_of_sizes_come(holding: Page) ->
     expect(seed).to_have_value("42")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".run-result .value")).to_contain_text("seed=42")
+
+
+def test_inputs_typed_for_a_program_that_is_compiled_stay_if_they_are_of_its_type(
+    holding: Page,
+) -> None:
+    page = holding
+    hold(page, "/api/batch")
+    write(page, "-- Another\nentry main (ys: []i64) (k: f32) = ys\n")
+    is_held(page)
+    page.locator("#run-value-0").fill("[8i64]")
+    release(page)
+    expect(page.locator(".run-fields label").first).to_have_text("ys: []i64")
+    expect(page.locator("#run-value-0")).to_have_value("[8i64]")
+    hold(page, "/api/batch")
+    write(page, "-- Another\nentry main (k: f32) = k\n")
+    is_held(page)
+    page.locator("#run-value-0").fill("[9i64]")
+    release(page)
+    expect(page.locator(".run-fields label")).to_have_text("k: f32")
+    expect(page.locator("#run-value-0")).not_to_have_value("[9i64]")

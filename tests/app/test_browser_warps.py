@@ -82,6 +82,29 @@ def test_sizes_are_typed_and_ask_anew(warps: Page) -> None:
     assert violations(warps) == []
 
 
+def test_what_is_switched_off_is_told_and_the_figures_are_in_sight(warps: Page) -> None:
+    write(warps, "entry main [n][m] (xss: [n][m]f32): [m][n]f32 = transpose xss\n")
+    first = warps.locator(".warp-access").first
+    expect(first).to_contain_text("squares of 32 x 32")
+    warps.get_by_role("tab", name="Compare").click()
+    warps.locator("summary", has_text="Passes and rules").click()
+    switch = warps.locator("[data-switch='kernels/squares']")
+    warps.locator(".switch", has=switch).locator("summary").click()
+    switch.click()
+    expect(warps.locator(".status")).to_contain_text("compiled in")
+    warps.get_by_role("tab", name="Warps").click()
+    expect(first).to_contain_text("32 lanes fetch 32 sectors, 12 % used; 4 would do")
+    expect(first).to_contain_text("Switched off, and so not tried here: kernels/squares.")
+    expect(first).not_to_contain_text("No remark of the compiler")
+    edge = warps.locator("#panel-warps").bounding_box()
+    assert edge is not None
+    for name in ("All requests", "All accesses"):
+        fewest = warps.get_by_role("table", name=name).first.locator("th", has_text="ewest").first
+        box = fewest.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"], name
+
+
 @needs_cxx
 def test_a_run_is_observed(warps: Page) -> None:
     warps.get_by_role("button", name="Observe a run").click()

@@ -43,6 +43,9 @@ export class RunInputs {
   /** What was read from files and is too long for a field, until the page is left. */
   private readonly files = new Map<string, { name: string; text: string }>();
   private sets: DataSet[] = [];
+  /** Whether the fields are of an earlier text, and what was typed into them meanwhile: that is meant for those to come. */
+  private awaits = false;
+  private readonly early = new Map<number, { type: string; text: string }>();
   private readonly choose = h("select", { "aria-label": "Data set" });
   private readonly keep = h("button", { title: "Write these inputs into the program's comments, where its tests are" }, "Keep in the program");
   private readonly setsRow = h("div", { class: "run-top sets" }, this.choose, this.keep);
@@ -53,7 +56,13 @@ export class RunInputs {
   private readonly sizeRow = h("div", { class: "run-sizes" });
 
   /** `write`: puts a text at the end of the program. */
-  constructor(private readonly model: Model, private readonly changed: () => void, private readonly write: (text: string) => void) {}
+  constructor(private readonly model: Model, private readonly changed: () => void, private readonly write: (text: string) => void) {
+    model.on("source", () => {
+      this.early.clear();
+      this.awaits = true;
+    });
+    model.on("entries", () => (this.awaits = false));
+  }
 
   /** The inputs that the fields show, as a part of a request. */
   request({ typed, seed, distribution }: InputSettings): Pick<Run, "input" | "sizes" | "seed" | "distribution"> {
@@ -76,11 +85,21 @@ export class RunInputs {
   draw(entry: Entry, settings: InputSettings, from: Given): void {
     this.drawn += 1;
     this.parameters = entry.params.map((type, k) => parameterOf(type, entry.names?.[k] ?? `#${k + 1}`));
+    if (!this.awaits) this.takeEarly(settings);
     const typed = this.parameters.map((one) => settings.inputs[keyOf(one)]);
     this.texts = propose(this.parameters, typed, splitValues(from.input));
     if (!entry.params.length) replace(this.element, h("p", { class: "quiet" }, `${entry.name} takes no inputs.`));
     else if (settings.typed) this.values(settings);
     else void this.generated(entry, settings, from.random);
+  }
+
+  /** What was typed while the program was compiled stays in its field, if that is of the same type by another name. */
+  private takeEarly(settings: InputSettings): void {
+    for (const [k, { type, text }] of this.early) {
+      const one = this.parameters[k];
+      if (one && unsized(one.type) === type) settings.inputs[keyOf(one)] ??= text;
+    }
+    this.early.clear();
   }
 
   private values(settings: InputSettings): void {
@@ -103,7 +122,9 @@ export class RunInputs {
       const text = this.texts[k]!;
       if (field.value !== text) field.value = text;
       field.oninput = () => {
-        this.texts[k] = settings.inputs[keyOf(this.parameters[k]!)] = field.value;
+        const one = this.parameters[k]!;
+        this.texts[k] = settings.inputs[keyOf(one)] = field.value;
+        if (this.awaits) this.early.set(k, { type: unsized(one.type), text: field.value });
         this.changed();
       };
     }
@@ -210,6 +231,7 @@ interface Numbered {
   change: (value: number) => void;
 }
 
+const unsized = (type: string): string => type.replace(/\[[^\]]*\]/g, "[]");
 const keyOf = ({ name, type }: Parameter): string => `${name}: ${type}`;
 
 function label({ name, type }: Parameter): HTMLElement {

@@ -130,7 +130,11 @@ export class WarpsPane extends AskingPane {
         ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof)));
     }
     const { sectors, fewest } = access.seen ?? access.predicted;
-    return access.shared || sectors <= fewest ? null : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
+    if (access.shared || sectors <= fewest) return null;
+    const off = (this.model.options.disable ?? []).filter((id) => id === "coalesce" || id.startsWith("coalesce/") || id === "kernels/squares");
+    return off.length
+      ? h("p", { class: "access-off" }, "Switched off, and so not tried here: ", ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]), ". See ", h("em", {}, "Passes and rules"), " under Compare.")
+      : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
   }
 
   private card(access: WarpAccess, at: number): HTMLElement {
@@ -194,7 +198,7 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
 
 /** All requests of an access: predicted, seen, and whether both agree. */
 function counts(access: WarpAccess): HTMLElement {
-  const names: (keyof RequestCounts)[] = access.shared ? ["requests", "lanes", "passes", "least"] : ["requests", "lanes", "bytes", "sectors", "fewest"];
+  const names: (keyof RequestCounts)[] = access.shared ? ["passes", "least", "requests", "lanes"] : ["sectors", "fewest", "requests", "lanes", "bytes"];
   const row = (name: string, of: RequestCounts) => h("tr", {}, h("th", { scope: "row" }, name), ...names.map((one) => h("td", {}, of[one].toLocaleString("en"))));
   const differs = access.agrees === false && !access.because;
   const note = access.because ? `Not certain: ${access.because}.` : differs ? "The two differ: this is a defect of the compiler." : "";
@@ -206,13 +210,13 @@ function counts(access: WarpAccess): HTMLElement {
 
 /** All accesses with what they cost, those that waste most first. */
 function accessTable({ accesses }: AccessesAnswer): HTMLElement {
-  const heads = ["Access", "Kernel", "Line", "A request", "Apart", "Requests", "Lanes", "Bytes", "Sectors", "Fewest", "Passes", "Least", "Predicted", "Remarks"];
+  const heads = ["Access", "Sectors", "Fewest", "Passes", "Least", "Apart", "Kernel", "Line", "A request", "Requests", "Lanes", "Bytes", "Predicted", "Remarks"];
   return h("table", { class: "cells-table" }, h("caption", {}, "All accesses"),
     h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, ...accesses.map((access) => {
       const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
       const predicted = access.seen ? (access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same") : "only";
-      const cells = [access.kernel, access.line, access.says, access.stride?.elements ?? "", requests, lanes, bytes, sectors, fewest, passes, least,
+      const cells = [sectors, fewest, passes, least, access.stride?.elements ?? "", access.kernel, access.line, access.says, requests, lanes, bytes,
         predicted, remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")];
       return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
         ...cells.map((cell) => h("td", {}, cell)));
