@@ -91,6 +91,17 @@ ROUNDS = """
 entry main [n] (xs: [n]i32) =
   loop xs while i32.sum xs < 1000 do map (\\x -> x * 2 + 1) xs
 """
+FOLLOWS = """
+entry main [n] (xs: *[n]i64) (k: i64) =
+  let a = xs[0]
+  let b = a * 2 + k
+  let c = b + xs[n - 1]
+  let xs = xs with [1] = c - a
+  let d = c ^ xs[1]
+  let ys = map (+ d) xs
+  let xs = xs with [n - 2] = ys[0] + b
+  in (map (* c) xs, map (\\y -> if d > y then b else d) ys)
+"""
 NUMBERS = np.arange(-3, 40, dtype=np.int64)
 CASES: dict[str, tuple[str, list[list[Any]]]] = {
     "mean": (MEAN, [[np.arange(n, dtype=np.float32), k] for n in (1, 300) for k in (0, 1, 3)]),
@@ -109,6 +120,7 @@ CASES: dict[str, tuple[str, list[list[Any]]]] = {
             for n in (0, 1, 300)
         ],
     ),
+    "follows": (FOLLOWS, [[NUMBERS[:n].copy(), k] for n in (2, 43) for k in (-1, 3)]),
     "filter": (FILTER, [[np.arange(n, dtype=np.int32)] for n in (0, 3, 300)]),
     "rounds": (ROUNDS, [[np.arange(n, dtype=np.int32)] for n in (1, 300)]),
 }
@@ -133,6 +145,7 @@ def test_programs_mean_the_same(source: str, args: list[Any]) -> None:
         ("carried", 10, 1, 10),
         ("one by one", 100, 2, 101),
         ("kinds", 0, 1, 2),
+        ("follows", 0, 1, 4),
         ("filter", 0, 2, 2),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -261,11 +260,6 @@ def mentioned(stm: imp.Stm) -> set[Name]:
         case imp.While(cond):
             return {cond}
     return set(free_names((stm,)).scalars)
-
-
-def count_names(stms: imp.Stms) -> Counter[Name]:
-    """How many statements of the host read each scalar."""
-    return Counter(name for stm in whole(stms) for name in mentioned(stm))
 
 
 def movable(stm: imp.Stm) -> bool:

@@ -11,6 +11,7 @@ then. A constant that follows from such numbers has no cell: who needs it comput
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -23,7 +24,6 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import (
     HostNumbers,
     assigned,
-    count_names,
     mentioned,
     names_of,
     numbers_of,
@@ -86,8 +86,6 @@ class _Residents:
     ) -> None:
         self.found, self.there, self.counted, self.off = found, there, counted, off
         shown = {n for v in fun.values if not isinstance(v, str) for n in names_of(v)}
-        self.uses = count_names(fun.body)
-        self.uses.update(shown)
         self.derived = {
             name: define
             for name, define in found.defines.items()
@@ -95,6 +93,8 @@ class _Residents:
             and name not in shown
             and not any(n in found.variables for n in names_of(define.value))
         }
+        self.uses = self.counted_in(fun.body)
+        self.uses.update(shown)
 
     # --- statements --------------------------------------------------------------------------
 
@@ -112,6 +112,8 @@ class _Residents:
 
         for stm in body:
             if self.is_replaced(stm):
+                if waiting and isinstance(stm, imp.Define):
+                    waiting.append(stm)  # what is needed for it may be computed right there
                 continue
             if self.is_for_device(stm):
                 waiting.append(stm)
@@ -240,8 +242,8 @@ class _Residents:
                 if name not in self.there:
                     before.append(imp.Store(cell, prim, ZERO, var, prov))
             last.append(imp.Store(cell, prim, ZERO, var, prov))
-        inside = count_names(stms)
-        for name in sorted(own):
+        inside = self.counted_in(stms)
+        for name in sorted(own - self.derived.keys()):
             if self.uses[name] > inside[name]:
                 prim = self.found.prims[name]
                 before.append(k.Part(self.cell(name), prim, ONE, "", prov))
@@ -250,6 +252,20 @@ class _Residents:
         kernel = k.Kernel(f"numbers_{next(self.counted)}", (), (), prov)
         made = _kernel(kernel, (k.Exit(only, prov), *first, *stms, *last))
         return [*before, k.Launch(made, "blocks", ONE, prov=prov), *after]
+
+    def counted_in(self, stms: imp.Stms) -> Counter[Name]:
+        """How many statements of the host need each scalar, to compute others again as well."""
+        found: Counter[Name] = Counter()
+        for stm in whole(stms):
+            needed, todo = set[Name](), list(mentioned(stm))
+            while todo:
+                name = todo.pop()
+                if name not in needed:
+                    needed.add(name)
+                    define = self.derived.get(name)
+                    todo += names_of(define.value) if define else ()
+            found.update(needed)
+        return found
 
     def result(self, value: Operand, body: list[imp.Stm]) -> Operand:
         """What an entry point gives; numbers that stayed are read at its end, into `body`."""
