@@ -72,6 +72,18 @@ def test_a_text_is_the_same_in_every_process() -> None:
     assert "__global__" in same_in_every_process("show", program, "--stage", "cuda")
 
 
+def test_a_kernel_reads_numbers_on_the_device_in_the_same_order_in_every_process(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "several.fut"
+    path.write_text(
+        "def main (xs: [5]f32) (ys: []f32): []f32 =\n"
+        "  let e = f32.sin (xs[0] * xs[1] - xs[2] * xs[3] + xs[4])\n"
+        "  in map (\\y -> y * e) ys\n"
+    )
+    assert "_there" in same_in_every_process("show", str(path), "--stage", "kernels")
+
+
 def test_a_certificate_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Also where the sizes of several arrays are added up."""
     path = tmp_path / "proofs.json"

@@ -207,7 +207,7 @@ class _Residents:
         if define is None:
             made[name] = imp.Load(name, self.found.prims[name], self.cell(name), ZERO)
             return
-        for other in names_of(define.value):
+        for other in sorted(names_of(define.value)):
             if other in self.there:
                 self.read(other, made)
         made[name] = define
