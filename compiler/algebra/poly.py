@@ -187,7 +187,8 @@ class Poly:
 
     def __str__(self) -> str:
         """Such as `n*m + 2*n - 1`; reads back by the IR parser."""
-        return self.show(str)
+        only = self.as_name
+        return self.show(str) if only is None else only
 
     def show(self, spell: Callable[[Name], str]) -> str:
         """The same text, with names as `spell` writes them."""
@@ -223,10 +224,11 @@ class Poly:
     @property
     def as_name(self) -> Name | None:
         """The name, if the polynomial is a single variable."""
-        if len(self.terms) == 1:
-            ((mono, coeff),) = self.terms.items()
-            if coeff == 1 and len(mono) == 1 and mono[0][1] == 1:
-                return mono[0][0]
+        terms = self.terms
+        if len(terms) == 1:
+            for mono in terms:
+                if len(mono) == 1 and mono[0][1] == 1 and terms[mono] == 1:
+                    return mono[0][0]
         return None
 
     def names(self) -> frozenset[Name]:

@@ -6,12 +6,12 @@ has to be argued for before anything may rest on it (`argue.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.argue import Lines
 from compiler.analysis.ranges import (
     EITHER,
@@ -93,8 +93,11 @@ class Learned(Ranges):
     ) -> None:
         """Learn `low <= name <= high`, of values; `known`: the depth of the facts about them."""
         before = self.bounds.get(name, ())
-        if len(before) >= _MOST_BOUNDS or any(b.low == low and b.high == high for b in before):
+        if len(before) >= _MOST_BOUNDS:
             return
+        for b in before:
+            if b.low == low and b.high == high:
+                return
         limit = depth if known is None else known
         least = None if low is None else self.span(low, limit)[0]
         most = None if high is None else self.span(high, limit)[1]
@@ -291,13 +294,15 @@ class Learned(Ranges):
 
     def _learn_gap(self, gap: Poly, depth: int, source: Source) -> None:
         """Learn `gap >= 0`, a polynomial of values: a bound of each name that it is linear in."""
-        if len(gap.terms) > _MOST_TERMS:
+        terms = gap.terms
+        if len(terms) > _MOST_TERMS:
             return
-        for mono, coeff in gap.terms.items():
+        sums = all(len(mono) <= 1 and (not mono or mono[0][1] == 1) for mono in terms)
+        for mono, coeff in terms.items():
             if len(mono) != 1 or mono[0][1] != 1 or abs(coeff) != 1:
                 continue
             name = mono[0][0]
-            if any(other is not mono and any(n == name for n, _ in other) for other in gap.terms):
+            if not sums and _occurs_besides(name, mono, terms):
                 continue
             rest = (Poly.var(name) - gap) if coeff == 1 else gap + Poly.var(name)
             before = self.bounds.get(name)
@@ -307,12 +312,14 @@ class Learned(Ranges):
                 self.bound(name, None, rest, depth, None, source)
             if name in self._wrapped and self.bounds.get(name) is not before:
                 self._unwrap(name, depth)
-        if len(gap.terms) <= 2 and all(c > 0 for m, c in gap.terms.items() if m):
-            least = -gap.terms.get((), 0)
-            self._learn_span(gap + least, (least, None), depth, source)
-        elif len(gap.terms) <= 2 and all(c < 0 for m, c in gap.terms.items() if m):
-            most = gap.terms.get((), 0)
-            self._learn_span(most - gap, (None, most), depth, source)
+        if len(terms) > 2 or gap.as_name is not None:
+            return
+        signs = {coeff > 0 for mono, coeff in terms.items() if mono}
+        constant = terms.get((), 0)
+        if signs == {True}:
+            self._learn_span(gap - constant, (-constant, None), depth, source)
+        elif signs == {False}:
+            self._learn_span(constant - gap, (None, constant), depth, source)
 
     def _learn_span(self, poly: Poly, ends: Ends, depth: int, source: Source) -> None:
         """Learn in what range a sum or product lies."""
@@ -578,6 +585,11 @@ class Learned(Ranges):
     def _ordered(self, low: Poly, high: Poly, limit: int) -> bool:
         """Whether `low` and `high`, of which the first is known to be smaller, both fit."""
         return self._is_above(low, limit) and self._is_below(high, limit)
+
+
+def _occurs_besides(name: Name, mono: Monomial, terms: Iterable[Monomial]) -> bool:
+    """Whether a name is in another product than `mono`."""
+    return any(other is not mono and any(n == name for n, _ in other) for other in terms)
 
 
 def _in_order(op: str, left: Poly, right: Poly) -> tuple[Poly, Poly, int]:

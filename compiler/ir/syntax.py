@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,6 +42,7 @@ _PLAIN_NAME = re.compile(r"%?[^\W\d][\w']*")
 """The kernel IR has names that begin with `%`."""
 
 
+@lru_cache(maxsize=4096)
 def name_text(name: Name) -> str:
     """A name as it is, or in backquotes if it does not look like one."""
     if name.isidentifier() and name not in KEYWORDS:

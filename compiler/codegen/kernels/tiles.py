@@ -307,10 +307,23 @@ def needs(stms: imp.Stms) -> set[Name]:
     return ({*uses.scalars, *uses.blocks} | assigned(stms)) - uses.bound
 
 
+class _Bound(StmParts):
+    """The names that statements bind; expressions are passed by."""
+
+    parts = only("bind", "binds", "dims")
+
+    def __init__(self) -> None:
+        self.names: set[Name] = set()
+
+    def bind(self, name: Name, node: object) -> None:
+        """A name."""
+        self.names.add(name)
+
+
 def _bound(stms: imp.Stms) -> set[Name]:
-    uses = FreeNames()
-    uses.stms(stms)
-    return uses.bound
+    found = _Bound()
+    found.stms(stms)
+    return found.names
 
 
 def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
