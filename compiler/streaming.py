@@ -1,6 +1,6 @@
 """Runs FlatPack programs on files that need not fit into memory (seed 002, section 7.3).
 
-A file is mapped window by window into the process of the run, behind its walls. What window a
+A file is brought window by window into the process of the run, behind its walls. What window a
 program needs says `frontend/flatpack/windows.py`; the programs that compute a part of the result
 are those of `chunks.py`, and go the way of all others. See Note [Files that change].
 """
@@ -20,7 +20,7 @@ from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError, InputError, RuntimeError_, TypeError_, UsageError
-from compiler.base.prim import BYTES, DTYPE, Prim
+from compiler.base.prim import BYTES, DTYPE, NUMBERS, Prim
 from compiler.frontend import flatpack
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.flatpack import terms as t
@@ -36,13 +36,13 @@ from compiler.runtime.runs import Value, WindowOf
 
 # Note [Files that change]
 # ~~~~~~~~~~~~~~~~~~~~~~~~
-# FlatPack takes a file as a value that never changes. A mapped file does change where somebody
-# writes to it, and where it is cut the run dies when it touches what is gone. So it is looked at
+# FlatPack takes a file as a value that never changes. A file does change where somebody
+# writes to it, and where it is cut the run ends when it comes to what is gone. So it is looked at
 # before and after: its size, its time of change and its number. If one differs the result is not
 # given, whatever it is. A write that keeps all three, within a tick of the system's clock, is not
 # noticed.
 
-WINDOW_BYTES = 1 << 25
+WINDOW_BYTES = 1 << 23
 """Of the data that is in memory, as long as a step needs no more."""
 MOST_STEPS = 4000
 """Of one reading: a larger file has larger windows."""
@@ -165,7 +165,7 @@ def _opened(
         opened.callback(os.close, fd)
         seen = os.fstat(fd)
         if not stat.S_ISREG(seen.st_mode):
-            raise InputError(f"`{path}` is no file that could be mapped.")
+            raise InputError(f"`{path}` is no file with data: it must be a plain one.")
         with contextlib.suppress(OSError, AttributeError):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         file = _File(name, path, fd, seen)
@@ -192,7 +192,7 @@ def _read_head(file: _File, element: Prim) -> None:
     if dtype != DTYPE[element]:
         raise InputError(
             f"`{file.name}` has elements of type {dtype}, and the program computes with {element}.",
-            hint=f"Write `type {dtype}` in its first line." if dtype.name in _TYPES else "",
+            hint=_way_out(dtype),
         )
     if by_columns and len(shape) > 1:
         raise InputError(
@@ -202,7 +202,12 @@ def _read_head(file: _File, element: Prim) -> None:
     file.shape = tuple(shape)
 
 
-_TYPES = {dtype.name for dtype in DTYPE.values()}
+def _way_out(dtype: np.dtype[Any]) -> str:
+    """What to do about elements of another type."""
+    if not dtype.isnative:
+        return "Its bytes are in the order of another machine: store it in this one's."
+    found = next((prim for prim in NUMBERS if DTYPE[prim] == dtype), None)
+    return f"Write `type {found}` in the first line of the program." if found else ""
 
 
 def _given(
@@ -243,7 +248,10 @@ def _given(
 def _bind(one: t.Source, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     """The sizes that a shape tells."""
     if len(shape) != len(one.shape):
-        raise InputError(f"`{one.name}` has {len(one.shape)} dimensions, not {len(shape)}.")
+        wanted, found = (
+            f"{rank} dimension{'s' * (rank != 1)}" for rank in (len(one.shape), len(shape))
+        )
+        raise InputError(f"`{one.name}` has {wanted} in the program, and {found} here.")
     for size, count in zip(one.shape, shape, strict=True):
         name = size.as_name
         expected = size.constant if name is None else sizes.setdefault(name, count)
@@ -269,7 +277,7 @@ def _from_file(file: _File, one: t.Source, meaning: Meaning, sizes: dict[str, in
     if len(named) > 1:
         shape = " Of ".join(map(str, one.shape))
         raise InputError(
-            f"The file `{file.name}` does not tell the sizes {', '.join(unknown)} of {shape}.",
+            f"The length of `{file.name}` does not tell {' and '.join(unknown)} of {shape}.",
             hint="Write numbers into the program, or give the data as an `.npy` file.",
         )
     if not row or file.bytes % row:

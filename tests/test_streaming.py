@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from compiler import codes, streaming
 from compiler.base.context import Options
 from compiler.base.errors import InputError, RuntimeError_, TypeError_, UsageError
 from compiler.runtime import runner
+from compiler.runtime.windows import LARGEST_READ, Windows
 from tests.codegen.helpers import needs_cc
 
 pytestmark = needs_cc
@@ -54,6 +56,11 @@ EXPECTED: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "",
         lambda: ROWS.T[:, ::100],
     ),
+    "the largest of what is kept": (
+        "main (xs : n) = Fold max 0 (Filter x xs (x > 20))",
+        "",
+        lambda: ROWS[ROWS > 20].max(initial=0),
+    ),
     "kept": ("main (xs : n) = Filter x xs (x > 5)", "", lambda: ROWS[ROWS > 5]),
     "a file by its name": (
         'main (b : 4) = Fold (+) b (GetData "xs" (1000 Of 4))',
@@ -80,7 +87,7 @@ def test_a_file_of_numpy_says_what_it_is(tmp_path: Path) -> None:
         streamed("type f32\nmain (xs : n Of m) = Fold (+) 0 xs", path)
     with pytest.raises(InputError, match="has size 4 where its shape says 5"):
         streamed("main (xs : n Of 5) = Fold (+) 0 xs", path)
-    with pytest.raises(InputError, match="has 3 dimensions, not 2"):
+    with pytest.raises(InputError, match="has 3 dimensions in the program, and 2 dimensions here"):
         streamed("main (xs : n Of m Of k) = Fold (+) 0 xs", path)
     np.save(path, np.asfortranarray(ROWS))
     with pytest.raises(InputError, match="column by column"):
@@ -95,7 +102,7 @@ REFUSED = {
     "are 32032 bytes, and the file has 32000",
     "main (xs : 999 Of 4) = Fold (+) 0 xs": "longer than claimed",
     "main (xs : n Of 3) = Fold (+) 0 xs": "has 32000 bytes, which are no whole rows of 24 bytes",
-    "main (xs : n Of m) = Fold (+) 0 xs": "does not tell the sizes m, n",
+    "main (xs : n Of m) = Fold (+) 0 xs": "does not tell m and n of n Of m",
     "main (k : Int) (xs : n) = sum xs": "takes 1 values",
 }
 
@@ -186,3 +193,62 @@ def test_the_command_line(raw: Path, tmp_path: Path) -> None:
     wrong = subprocess.run([*command, "--data", "xs"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "NAME=FILE" in wrong.stderr
+
+
+@pytest.mark.parametrize("first", [0, 64, 5000])
+@pytest.mark.parametrize("count", [0, 8, 9000])
+@pytest.mark.parametrize("largest", [0, 1 << 20])
+def test_a_window_is_that_part_of_the_file_read_or_mapped(
+    raw: Path, first: int, count: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compiler.runtime.windows.LARGEST_READ", largest)
+    whole = raw.read_bytes()
+    with raw.open("rb") as file:
+        windows = Windows([file.fileno()])
+        for begin in (first, first + 8, first):
+            window = windows.open(0, begin, count)
+            cells = ctypes.string_at(window.wait(), count)
+            assert cells == whole[begin : begin + count]
+            ctypes.memset(window.cells, 1, count)
+            windows.close(window)
+    assert raw.read_bytes() == whole
+
+
+def test_a_window_behind_the_end_is_an_error(raw: Path) -> None:
+    with raw.open("rb") as file:
+        window = Windows([file.fileno()]).open(0, 31_000, 2_000)
+        with pytest.raises(OSError, match="ends before its data does"):
+            window.wait()
+
+
+def test_rows_that_are_larger_than_what_is_read(tmp_path: Path) -> None:
+    """Each window is mapped; only parts of it are touched."""
+    rows = np.arange(3 * 2_200_000.0).reshape(3, 2_200_000)
+    rows.tofile(tmp_path / "rows.bin")
+    source = "main (xs : n Of 2200000) = Fold (+) 0 (Twist (Smap (DownSample 1000)) xs)\n"
+    done = streamed(source, tmp_path / "rows.bin")
+    assert done.largest_window > LARGEST_READ
+    assert np.allclose(done.values[0], rows[:, ::1000].sum(0))
+
+
+def test_the_error_of_an_empty_file_counts_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "none.bin").write_bytes(b"")
+    with pytest.raises(TypeError_) as info:
+        streamed("main (xs : n) = sum (tail xs)", tmp_path / "none.bin")
+    assert info.value.message == "Index 1 of `SubRange` is outside: 0 rows."
+    np.arange(1.0).tofile(tmp_path / "one.bin")
+    with pytest.raises(TypeError_, match="Index 1 of `Slice` is outside: 1 row\\."):
+        streamed("main (xs : n) = Twist (Slice 1) xs", tmp_path / "one.bin")
+    assert streamed("main (xs : n) = sum (tail xs)", tmp_path / "one.bin").values[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "way_out"),
+    [("f4", "Write `type f32` in"), (">f8", "the order of another machine"), ("U3", "")],
+)
+def test_another_type_has_a_way_out(dtype: str, way_out: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "xs.npy", np.zeros(3, dtype))
+    with pytest.raises(InputError) as info:
+        streamed("main (xs : n) = sum xs", tmp_path / "xs.npy")
+    assert way_out in info.value.hint
+    assert bool(info.value.hint) == bool(way_out)

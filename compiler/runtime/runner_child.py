@@ -251,8 +251,7 @@ def stream(
         for slot, number in step["numbers"]:
             slots[slot] = number
         for (slot, *_), window in zip(step["windows"], here, strict=True):
-            slots[slot] = window.cells
-            window.reading.join()
+            slots[slot] = window.wait()
         next_ = steps[k + 1]["windows"] if k + 1 < len(steps) else []
         ahead = [windows.open(*window) for _, *window in next_]
         entry(slots, out)
@@ -263,7 +262,7 @@ def stream(
         given += found
         release(library, results, out)
         for window in here:
-            window.close()
+            windows.close(window)
         here = ahead
     took = (time.perf_counter() - began) * 1000
     counts: dict[str, Any] = {

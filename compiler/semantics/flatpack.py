@@ -18,7 +18,7 @@ import numpy as np
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import DTYPE, Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import COMPARISONS
@@ -94,6 +94,15 @@ class BlockMachine:
         prim = self.prim(term)
         return DTYPE[prim].type(float(text) if prim[0] == "f" else int(text))
 
+    def neutral(self, op: str, term: t.Term) -> Any:
+        """The value that an operator leaves others as they are with."""
+        prim = self.prim(term)
+        if op in ("+", "*"):
+            return self.number("0" if op == "+" else "1", term)
+        if prim[0] == "f":
+            return self.number("inf" if op == "min" else "-inf", term)
+        return self.number(str(int_range(prim)[op == "min"]), term)
+
     def from_i64(self, value: int, term: t.Term) -> Any:
         """A size or an index as an element."""
         return convert("i64", self.prim(term), np.int64(value))
@@ -124,6 +133,9 @@ class BlockMachine:
             case t.Number(text=text):
                 value = self.number(text, term)
                 return self.fresh(term, lambda _: value)
+            case t.Neutral(op=op):
+                neutral = self.neutral(op, term)
+                return self.fresh(term, lambda _: neutral)
             case t.Size(value=value):
                 size = self.from_i64(self.size(value), term)
                 return self.fresh(term, lambda _: size)

@@ -239,7 +239,7 @@ class TermBuilder:
                 self.inside("Slice", at, outer, span)
                 return tuple(inner)
             case t.SubRange(first, last):
-                self.inside("SubRange", first, outer + 1, span)
+                self.inside("SubRange", first, outer, span, is_range=True)
                 count = last - first + 1
                 if count.constant is not None and count.constant < 0:
                     self.outside(f"`SubRange {first} {last}` ends before it begins.", span)
@@ -254,16 +254,20 @@ class TermBuilder:
                 return self.twisted(second, self.twisted(first_, shape, span), span)
         raise AssertionError(how)
 
-    def inside(self, what: str, at: Poly, size: Poly, span: Span) -> None:
-        """An index that is known to be outside is an error; a run checks what is not known."""
-        low, above = at.constant, (size - at).constant
+    def inside(self, what: str, at: Poly, size: Poly, span: Span, is_range: bool = False) -> None:
+        """An index that is known to be outside is an error; a run checks what is not known.
+
+        An empty range may begin right behind the last row.
+        """
+        low, above = at.constant, (size + is_range - at).constant
         if (low is not None and low < 0) or (above is not None and above <= 0):
             shown = self.sizes.show(size)
-            self.outside(f"Index {self.sizes.show(at)} of `{what}` is outside: {shown} rows.", span)
+            rows = "1 row" if size == 1 else f"{shown} rows"
+            self.outside(f"Index {self.sizes.show(at)} of `{what}` is outside: {rows}.", span)
 
-    def outside(self, message: str, span: Span) -> NoReturn:
+    def outside(self, message: str, span: Span, hint: str = "Indices count from 0.") -> NoReturn:
         """Raise that an index is none of the array."""
-        raise wrong(codes.flatpack.RANGE, message, self.at(span), "Indices count from 0.")
+        raise wrong(codes.flatpack.RANGE, message, self.at(span), hint)
 
     def get_data(self, args: Sequence[Value], span: Span) -> Value:
         """`GetData file shape`: the same file in the same shape is one source."""
@@ -321,7 +325,7 @@ class TermBuilder:
         size = arg.shape[0]
         a, b = size.constant, pieces.constant
         if (b is not None and b < 1) or (a is not None and b and a % b):
-            self.outside(f"{size} rows cannot be split into {pieces} equal pieces.", span)
+            self.outside(f"{size} rows cannot be split into {pieces} equal pieces.", span, "")
         each = self.sizes.quotient(size, pieces)
         if b is None and (found := _factor(size, pieces)) is not None:
             each = found

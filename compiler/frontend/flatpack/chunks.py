@@ -224,12 +224,7 @@ class Chunk:
             return rows
         op = "+" if sink.term.op == "-" else sink.term.op
         span, shape = sink.term.span, sink.term.shape
-        if op in ("min", "max"):
-            first = t.Slice(Poly.const(0))
-            acc: t.Term = t.Twist(span, rows.shape[1:], first, rows)
-        else:
-            acc = t.Number(span, (), "1" if op == "*" else "0")
-        return t.Fold(span, shape, op, acc, rows)
+        return t.Fold(span, shape, op, t.Neutral(span, (), op), rows)
 
     def of(self, term: t.Term) -> t.Term:
         """The rows of a term that its demand names."""

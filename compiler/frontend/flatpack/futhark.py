@@ -164,6 +164,8 @@ class _Writer:
         match term:
             case t.Number(text=text):
                 return self.number(text, self.prim(term))
+            case t.Neutral(op=op):
+                return self.neutral(op, self.prim(term))
             case t.Size(value=value):
                 return f"({self.from_i64(f'({self.size(value)})', self.prim(term))})"
         known = scope.name_of(term)

@@ -51,6 +51,13 @@ class Number(Term):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Neutral(Term):
+    """The value that an operator of folds leaves others as they are with; only in chunks."""
+
+    op: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Size(Term):
     """A size, or an integer parameter of `main`, as one value."""
 
