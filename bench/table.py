@@ -422,6 +422,38 @@ with them. The goal is {STREAMING_GOAL} of its bandwidth.
 """
 
 
+def flatpack_part(data: dict[str, Any]) -> str:
+    """What fusion leaves of FlatPack programs, next to NumPy."""
+    body = [
+        [
+            name,
+            *one["traversals"],
+            round(one["bytes"] / 1e6),
+            *(round(one[side] / 1e6, 1) for side in ("numpy_allocated", "allocated")),
+            *(one[side] for side in ("numpy_ms", "ms", "faster")),
+            " to ".join(map(str, one["least_and_most"])),
+        ]
+        for name, one in data["figures"]["programs"].items()
+    ]
+    head = [
+        *("program", "operations", "loops", "inputs, MB", "NumPy allocates, MB", "allocated, MB"),
+        *("NumPy, ms", "ms", "times faster", "least to most"),
+    ]
+    return f"""
+## FlatPack next to NumPy
+
+{where(data)}
+
+Operations are those that compute, each a pass of NumPy's over arrays; loops are what fusion leaves
+of them. NumPy has the same views, and makes an array of each operation. Both run in turns; NumPy
+uses one core.
+
+{_wrapped(data["figures"]["remark"])}
+
+{rows(head, body)}
+"""
+
+
 STREAMING_GOAL = 0.9
 
 
@@ -548,6 +580,7 @@ def page() -> str:
         ("classroom", classroom_part),
         ("readers", readers_part),
         ("streaming", streaming_part),
+        ("flatpack", flatpack_part),
         ("follow", follow_part),
     )
     for name, make in makers:

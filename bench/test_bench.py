@@ -16,6 +16,7 @@ from bench import (
     classroom,
     edits,
     examples,
+    flatpack,
     follow,
     fuzz,
     prove,
@@ -348,3 +349,13 @@ def test_streams_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "**Below the goal of 0.9: sum, on disk (0.5).**" in table.streaming_part(
         data({"remark": "", "files": {"on disk": found}})
     )
+
+
+def test_flatpack_is_measured_next_to_numpy() -> None:
+    for name, (source, shapes, in_numpy) in flatpack.PROGRAMS.items():
+        small = tuple(tuple(min(size, 12) for size in shape) for shape in shapes)
+        found = flatpack.measure(source, small, in_numpy, 1)
+        before, after = found["traversals"]
+        assert 0 < after <= before, name
+        text = table.flatpack_part(data({"remark": "", "programs": {name: found}}))
+        assert f"| {name} | {before} | {after} |" in text
