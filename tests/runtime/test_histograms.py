@@ -99,6 +99,30 @@ def test_bins_that_do_not_fit_are_gone_through_in_passes(
         assert blocks == -(-k // room) * max(1, -(-4 * k // max(1024, 4 * k)))
 
 
+MATRIX = (
+    "entry main [n] (k: i64) (l: i64) (is: [n]i64) (js: [n]i64) (vs: [n]i32) ="
+    " reduce_by_index_2d (replicate k (replicate l 3)) (+) 0 (zip is js) vs"
+)
+CUBE = (
+    "entry main [n] (k: i64) (l: i64) (is: [n]i64) (js: [n]i64) (vs: [n]i32) ="
+    " reduce_by_index_3d (replicate k (replicate l (replicate 2 3))) (+) 0"
+    " (zip3 is js (map (& 1) is)) vs"
+)
+
+
+@pytest.mark.parametrize("source", [MATRIX, CUBE], ids=["matrix", "cube"])
+@pytest.mark.parametrize(("k", "m"), [(1, 700), (700, 1), (7, 100), (25, 24)])
+def test_bins_in_rows_that_do_not_fit_are_each_in_their_place(
+    source: str, k: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hists, "ROOM", 4 * hists.LOCKED + 1200)
+    rng = np.random.default_rng(k)
+    rows, columns = rng.integers(-1, k + 1, 6000), rng.integers(-1, m + 1, 6000)
+    values = rng.integers(1, 9, 6000).astype(np.int32)
+    seen = checked(source, [np.int64(k), np.int64(m), rows, columns, values])
+    assert any(kernel.endswith("_shared") and blocks > 1 for kernel, blocks in seen.launches)
+
+
 def test_a_block_of_threads_updates_the_result_once_for_each_bin() -> None:
     args = points(20_000, 256)
     inside = int(((args[1] >= 0) & (args[1] < 256)).sum())

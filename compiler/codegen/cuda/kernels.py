@@ -168,12 +168,12 @@ class DeviceCode(Statements):
 
     def indices(self, stm: k.Indices) -> None:
         """Quotients and remainders."""
-        rest = self.show(stm.flat)
+        rest = flat = self.scalars.within(stm.flat, 10) if stm.dims[1:] else self.show(stm.flat)
         for at in range(len(stm.dims) - 1, 0, -1):
             index, size = c_name(stm.dims[at][0]), self.scalars.within(stm.dims[at][1], 11)
             self.line(f"const int64_t {index} = {rest} % {size};")
             size = self.scalars.within(product([s for _, s in stm.dims[at:]]), 11)
-            rest = f"{self.show(stm.flat)} / {size}"
+            rest = f"{flat} / {size}"
         self.line(f"const int64_t {c_name(stm.dims[0][0])} = {rest};")
 
     def loop_pragma(self, stm: For) -> str:
@@ -203,7 +203,8 @@ class DeviceCode(Statements):
         """An instruction; those of 64 bits are for unsigned numbers."""
         cast, value = "", self.show(stm.value)
         if stm.prim == "u64" or (stm.prim == "i64" and stm.op == "+"):
-            cast, value = "(unsigned long long *)", f"(unsigned long long){value}"
+            cast = "(unsigned long long *)"
+            value = f"(unsigned long long){self.scalars.atom(stm.value)}"
         self.line(f"{_ATOMIC[stm.op]}({cast}&{self.cell(stm)}, {value});")
 
     def exchange(self, stm: k.Exchange) -> None:
