@@ -16,6 +16,7 @@ from compiler.base.errors import CompileError
 from compiler.base.prim import FLOATS, INTS
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
+from compiler.pipeline import Compilation
 from compiler.worker import answer
 
 PRIMS = (*INTS, *FLOATS, "bool")
@@ -230,6 +231,30 @@ BOTH_PLACES = [
         (1, 8, "This is one `n`."),
     ),
 ]
+
+
+ARGUMENTS = [
+    (
+        "def f (p: (i64, i64)) : [p.0]i32 = replicate p.0 1\n"
+        "def g (a: i64) (b: i64) : [b]i32 = f (a, 3)",
+        (2, 38, "`x` is this argument."),
+    ),
+    (
+        "def f (n: i64) : [n]i32 = replicate n 1\n"
+        "def g (h: i64 -> i64) (b: i64) : [b]i32 = f (h 1 + h 2 * h 1)",
+        (2, 46, "`n` is this argument."),
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "other"), ARGUMENTS)
+def test_a_size_from_an_argument_without_a_name_tells_the_argument(
+    source: str, other: tuple[int, int, str]
+) -> None:
+    with pytest.raises(CompileError) as caught:
+        Compilation(source).result("typed")
+    line, col, says = other
+    assert [s for at, s in caught.value.related if (at.line, at.col) == (line, col)] == [says]
 
 
 @pytest.mark.parametrize(("source", "other"), BOTH_PLACES, ids=lambda x: str(x)[:60])

@@ -256,6 +256,7 @@ def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     """A size mentions an argument that is no size itself, as in `[length xs]`."""
     if not isinstance(typed, t.Var):
         name = st.fresh("x")
+        st.places[name] = typed.span
         lets.append((name, typed))
         typed = t.Var(typed.type, typed.span, name)
     return typed, SizeVar(typed.name)

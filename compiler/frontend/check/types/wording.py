@@ -17,7 +17,8 @@ from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.unify import Mismatch, any_of, final_type
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.unify import Mismatch, any_of, final_size, final_type
 from compiler.frontend.check.types.walks import metas_in, names_in_type, with_meaning, with_parts
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.types import (
@@ -96,9 +97,13 @@ def reason_of(difference: Mismatch, want: Type, got: Type, by: SizeMakers) -> st
 
 
 def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
-    """Where two sizes that differ are from: what made them, or, of one name, what binds them."""
+    """Where two sizes that differ are from: what made them, or, of one name, what binds them.
+
+    Of a name that is not the program's, such as the `x` of `x.0`, also which argument it is.
+    """
     found: list[Related] = []
-    variables = _variables(difference.sizes or ())
+    sizes = difference.sizes or ()
+    variables = _variables(sizes)
     same = len({show_size(s) for s in variables}) < len(variables)
     for size in variables:
         text = f"`{show_size(size)}`"
@@ -107,6 +112,12 @@ def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
             found.append(Related(span, f"{text} is made by {function} here."))
         elif same and size.name in by.places:
             found.append(Related(by.places[size.name], f"This is one {text}."))
+    names: set[Name] = set()
+    for one in map(final_size, sizes):
+        names_in_size(one, names)
+    for name in sorted(names & by.places.keys() - by.makers.keys()):
+        if by.said(name) is None:
+            found.append(Related(by.places[name], f"`{base_of(name)}` is this argument."))
     return found
 
 
