@@ -155,9 +155,13 @@ class Learned(Ranges):
         """Learn `trips >= 1`, and what checks said for that case."""
         self._learn_gap(trips - 1, depth, self._source("runs", (trips,)))
         names = trips.names()
+        refuted: set[SE] = set()  # most alternatives say the same, that there are none
         for name in names:
             for lhs, rhs, since in self._alternatives.get(name, ()):
-                if since <= depth and rhs not in self.truths and self._refuted(lhs, depth):
+                if since > depth or rhs in self.truths:
+                    continue
+                if lhs in refuted or self._refuted(lhs, depth):
+                    refuted.add(lhs)
                     self.learn(rhs, True, depth, lhs)
         for name in names:
             case = self._cases.get(name)
