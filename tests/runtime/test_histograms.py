@@ -223,3 +223,25 @@ def test_why_rows_are_combined_by_element_or_not() -> None:
     assert told(SUM) == []
     code = code_of(VECTORS["rows"], None)
     assert "points=1)" not in code
+
+
+BESIDE = """
+entry main [n][d] (k: i64) (is: [n]i64) (rows: [n][d]i32): ([k][d]i32, [k]i32, [k][d]i32) =
+  (hist (map2 (+)) (replicate d 0) k is rows, hist (+) 0 k is (replicate n 1),
+   hist (map2 i32.max) (replicate d i32.lowest) k is rows)
+"""
+
+
+@pytest.mark.parametrize(("n", "d"), [(0, 3), (1, 1), (300, 0), (300, 3), (1025, 5)])
+def test_histograms_of_rows_stay_parallel_beside_others_of_the_same_bins(n: int, d: int) -> None:
+    """Many threads for each of them, where one pass over the bins would have one thread."""
+    _, bins, _ = points(n, 4)
+    rows = np.arange(n * d, dtype=np.int32).reshape(n, d)
+    seen = checked(BESIDE, [np.int64(4), bins, rows])
+    text = code_of(BESIDE, None)
+    assert "points=1)" not in text
+    assert seen.launches or not n
+    work = compiled(BESIDE)
+    work.result("fused")
+    said = [r.because for r in work.remarks() if r.rule == "fuse/side-by-side"]
+    assert any("histograms of elements, so" in one for one in said)

@@ -6,7 +6,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
-from compiler.ir.nodes import Hist, Iota, Soac, Stm
+from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
 from compiler.ir.types import with_dims
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
@@ -50,9 +50,23 @@ def _obstacle(graph: Graph, first: Node, second: Node) -> str:
         return "{one} needs {other}, so {what} must be read twice."
     if _overwrites(graph, first, second) or _overwrites(graph, second, first):
         return "One of {one} and {other} overwrites what both read."
+    if _are_hists(first, second) and (_combines_rows(first) or _combines_rows(second)):
+        return "Histograms of rows become histograms of elements, so {one} and {other} stay apart."
     if first.is_nested() != second.is_nested():
         return "Only one of {one} and {other} has parallelism inside: they become separate kernels."
     return ""
+
+
+def _are_hists(*nodes: Node) -> bool:
+    return all(isinstance(node.stm.exp, Hist) for node in nodes)
+
+
+def _combines_rows(node: Node) -> bool:
+    """Whether an operator of a histogram is one on arrays."""
+    exp = node.stm.exp
+    return isinstance(exp, Hist) and any(
+        isinstance(op.op.fn.params[0].type, Array) for op in exp.ops
+    )
 
 
 def _called(graph: Graph, node: Node) -> str:
