@@ -74,6 +74,9 @@ def test_both_texts_stand_beside_each_other_with_what_differs(page: Page) -> Non
     expect(only_in(page, "A")).to_have_text([re.compile(r"\(\* 2\)"), re.compile("x - 3")])
     expect(only_in(page, "B")).to_have_count(3)
     expect(program_a(page)).to_contain_text("2 lines only in A, 3 only in B.")
+    for name, sign in (("A", "−"), ("B", "+")):
+        one = only_in(page, name).first
+        assert one.evaluate("one => getComputedStyle(one, '::after').content") == f'"{sign}"'
     # It is read until it is to be edited.
     expect(text_of_a(page)).to_have_attribute("aria-readonly", "true")
     text_of_a(page).click()

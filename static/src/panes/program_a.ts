@@ -15,6 +15,7 @@ import { documentOf, rangeOf } from "../lit";
 import type { Model, Pinned, Text } from "../model";
 import type { Beside, Pins } from "../pinned";
 import { problemMarks, showProblems } from "../problems";
+import { counted } from "../rail";
 import { fileOf } from "../spans";
 import type { Span } from "../types";
 import { readOnly, shared } from "../view";
@@ -167,8 +168,7 @@ export class ProgramA {
     const { pinned } = this.model;
     const found = this.abreast?.update();
     if (!pinned || found === undefined) return;
-    const count = (lines: number): string => `${lines} ${lines === 1 ? "line" : "lines"}`;
-    const text = !found ? `B shows ${this.model.files.open}, another file.` : found[0] + found[1] ? `${count(found[0])} only in A, ${found[1]} only in B.` : "The same text as B.";
+    const text = !found ? `B shows ${this.model.files.open}, another file.` : found[0] + found[1] ? `${counted(found[0], "line")} only in A, ${found[1]} only in B.` : "The same text as B.";
     const why = pinned.pending ? " It is being compiled." : pinned.problems.some(({ kind }) => kind !== "warning") ? " A does not compile." : "";
     if (this.note.textContent !== text + why) this.note.textContent = text + why;
   }

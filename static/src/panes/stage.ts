@@ -14,6 +14,7 @@ import { sameText, type Model, type StageState } from "../model";
 import { explaining, namesAlone } from "../explaining";
 import { foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt } from "../folded";
 import { numbered } from "../numbers";
+import { counted } from "../rail";
 import { save } from "../storage";
 import { fileOf, hueAt, linesFor, placeName } from "../spans";
 import { tracedValues } from "../traced";
@@ -323,7 +324,7 @@ export class StagePane {
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
       if (!count("added") && !count("removed")) note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;
-      else       note = `${count("added")} lines added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
+      else note = `${counted(count("added"), "line")} added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
     }
     this.note.textContent = note;
   }
