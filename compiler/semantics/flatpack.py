@@ -170,14 +170,8 @@ class BlockMachine:
                 return self.fresh(term, lambda i: a.at(i) if c.at(i) != 0 else b.at(i))
             case t.Fold():
                 return self.folded(term)
-            case t.Filter(var=var, arg=arg, cond=cond):
-                whole = self.block(arg)
-                rows = [_fixed(whole, i) for i in range(whole.loops.shape[0])]
-                kept = [row for row in rows if self.inside({id(var): row}, cond).at(()) != 0]
-                (name,) = term.shape[0].names()
-                self.sizes[name] = len(kept)
-                self.packed.append(Packed(term.span, "Filter", 0))
-                return self.fresh(term, lambda i: kept[i[0]].at(i[1:]))
+            case t.Filter():
+                return self.filtered(term)
             case t.Twist(how=how, arg=arg):
                 whole = self.block(arg)
                 return FlatBlock(whole.data, self.twisted(how, whole.loops, term.span))
@@ -222,6 +216,21 @@ class BlockMachine:
 
         rows = list(map(row, range(self.shape(term)[0])))
         return self.fresh(term, lambda i: rows[i[0]].at(i[1:]))
+
+    def filtered(self, term: t.Filter) -> FlatBlock:
+        """The rows of one array that are kept."""
+        args = {id(var): self.block(arg) for var, arg in term.rows}
+        whole = list(args.values())[term.part]
+
+        def is_kept(i: int) -> bool:
+            rows = {var: _fixed(arg, i) for var, arg in args.items()}
+            return bool(self.inside(rows, term.cond).at(()) != 0)
+
+        kept = [_fixed(whole, i) for i in filter(is_kept, range(whole.loops.shape[0]))]
+        (name,) = term.shape[0].names()
+        self.sizes[name] = len(kept)
+        self.packed.append(Packed(term.span, "Filter", 0))
+        return self.fresh(term, lambda i: kept[i[0]].at(i[1:]))
 
     def folded(self, term: t.Fold) -> FlatBlock:
         """Row after row into the accumulator."""

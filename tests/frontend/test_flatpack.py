@@ -104,6 +104,24 @@ PROGRAMS = {
     "a condition of another type": (
         "main (ps : n Of (u8, f32, f32)) = let (c, a, b) = ps in If (c > 2) a (b + 1)"
     ),
+    "tuples that are kept": ("main (ps : n Of (i8, f64)) = Filter (k, x) ps (As f64 k + x > 2)"),
+    "one part of tuples that are kept": (
+        "main (ps : n Of (i8, f64)) = let (k, x) = Filter (k, x) ps (k > 1) in x * 2"
+    ),
+    "tuples of rows, of tuples, kept": (
+        "main (ps : n Of (m Of f64, (i32, i32))) =\n"
+        "  let (r, (i, j)) = Filter (r, p) ps (let (a, b) = p in a > b) in\n"
+        "  (i - j, LetMap (x, k) (r, i) (sum x + As f64 k), map (\\x -> sum (x * x)) r)"
+    ),
+    "kept twice": (
+        "main (ps : n Of (i32, f32)) =\n"
+        "  let (a, b) = Filter (k, x) (Filter (k, x) ps (k > 0)) (x > 1) in\n"
+        "  let (c, d) = Filter q ps (let (k, x) = q in k > 1) in (a, b, c, d, sum d)"
+    ),
+    "kept in each row": (
+        "main (xs : n Of m) (ys : n Of m) =\n"
+        "  LetMap (r, s) (xs, ys) (let (a, b) = Filter (x, y) (r, s) (x > y) in sum (a * b))"
+    ),
     "kept by another type": (
         "main (ps : n Of (i8, f64)) = let (k, x) = ps in Filter y x (As i8 y > 2)"
     ),
@@ -213,7 +231,10 @@ ERRORS = {
     "main (xs : n) = let (a, a) = (xs, xs) in a": ("P004", 1, 25),
     "main (xs : n) = LetMap (a, b) xs a": ("P004", 1, 24),
     "main (xs : n) = (xs, xs) + 1": ("P004", 1, 17),
-    "main (xs : n) = Filter (a, b) (xs, xs) a": ("P004", 1, 17),
+    "main (xs : n) (ys : m) = Filter (a, b) (xs, ys) a": ("P003", 1, 40),
+    "main (xs : n) = Filter (a, b) xs a": ("P004", 1, 24),
+    "main (ps : n Of (f32, m Of f32)) = Filter (a, b) ps b": ("P003", 1, 36),
+    "main (xs : n) = let (a, b) = Filter p (xs, xs) (p > 1) in a": ("P004", 1, 49),
     "main (xs : n) (ys : m) = LetMap (x, y) (xs, ys) x": ("P003", 1, 40),
     "main (xs : n) (ys : m) = size (xs, ys)": ("P003", 1, 26),
     "main (ps : n Of (f32, i32)) = let (a, b) = ps in a * b": ("P011", 1, 50),

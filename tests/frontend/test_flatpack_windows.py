@@ -53,6 +53,7 @@ REFUSED = {
     "main (xs : n) = (xs, xs)": "main",
     "main (xs : n) = sum (As f32 xs)": "sum",
     "main (xs : n) = LetMap (x, y) (xs, xs) (x * y)": "LetMap",
+    "main (xs : n) = let (a, b) = Filter (x, y) (xs, xs * 2) (x < y) in a": "Filter",
     "main (xs : 6 Of 4) = tail (Join xs)": "tail",
 }
 

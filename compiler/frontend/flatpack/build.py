@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NoReturn, TypeVar
 
 from compiler import codes
@@ -441,36 +442,49 @@ class TermBuilder:
         return found
 
     def each(
-        self, what: str, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], result: Value
+        self, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], result: Value
     ) -> Value:
-        """`LetMap` or `Filter` with its parts; of a body that is a tuple, one for each part."""
-        if what == "LetMap" and isinstance(result, TupleOf):
-            return TupleOf(tuple(self.each(what, span, args, rows, one) for one in result.parts))
-        arg, row = args[0], rows[0]
+        """`LetMap` with its parts; of a body that is a tuple, one for each part."""
+        if isinstance(result, TupleOf):
+            return TupleOf(tuple(self.each(span, args, rows, one) for one in result.parts))
         body = self.term(result, span)
-        if what == "LetMap":
-            if own := sorted(self.sizes.found & set().union(*(p.names() for p in body.shape))):
-                raise wrong(
-                    codes.flatpack.SHAPE,
-                    "Each row could keep another number of elements, and an array has rows of one "
-                    "shape.",
-                    self.at(span),
-                    f"Fold what `Filter` gives here ({', '.join(own)} of them), or filter outside.",
-                )
-            shape = (arg.shape[0], *body.shape)
-            more = tuple(rows[1:]), tuple(args[1:])
-            return self.new(t.LetMap(self.at(span), shape, row, arg, body, *more, prim=body.prim))
-        if len(args) > 1:
-            message = "`Filter` takes one array, found a tuple."
-            hint = "What is kept of each array would have a size of its own."
-            raise wrong(codes.flatpack.KIND, message, self.at(span), hint)
+        if own := sorted(self.sizes.found & set().union(*(p.names() for p in body.shape))):
+            raise wrong(
+                codes.flatpack.SHAPE,
+                "Each row could keep another number of elements, and an array has rows of one "
+                "shape.",
+                self.at(span),
+                f"Fold what `Filter` gives here ({', '.join(own)} of them), or filter outside.",
+            )
+        shape = (args[0].shape[0], *body.shape)
+        more = tuple(rows[1:]), tuple(args[1:])
+        return self.new(
+            t.LetMap(self.at(span), shape, rows[0], args[0], body, *more, prim=body.prim)
+        )
+
+    def filtered(
+        self, span: Span, args: Sequence[t.Term], rows: Sequence[t.Var], row: Value, result: Value
+    ) -> Value:
+        """`Filter` with its parts: of a tuple, whose row is `row`, one for each array."""
+        body = self.term(result, span)
         if body.shape:
             message = f"The condition is an array of shape {self.shape(body.shape)}, not one value."
             raise wrong(codes.flatpack.SHAPE, message, self.at(span))
         name = f"kept_{len(self.sizes.found)}" if self.sizes.found else "kept"
         self.sizes.found.add(name)
-        shape = (Poly.var(name), *arg.shape[1:])
-        return self.new(t.Filter(self.at(span), shape, row, arg, body, prim=arg.prim))
+        more = tuple(rows[1:]), tuple(args[1:])
+        parts = count()
+
+        def kept(row: Value) -> Value:
+            if isinstance(row, TupleOf):
+                return TupleOf(tuple(map(kept, row.parts)))
+            part = next(parts)
+            shape, prim = (Poly.var(name), *args[part].shape[1:]), args[part].prim
+            return self.new(
+                t.Filter(self.at(span), shape, rows[0], args[0], body, *more, part, prim=prim)
+            )
+
+        return kept(row)
 
 
 def is_int(text: str) -> bool:

@@ -469,7 +469,9 @@ class _Evaluation(TermBuilder):
             return self.exp(body, {**env, **self.bound(name, value)})
         rows, args_ = self.rows(value, name, arg.span, what)
         inner = self.exp(body, {**env, **self.bound(name, rows)})
-        return self.each(what, span, args_, list(_vars(rows)), inner)
+        if what == "Filter":
+            return self.filtered(span, args_, list(_vars(rows)), rows, inner)
+        return self.each(span, args_, list(_vars(rows)), inner)
 
     def rows(
         self, value: Value, name: s.Pattern, span: Span, what: str
@@ -512,7 +514,7 @@ class _Evaluation(TermBuilder):
         """`map f a`."""
         row, arrays = self.rows(args[1], s.Name(span, "x"), span, "map")
         body = self.applied(args[0], [row], span)
-        return self.each("LetMap", span, arrays, list(_vars(row)), body)
+        return self.each(span, arrays, list(_vars(row)), body)
 
 
 def _prim(text: str) -> Prim | None:

@@ -63,6 +63,8 @@ class _Scope:
     around: _Scope | None = None
     lines: list[tuple[str, Span]] = field(default_factory=list)
     called: dict[int, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    """What keeps rows of tuples is called, by the size that it has."""
 
     def name_of(self, term: t.Term) -> str | None:
         """What a term that is there already is called."""
@@ -183,6 +185,8 @@ class _Writer:
         self, term: t.Term, scope: _Scope
     ) -> tuple[list[tuple[str, Span]], Callable[[str], str]]:
         """The lines of what a term is, and what binds it."""
+        if isinstance(term, t.Filter) and term.args:
+            return [(self.part(term, scope), term.span)], str
         if isinstance(term, t.LetMap | t.Filter):
             return self.each(term, scope)
         return [(self.line(term, scope), term.span)], str
@@ -211,8 +215,28 @@ class _Writer:
         if not isinstance(term, t.Filter):
             return lines, str
         (size,) = term.shape[0].names()
-        self.spelt[size] = self.fresh(size)
-        return lines, lambda name: f"[{self.spelt[size]}] ({name}: {self.type(term.shape, term)})"
+        spelt = self.spelt[size] = self.fresh(size)
+        *outer, type_ = [self.type(one.shape, one) for one, _ in term.rows]
+        for one_type in reversed(outer):
+            type_ = f"({one_type}, {type_})"
+        return lines, lambda name: f"[{spelt}] ({name}: [{spelt}]{type_})"
+
+    def part(self, term: t.Filter, scope: _Scope) -> str:
+        """One array of those that a filter of tuples keeps, which are computed once."""
+        (size,) = term.shape[0].names()
+        around: _Scope | None = scope
+        while around is not None and size not in around.kept:
+            around = around.around
+        if around is None:
+            lines, bind = self.each(term, scope)
+            around, name = scope, self.fresh("kept_together")
+            scope.lines.append((f"let {bind(name)} = {lines[0][0]}", lines[0][1]))
+            scope.lines += lines[1:]
+            scope.kept[size] = name
+        row = "x" if term.part == len(term.args) else "(x, _)"
+        for _ in range(term.part):
+            row = f"(_, {row})"
+        return f"map (\\{row} -> x) {around.kept[size]}"
 
     def line(self, term: t.Term, scope: _Scope) -> str:
         """What a term is, in one line."""

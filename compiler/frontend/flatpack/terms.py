@@ -163,16 +163,23 @@ class Fold(Term):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter(Term):
-    """The rows of `arg` for which `cond` is not 0; `shape[0]` is a size of its own."""
+    """The rows of one of several arrays for which `cond`, of rows of all, is not 0.
+
+    `shape[0]` is a size that those have which keep the other arrays of the same tuple, and no
+    other; `part` is the number of the array among `rows`.
+    """
 
     var: Var
     arg: Term
     cond: Term
+    vars: tuple[Var, ...] = ()
+    args: tuple[Term, ...] = ()
+    part: int = 0
 
     @property
     def rows(self) -> tuple[tuple[Var, Term], ...]:
         """As of `LetMap`."""
-        return ((self.var, self.arg),)
+        return ((self.var, self.arg), *zip(self.vars, self.args, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

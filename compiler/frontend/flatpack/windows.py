@@ -199,7 +199,7 @@ def one_type(meaning: Meaning) -> None:
         one = pending.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            if one.prim is not None or (isinstance(one, t.LetMap) and one.args):
+            if one.prim is not None or (isinstance(one, t.LetMap | t.Filter) and one.args):
                 raise NoWindow(one.span, why)
             pending += t.parts(one)
 
