@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.paths import EXAMPLES
 from compiler import codes, streaming
 from compiler.base.context import Options
 from compiler.base.errors import InputError, RuntimeError_, TypeError_, UsageError
@@ -252,3 +253,14 @@ def test_another_type_has_a_way_out(dtype: str, way_out: str, tmp_path: Path) ->
         streamed("main (xs : n) = sum xs", tmp_path / "xs.npy")
     assert way_out in info.value.hint
     assert bool(info.value.hint) == bool(way_out)
+
+
+def test_the_simulation_of_the_paper_is_read_where_it_is_wanted(tmp_path: Path) -> None:
+    steps = np.random.default_rng(1).random((21, 60, 25, 5), np.float32)
+    np.save(tmp_path / "steps.npy", steps)
+    source = (EXAMPLES / "flatpack_space.fp").read_text()
+    done = streaming.run(
+        source, OPTIONS, {"steps": str(tmp_path / "steps.npy")}, str, 60, steps[0].nbytes
+    )
+    assert np.array_equal(done.values[0], steps[::10, ::4, ::4, 0])
+    assert (done.windows, done.read_bytes) == (3, 3 * steps[0].nbytes)

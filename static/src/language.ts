@@ -97,7 +97,7 @@ export class Language {
       const found = known ? [answer.span!, answer.says] as const : otherwise(view, at);
       const range = found && rangeOf(view.state.doc, found[0]);
       if (!found || !range) return null;
-      const told = known && answer.doc ? h("p", {}, answer.doc) : null;
+      const told = known && answer.doc ? h("p", {}, ...quoted(answer.doc)) : null;
       return { pos: range[0], end: range[1], above: true, create: () => ({ dom: h("div", { class: "type-tip" }, h("pre", {}, found[1]), told) }) };
     }, { hoverTime: 300 });
   }
