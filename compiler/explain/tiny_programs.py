@@ -357,6 +357,7 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
+    "cuda/narrow": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "kernels/resident": Tiny(
         "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
         "[1, 2]",

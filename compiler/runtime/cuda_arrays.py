@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,10 @@ import numpy as np
 from compiler.base.errors import UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.text import Text, plain
-from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
-from compiler.runtime.cuda_device import Device, DeviceBlock, about, host_functions
+from compiler.runtime.cuda_device import Device, DeviceBlock, TooWide, about, host_functions
 from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import GPUS, Toolkit
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
@@ -99,12 +100,17 @@ class DeviceProgram:
 
     def __init__(self, code: str | Text, number: int = 0, toolkit: Toolkit = GPUS) -> None:
         self.code = code if isinstance(code, str) else plain(code)
-        driver = Driver(str(toolkit.driver))
-        found = driver.about(number)
-        image = toolkit.image(split(self.code)[0], found.capability, found.driver)
-        gpu = Gpu(driver, number)
-        self.device = Device(gpu, image.read_bytes(), about(self.code), gpu.free_bytes())
+        self.toolkit, self.driver = toolkit, Driver(str(toolkit.driver))
+        self.found, self.gpu = self.driver.about(number), Gpu(self.driver, number)
+        self.device = self.opened(False)
         self.functions = host_functions(self.code)
+
+    def opened(self, wide: bool) -> Device:
+        """The device, with kernels whose indices are `wide` or not."""
+        kernels = split(self.code)[0]
+        text = widened(kernels) if wide else kernels
+        image = self.toolkit.image(text, self.found.capability, self.found.driver)
+        return Device(self.gpu, image.read_bytes(), about(self.code), self.gpu.free_bytes(), wide)
 
     def run(self, entry: str, given: Sequence[Any]) -> list[DeviceArray | values.Value]:
         """The results of an entry point: arrays on the device, and NumPy's scalars.
@@ -124,7 +130,14 @@ class DeviceProgram:
         ]
         sizes = sizes_of(chosen, arrays)
         function = self.functions[chosen["symbol"].removeprefix("entry_")]
-        outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+        outcome: Any = None
+        with suppress(TooWide):
+            outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+        if outcome is None:
+            self.gpu.wait()
+            self.device.close()
+            self.device = self.opened(True)
+            outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
         return results(chosen, outcome, sizes, lambda b, n, kind: DeviceArray(b, (n,), kind))
 
     def given(self, taken: Plain, value: Any, number: int) -> _Given:

@@ -15,6 +15,7 @@ from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
+from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, DeviceError, Gpu
 from compiler.runtime.runs import (
@@ -36,6 +37,10 @@ MOST_BLOCKS = 2**31 - 1
 """Blocks of threads of a launch."""
 _FLAG = 16
 """Words of the failure flag: whether, which check, and the values that it shows."""
+
+
+class TooWide(Exception):
+    """A launch needs indices of 64 bits, and the kernels have been compiled for fewer."""
 
 
 class DeviceBlock:
@@ -70,10 +75,10 @@ class DeviceBlock:
 
 
 class Device:
-    """One run on a GPU, with `most` bytes of its memory."""
+    """One run on a GPU, with `most` bytes of its memory; `wide`: indices have 64 bits."""
 
-    def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int) -> None:
-        self.gpu, self.about, self.most = gpu, about, most
+    def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int, wide: bool = False) -> None:
+        self.gpu, self.about, self.most, self.wide = gpu, about, most, wide
         self.used = self.peak = 0
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
@@ -125,10 +130,13 @@ class Device:
             self.gpu.driver("cuMemcpyDtoHAsync_v2", _start(cells), block.address, cells.nbytes, 0)
         return cells
 
-    def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
-        """A kernel for so many points, or blocks of threads.
+    def launch(
+        self, name: str, points: int = -1, blocks: int = -1, most: int = 0
+    ) -> Callable[..., None]:
+        """A kernel for so many points, or blocks of threads; no index of it exceeds `most`.
 
-        Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once.
+        Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once, `TooWide` where
+        its indices have too few bits.
         """
         count = int(blocks if points < 0 else (points + THREADS - 1) // THREADS)
         if count > MOST_BLOCKS:
@@ -141,6 +149,8 @@ class Device:
         def start(*arguments: Any) -> None:
             if count <= 0:
                 return
+            if most >= LIMIT and not self.wide:
+                raise TooWide
             if name not in self.kernels:
                 given = self.module, name.encode()
                 self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)

@@ -99,8 +99,12 @@ class _Session:
         code, given = request["code"], read(files["inputs"], request["values"])
         most = min(request["most"] or free, free)
         image = _whole(files["image"])
-        self.device = cuda_device.Device(gpu, image, cuda_device.about(code), most)
-        done = cuda_device.run_on(self.device, code, request["entry"], given, request["runs"])
+        described, wide = cuda_device.about(code), request["wide"]
+        self.device = cuda_device.Device(gpu, image, described, most, wide)
+        try:
+            done = cuda_device.run_on(self.device, code, request["entry"], given, request["runs"])
+        except cuda_device.TooWide:
+            return {"wide": True}
         laid = write(files["results"], done.values)
         return {"values": laid, "times": list(done.times), "peak": done.peak_bytes}
 
@@ -121,7 +125,11 @@ def _observed(request: Plain, files: Mapping[str, int], driver: str) -> Plain:
     code, entry, seconds = request["code"], request["entry"], request["seconds"]
     given = read(files["inputs"], request["values"])
     image = _whole(files["image"])
-    raw = records.run(driver, image, code, entry, given, "ascending", True, seconds)
+    wide = request["wide"]
+    try:
+        raw = records.run(driver, image, code, entry, given, "ascending", True, seconds, wide=wide)
+    except cuda_device.TooWide:
+        return {"wide": True}
     report = np.frombuffer(raw.report.encode(), np.uint8)
     answer: Plain = {
         "values": write(files["results"], [report, *(raw.results or ())]),

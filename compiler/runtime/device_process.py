@@ -31,7 +31,7 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Text, plain
-from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
 from compiler.runtime import cuda_device, devices, nvrtc
@@ -172,6 +172,8 @@ def run_cuda(
 ) -> RunResult:
     """Run an entry point of `code`, a CUDA text of ours, on the first device that is free.
 
+    A run whose indices need 64 bits begins anew, with kernels that have such.
+
     Raises UsageError where there is no device that can be used, RuntimeError_ for what goes wrong
     in the program or with the device, TimeoutError_ at the deadline.
     """
@@ -181,22 +183,32 @@ def run_cuda(
     arrays, _ = prepare(chosen, values)
     places = devices.places(found(toolkit))
     with contextlib.ExitStack() as opened, devices.turn(places, until, deadline_s) as place:
-        began = time.perf_counter()
-        image = toolkit.image(split(code)[0], place.capability, place.driver)
-        took = (time.perf_counter() - began) * 1000
+        kernels, took = split(code)[0], 0.0
+
+        def compiled() -> int:
+            nonlocal took
+            began = time.perf_counter()
+            image = toolkit.image(kernels, place.capability, place.driver)
+            took += (time.perf_counter() - began) * 1000
+            return copied(opened, image)
+
         inputs, results = (_opened(opened) for _ in range(2))
         request = {
             "ask": "run",
             "code": code,
             "entry": entry,
             "runs": runs,
+            "wide": False,
             "most": devices.most_bytes(),
             "values": write(inputs, arrays),
         }
-        files = {"inputs": inputs, "results": results, "image": copied(opened, image)}
+        files = {"inputs": inputs, "results": results, "image": compiled()}
         with _kept(toolkit, place.identity) as process:
             try:
                 answer = process.ask(request, until, **files)
+                if answer.get("wide") is True:
+                    request["wide"], kernels = True, widened(kernels)
+                    answer = process.ask(request, until, **{**files, "image": compiled()})
             except TimeoutError:
                 raise late(deadline_s) from None
             problem = answer.get("error")
@@ -217,7 +229,8 @@ def observe(
     to the deadline is told.
     """
     arrays, _ = prepare(choose_entry(cuda_device.about(code), entry), values)
-    library = build.library(split(code)[0])
+    kernels = split(code)[0]
+    library = build.library(kernels)
     with contextlib.ExitStack() as opened:
         inputs, results = (_opened(opened) for _ in range(2))
         request = {
@@ -225,12 +238,16 @@ def observe(
             "code": code,
             "entry": entry,
             "seconds": seconds,
+            "wide": False,
             "values": write(inputs, arrays),
         }
         files = {"inputs": inputs, "results": results, "image": copied(opened, library)}
-        answer = _once(
-            Toolkit(build.driver()), request, OBSERVE, 2 * seconds + GRACE_SECONDS, files
-        )
+        toolkit, limit = Toolkit(build.driver()), 2 * seconds + GRACE_SECONDS
+        answer = _once(toolkit, request, OBSERVE, limit, files)
+        if answer.get("wide") is True:
+            library = build.library(widened(kernels))
+            request["wide"], files["image"] = True, copied(opened, library)
+            answer = _once(toolkit, request, OBSERVE, limit, files)
         error = _error(answer["error"]) if "error" in answer else None
         if error is not None and not isinstance(error, RuntimeError_):
             raise error

@@ -37,4 +37,4 @@ void volatile while bool true false __global__ __device__ __shared__ __restrict_
 None self class try except finally with as not and or in is raise from`);
 
 export const C_TYPES = list(`
-int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t half dim3`);
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t index_t half dim3`);

@@ -81,6 +81,10 @@ class Statements(Writer):
         """The type of a scalar variable."""
         return C_TYPE[prim]
 
+    def kind(self, name: Name, prim: Prim) -> str:
+        """The type of a name for a scalar, which is mostly that of its variables."""
+        return self.type(prim)
+
     def cell_type(self, prim: Prim) -> str:
         """The type of a block's elements."""
         return C_TYPE[prim]
@@ -126,7 +130,8 @@ class Statements(Writer):
         """A constant."""
         name = self.scalars.names.get(stm.name)
         if name is None:
-            self.line(f"const {self.type(stm.prim)} {c_name(stm.name)} = {self.show(stm.value)};")
+            kind = self.kind(stm.name, stm.prim)
+            self.line(f"const {kind} {c_name(stm.name)} = {self.show(stm.value)};")
         else:
             self.line(f"{name} = {self.show(stm.value)};")
 
@@ -189,8 +194,12 @@ class Statements(Writer):
 
     def count_loop(self, stm: imp.For) -> None:
         """A loop that counts."""
-        index, kind = c_name(stm.index), self.type(stm.prim)
-        end = self.once(stm.bound, f"{index}_end", kind)
+        kind = self.kind(stm.index, stm.prim)
+        self.counted(stm, self.once(stm.bound, f"{c_name(stm.index)}_end", kind))
+
+    def counted(self, stm: imp.For, end: str) -> None:
+        """A loop that counts, up to what is told."""
+        index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
         pragma = self.loop_pragma(stm)
         if pragma:
             self.line(pragma)

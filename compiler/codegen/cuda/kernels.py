@@ -9,9 +9,12 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.imp.nodes import Alloc, Assert, For, Load, Store
+from compiler.codegen.cuda.scalar import NOBODY, CudaScalars
+from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.narrow import Narrowing
+from compiler.codegen.kernels.threads import POINT
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
@@ -22,6 +25,8 @@ IDS = {
     k.THREADS: "THREADS",
     k.PLACE: "(int64_t)blockIdx.x * THREADS + threadIdx.x",
 }
+NARROW_IDS = {**IDS, k.PLACE: "(index_t)blockIdx.x * THREADS + threadIdx.x"}
+INDEX = "index_t"
 _ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
 _ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}
 _WORDS: tuple[Prim, ...] = ("i32", "i64", "u32", "u64")
@@ -34,8 +39,11 @@ ATOMICS: frozenset[tuple[str, Prim]] = frozenset(
 class DeviceCode(Statements):
     """Prints kernels. A failed check jumps to `label`, or leaves the kernel where there is none."""
 
+    scalars: CudaScalars
     label = ""
     labels = 0
+    narrow: Mapping[str, Narrowing]
+    """The names of few bits, by the kernels' names."""
     constant: Mapping[str, frozenset[Name]]
     """The blocks that kernels only read, by the kernels' names."""
     volatile = False
@@ -47,14 +55,13 @@ class DeviceCode(Statements):
 
     def function(self, kernel: k.Kernel) -> None:
         """`extern "C" __global__ void name(parameters) { .. }`."""
+        made = self.scalars.narrowing = self.narrow.get(kernel.name, NOBODY)
         shown = [
-            self.block(a, kernel)
-            if a.block
-            else f"const {self.cell_type(a.prim)} {self.parameter(a)}"
+            self.block(a, kernel) if a.block else f"const {self.given(a)} {self.parameter(a)}"
             for a in kernel.params
         ]
         params = ", ".join([*shown, "int64_t *failure"])
-        self.scalars.names = IDS
+        self.scalars.names = IDS if POINT not in made.names else NARROW_IDS
         self.line("")
         self.open(f'extern "C" __global__ void {kernel.name}({params}) {{')
         for a in kernel.params:
@@ -86,6 +93,32 @@ class DeviceCode(Statements):
 
     # --- cells -------------------------------------------------------------------------------
 
+    def given(self, a: k.Param) -> str:
+        """The type of a scalar parameter; the host gives all bits, the lowest first."""
+        kind = self.kind(a.name, a.prim)
+        return kind if kind == INDEX else self.cell_type(a.prim)
+
+    def kind(self, name: Name, prim: Prim) -> str:
+        """Indices are narrow where a launch says so."""
+        narrow = prim == "i64" and name in self.scalars.narrowing.names
+        return INDEX if narrow else self.type(prim)
+
+    def index(self, se: SE) -> str:
+        """An index, or what one is computed from."""
+        kept, self.scalars.index = self.scalars.index, True
+        text = self.show(se)
+        self.scalars.index = kept
+        return text
+
+    def define(self, stm: Define) -> None:
+        """A constant."""
+        kept = self.scalars.index
+        self.scalars.index = self.kind(stm.name, stm.prim) == INDEX or (
+            stm.prim == "i32" and stm.name in self.scalars.narrowing.names
+        )
+        super().define(stm)
+        self.scalars.index = kept
+
     def type(self, prim: Prim) -> str:
         """Halves are floats in registers."""
         return "float" if prim == "f16" else C_TYPE[prim]
@@ -96,7 +129,7 @@ class DeviceCode(Statements):
 
     def cell(self, stm: Load | Store | k.Fetch | k.Atomic | k.Exchange) -> str:
         """A cell; under a lock, one that others may have written."""
-        text = f"{c_name(stm.block)}[{self.show(stm.at)}]"
+        text = f"{c_name(stm.block)}[{self.index(stm.at)}]"
         return f"*(volatile {self.cell_type(stm.prim)} *)&{text}" if self.volatile else text
 
     def value(self, stm: Load | k.Fetch) -> str:
@@ -164,17 +197,31 @@ class DeviceCode(Statements):
 
     def leave(self, stm: k.Exit) -> None:
         """The end of a thread."""
-        self.line(f"if ({self.show(stm.cond)}) return;")
+        self.line(f"if ({self.index(stm.cond)}) return;")
 
     def indices(self, stm: k.Indices) -> None:
         """Quotients and remainders."""
-        rest = flat = self.scalars.within(stm.flat, 10) if stm.dims[1:] else self.show(stm.flat)
+        rest = flat = self.factor(stm.flat, 10) if stm.dims[1:] else self.index(stm.flat)
         for at in range(len(stm.dims) - 1, 0, -1):
-            index, size = c_name(stm.dims[at][0]), self.scalars.within(stm.dims[at][1], 11)
-            self.line(f"const int64_t {index} = {rest} % {size};")
-            size = self.scalars.within(product([s for _, s in stm.dims[at:]]), 11)
-            rest = f"{flat} / {size}"
-        self.line(f"const int64_t {c_name(stm.dims[0][0])} = {rest};")
+            name, size = stm.dims[at][0], self.factor(stm.dims[at][1])
+            self.line(f"const {self.kind(name, 'i64')} {c_name(name)} = {rest} % {size};")
+            rest = f"{flat} / {self.factor(product([s for _, s in stm.dims[at:]]))}"
+        first = stm.dims[0][0]
+        self.line(f"const {self.kind(first, 'i64')} {c_name(first)} = {rest};")
+
+    def factor(self, se: SE, level: int = 11) -> str:
+        """What is divided, or what something is divided by, at its operator's level."""
+        kept, self.scalars.index = self.scalars.index, True
+        text = self.scalars.within(se, level)
+        self.scalars.index = kept
+        return text
+
+    def count_loop(self, stm: For) -> None:
+        """A loop that counts."""
+        kept, self.scalars.index = self.scalars.index, True
+        end = self.once(stm.bound, f"{c_name(stm.index)}_end", self.kind(stm.index, stm.prim))
+        self.scalars.index = kept
+        self.counted(stm, end)
 
     def loop_pragma(self, stm: For) -> str:
         """A thread goes through arrays of its own in registers, which have no indices."""
@@ -183,10 +230,10 @@ class DeviceCode(Statements):
 
     def stride(self, stm: k.Stride) -> None:
         """A loop that takes longer steps."""
-        index, kind = c_name(stm.index), self.type(stm.prim)
-        cond = self.show(Bin("<", stm.prim, Var(stm.index, stm.prim), stm.end))
-        step = f"{index} {stm.op}= {self.show(stm.by)}"
-        self.nested(f"for ({kind} {index} = {self.show(stm.start)}; {cond}; {step}) {{", stm.body)
+        index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
+        cond = self.index(Bin("<", stm.prim, Var(stm.index, stm.prim), stm.end))
+        step = f"{index} {stm.op}= {self.index(stm.by)}"
+        self.nested(f"for ({kind} {index} = {self.index(stm.start)}; {cond}; {step}) {{", stm.body)
 
     def barrier(self, stm: k.Barrier) -> None:
         """Wait for the block."""
@@ -201,7 +248,7 @@ class DeviceCode(Statements):
 
     def atomic(self, stm: k.Atomic) -> None:
         """An instruction; those of 64 bits are for unsigned numbers."""
-        cast, value = "", self.show(stm.value)
+        cast, value = "", self.show(self.scalars.wide(stm.value))
         if stm.prim == "u64" or (stm.prim == "i64" and stm.op == "+"):
             cast = "(unsigned long long *)"
             value = f"(unsigned long long){self.scalars.atom(stm.value)}"
@@ -222,7 +269,7 @@ class DeviceCode(Statements):
 
     def locked(self, stm: k.Locked) -> None:
         """One thread at a time per lock."""
-        self.line(f"int32_t *lock = {c_name(stm.locks)} + {self.show(stm.at)};")
+        self.line(f"int32_t *lock = {c_name(stm.locks)} + {self.index(stm.at)};")
         self.open("for (bool done = false; !done;) {")
         self.open("if (atomicCAS(lock, 0, 1) == 0) {")
         self.line("__threadfence();")

@@ -19,7 +19,10 @@ from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
 from compiler.codegen.kernels.host import Host
+from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
+from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.read_only import READ_ONLY, held, launches, read_only
+from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
@@ -31,13 +34,16 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
     kernels.constant = dict(_constant(prog, ctx))
-    host = Host(kernels.numbers, sites, kernels.launched)
+    kernels.narrow = dict(_narrow(prog, ctx))
+    most = {name: made.most for name, made in kernels.narrow.items()}
+    host = Host(kernels.numbers, sites, kernels.launched, most)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
     for fun in prog.funs:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)
-    head = [cuda_runtime.HEAD, cuda_runtime.FAILURE]
+    index = (cuda_runtime.INDEX,) if kernels.narrow else ()
+    head = [cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
     for word, text in (("ss_bits(", cuda_runtime.BITS), ("half_", cuda_runtime.HALF)):
         if word in body or any(word in h for h in scalars.helpers.values()):
             head.append(text)
@@ -75,9 +81,25 @@ def _constant(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
                 ctx.commit(READ_ONLY, kernel.prov, Missed(because))
 
 
+def _narrow(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, Narrowing]]:
+    """The names of few bits, by the kernels' names."""
+    for fun in prog.funs:
+        for stm in statements(fun.body):
+            if isinstance(stm, Launch):
+                outcome = narrowing(stm, cuda_runtime.THREADS)
+                made = ctx.commit(NARROW, stm.kernel.prov, outcome)
+                if made is not None:
+                    yield stm.kernel.name, made
+
+
 def _named(blocks: frozenset[Name], ctx: Ctx, one: str, many: str) -> str:
     names = [f"`{ctx.names.called(name)}`" for name in sorted(blocks)]
     return f"{', '.join(names)} {one if len(names) == 1 else many}"
+
+
+def widened(kernels: str) -> str:
+    """Kernels of a text whose indices all have 64 bits."""
+    return kernels.replace(cuda_runtime.INDEX, cuda_runtime.WIDE_INDEX, 1)
 
 
 def split(code: str) -> tuple[str, str]:
@@ -99,4 +121,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY,)),)
+PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW)),)

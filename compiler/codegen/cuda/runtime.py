@@ -17,6 +17,12 @@ typedef unsigned long long uint64_t;
 enum {{ THREADS = {THREADS} }};
 """
 
+INDEX = """\
+typedef int32_t index_t;  // 64 bits in runs where a launch has indices that need them
+"""
+WIDE_INDEX = INDEX.replace("int32_t", "int64_t")
+"""The same where a launch has said so."""
+
 FAILURE = """\
 // A failed check leaves its number and the values it shows; the first one stays.
 __device__ __noinline__ void ss_fail(int64_t *failure, int64_t site, int64_t a = 0, int64_t b = 0,

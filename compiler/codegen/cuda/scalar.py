@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.codegen.c.scalar import Scalars
-from compiler.ir.nodes import SE, Conv
+from compiler.codegen.kernels.narrow import Narrowing
+from compiler.codegen.kernels.nodes import BLOCK, THREAD
+from compiler.ir.nodes import SE, Bin, Conv, Lit, Var
+
+_CAST, _ATOM = 11, 12
 
 _BITS = {
     ("to_bits", "f32"): "__float_as_uint",
@@ -14,8 +18,52 @@ _BITS = {
 }
 
 
+NOBODY = Narrowing(frozenset(), {})
+
+
 class CudaScalars(Scalars):
-    """f16 variables are floats that a half can hold; only memory has 16 bits."""
+    """f16 variables are floats that a half can hold; only memory has 16 bits.
+
+    `narrowing`: the names that have few bits here. In an `index` they are computed with as they
+    are, elsewhere in 64 bits.
+    """
+
+    narrowing = NOBODY
+    index = False
+
+    def level(self, se: SE) -> tuple[str, int]:
+        """The numbers of threads and of their blocks are unsigned in CUDA."""
+        narrow = self.narrowing is not NOBODY
+        if narrow and isinstance(se, Var) and se.prim == "i64" and se.name in (THREAD, BLOCK):
+            return f"(index_t){self.names[se.name]}", _CAST
+        return super().level(se)
+
+    def wide(self, se: SE) -> SE:
+        """The value, in 64 bits."""
+        return Conv("i64", "i64", se) if self.narrowing.is_narrow(se, self.index) else se
+
+    def binary(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
+        """Few bits stay few where their bound says so."""
+        made = self.narrowing
+        if made is NOBODY or at != "i64":
+            return super().binary(op, at, lhs, rhs)
+        if op in COMPARE_OPS:
+            if isinstance(lhs, Var) and isinstance(rhs, Lit) and op == "==":
+                return f"{super().level(lhs)[0]} == {self.atom(rhs)}", 6
+            return super().binary(op, at, lhs, rhs)
+        if made.is_narrow(Bin(op, at, lhs, rhs), self.index):
+            if op in ("min", "max"):
+                name, sign = f"{op}_index", "<" if op == "min" else ">"
+                body = f"{{ return a {sign} b ? a : b; }}"
+                self.helpers[name] = f"index_t {name}(index_t a, index_t b) {body}"
+                return f"{name}({self.show(lhs)}, {self.show(rhs)})", _ATOM
+        elif made.is_narrow(lhs, self.index) and made.is_narrow(rhs, self.index):
+            lhs, rhs = (lhs, self.wide(rhs)) if isinstance(lhs, Lit) else (self.wide(lhs), rhs)
+        return super().binary(op, at, lhs, rhs)
+
+    def function(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
+        """Functions compute in their own type."""
+        return super().function(fun, at, tuple(map(self.wide, args)) if at == "i64" else args)
 
     def half(self, text: str) -> str:
         """Rounded to half precision."""
@@ -56,6 +104,10 @@ class CudaScalars(Scalars):
 
     def convert(self, src: Prim, dst: Prim, arg: SE) -> tuple[str, int]:
         """Halves in registers are floats already."""
+        if src == dst == "i64":
+            return f"(int64_t){self.within(arg, _CAST)}", _CAST
+        if self.narrowing.is_narrow(Conv(src, dst, arg), self.index):
+            return f"(index_t){self.within(arg, _CAST)}", _CAST
         if src == "f16" and dst != "f16":
             return self.level(arg) if dst == "f32" else super().convert("f32", dst, arg)
         return super().convert(src, dst, arg)

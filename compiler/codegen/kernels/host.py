@@ -7,7 +7,8 @@ program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from compiler.base.prim import Prim
@@ -16,10 +17,12 @@ from compiler.codegen.c.stms import Sites, Writer
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.narrow import Bound
 from compiler.codegen.kernels.walk import free_names
 from compiler.codegen.py_scalar import py_name, show, show_count
 from compiler.ir.nodes import SE, Operand
 
+NOTHING: Mapping[str, Bound] = {}
 MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
 
@@ -27,15 +30,20 @@ MOST_READ = 16
 class Host(Writer):
     """Prints host statements. `launched` is given each kernel, where it is launched first.
 
-    `sites` are the checks, by number.
+    `sites` are the checks, by number, `most` the bounds of kernels' narrow indices.
     """
 
     def __init__(
-        self, numbers: Iterator[int], sites: Sites, launched: Callable[[k.Kernel, Host], None]
+        self,
+        numbers: Iterator[int],
+        sites: Sites,
+        launched: Callable[[k.Kernel, Host], None],
+        most: Mapping[str, Bound] = NOTHING,
     ) -> None:
         super().__init__(numbers)
         self.sites = sites
         self.launched = launched
+        self.most = most
 
     def function(self, fun: imp.ImpFun) -> None:
         """An entry point."""
@@ -141,7 +149,22 @@ class Host(Writer):
         self.launched(s.kernel, self)
         arguments = ", ".join(map(_argument, s.kernel.params))
         count = self.times(s.count, s.times)
-        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count})({arguments})')
+        bound = self.most.get(s.kernel.name)
+        most = "" if bound is None else f", most={self.bound(bound, s)}"
+        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count}{most})({arguments})')
+
+    def bound(self, bound: Bound, s: k.Launch) -> str:
+        """A bound as an expression, whose numbers are exact."""
+        count = self.times(s.count, s.times)
+        blocks = count if count.isidentifier() or count.isdigit() else f"({count})"
+        spelled = {k.BLOCK: blocks}
+        terms = []
+        for monomial, factor in sorted(bound.items()):
+            names = [spelled.get(name) or py_name(name) for name in monomial]
+            number = str(ceil(factor))
+            term = f"abs({' * '.join(names)})" if names else number
+            terms += [f"{term} * {number}" if names and number != "1" else term] if factor else []
+        return " + ".join(terms) or "0"
 
     def times(self, count: SE, factor: str) -> str:
         """A number of blocks, or of cells for them."""

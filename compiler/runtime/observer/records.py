@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from compiler.base.errors import RuntimeError_
-from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.program import split, widened
 from compiler.ir import values
-from compiler.runtime.cuda_device import Device, about, run_on
+from compiler.runtime.cuda_device import Device, TooWide, about, run_on
 from compiler.runtime.cuda_driver import DeviceError, Driver, Gpu
 from compiler.runtime.observer import build
 from compiler.runtime.runs import Value
@@ -115,9 +116,14 @@ def observe(
     The barrier in line `without` is skipped: what is wrong then is what it is there for.
     Raises UsageError for values that do not fit, or where there is no C++ compiler.
     """
-    kernels = build.library(split(code)[0])
-    image, watch = kernels.read_bytes(), str(build.driver())
-    return read(run(watch, image, code, entry, given, order, records, seconds, without), kernels)
+    texts, watch = split(code)[0], str(build.driver())
+    for wide in (False, True):
+        kernels = build.library(widened(texts) if wide else texts)
+        image = kernels.read_bytes()
+        with suppress(TooWide):
+            raw = run(watch, image, code, entry, given, order, records, seconds, without, wide=wide)
+            break
+    return read(raw, kernels)
 
 
 def run(
@@ -130,14 +136,18 @@ def run(
     records: bool,
     seconds: float,
     without: int = 0,
+    wide: bool = False,
 ) -> Raw:
-    """The run, with kernels that are compiled and the driver that watches; not yet read."""
+    """The run, with kernels that are compiled and the driver that watches; not yet read.
+
+    Raises TooWide where indices need 64 bits, unless the kernels are `wide`.
+    """
     driver = Driver(watch)
     library = driver.library
     library.observer_report.restype = ctypes.c_char_p
     library.observer_begin(ORDERS.index(order), int(records), ctypes.c_double(seconds), without)
     gpu = Gpu(driver)
-    device = Device(gpu, image, about(code), gpu.free_bytes())
+    device = Device(gpu, image, about(code), gpu.free_bytes(), wide)
     results, error = None, None
     try:
         results = run_on(device, code, entry, given).values
@@ -145,8 +155,9 @@ def run(
         pass  # a kernel was left before its end: the report says why
     except RuntimeError_ as found:
         error = found
-    report = library.observer_report().decode()
-    device.close()
+    finally:
+        report = library.observer_report().decode()
+        device.close()
     return Raw(results, error, report, device.launches)
 
 

@@ -1,0 +1,200 @@
+"""Indices of 32 bits: where they are, that their bounds hold, and what a launch chooses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.errors import RuntimeError_
+from compiler.base.text import plain
+from compiler.codegen.cuda.runtime import INDEX
+from compiler.runtime import cuda_device, device_process, listings
+from compiler.runtime.cuda_arrays import DeviceProgram
+from compiler.runtime.device_process import Toolkit, run_cuda
+from compiler.runtime.observer import build, records
+from compiler.runtime.observer.records import observe
+from compiler.semantics import interp
+from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from tests.runtime.cuda_on_cpu import needs_cxx, results
+
+RULE = "cuda/narrow"
+SHIFTED = """
+entry main [n] (xs: [n]i64) (k: i64) (m: i64): ([n]i64, [n]i64) =
+  (map (\\i -> xs[i - k] * (i - k) * i) (map (+ k) (iota n)),
+   tabulate n (\\i -> (if i > 2 then -i else i + 1) * i * m + i64.i32 (i32.i64 i * 70000) / 3))
+"""
+
+
+def watched(code: str, args: list[Any]) -> tuple[list[Any], list[bool]]:
+    """Results, and for each attempt whether its indices had 64 bits."""
+    tried = []
+    kept = records.run
+
+    def run(*given: Any, **named: Any) -> Any:
+        tried.append(named["wide"])
+        return kept(*given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "run", run)
+        return results(observe(code, "main", args, records=False)), tried
+
+
+# --- which names -----------------------------------------------------------------------------
+
+
+def test_indices_are_narrow_and_data_is_not() -> None:
+    code = plain(compiled(SHIFTED, "cuda").result("cuda").text)
+    assert "const index_t n_" in code
+    assert "const int64_t m_" in code
+    assert "* ((int64_t)" in code
+    assert "most=256 + abs(k_" in code
+    source = "entry main [n] (xs: [n]i64) (is: [n]i64) = map (\\i -> xs[i * 2]) is"
+    gathered = plain(compiled(source, "cuda").result("cuda").text)
+    assert "const int64_t i_" in gathered  # it is loaded: nothing bounds it
+
+
+def test_it_is_told_and_can_be_switched_off() -> None:
+    work = compiled(SHIFTED, "cuda")
+    work.result("cuda")
+    told = [one for one in work.remarks() if one.rule == RULE]
+    assert [one.kind for one in told] == ["applied"] * 2
+    assert "32 bits" in told[0].because
+    off = plain(compiled(SHIFTED, "cuda", disabled=frozenset({RULE})).result("cuda").text)
+    assert "index_t" not in off
+    assert "most=" not in off
+
+
+# --- the border ------------------------------------------------------------------------------
+
+
+@needs_cxx
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("over", [-1, 0, 1])
+def test_a_launch_whose_bound_reaches_2_to_the_31_takes_64_bits(over: int, sign: int) -> None:
+    n = 40 + over % 2  # 256 + n + 2 k is the bound
+    k = (2**31 - 256 - n + over) // 2
+    assert 256 + n + 2 * k == 2**31 + over
+    args = [np.arange(n), np.int64(k * sign), np.int64(3)]
+    code = plain(compiled(SHIFTED, "cuda").result("cuda").text)
+    found, tried = watched(code, args)
+    assert tried == ([False] if over < 0 else [False, True])
+    same(found, interp.run(compiled(SHIFTED).result("soa").prog, "main", args))
+
+
+@needs_cxx
+@pytest.mark.parametrize("k", [0, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63), -(2**31)])
+@pytest.mark.parametrize("n", [0, 1, 33, 257])
+def test_sums_and_bounds_that_do_not_fit_into_64_bits(k: int, n: int) -> None:
+    """Also where `i + k` wraps, and where the bound would."""
+    args = [np.arange(n), np.int64(k), np.int64(2**40 + 1)]
+    code = plain(compiled(SHIFTED, "cuda").result("cuda").text)
+    found, tried = watched(code, args)
+    assert tried[-1] == (n > 0 and k != 0)
+    same(found, interp.run(compiled(SHIFTED).result("soa").prog, "main", args))
+
+
+def test_no_launch_with_a_bound_of_2_to_the_31_is_made_with_32_bits() -> None:
+    device = object.__new__(cuda_device.Device)
+    device.wide, device.kernels, started = False, {"map": 1}, []
+    device.launches, device.failure = [], np.int64(0)  # type: ignore[assignment]
+    device.gpu = type("", (), {"driver": lambda *_: started.append(1)})()
+    for most in (2**31, 2**63, 2**64, 10**30):
+        with pytest.raises(cuda_device.TooWide):
+            device.launch("map", points=1, most=most)()
+    assert not started
+    device.launch("map", points=1, most=2**31 - 1)()
+    device.launch("map", points=0, most=2**40)()  # nothing runs
+    device.wide = True
+    device.launch("map", points=1, most=2**40)()
+    assert len(started) == 2
+
+
+@needs_cxx
+def test_runs_that_need_64_bits_begin_anew() -> None:
+    """In a process of their own, watched there, and on arrays that lie on the device."""
+    code = plain(compiled(SHIFTED, "cuda").result("cuda").text)
+    args = [np.arange(33), np.int64(2**40), np.int64(-3)]
+    expected = interp.run(compiled(SHIFTED).result("soa").prog, "main", args)
+    toolkit = Toolkit(build.driver(), lambda kernels, *_: build.library(kernels))
+    same(run_cuda(code, "main", args, toolkit=toolkit).values, expected)
+    same(results(device_process.observe(code, "main", args)), expected)
+    program = DeviceProgram(code, toolkit=toolkit)
+    near = [args[0], np.int64(2), args[2]]
+    for given in (near, args, near):
+        found = [v.get() for v in program.run("main", given)]  # type: ignore[union-attr]
+        same(found, interp.run(compiled(SHIFTED).result("soa").prog, "main", given))
+
+
+# --- bounds hold -----------------------------------------------------------------------------
+
+PROGRAMS = {
+    "scan and filter": "entry main (xs: []i32) = (scan (+) 0 xs, filter (> 3) xs)",
+    "rows": "entry main [n][m] (a: [n][m]i32) = (map i32.sum a, map (scan (+) 0) a)",
+    "columns": "entry main [n][m] (a: [n][m]i32) = map i32.sum (transpose a)",
+    "products": (
+        "entry main [n][m] (a: [n][m]i32) = map (\\r -> map (\\s -> i32.sum (map2 (*) r s)) a) a"
+    ),
+    "histogram": (
+        "entry main [n] (xs: [n]i32) = reduce_by_index (replicate 40 0) (+) 0"
+        " (map (\\x -> i64.i32 x % 40) xs) xs"
+    ),
+    "flat": "entry main [n][m] (a: [n][m]i32) = flatten (map (map (* 2)) (reverse a))",
+    "in place": (
+        "entry main [n] (xs: *[n]i32) = loop xs for i < 5 do"
+        " xs with [i * (n / 5):(i + 1) * (n / 5)] = map (+ 1) xs[i * (n / 5):(i + 1) * (n / 5)]"
+    ),
+}
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("all_parallelism", [False, True])
+def test_bounds_hold(name: str, all_parallelism: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With indices of 16 bits, and launches that take them below 2^15, small sizes are borders."""
+    source = PROGRAMS[name]
+    names = threshold_names(plain(compiled(source, "cuda").result("flat").text))
+    choice = tuple((one, 1 << 40 if all_parallelism else 0) for one in names)
+    code = plain(compiled(source, "cuda", thresholds=choice).result("cuda").text)
+    assert INDEX in code
+    narrow = code.replace(INDEX, INDEX.replace("int32_t", "int16_t"))
+    monkeypatch.setattr(cuda_device, "LIMIT", 1 << 15)
+    monkeypatch.setattr(records, "widened", lambda _: code.partition("// ---- host")[0])
+    chosen = set()
+    is_flat = "[m]" not in source
+    sizes = (0, 1, 33, 255, 256, 257, 1025, 3000, 8191, 33000)
+    shapes: list[tuple[int, ...]] = [(n,) for n in sizes]
+    if not is_flat:
+        shapes = [(0, 3), (1, 1), (33, 7), (35, 33), (3, 1025), (300, 33), (170, 180), (2, 17000)]
+        shapes = [one for one in shapes if name != "products" or one[0] < 180 > one[1]]
+    for shape in shapes:
+        args = [np.random.default_rng(1).integers(0, 9, shape).astype("i4")]
+        found, tried = watched(narrow, [args[0].copy()])
+        chosen.add(tried[-1])
+        same(found, interp.run(compiled(source).result("soa").prog, "main", args))
+    assert chosen == {False, True} or name == "products"
+
+
+@needs_cxx
+def test_a_failed_check_tells_narrow_numbers_whole() -> None:
+    source = "entry main [n] (xs: [n]i64) (k: i64) = tabulate n (\\i -> xs[i * k])"
+    code = plain(compiled(source, "cuda").result("cuda").text)
+    for k in (7, 2**33, -1):
+        with pytest.raises(RuntimeError_, match=rf"Index \[{k}\] out of bounds"):
+            watched(code, [np.arange(2), np.int64(k)])
+
+
+# --- what it is worth ------------------------------------------------------------------------
+
+
+@needs_nvrtc
+def test_fewer_instructions_and_no_more_registers() -> None:
+    source = "entry main [n][m] (a: [n][m]f32) = map (map (* 2)) (reverse a)"
+    uses = []
+    for off in ({RULE}, set[str]()):
+        work = compiled(source, "cuda", disabled=frozenset(off))
+        (use,) = listings.sass(work.result("cuda").text).kernels
+        uses.append(use)
+    assert uses[1].instructions < uses[0].instructions
+    assert uses[1].registers <= uses[0].registers
