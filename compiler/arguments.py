@@ -221,7 +221,12 @@ def _add_run(commands: _Commands, compiling: Json) -> None:
         help="print which lines and kernels take the time of a run",
         parents=[_common(), _inputs()],
     )
-    profile.set_defaults(backend="c")
+    profile.add_argument(
+        "--backend",
+        default="c",
+        choices=api.TARGETS,
+        help="of cuda what kernels fetch is counted in a run on the processor, not timed",
+    )
     compiling["parents"].append(_inputs())
     run = commands.add_parser("run", help="run an entry point", **compiling)
     run.add_argument(

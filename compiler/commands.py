@@ -291,7 +291,16 @@ def _inputs(args: argparse.Namespace, asked: OfProgram) -> list[values.Value]:
 
 
 def _profile(args: argparse.Namespace) -> int:
-    asked = OfProgram(*_program(args))
+    """Of a CUDA program that does what none may do the status is 1."""
+    program = _program(args)
+    if args.backend == "cuda":
+        args.input = args.input or ("" if args.generate else "/dev/stdin")
+        args.generate = args.generate or []
+        of = _on_inputs(program, args)
+        seen = explanations.observe(accesses.ObserveRequest(*program, **of, deadline=args.deadline))
+        print(json.dumps(seen, ensure_ascii=False) if args.json else profile.counted(seen))
+        return WRONG_PROGRAM if seen["observed"] and (seen["faults"] or seen["because"]) else OK
+    asked = OfProgram(*program)
     found = profile.measured(asked, args.entry, _inputs(args, asked), args.deadline)
     if args.json:
         print(json.dumps(found, ensure_ascii=False))

@@ -1,6 +1,7 @@
 """Where the time of a run goes: kernels, copies and allocations, with their place and their origin.
 
 The C of the program is written once more, with a clock around each of these (`codegen/c/profile`).
+Of CUDA nothing is measured: what its kernels fetch is counted where they are observed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from compiler.codegen.c.runtime import SECTIONS
 from compiler.ir.entry import bind
 from compiler.ir.values import Value
 from compiler.pipeline import STAGES, Compilation
-from compiler.protocol import runs
+from compiler.protocol import accesses, runs
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
@@ -68,12 +69,35 @@ def table(found: runs.ProfileAnswer) -> str:
     return "\n".join(rows)
 
 
-def _line(one: runs.ProfilePart) -> str:
+def counted(found: accesses.AccessesAnswer) -> str:
+    """What a run of the CUDA program fetches and launches, as text: by line, then by kernel."""
+    lines: dict[str, int] = {}
+    for one in found["accesses"]:
+        if not one["shared"]:
+            sectors = (one.get("seen") or one["predicted"])["sectors"]
+            lines[_line(one)] = lines.get(_line(one), 0) + sectors
+    whole = sum(lines.values())
+    launches = sum(one["launches"] for one in found["kernels"])
+    how = "counted in a run on the processor" if found["observed"] else "predicted"
+    rows = [f"{whole} sectors of 32 bytes, {launches} launches, {how}: no times"]
+    rows += [found["because"]] if found["because"] else []
+    rows += [one["says"] for one in found["faults"]]
+    ranked = sorted(lines.items(), key=lambda pair: -pair[1])
+    rows += [f"{n:10} sectors {n / (whole or 1):6.1%}  {line}" for line, n in ranked]
+    rows.append("")
+    rows += [
+        f"{one['launches']:10}x {one['name']}, {one['blocks']} blocks, {one['requests']} requests"
+        for one in found["kernels"]
+    ]
+    return "\n".join(rows)
+
+
+def _line(one: runs.ProfilePart | accesses.WarpAccess) -> str:
     """Where a part is from, in a few words."""
     if not one["src"]:
         return "the prelude"
     first = one["src"][0]
-    return f"line {first[0]}" + "".join(f" of {file}" for file in first[4:])
+    return f"line {first[0]}" + "".join(f" of {file}" for file in first[4:] if file)
 
 
 def _part(work: Compilation, section: Section, nanoseconds: int, calls: int) -> runs.ProfilePart:

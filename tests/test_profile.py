@@ -12,6 +12,7 @@ from compiler.api import compilation
 from compiler.codegen.c.profile import emit_measured
 from compiler.protocol.kinds import OfProgram
 from compiler.worker import answer
+from tests.runtime.cuda_on_cpu import needs_cxx
 
 PROGRAM = """entry main [n] (xs: [n]f64) (k: i64) =
   let ys = map (* 2) (reverse xs)
@@ -79,3 +80,41 @@ def test_the_command_prints_lines_and_parts(
     assert main([*given, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ok"]
     assert main(["profile", str(path), "--entry", "none", "--generate", "n=1"]) == 2
+
+
+def test_of_cuda_sectors_and_launches_are_counted_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "p.fut"
+    program.write_text(
+        "entry main [n] (xs: [n]f32) (is: [n]i64) =\n"
+        "  let ys = map (* 2) xs\n"
+        "  in (f32.sum ys, map (\\i -> xs[i * 64 % n]) is)\n"
+    )
+    assert main(["profile", str(program), "--backend", "cuda", "--generate", "n=2048"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    asked = {"op": "observe", "source": program.read_text(), "sizes": {"n": 2048}, "deadline": 60.0}
+    told = answer(asked)
+    own = [one for one in told["accesses"] if not one["shared"]]
+    sectors = sum((one.get("seen") or one["predicted"])["sectors"] for one in own)
+    launches = sum(one["launches"] for one in told["kernels"])
+    assert head.startswith(f"{sectors} sectors of 32 bytes, {launches} launches, ")
+    assert head.endswith("no times")
+    lines = rows[: rows.index("")]
+    assert sum(int(line.split()[0]) for line in lines) == sectors
+    assert any(line.endswith("line 3") for line in lines)
+    assert [line.split()[0] for line in rows[rows.index("") + 1 :]] == [
+        f"{one['launches']}x" for one in told["kernels"]
+    ]
+
+
+@needs_cxx
+def test_of_cuda_a_run_that_fails_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, values = tmp_path / "p.fut", tmp_path / "values"
+    program.write_text("entry at (xs: []i32) (is: []i64) = map (\\i -> xs[i]) is\n")
+    values.write_text("[1, 2, 3] [0, 7]")
+    asked = ["profile", str(program), "--entry", "at", "--backend", "cuda"]
+    assert main([*asked, "--input", str(values)]) == 1
+    assert "[7] out of bounds" in capsys.readouterr().out
