@@ -21,7 +21,9 @@ from compiler.ir.walk import all_stms, without_prov
 from compiler.pipeline import STAGES, Compilation, verify
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp
+from testing import kernel_interp
 from testing.generators.programs import Generated, program
+from tests.codegen.helpers import same
 
 IR_STAGES = [stage.id for stage in STAGES if stage.kind == "ir"]
 
@@ -73,6 +75,17 @@ def test_every_version_agrees_for_the_gpu(seed: int) -> None:
             assert_same(found, expected, f"seed {seed}, stage {stage}, thresholds {least}")
     values, _ = heap.run(work.result("merged").prog, "main", made.inputs)
     assert_same([np.asarray(v)[()] for v in values], expected, f"seed {seed}, heap")
+
+
+@pytest.mark.parametrize("seed", range(5000, 5006))
+def test_threads_and_their_host_agree(seed: int) -> None:
+    """Numbers stay on the device in most of them: threads compute what the host would."""
+    made = program(seed, 8)
+    work = Compilation(made.source, Options(target="cuda"))
+    prog = work.result("kernels").prog
+    verify(prog, "kernels", "cuda")
+    expected = interp.run(work.result("soa").prog, "main", made.inputs)
+    same(kernel_interp.run(prog, "main", made.inputs), expected)
 
 
 @pytest.mark.parametrize("seed", range(4000, 4008))
