@@ -179,6 +179,7 @@ class Worker:
             if answer.get("id") != number:
                 continue
             del answer["id"]
+            _with_texts(answer.get("answer") or answer)
             yield answer
             if not answer.get("partial"):
                 return
@@ -248,6 +249,14 @@ def _parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise WorkerDied(None)
     return answer
+
+
+def _with_texts(answer: dict[str, Any]) -> None:
+    """Give stages whose lines came alone their texts: none crosses the pipe twice."""
+    stages = answer.get("stages")
+    for stage in stages.values() if isinstance(stages, dict) else ():
+        if "lines" in stage and stage["text"] is None:
+            stage["text"] = "".join(f"{line['text']}\n" for line in stage["lines"])
 
 
 def deadline(seconds: float) -> Watch:

@@ -244,8 +244,8 @@ def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.Show
             "show_ms": round((time.perf_counter() - start) * 1000, 3),
         }
         if asked.stream and tell:
-            part: programs.ShowPart = {"ok": True, "partial": True, "stages": {name: shown[name]}}
-            tell(part)
+            lines_alone: programs.Stage = {**shown[name], "text": None}
+            tell({"ok": True, "partial": True, "stages": {name: lines_alone}})
     remarks = [remark_json(remark) for remark in work.remarks()]
     return {"ok": True, "stages": shown, "remarks": remarks}
 

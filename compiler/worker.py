@@ -93,7 +93,7 @@ def serve_lines(requests: Iterable[bytes], answers: IO[str]) -> None:
     """Answer requests on the stack that there is."""
 
     def send(answer: Json) -> None:
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(json.dumps(answer, separators=(",", ":")) + "\n")
         answers.flush()
 
     for line in requests:

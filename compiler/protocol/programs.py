@@ -223,7 +223,7 @@ class Stage(TypedDict):
     """A stage of a program."""
 
     text: str | None
-    """null in a server's events, where the lines come alone"""
+    """null in what is streamed, where the lines come alone"""
     lines: list[Line]
     counts: dict[str, int]
     """how many nodes of each kind it has"""

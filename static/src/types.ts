@@ -215,7 +215,7 @@ export interface ShowAnswer {
 
 /** A stage of a program. */
 export interface Stage {
-  /** null in a server's events, where the lines come alone */
+  /** null in what is streamed, where the lines come alone */
   text: string | null;
   lines: Line[];
   /** how many nodes of each kind it has */

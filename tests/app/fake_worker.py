@@ -89,7 +89,7 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"ok": True, "stages": made, "remarks": [remark, copied]}]
     first, *rest = made
     return [
-        {"ok": True, "partial": True, "stages": {first: made[first]}},
+        {"ok": True, "partial": True, "stages": {first: {**made[first], "text": None}}},
         {"ok": True, "stages": {name: made[name] for name in rest}, "remarks": [remark, copied]},
     ]
 

@@ -47,6 +47,19 @@ def test_all_operations_on_one_program(ask: Any) -> None:
     assert run["output"].startswith("[[")
 
 
+def test_stages_that_were_streamed_are_kept_with_their_texts(ask: Any) -> None:
+    """What comes from the cache after a stream is what a request without one gets."""
+    source, request = "entry main (x: i32) = x + 12345", {"op": "show", "stages": ["soa", "c"]}
+    headers = {"Accept": "text/event-stream"}
+    body = {"source": source, "requests": [request]}
+    assert "12345" in ask.client.post("/api/batch", json=body, headers=headers).get_data(True)
+    shown = ask("show", source=source, stages=["soa", "c"])["stages"]
+    (told,) = ask("batch", **body)["answers"]
+    for name in ("soa", "c"):
+        assert told["stages"][name]["text"] == shown[name]["text"]
+        assert "12345" in shown[name]["text"]
+
+
 FILES = {"lib/a.fut": 'import "b"\ndef f = map one', "lib/b.fut": "def one (x: i32) = x + 1"}
 
 
