@@ -31,7 +31,7 @@ NARROW = Rule("cuda/narrow", "Indices have 32 bits in a launch whose sizes allow
 LIMIT = 1 << 31
 """No number of 32 bits reaches it."""
 Monomial = tuple[Name, ...]
-Bound = Mapping[Monomial, Fraction]
+Bound = Mapping[Monomial, int | Fraction]
 """A polynomial over absolute values of a kernel's numbers, and of k.BLOCK: the launch's count."""
 INFIX = ("+", "-", "*", "|", "&", "min", "max")
 """Operators that narrow operands have a narrow result of."""
@@ -86,29 +86,36 @@ def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
 
 
 def _number(value: int) -> Bound:
-    return {(): Fraction(abs(value))}
+    return {(): abs(value)}
 
 
 def _sum(lhs: Bound, rhs: Bound) -> Bound:
-    return {m: lhs.get(m, Fraction()) + rhs.get(m, Fraction()) for m in {**lhs, **rhs}}
+    out = dict(lhs)
+    for m, b in rhs.items():
+        out[m] = out.get(m, 0) + b
+    return out
 
 
 def _join(lhs: Bound, rhs: Bound) -> Bound:
     """What neither of two exceeds."""
-    return {m: max(lhs.get(m, Fraction()), rhs.get(m, Fraction())) for m in {**lhs, **rhs}}
+    out = dict(lhs)
+    for m, b in rhs.items():
+        if b > out.get(m, 0):
+            out[m] = b
+    return out
 
 
 def _times(lhs: Bound, rhs: Bound) -> Bound:
-    out: dict[Monomial, Fraction] = {}
+    out: dict[Monomial, int | Fraction] = {}
     for m, a in lhs.items():
         for n, b in rhs.items():
             both = tuple(sorted((*m, *n)))
-            out[both] = out.get(both, Fraction()) + a * b
+            out[both] = out.get(both, 0) + a * b
     return out
 
 
 def _over(bound: Bound | None, by: int) -> Bound | None:
-    return None if bound is None else {m: a / by for m, a in bound.items()}
+    return None if bound is None else {m: Fraction(a, by) for m, a in bound.items()}
 
 
 def _wanted(body: imp.Stms) -> frozenset[Name]:
@@ -146,13 +153,15 @@ class _Bounds:
 
     def __init__(self, launch: k.Launch, threads: int, made: Narrowing) -> None:
         self.made, self.most, self.threads = made, _number(0), threads
-        count: Bound = {(k.BLOCK,): Fraction(1)}
+        self.found: dict[int, tuple[SE, Bound | None]] = {}
+        """One statement's expressions, by identity, with their bounds."""
+        count: Bound = {(k.BLOCK,): 1}
         points = poly_of(launch.count) if launch.unit == "points" else None
         if points is not None:
             count = _number(0)
             for powers, factor in points.terms.items():
                 names = tuple(sorted(name for name, power in powers for _ in range(power)))
-                count = _sum(count, {names: Fraction(abs(factor))})
+                count = _sum(count, {names: abs(factor)})
         alone = launch.unit == "points"
         place = _sum(count, _number(threads)) if alone else _times(count, _number(threads))
         self.of: dict[Name, Bound | None] = {
@@ -165,7 +174,7 @@ class _Bounds:
         for param in launch.kernel.params:
             if not param.block:
                 exact = param.prim in ("i32", "i64")
-                self.bind(param.name, {(param.name,): Fraction(1)} if exact else None)
+                self.bind(param.name, {(param.name,): 1} if exact else None)
         for stm in statements(launch.kernel.body):
             self.stm(stm)
 
@@ -179,8 +188,10 @@ class _Bounds:
 
     def stm(self, stm: imp.Stm) -> None:
         """What a statement computes and binds."""
-        for se in _indices(stm):
-            self.index(se)
+        self.found.clear()
+        if self.made.names:
+            for se in _indices(stm):
+                self.index(se)
         match stm:
             case imp.Define():
                 if stm.name in self.made.names:
@@ -210,6 +221,12 @@ class _Bounds:
 
     def bound(self, se: SE) -> Bound | None:
         """A bound of a whole number, if one is known."""
+        found = self.found.get(id(se))
+        if found is None:
+            found = self.found[id(se)] = se, self._bound(se)
+        return found[1]
+
+    def _bound(self, se: SE) -> Bound | None:
         match se:
             case Lit(value, "i32" | "i64") if abs(int(value)) < LIMIT:
                 return _number(int(value))
