@@ -43,7 +43,7 @@ C_WORDS = (
     "raise from"
 ).split()
 C_TYPES = (
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t half dim3"
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t index_t half dim3"
 ).split()
 
 

@@ -179,7 +179,7 @@ class Worker:
             if answer.get("id") != number:
                 continue
             del answer["id"]
-            _with_texts(answer.get("answer") or answer)
+            _with_texts(answer)
             yield answer
             if not answer.get("partial"):
                 return
@@ -252,11 +252,18 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _with_texts(answer: dict[str, Any]) -> None:
-    """Give stages whose lines came alone their texts: none crosses the pipe twice."""
-    stages = answer.get("stages")
-    for stage in stages.values() if isinstance(stages, dict) else ():
-        if "lines" in stage and stage["text"] is None:
-            stage["text"] = "".join(f"{line['text']}\n" for line in stage["lines"])
+    """Give stages whose lines came alone their texts: none crosses the pipe twice.
+
+    Of an answer, or of that of a member of a batch. Raises WorkerDied as `_parsed` does.
+    """
+    for part in (answer, answer.get("answer")):
+        stages = part.get("stages") if isinstance(part, dict) else None
+        for stage in stages.values() if isinstance(stages, dict) else ():
+            if isinstance(stage, dict) and "lines" in stage and stage.get("text", "") is None:
+                try:
+                    stage["text"] = "".join(f"{line['text']}\n" for line in stage["lines"])
+                except (TypeError, KeyError):
+                    raise WorkerDied(None) from None
 
 
 def deadline(seconds: float) -> Watch:

@@ -293,7 +293,7 @@ def _inputs(args: argparse.Namespace, asked: OfProgram) -> list[values.Value]:
 def _profile(args: argparse.Namespace) -> int:
     """Of a CUDA program that does what none may do the status is 1."""
     program = _program(args)
-    if args.backend == "cuda":
+    if args.backend != C.id:
         args.input = args.input or ("" if args.generate else "/dev/stdin")
         args.generate = args.generate or []
         of = _on_inputs(program, args)

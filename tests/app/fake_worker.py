@@ -2,9 +2,9 @@
 
 Words in the source decide what happens: `SLEEP` never answers, `DIE` ends the process, `HOARD`
 takes memory until it is stopped, `SLOW` takes half a second, `WRONG` is a type error, `HUGE` gets a
-long answer, `GARBAGE` first says what follows the word, `STUCK` gets one stage and no more, `CHILD`
-starts a process that never ends, and `LITTER` leaves a temporary file. A run of `ENDLESS` never
-ends, and one of `FAILS` fails at that place.
+long answer, `GARBAGE` first says what follows the word (id 0 is the request's), `STUCK` gets one
+stage and no more, `CHILD` starts a process that never ends, and `LITTER` leaves a temporary file. A
+run of `ENDLESS` never ends, and one of `FAILS` fails at that place.
 """
 
 from __future__ import annotations
@@ -607,7 +607,8 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "GARBAGE" in request.get("source", ""):
-            sys.stdout.write(request["source"].partition("GARBAGE ")[2] + "\n")
+            said = request["source"].partition("GARBAGE ")[2]
+            sys.stdout.write(said.replace('"id": 0', f'"id": {request["id"]}') + "\n")
             sys.stdout.flush()
         for part in slowly(request):
             sys.stdout.write(json.dumps({"id": request["id"], **part}) + "\n")

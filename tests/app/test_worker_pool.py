@@ -72,6 +72,19 @@ def test_a_worker_that_says_what_is_no_answer_is_replaced(pool: Pool, said: str)
     assert pool.replaced == 1
 
 
+def test_an_answer_may_have_a_number_as_its_answer(pool: Pool) -> None:
+    """As that of a lesson, whose question is answered by one."""
+    assert pool.ask(request('GARBAGE {"id": 0, "ok": true, "answer": 64}'), 20)["answer"] == 64
+
+
+@pytest.mark.parametrize("lines", ["1", "[1]", "[{}]", '[["text"]]'])
+def test_a_stage_whose_lines_are_none_replaces_the_worker(pool: Pool, lines: str) -> None:
+    stages = f'{{"c": {{"text": null, "lines": {lines}}}, "d": 1}}'
+    with pytest.raises(WorkerDied):
+        pool.ask(request(f'GARBAGE {{"id": 0, "ok": true, "stages": {stages}}}'), 20)
+    assert pool.replaced == 1
+
+
 def test_answers_to_what_nobody_asked_are_passed_over(pool: Pool) -> None:
     assert pool.ask(request('GARBAGE {"id": 1000, "ok": false}'), 20)["ok"]
     assert pool.replaced == 0
