@@ -128,8 +128,9 @@ def _directive(block: NotebookCell) -> _Directive:
     text, at = block.text, block.text.index(">") + 1
     while name := _KIND.match(text, at):
         if name[1] == "gnuplot":
-            raise UsageError("`:gnuplot` is not run: it would run another program.",
-                             block.span, "`:plot2d` draws lines.")  # fmt: skip
+            message = "`:gnuplot` is not run: its script can run commands of the shell."
+            hint = "`:plot2d {a=(xs, ys), b=(xs, zs)}` draws lines."
+            raise UsageError(message, block.span, hint)
         if name[1] not in _UNKNOWN or found.kind:
             hint = f"{did_you_mean(name[1], _UNKNOWN)} There are {', '.join(_UNKNOWN)}."
             raise UsageError(f"There is no directive `:{name[1]}`.", block.span, hint.strip())

@@ -172,7 +172,8 @@ def test_plots() -> None:
         (":plot2d grid 3i64", 13, 1, "A line is a pair of arrays"),
         (":video (wave, 1i64, 3i64, 4i64)", 13, 1, "a step, a state and a number"),
         (":audio sound 3i64; codec: ogg", 13, 1, "WAV only"),
-        (":gnuplot wave 3i64; plot x", 13, 1, "is not run"),
+        (":gnuplot wave 3i64; plot x", 13, 1, "its script can run commands of the shell"),
+        (":brief :gnuplot {a=wave 3i64}; system 'id'", 13, 1, "`:gnuplot` is not run"),
         ("wave", 13, 1, "lacks arguments"),
         ('$loaddata "x"', 13, 6, "not among the program's files"),
     ],
@@ -183,6 +184,16 @@ def test_errors_stand_at_their_directives(text: str, line: int, column: int, say
     assert says in found["error"]["message"]
     span = found["error"]["span"]
     assert (span[0], span[1]) == ((line + 2, column) if line else (11, 24))
+
+
+def test_what_gnuplot_is_told_to_draw_is_drawn_by_plot2d() -> None:
+    refused, drawn = directives(
+        ":gnuplot {a=wave 5i64, b=wave 9i64};\n-- plot a with lines",
+        ":plot2d {a=wave 5i64, b=wave 9i64}",
+    )
+    assert "result" not in refused
+    assert ":plot2d {a=(xs, ys), b=(xs, zs)}" in refused["error"]["hint"]
+    assert data(drawn).decode().count("<polyline") == 2
 
 
 def test_media_of_all_types() -> None:
