@@ -25,7 +25,9 @@ from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.spans import Span, span_at
 from compiler.base.text import plain
 from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.show_type import show_type
 from compiler.frontend.typed import TypedProg
+from compiler.frontend.types import Array, PrimT
 from compiler.ir.values import Value
 from compiler.lower.outside import show
 from compiler.protocol import notebooks
@@ -184,7 +186,7 @@ class _Results:
                 return _media("image/svg+xml", plot.svg(_series(made), width, height).encode())
             case "video":
                 return self._video(one, made)
-        return {"text": _text(made)}
+        return _printed(made)
 
     def _video(self, one: _Directive, made: Made) -> notebooks.Result:
         form = one.parameters.get("format", "")
@@ -238,6 +240,15 @@ def _pair(made: Made) -> tuple[Value, Value]:
     if len(found) != 2 or any(one.ndim != 1 for one in found) or found[0].shape != found[1].shape:
         raise InputError("A line is a pair of arrays of one size: all x and all y.")
     return found[0], found[1]
+
+
+def _printed(made: Made) -> notebooks.Result:
+    """A value as text; of an array of numbers the type as well, by which a page can draw it."""
+    text = _text(made)
+    match kind_of(made):
+        case Array(_, PrimT()) as kind if text[:1] != '"':
+            return {"text": text, "type": show_type(kind)}
+    return {"text": text}
 
 
 def _text(made: Made) -> str:

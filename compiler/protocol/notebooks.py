@@ -16,6 +16,8 @@ class Result(TypedDict):
 
     text: NotRequired[str]
     """a value"""
+    type: NotRequired[str]
+    """of a value that is one array of numbers or truths"""
     media: NotRequired[str]
     """the kind of what else it is, such as `image/png`"""
     data: NotRequired[str]

@@ -1129,6 +1129,8 @@ export interface Block {
 export interface Result {
   /** a value */
   text?: string;
+  /** of a value that is one array of numbers or truths */
+  type?: string;
   /** the kind of what else it is, such as `image/png` */
   media?: string;
   /** that, in base64 */

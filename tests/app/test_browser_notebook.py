@@ -62,6 +62,34 @@ def test_results_stand_below_their_directives(page: Page) -> None:
     expect(page.locator(".notebook.outdated")).to_have_count(0)
 
 
+ARRAYS = """\
+entry line = map f64.i64 (iota 100)
+entry table = tabulate_2d 2 3 (\\i j -> i * j)
+-- > line
+
+-- > table
+
+-- > (line, table)
+"""
+
+
+def test_arrays_are_looked_at_as_results_are(page: Page) -> None:
+    write(page, ARRAYS)
+    page.get_by_role("button", name="Run notebook").click()
+    line, table, both = (page.locator(".notebook-directive").nth(k) for k in range(3))
+    expect(line.get_by_role("button", name="line", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    table.get_by_role("button", name="table", exact=True).click()
+    expect(table.locator("table")).to_be_visible()
+    expect(both.locator(".value")).to_contain_text("([0.0f64")
+    page.get_by_role("button", name="Run notebook").click()
+    expect(table.locator("table")).to_be_visible()
+    page.get_by_role("button", name="Share").click()
+    page.goto(page.get_by_label("Link", exact=True).input_value())
+    expect(page.get_by_role("button", name="heat map", exact=True)).to_be_visible()
+
+
 def test_a_link_keeps_it(page: Page) -> None:
     page.get_by_role("button", name="Share").click()
     url = page.get_by_label("Link", exact=True).input_value()

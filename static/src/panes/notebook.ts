@@ -8,6 +8,7 @@ import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
 import type { Backend, Block, Failure, LiterateAnswer, Result, Span } from "../types";
+import { resultOf, type Looks } from "./result";
 
 export interface NotebookEvents {
   /** The back end that is chosen to run on. */
@@ -25,6 +26,7 @@ export class NotebookPane {
   private readonly fresh: Fresh;
   private request: Notebook["request"] = {};
   private of: Text | null = null;
+  private readonly looked = new Map<string, Looks>();
   private stopping: AbortController | null = null;
 
   constructor(private readonly model: Model, private readonly events: NotebookEvents) {
@@ -83,12 +85,20 @@ export class NotebookPane {
     if (kind === "code") return h("pre", { class: "notebook-code", tabindex: 0, role: "region", "aria-label": "Code" }, text);
     return h("section", { class: "notebook-directive" },
       text ? h("button", { class: "link place", onclick: () => this.events.goTo(src), title: placeName(src) }, h("code", {}, `> ${text.trim()}`)) : null,
-      error ? messageElement(error) : resultOf(result ?? {}, text));
+      error ? messageElement(error) : shown(result ?? {}, text, this.looks(src)));
+  }
+
+  /** How the result of a directive in that line was looked at. */
+  private looks(src: Span): Looks {
+    const line = String(src);
+    this.looked.set(line, this.looked.get(line) ?? new Map());
+    return this.looked.get(line)!;
   }
 }
 
-function resultOf({ text, media, data }: Result, said: string): HTMLElement {
-  if (!media) return h("pre", { class: "value" }, text ?? "");
+function shown({ text = "", type, media, data }: Result, said: string, looks: Looks): HTMLElement {
+  if (type) return resultOf({ output: text, results: [type] }, looks);
+  if (!media) return h("pre", { class: "value" }, text);
   const src = `data:${media};base64,${data}`;
   if (media.startsWith("audio")) return h("audio", { controls: true, src, "aria-label": said.trim() || "A sound" });
   return h("img", { src, alt: said.trim() || "A picture" });

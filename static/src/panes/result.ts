@@ -1,9 +1,8 @@
 // The values that a run gave: each with its type, and the ways to look at it that the type has.
 import { h, replace } from "../dom";
-import type { RunAnswer } from "../kept";
 import { Grid } from "../values/grid";
 import { histogram, lines } from "../values/plot";
-import { sourcesOf, type Source } from "../values/source";
+import { sourcesOf, type Results, type Source } from "../values/source";
 import { Table } from "../values/table";
 import { elements } from "../values/values";
 
@@ -14,7 +13,7 @@ const SHORT = 300; // characters of a result that is read as it is
 /** How results were looked at, by their number and type: the next ones are looked at in the same way. */
 export type Looks = Map<string, { view?: View; row: number }>;
 
-export function resultOf(answer: RunAnswer, looks: Looks = new Map()): HTMLElement {
+export function resultOf(answer: Results, looks: Looks = new Map()): HTMLElement {
   const { output, results = [], cut } = answer;
   const texts = output.split("\n");
   const typed = results.length > 0 && texts.length === results.length;

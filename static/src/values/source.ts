@@ -3,6 +3,9 @@ import * as client from "../client";
 import { elements, fromBinary, fromText, typeOf, type Cut, type Values } from "./values";
 import type { RunAnswer } from "../kept";
 
+/** What is known of results: their text, their types, and where the server keeps them. */
+export type Results = Pick<RunAnswer, "output" | "results" | "kept" | "cut">;
+
 export interface Source {
   readonly prim: string;
   readonly shape: readonly number[];
@@ -20,7 +23,7 @@ export function sampled(shape: readonly number[], most: readonly number[]): Cut[
 export const isWhole = (shape: readonly number[]): boolean => elements(shape) <= MOST_AT_ONCE;
 
 /** The results of a run, in order; null for those that cannot be looked at by parts. */
-export function sourcesOf({ output, results = [], kept }: RunAnswer): (Source | null)[] {
+export function sourcesOf({ output, results = [], kept }: Results): (Source | null)[] {
   const lines = output.split("\n");
   return results.map((type, k) => {
     const found = typeOf(type);
