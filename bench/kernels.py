@@ -1,6 +1,7 @@
-"""Random programs in the kernel IR, each access watched, by the thousand.
+"""Random programs in the kernel IR or as CUDA text, each access watched, by the thousand.
 
     python -m bench.kernels --programs 2000 --seed 0
+    python -m bench.kernels --programs 500 --text
     python -m bench.kernels --show 17 nests       one program, and what is wrong with it
 
 What is run: `testing/kernels.py`. Seeds take turns among the generators: statements of all kinds,
@@ -27,10 +28,11 @@ SECONDS = 60.0
 GENERATORS = {"programs": partial(programs.program, statements=8), "nests": nests.program}
 
 
-def outcome(made: Generated, version: str) -> str:
+def outcome(made: Generated, version: str, text: bool) -> str:
     """Of one program: `agrees`, `fails`, `refused`, `late`, or what is wrong."""
+    check = kernels.check_text if text else kernels.check
     try:
-        within(SECONDS, partial(kernels.check, made, version))
+        within(SECONDS, partial(check, made, version))
     except TimeoutError_:
         return "late"
     except RuntimeError_:
@@ -42,13 +44,13 @@ def outcome(made: Generated, version: str) -> str:
     return "agrees"
 
 
-def one(number: int) -> list[tuple[str, str]]:
+def one(number: int, text: bool) -> list[tuple[str, str]]:
     """What becomes of the programs of a number, in all versions."""
     found: list[tuple[str, str]] = []
     for name, generate in GENERATORS.items():
         made = generate(number)
         for version in kernels.VERSIONS if name == "programs" else ("default", "outer"):
-            found.append((f"{name} {number} {version}", outcome(made, version)))
+            found.append((f"{name} {number} {version}", outcome(made, version, text)))
     return found
 
 
@@ -58,6 +60,7 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=1000, help="of each generator")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--text", action="store_true", help="the text of CUDA, with 16-bit indices")
     parser.add_argument("--save", action="store_true", help="write bench/results/kernels.json")
     parser.add_argument("--show", nargs=2, metavar=("SEED", "GENERATOR"))
     given = parser.parse_args()
@@ -65,13 +68,13 @@ def main() -> None:
         made = GENERATORS[given.show[1]](int(given.show[0]))
         print(made.source)
         for version in kernels.VERSIONS:
-            print(version, outcome(made, version))
+            print(version, outcome(made, version, given.text))
         return
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     with get_context("fork").Pool(given.jobs) as pool:
         seeds = range(given.seed, given.seed + given.programs)
-        for found in pool.imap_unordered(one, seeds):
+        for found in pool.imap_unordered(partial(one, text=given.text), seeds):
             for what, said in found:
                 known = said in ("agrees", "fails", "refused", "late")
                 counts[said if known else "wrong"] += 1

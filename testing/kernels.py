@@ -1,16 +1,21 @@
-"""Random programs in the kernel IR: in every code version, each access watched."""
+"""Random programs in the kernel IR and as CUDA text: in every code version, each access watched."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.ir.values import Value, show
 from compiler.pipeline import Compilation
+from compiler.runtime import cuda_device
+from compiler.runtime.observer import records
 from compiler.semantics import interp
 from testing import kernel_interp
 from testing.generators.programs import Generated
@@ -54,6 +59,39 @@ def check(made: Generated, version: str) -> None:
     threads, order = rng.choice((32, 64, 256)), rng.choice(ORDERS)
     found = kernel_interp.run(prog, "main", list(made.inputs), threads, order)
     same(found, wanted, f"{version}, {threads} threads, {order}")
+
+
+TINY_INDEX = INDEX.replace("int32_t", "int16_t")
+
+
+@contextmanager
+def tiny_indices() -> Iterator[None]:
+    """Launches take indices of 16 bits for narrow: small programs are at the border then."""
+
+    def widened(kernels: str) -> str:
+        return kernels.replace(TINY_INDEX, WIDE_INDEX, 1)
+
+    with patch.object(cuda_device, "LIMIT", 1 << 15), patch.object(records, "widened", widened):
+        yield
+
+
+def check_text(made: Generated, version: str) -> None:
+    """Run the CUDA text of a program on a processor, its narrow indices with 16 bits.
+
+    Raises Difference for other results and for what the observer reports, and what a run of the
+    program raises.
+    """
+    rng = random.Random(f"text {made.seed} {version}")
+    work = compiled(made.source, version)
+    wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
+    code, order = plain(work.result("cuda").text).replace(INDEX, TINY_INDEX), rng.choice(ORDERS)
+    with tiny_indices():
+        seen = records.observe(code, "main", list(made.inputs), order, records=False)
+    if seen.problems:
+        raise Difference(f"{version}, {order}: {seen.problems[0]}")
+    if seen.error is not None:
+        raise seen.error
+    same(seen.results or (), wanted, f"{version}, {order}")
 
 
 def same(found: Sequence[object], wanted: Sequence[Value], what: str) -> None:

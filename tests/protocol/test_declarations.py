@@ -142,7 +142,11 @@ def requests() -> list[dict[str, Any]]:
         {"op": "observe", "source": EXAMPLE, **small},
         {"op": "observe", "source": ENDLESS, "deadline": 12.0},
         {"op": "eval", "source": EXAMPLE, "expression": "main"},
-        {"op": "literate", "source": "-- > :img [[true]]\n\n-- > f\n\n-- > [1i32, 2i32]\n", "backend": "ref"},
+        {
+            "op": "literate",
+            "source": "-- > :img [[true]]\n\n-- > f\n\n-- > [1i32]\n",
+            "backend": "ref",
+        },
         {"op": "eval", "source": EXAMPLE, "expression": "trace 1i32"},
         {"op": "run", "source": "entry main = trace 1i32", "input": "", "backend": "ref"},
         {"op": "run", "source": "entry main = assert (trace false) 1", "backend": "ref"},

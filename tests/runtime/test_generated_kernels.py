@@ -1,4 +1,4 @@
-"""Random programs mean the same in the kernel IR, in all code versions, without a fault.
+"""Random programs mean the same in the kernel IR and as CUDA text, without a fault.
 
 A failure names the seed, of which the generator in `testing/generators` makes the program again.
 `bench/kernels.py` runs them by the thousand.
@@ -11,6 +11,7 @@ import pytest
 from compiler.codegen.kernels.tiles import TILED
 from testing import kernels
 from testing.generators import nests, programs
+from tests.runtime.cuda_on_cpu import needs_cxx
 
 
 @pytest.mark.parametrize("seed", range(5000, 5008))
@@ -32,3 +33,10 @@ def test_some_nests_are_tiled() -> None:
         work.result("kernels")
         done += any(one.rule == TILED.id and one.kind == "applied" for one in work.remarks())
     assert done >= 4
+
+
+@needs_cxx
+@pytest.mark.parametrize("seed", range(4))
+def test_texts_agree_with_narrow_indices(seed: int) -> None:
+    kernels.check_text(programs.program(6000 + seed, 8), "default")
+    kernels.check_text(nests.program(seed), "outer")
