@@ -5,12 +5,15 @@ from __future__ import annotations
 from flask import Blueprint, Response, abort, render_template
 from markupsafe import Markup
 
+from app import kept
 from app.api import asked_by_client
 from app.context import parts
 from app.errors import AppError
+from app.frozen import FrozenView, frozen_view
 from app.highlight import html_lines
 from app.lesson_files import Lesson
 from compiler.protocol.kinds import Json
+from compiler.protocol.lesson_files import LessonFile
 
 blueprint = Blueprint("lessons", __name__, url_prefix="/lessons")
 
@@ -33,7 +36,7 @@ def lesson(name: str) -> str:
     """The page with a lesson, which is read without JavaScript too: the answer is folded."""
     parts().limits.count("read")
     found = _named(name)
-    told, lines, because = None, [], ""
+    told, lines, beside, because = None, [], None, ""
     try:
         told = _asked("lesson", {"lesson": found.text})
         stage = found.file.stage
@@ -43,6 +46,7 @@ def lesson(name: str) -> str:
             kind = next(one for one in parts().jobs.manifest() if one["id"] == stage)
             text = "\n".join(line["text"] for line in shown["lines"])
             lines = [(kind["title"], html_lines(text, kind["kind"]))]
+        beside = _beside(found.file)
     except AppError as error:
         because = error.message
     return render_template(
@@ -50,9 +54,33 @@ def lesson(name: str) -> str:
         lesson=found,
         told=told and {key: Markup(told[key]) if key in _HTML else told[key] for key in told},
         stages=lines,
+        beside=beside,
         because=because,
         source=html_lines(found.file.program, "source"),
     )
+
+
+def _beside(file: LessonFile) -> FrozenView | None:
+    """What the tab of a lesson is about, as links show it; None of a tab that they do not show."""
+    jobs = asked_by_client()
+    program: Json = {"source": file.program, "options": file.options}
+    manifest = jobs.manifest()
+    state = {**program, "version": "", "manifest": manifest, "stages": {}}
+    match file.tab:
+        case "warps":
+            asked = {"entry": file.entry, "sizes": file.sizes}
+            answer = _asked("accesses", {**program, **asked})
+            state["asked"] = [{"op": "accesses", "request": asked, "answer": answer}]
+        case "memory":
+            every = dict.fromkeys(one["id"] for one in manifest)
+            state["lifetimes"] = kept.lifetimes(jobs, program, manifest, every)
+        case "proof":
+            state["attempts"] = kept.attempts(jobs, program)
+        case "remarks":
+            state["remarks"] = _asked("show", {**program, "stages": [file.stage]})["remarks"]
+        case _:
+            return None
+    return frozen_view(state)
 
 
 _HTML = ("html", "after", "question")

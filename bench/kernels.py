@@ -4,8 +4,8 @@
     python -m bench.kernels --programs 500 --text
     python -m bench.kernels --show 17 nests       one program, and what is wrong with it
 
-What is run: `testing/kernels.py`. Seeds take turns among the generators: statements of all kinds,
-and maps whose points share what they read.
+What is run: `testing/kernels.py`. Each seed makes a program of each generator: statements of all
+kinds, in all versions, and maps whose points share what they read, in those that differ for them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from testing.generators.programs import Generated
 SECONDS = 60.0
 """For one program in one version; what takes longer is counted apart."""
 GENERATORS = {"programs": partial(programs.program, statements=8), "nests": nests.program}
+VERSIONS = {"programs": kernels.VERSIONS, "nests": ("default", "outer")}
 
 
 def outcome(made: Generated, version: str, text: bool) -> str:
@@ -45,11 +46,11 @@ def outcome(made: Generated, version: str, text: bool) -> str:
 
 
 def one(number: int, text: bool) -> list[tuple[str, str]]:
-    """What becomes of the programs of a number, in all versions."""
+    """What becomes of the programs of a number, in the versions of VERSIONS."""
     found: list[tuple[str, str]] = []
     for name, generate in GENERATORS.items():
         made = generate(number)
-        for version in kernels.VERSIONS if name == "programs" else ("default", "outer"):
+        for version in VERSIONS[name]:
             found.append((f"{name} {number} {version}", outcome(made, version, text)))
     return found
 
@@ -61,13 +62,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--text", action="store_true", help="the text of CUDA, with 16-bit indices")
-    parser.add_argument("--save", action="store_true", help="write bench/results/kernels.json")
+    parser.add_argument("--save", action="store_true", help="write bench/results")
     parser.add_argument("--show", nargs=2, metavar=("SEED", "GENERATOR"))
     given = parser.parse_args()
     if given.show:
         made = GENERATORS[given.show[1]](int(given.show[0]))
         print(made.source)
-        for version in kernels.VERSIONS:
+        for version in VERSIONS[given.show[1]]:
             print(version, outcome(made, version, given.text))
         return
     counts: Counter[str] = Counter()
@@ -85,7 +86,8 @@ def main() -> None:
     print(json.dumps(made_of, indent=1))
     if given.save:
         command = f"python -m bench.kernels --programs {given.programs} --seed {given.seed}"
-        save("kernels", command, made_of)
+        command += f" --jobs {given.jobs}" + " --text" * given.text
+        save("kernels-text" if given.text else "kernels", command, made_of)
 
 
 if __name__ == "__main__":

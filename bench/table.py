@@ -326,14 +326,16 @@ def fuzz_part(kinds: list[dict[str, Any]]) -> str:
     for data in kinds:
         f = data["figures"]
         outcomes = ", ".join(f"{name} {count}" for name, count in f["outcomes"].items())
-        body.append([f["kind"], f["cases"], f["reports"], outcomes, f["slowest_s"]])
+        slowest = f"{cpu} of CPU" if (cpu := f.get("slowest_cpu_s")) is not None else f["slowest_s"]
+        body.append([f["kind"], f["cases"], f["reports"], outcomes, slowest])
     commands = "\n".join(f"- {where(data)}" for data in kinds)
     return f"""
 ## Bad input
 
 Programs, lines of the worker's protocol, values in both notations and questions to the prover,
 valid ones and changed ones. A report is an answer of kind `internal`, none, no JSON, a span outside
-of the text, or an answer that takes a minute.
+of the text, or an answer that takes a minute. The slowest case is told by the wall clock of a busy
+machine, or by what it computed, where it says so.
 
 {rows(["input", "cases", "reports", "answers", "slowest, s"], body)}
 
@@ -541,6 +543,54 @@ def edits_part(data: dict[str, Any]) -> str:
 """
 
 
+LISTED = 6
+"""Tasks that are told one by one, the longest first."""
+
+
+def page_part(data: dict[str, Any]) -> str:
+    """The page in a browser."""
+    f = data["figures"]
+    goals, sent, longest = f["goals"], f["transferred_kb"], f["longest_task_ms"]
+    told = {
+        "first picture": (f["picture_ms"], goals["picture"]),
+        **{
+            f"{what} after a key": (times, goals[what.partition(",")[0]])
+            for what, times in f["after_a_key_ms"].items()
+        },
+    }
+    body = [[what, t["median"], t["least"], round(goal)] for what, (t, goal) in told.items()]
+    shares = {what: t["median"] / goal for what, (t, goal) in told.items()}
+    shares["first visit"] = sent["files"] / goals["kB"]
+    shares |= {
+        name: task["cpu"] / goals["task"]
+        for name, task in {**longest, "scroll": f["scroll"]}.items()
+    }
+    most = sorted(longest, key=lambda name: -longest[name]["cpu"])
+    listed = ", ".join(f"{name} {longest[name]['cpu']} ms" for name in most[:LISTED])
+    by_clock = max(task["clock"] for task in longest.values())
+    head = ["what, for a program of 50 lines", "median, ms", "least, ms", "goal, ms"]
+    return f"""
+## The page in a browser
+
+{where(data)} {f["remark"]}
+
+{rows(head, body)}
+
+{
+        _wrapped(
+            f"A first visit gets {sent['files']} kB of files (goal: {goals['kB']:.0f}) and "
+            f"{sent['data']} kB of answers, compressed. For a program of 500 lines, the "
+            f"processor's time in the longest task of the page's thread: {listed}, and less for "
+            f"the other {len(longest) - LISTED} panes and edits; scrolling through "
+            f"{f['scroll']['lines']:,} lines of CUDA text: {f['scroll']['cpu']} ms. By the clock, "
+            f"while other programs want the same cores, the longest took {by_clock} ms."
+        )
+    }
+
+{_beyond("goal", shares)}
+"""
+
+
 def public_part(data: dict[str, Any]) -> str:
     """Programs of public repositories, and which of them are refused."""
     body = [
@@ -574,6 +624,7 @@ def page() -> str:
         ("short_circuit", short_circuit_part),
         ("public", public_part),
         ("edits", edits_part),
+        ("page", page_part),
         ("walls", walls_part),
         ("prove", prove_part),
         ("campaign", campaign_part),

@@ -19,6 +19,7 @@ from bench import (
     flatpack,
     follow,
     fuzz,
+    page,
     prove,
     public,
     readers,
@@ -40,6 +41,7 @@ from compiler.runtime.observer import build
 from compiler.storage.short_circuit import assumptions
 from testing import endless
 from testing.campaign import Report
+from testing.chromium import CHROMIUM
 from testing.forgeries import family
 from testing.fuzz import Report as Cases
 from testing.waiting import until
@@ -280,6 +282,22 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert "**Beyond the goal:**" in table.readers_part(data({**figures, "goal_s": 1e-9}))
 
 
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+def test_the_page_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"VISITS": 1, "KEYS": 1, "ROUNDS": 1, "CALM": 200, "LARGE": 20, "SMALL": 10}
+    for name, value in small.items():
+        monkeypatch.setattr(page, name, value)
+    found = page.measure()
+    assert found["transferred_kb"]["files"] > 100
+    assert all(t["median"] > 0 for t in (found["picture_ms"], *found["after_a_key_ms"].values()))
+    assert {"a key", "stage cuda", "tab Memory"} <= set(found["longest_task_ms"])
+    figures = {"goals": dict.fromkeys(page.GOALS, 1e6), "remark": "", **found}
+    assert "All are within the goal." in table.page_part(data(figures))
+    figures["goals"] = dict.fromkeys(page.GOALS, 1e-6)
+    assert "**Beyond the goal:** first picture" in table.page_part(data(figures))
+
+
 def test_followers_of_a_lecture_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"FOLLOWERS": 3, "TEXTS": 1, "PAUSE": 0.3, "LINES": 10}.items():
         monkeypatch.setattr(follow, name, value)
@@ -310,7 +328,7 @@ def test_the_page_has_the_cases_of_bad_input() -> None:
     report.slowest = (0.25, 6)
     made = fuzz.figures("check", 0, report)
     text = table.fuzz_part([data(made)])
-    assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 |" in text
+    assert "| check | 7 | 0 | syntax 4, ok 3 | 0.25 of CPU |" in text
 
 
 @pytest.mark.parametrize("name", examples.names())

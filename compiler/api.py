@@ -118,16 +118,19 @@ def backends(_: programs.BackendsRequest) -> programs.BackendsAnswer:
     return {"ok": True, "backends": [*found, reference]}
 
 
+def check_target(name: str) -> None:
+    """Raise UsageError unless there is such a target."""
+    if name not in TARGETS:
+        listed = ", ".join(TARGETS)
+        raise UsageError(f"There is no target `{name}`.", hint=f"The targets are {listed}.")
+
+
 def options_from(
     given: Mapping[str, Any], files: Mapping[str, str] = MappingProxyType({}), main: str = ""
 ) -> Options:
     """Options from their JSON form. Raises UsageError for an unknown name or a wrong value."""
     known = check_options(given)
-    if known.get("target", TARGETS[0]) not in TARGETS:
-        listed = ", ".join(TARGETS)
-        raise UsageError(
-            f"There is no target `{known['target']}`.", hint=f"The targets are {listed}."
-        )
+    check_target(known.get("target", TARGETS[0]))
     disabled = known.get("disable", ())
     switches.check(disabled)
     return Options(

@@ -55,6 +55,7 @@ from compiler.protocol import (
     accesses,
     flows,
     listings,
+    profiles,
     programs,
     proofs,
     runs,
@@ -263,7 +264,7 @@ def _stream(program: _Program, args: argparse.Namespace) -> int:
         source,
         chosen,
         data,
-        lambda: _input(args.input) if args.input else sys.stdin.buffer.read(),
+        lambda: _given(args),
         args.deadline,
     )
     if args.binary:
@@ -286,27 +287,30 @@ def _inputs(args: argparse.Namespace, asked: OfProgram) -> list[values.Value]:
     if args.generate:
         sizes = _numbers("--generate", args.generate)
         return api.random_inputs(asked, args.entry, sizes, args.seed).values
-    data = _input(args.input) if args.input else sys.stdin.buffer.read()
-    return api.inputs(asked, args.entry, data)
+    return api.inputs(asked, args.entry, _given(args))
+
+
+def _given(args: argparse.Namespace) -> bytes:
+    """The text or bytes of inputs, of a file or of standard input."""
+    return _input(args.input) if args.input else sys.stdin.buffer.read()
 
 
 def _profile(args: argparse.Namespace) -> int:
     """Of a CUDA program that does what none may do the status is 1."""
     program = _program(args)
-    if args.backend != C.id:
-        args.input = args.input or ("" if args.generate else "/dev/stdin")
-        args.generate = args.generate or []
-        of = _on_inputs(program, args)
-        seen = explanations.observe(accesses.ObserveRequest(*program, **of, deadline=args.deadline))
-        print(json.dumps(seen, ensure_ascii=False) if args.json else profile.counted(seen))
-        return WRONG_PROGRAM if seen["observed"] and (seen["faults"] or seen["because"]) else OK
-    asked = OfProgram(*program)
-    found = profile.measured(asked, args.entry, _inputs(args, asked), args.deadline)
-    if args.json:
-        print(json.dumps(found, ensure_ascii=False))
-        return OK
-    print(profile.table(found))
-    return OK
+    if args.backend == C.id:
+        asked = OfProgram(*program)
+        found = profile.measured(asked, args.entry, _inputs(args, asked), args.deadline)
+    else:
+        of = _on_inputs(program, args, None if args.generate else _given(args))
+        request = profiles.ProfileRequest(
+            *program, **of, backend=args.backend, deadline=args.deadline
+        )
+        found = profile.profiled(request)
+    print(json.dumps(found, ensure_ascii=False) if args.json else profile.table(found))
+    counts = found.get("counts")
+    wrong = counts and counts["observed"] and (counts["faults"] or counts["because"])
+    return WRONG_PROGRAM if wrong else OK
 
 
 def _evaluate(args: argparse.Namespace) -> int:
@@ -469,7 +473,7 @@ def _accesses(args: argparse.Namespace) -> int:
     """Those that waste most come first. Of a program that does what none may do the status is 1."""
     _at_least(args.deadline, "--deadline", 0.001)
     program = _program(args)
-    of = _on_inputs(program, args)
+    of = _on_inputs(program, args, _input(args.input) if args.input else None)
     answer = (
         explanations.accesses(accesses.AccessesRequest(*program, **of))
         if args.predict
@@ -483,21 +487,22 @@ def _accesses(args: argparse.Namespace) -> int:
     return WRONG_PROGRAM if answer["faults"] else OK
 
 
-def _on_inputs(program: _Program, args: argparse.Namespace) -> Json:
-    """The fields of a request about an entry point and inputs of it."""
+def _on_inputs(program: _Program, args: argparse.Namespace, data: bytes | None) -> Json:
+    """The fields of a request about an entry point, and inputs of it if there are any."""
     given = None
-    if args.input:
+    if data is not None:
         whole = OfProgram(*program)
-        inputs = api.inputs(whole, args.entry, _input(args.input))
+        inputs = api.inputs(whole, args.entry, data)
         given = "\n".join(show_values(api.outside(whole, args.entry).params, inputs))
-    sizes = _numbers("--generate", args.generate)
+    sizes = _numbers("--generate", args.generate or [])
     return {"entry": args.entry, "input": given, "seed": args.seed, "sizes": sizes}
 
 
 def _flow(args: argparse.Namespace) -> int:
     """Each step has the line of its statement in the text that `show --stage` prints."""
     program = _program(args)
-    request = flows.FlowRequest(*program, **_on_inputs(program, args), stage=args.stage)
+    of = _on_inputs(program, args, _input(args.input) if args.input else None)
+    request = flows.FlowRequest(*program, **of, stage=args.stage)
     answer = flowing(request)
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))

@@ -21,7 +21,6 @@ from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
 from compiler.answers import lines_json, remark_json
 from compiler.api import (
-    VALUE_STAGES,
     check_deadline,
     compilation,
     entry_function,
@@ -35,7 +34,7 @@ from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called
 from compiler.base.text import plain
 from compiler.explain import accesses as access_costs
-from compiler.explain import cache_lines, layout, validity
+from compiler.explain import cache_lines, imperative, layout, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
@@ -51,7 +50,7 @@ from compiler.ir.nodes import Prog
 from compiler.ir.values import Value
 from compiler.optimise.fuse import FUSE, Tried
 from compiler.parallel import tuning
-from compiler.pipeline import MEMORY_STAGES, STAGES, Compilation
+from compiler.pipeline import MEMORY_STAGES, STAGES, Compilation, stage_named
 from compiler.protocol import accesses as costs
 from compiler.protocol import graphs, listings, proofs, runs, storage
 from compiler.protocol.answering import answers
@@ -64,6 +63,8 @@ from compiler.targets import LISTINGS
 
 USUAL_SIZE = 64
 """Of arrays whose accesses are counted, where none is given: two warps."""
+USUAL_NUMBER = 8
+"""Of whole numbers that such an entry point takes: often a part of a size, or a count of rounds."""
 LONGEST_PROOF = 20
 """Seconds for one question about LMADs."""
 
@@ -87,7 +88,8 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     work = compilation(for_entry(asked, asked.entry, "cuda"))
     entry = entry_named(work, asked.entry)
     fun, text = entry_function(work, entry), work.result("cuda").text
-    sizes = dict.fromkeys(random_values.inputs(fun, {}, asked.seed).sizes, USUAL_SIZE)
+    sizes = dict.fromkeys(random_values.whole_numbers(fun), USUAL_NUMBER)
+    sizes |= dict.fromkeys(random_values.inputs(fun, {}, asked.seed).sizes, USUAL_SIZE)
     sizes |= asked.sizes or {}
     random_values.check_names(fun, asked.sizes or ())
     args: list[Value] = []
@@ -195,15 +197,18 @@ def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnsw
 
 @answers(graphs.DATAFLOW)
 def dataflow(asked: graphs.DataflowRequest) -> graphs.DataflowAnswer:
-    """A stage as a graph. Raises UsageError for one that is not of the core language."""
-    if asked.stage not in VALUE_STAGES:
-        known = ", ".join(VALUE_STAGES)
+    """A stage as a graph. Raises UsageError for one before the core language."""
+    stage = stage_named(asked.stage)
+    if stage.kind in ("syntax", "typed"):
+        known = ", ".join(one.id for one in STAGES if one.kind not in ("syntax", "typed"))
         raise UsageError(f"The stage `{asked.stage}` has no graph.", hint=f"These have: {known}.")
     work = compilation(asked)
-    return {
-        "ok": True,
-        "functions": dataflow_of(work.result(asked.stage).prog, work.names().called),
-    }
+    if stage.kind == "ir":
+        functions = dataflow_of(work.result(stage.id).prog, work.names().called)
+    else:
+        prog = work.statements(stage).prog
+        functions = imperative.dataflow(prog, work.names().called, asked.kernel)
+    return {"ok": True, "functions": functions}
 
 
 @answers(graphs.FUSION)

@@ -16,6 +16,7 @@ from compiler.base.names import base_of
 from compiler.base.spans import EXPRESSION
 from compiler.frontend import typed as t
 from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.files import FLATPACK
 from compiler.frontend.show_type import show_type
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Arrow
@@ -24,6 +25,11 @@ from compiler.protocol.answering import answers
 
 _NO_ENTRY = (codes.types.POLYMORPHIC_ENTRY, codes.types.FUNCTION, codes.sizes.ENTRY)
 """Why something has a type and is no entry point."""
+_NOT_FUTHARK = (codes.names.UNKNOWN, codes.syntax.UNEXPECTED)
+_OF_FLATPACK = (
+    "Expressions are in Futhark's notation, also those over a FlatPack program. Of that they see "
+    "`main`; its other functions are put in place where they are used."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,8 @@ def evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
         for one in (error, *error.others):
             if one.span.file == EXPRESSION:
                 one.text = asked.expression
+                if asked.main.endswith(FLATPACK) and one.code in _NOT_FUTHARK:
+                    one.hint = _OF_FLATPACK
         raise
 
 

@@ -382,6 +382,11 @@ class Compilation:
             raise found
         return found
 
+    def statements(self, stage: Stage) -> StageResult:
+        """The result of a stage; of a text that of the stage whose statements it prints."""
+        earlier = _before(stage, stage.target) if stage.kind == "text" else None
+        return self.result((earlier or stage).id, stage.target if earlier else "")
+
     def names(self) -> NameSource:
         """Who is called what, behind all stages that have run."""
         found = self._ctx.get(self.options.target) or self._ctx.get("")

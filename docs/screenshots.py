@@ -23,7 +23,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app import create_app
 from app.context import EXTENSION
-from tests.app.browsing import CHROMIUM, FLAGS, PATIENCE, pane, serving, write
+from testing.chromium import CHROMIUM, FLAGS
+from tests.app.browsing import PATIENCE, pane, serving, write
 
 HERE = Path(__file__).parent
 
@@ -86,6 +87,11 @@ def tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).click()
 
 
+def drawn(page: Page) -> None:
+    """Until the sets of the pair are on their grid."""
+    expect(page.get_by_role("img", name="Cells of the block")).to_be_visible()
+
+
 def followed(page: Page, step: str) -> None:
     """Click a step of the example's story; the proof that it leads to is there."""
     compiled(page)
@@ -140,6 +146,7 @@ def wavefront(page: Page) -> None:
     followed(page, "blocks written into the table")
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
+    drawn(page)
 
 
 def remark(page: Page) -> None:
@@ -156,12 +163,14 @@ def hops(page: Page) -> None:
     page.locator(".attempt", has_text="map_16").click()
     expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
     expect(pane(page)).to_contain_text("concat(")
+    drawn(page)
 
 
 def copied(page: Page) -> None:
     """Why the array of line 22 is copied."""
     followed(page, "five attempts that fail")
     expect(page.locator(".outcome")).to_contain_text("new would overwrite cell 0")
+    drawn(page)
 
 
 def mended(page: Page) -> None:

@@ -12,9 +12,10 @@ A failed check ends the run with the launch; a device would go on until the host
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -28,8 +29,9 @@ from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.py_scalar import py_name, show
+from compiler.codegen.signature import symbol
 from compiler.ir.nodes import Bin, Var
-from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, call
+from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, add_functions, call
 from compiler.runtime.runs import Value
 
 Order = Literal["ascending", "descending", "random"]
@@ -99,6 +101,7 @@ class Cells:
             self.launch, self.traces = device.launches, _Traces()
         if self.traces.add(at, device.access(), writes):
             device.fault(f"races with another thread for cell {at}")
+        device.touched(self, at, writes)
 
     def read(self, at: int) -> Any:
         """A cell's value."""
@@ -246,6 +249,9 @@ class WatchedDevice:
         """Stop at what no program may do."""
         raise Fault(f"kernel `{self.running}`, block {self.block}, thread {self.thread}: {what}")
 
+    def touched(self, block: Cells, at: int, writes: bool) -> None:
+        """A thread has touched a cell, for those who record it."""
+
     def of_block(self, name: Name, count: int) -> Cells:
         """A shared array: that of the block of threads that runs."""
         if name not in self.shared:
@@ -253,7 +259,7 @@ class WatchedDevice:
         return self.shared[name]
 
 
-class _ThreadText(PythonText):
+class ThreadText(PythonText):
     """Prints a kernel as a generator, over the `device`."""
 
     def __init__(self, env: dict[str, Any]) -> None:
@@ -330,21 +336,21 @@ class _ThreadText(PythonText):
         self.line("device.together = None")
 
 
-_ThreadText.prints = {
+ThreadText.prints = {
     **PythonText.prints,
-    Alloc: _ThreadText.alloc,
-    Load: _ThreadText.load,
-    Store: _ThreadText.store,
-    k.Fetch: _ThreadText.load,
-    k.Indices: _ThreadText.indices,
-    k.Stride: _ThreadText.stride,
-    k.Scope: _ThreadText.scope,
-    k.Exit: _ThreadText.exit,
-    k.Barrier: _ThreadText.barrier,
-    k.Shuffle: _ThreadText.shuffle,
-    k.Atomic: _ThreadText.atomic,
-    k.Exchange: _ThreadText.exchange,
-    k.Locked: _ThreadText.locked,
+    Alloc: ThreadText.alloc,
+    Load: ThreadText.load,
+    Store: ThreadText.store,
+    k.Fetch: ThreadText.load,
+    k.Indices: ThreadText.indices,
+    k.Stride: ThreadText.stride,
+    k.Scope: ThreadText.scope,
+    k.Exit: ThreadText.exit,
+    k.Barrier: ThreadText.barrier,
+    k.Shuffle: ThreadText.shuffle,
+    k.Atomic: ThreadText.atomic,
+    k.Exchange: ThreadText.exchange,
+    k.Locked: ThreadText.locked,
 }
 
 
@@ -354,18 +360,24 @@ def run(
     args: Sequence[Value],
     threads: int = 32,
     order: Order = "ascending",
+    device_class: type[WatchedDevice] = WatchedDevice,
+    text_class: type[ThreadText] = ThreadText,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Any]:
     """The results of an entry point of a program with kernels, as NumPy arrays and scalars.
+
+    Other classes, and `more` names in what is run, are for those who record what happens.
 
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit, and Fault for
     what the program may not do.
     """
     sites: Sites = []
-    device = WatchedDevice(threads, order, sites)
-    env = {**RUNTIME, "device": device, "np": np}
+    device = device_class(threads, order, sites)
+    env = {**RUNTIME, **more, "device": device, "np": np}
+    add_functions(prog, env)
 
     def launched(kernel: k.Kernel, host: Host) -> None:
-        text = _ThreadText(env).kernel_function(kernel)
+        text = text_class(env).kernel_function(kernel)
         exec(compile(text, f"<kernel {kernel.name}>", "exec"), env)
         device.kernels[kernel.name] = kernel, env[kernel.name]
 
@@ -374,7 +386,7 @@ def run(
         host.function(fun)
         text = "\n".join(line.text for line in host.lines)
         exec(compile(text, f"<host {entry}>", "exec"), env)
-        chosen = env[py_name(f"{fun.name}_0")[:-2]]
+        chosen = env[symbol(fun.name)]
         return lambda *given: chosen(device, *given)
 
     return call(prog, entry, args, function, lambda cells: Cells(device, cells))

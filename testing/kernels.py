@@ -13,6 +13,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.ir.values import Value, show
+from compiler.parallel.tuning import names
 from compiler.pipeline import Compilation
 from compiler.runtime import cuda_device
 from compiler.runtime.observer import records
@@ -28,22 +29,25 @@ TOLERANCE = {2: 5e-3, 4: 2e-5, 8: 1e-12}
 """By the bytes of a float: the order of a sum may differ."""
 
 
-class Difference(Exception):
-    """The kernels of a version give something else than the program means."""
+class Difference(AssertionError):
+    """Something else is given than a program means."""
+
+
+def thresholds(work: Compilation, version: str) -> tuple[tuple[str, int], ...]:
+    """The tuning parameters of a program's code for CUDA that pick one of its code versions."""
+    if version == "default":
+        return ()
+    at_once = {"outer": "", "block": "intra", "grid": None}[version]
+    return tuple(
+        (name, 0 if at_once is not None and at_once in name else NEVER)
+        for name in names(work.result("flat", "cuda").prog)
+    )
 
 
 def compiled(source: str, version: str) -> Compilation:
     """A program for CUDA in one of its code versions."""
-    work = Compilation(source, Options(target="cuda"))
-    if version == "default":
-        return work
-    text = plain(work.result("flat").text)
-    names = [part.split('"')[1] for part in text.split("threshold(")[1:]]
-    chosen = [
-        (one, 0 if version == "outer" or (version == "block" and "intra" in one) else NEVER)
-        for one in names
-    ]
-    return Compilation(source, Options(target="cuda", thresholds=tuple(chosen)))
+    chosen = thresholds(Compilation(source, Options(target="cuda")), version)
+    return Compilation(source, Options(target="cuda", thresholds=chosen))
 
 
 def check(made: Generated, version: str) -> None:
@@ -84,25 +88,40 @@ def check_text(made: Generated, version: str) -> None:
     rng = random.Random(f"text {made.seed} {version}")
     work = compiled(made.source, version)
     wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
-    code, order = plain(work.result("cuda").text).replace(INDEX, TINY_INDEX), rng.choice(ORDERS)
+    order = rng.choice(ORDERS)
+    found = observed(work, "main", made.inputs, order)
+    same(found, wanted, f"{version}, {order}")
+
+
+def observed(
+    work: Compilation, entry: str, args: Sequence[Value], order: records.Order
+) -> list[Value]:
+    """What an entry point gives as CUDA text on a processor, its narrow indices with 16 bits.
+
+    Raises Difference for what the observer reports, and what a run of the program raises.
+    """
+    code = plain(work.result("cuda").text).replace(INDEX, TINY_INDEX)
     with tiny_indices():
-        seen = records.observe(code, "main", list(made.inputs), order, records=False)
+        seen = records.observe(code, entry, list(args), order, records=False)
     if seen.problems:
-        raise Difference(f"{version}, {order}: {seen.problems[0]}")
-    if seen.error is not None:
-        raise seen.error
-    same(seen.results or (), wanted, f"{version}, {order}")
+        raise Difference(f"{order}: {seen.problems[0]}")
+    if seen.error is not None or seen.results is None:
+        raise seen.error or Difference(f"{order}: there are no results")
+    return seen.results
 
 
-def same(found: Sequence[object], wanted: Sequence[Value], what: str) -> None:
-    """Raise Difference unless integers are equal, and floats close."""
-    for k, (got, want) in enumerate(zip(found, wanted, strict=True)):
-        value = np.asarray(got)
-        equal = value.dtype == want.dtype and value.shape == np.shape(want)
-        if equal and value.dtype.kind == "f":
-            close = TOLERANCE[value.dtype.itemsize]
-            equal = bool(np.allclose(value, want, rtol=close, atol=0, equal_nan=True))
+def same(found: Sequence[object], wanted: Sequence[object], what: str = "") -> None:
+    """Raise Difference unless types and shapes are the same, integers equal, and floats close."""
+    if len(found) != len(wanted):
+        raise Difference(f"{what}: there are {len(found)} results, not {len(wanted)}")
+    for k, (got, want) in enumerate(
+        zip(map(np.asarray, found), map(np.asarray, wanted), strict=True)
+    ):
+        equal = got.dtype == want.dtype and got.shape == want.shape
+        if equal and got.dtype.kind == "f":
+            close = TOLERANCE[got.dtype.itemsize]
+            equal = bool(np.allclose(got, want, rtol=close, atol=close, equal_nan=True))
         elif equal:
-            equal = bool(np.array_equal(value, want))
+            equal = bool(np.array_equal(got, want))
         if not equal:
-            raise Difference(f"{what}: result {k} is {show(value[()])}, not {show(want)}")
+            raise Difference(f"{what}: result {k} is {show(got[()])}, not {show(want[()])}")

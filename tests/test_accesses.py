@@ -75,6 +75,14 @@ ENDLESS = """entry main [n] (xs: [n]i64): [n]i64 =
 
 
 @needs_cxx
+def test_numbers_are_small_ones_that_are_told_with_the_sizes() -> None:
+    rest = "entry main [n] (b: i64) (x: f32) (a: [n]f32) = map (+ x) a[b:]"
+    answer = asked(rest, "accesses")
+    assert answer["sizes"] == {"n": 64, "b": 8}
+    assert reading(answer)["predicted"]["lanes"] == 64 - 8
+    assert asked(rest, "accesses", sizes={"b": 64})["accesses"] == []
+
+
 def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     answer = asked(ENDLESS, deadline=2.0)
     assert [fault["says"] for fault in answer["faults"]] == ["the deadline has passed"]

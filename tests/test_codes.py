@@ -25,6 +25,7 @@ WITHOUT_PROGRAM = {
     codes.syntax.NOT_TEXT: "no program has such bytes; tests/test_worker.py sends some",
     codes.files.TOO_MANY: "1001 files; tests/frontend/test_files.py",
     codes.limits.KERNEL_LOOP: "a gap that no known program meets",
+    codes.limits.FUNCTION: "only accumulators meet it; tests/test_accumulators.py",
     codes.limits.ROWS: "a gap that no known program meets",
     codes.limits.UNKNOWN_SIZE: "a gap that no known program meets",
     codes.flatpack.WINDOW: "only a run on files has it; tests/test_streaming.py",

@@ -24,6 +24,23 @@ def evaluated(expression: str, source: str = PROGRAM, **more: object) -> dict[st
     return answer({"op": "eval", "source": source, "expression": expression, **more})
 
 
+FLATPACK = "type i32\ndouble xs = map (* 2) xs\nmain (xs : n Of m) = Fold (+) 0 (double xs)\n"
+
+
+def test_over_a_flatpack_program_expressions_are_in_futhark_and_see_main() -> None:
+    def of(expression: str) -> dict[str, object]:
+        return evaluated(expression, FLATPACK, main="program.fp")
+
+    assert of("map (+ 1) (main [[1, 2], [3, 4]])")["output"] == "[9i32, 13i32]"
+    for other in ("double (Literal [1, 2] 2)", "Transpose (Enumerate 1 (+ 1) 3)", "main . double"):
+        error = of(other)["error"]
+        assert isinstance(error, dict)
+        assert "in Futhark's notation" in error["hint"]
+    error = of("main 1")["error"]
+    assert isinstance(error, dict)
+    assert "notation" not in error["hint"]
+
+
 @pytest.mark.parametrize("backend", ["ref", "c"])
 def test_values_and_types(backend: str) -> None:
     told = evaluated('(map f [1, 2], it, "a")', backend=backend)

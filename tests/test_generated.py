@@ -23,7 +23,7 @@ from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp
 from testing import kernel_interp
 from testing.generators.programs import Generated, program
-from tests.codegen.helpers import same
+from testing.kernels import same
 
 IR_STAGES = [stage.id for stage in STAGES if stage.kind == "ir"]
 

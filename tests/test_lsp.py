@@ -50,10 +50,13 @@ class Editor:
         self.can = self.ask("initialize", given)["result"]["capabilities"]
         self.tell("initialized", {})
 
-    def send(self, message: Json) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    def send(self, *messages: Json) -> None:
+        """Write messages in one go, so that the server has them all before it can answer one."""
+        bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
         assert self.process.stdin
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.write(
+            b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+        )
         self.process.stdin.flush()
 
     def tell(self, method: str, params: Json) -> None:
@@ -272,11 +275,16 @@ def test_a_hint_is_a_change(editor: Editor) -> None:
 
 
 def test_what_is_cancelled_is_not_answered(editor: Editor) -> None:
-    editor.open("main.fut", MAIN)
+    """The first request takes long: the others are cancelled before their turn."""
+    editor.open("main.fut", MAIN + "".join(f"def f{i} = i64.sum [{i}]\n" for i in range(3_000)))
     document = {"textDocument": {"uri": editor.uri("main.fut")}, "position": position((4, 36))}
-    numbers = [editor.begin("textDocument/completion", document) for _ in range(5)]
-    for number in numbers[1:]:
-        editor.tell("$/cancelRequest", {"id": number})
+    ask: Json = {"method": "textDocument/completion", "params": document}
+    numbers = range(editor.number + 1, editor.number + 6)
+    cancelled, editor.number = numbers[1:], numbers[-1]
+    editor.send(
+        *({"id": number, **ask} for number in numbers),
+        *({"method": "$/cancelRequest", "params": {"id": number}} for number in cancelled),
+    )
     answers = [editor.answer(number) for number in numbers]
     assert "result" in answers[0]
     assert [answer["error"]["code"] for answer in answers[1:]] == [-32800] * 4

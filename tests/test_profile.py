@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -106,6 +107,29 @@ def test_of_cuda_sectors_and_launches_are_counted_by_line(
     assert [line.split()[0] for line in rows[rows.index("") + 1 :]] == [
         f"{one['launches']}x" for one in told["kernels"]
     ]
+
+
+@needs_cxx
+def test_of_cuda_the_operation_counts_and_tells_no_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"op": "profile", "source": PROGRAM, "entry": "at", "input": "[1, 2, 3] 1"}
+    told = answer({**asked, "backend": "cuda"})
+    assert (told["ms"], told["parts"]) == (0, [])
+    counts = told["counts"]
+    assert counts["observed"]
+    assert not counts["because"]
+    (line,) = counts["lines"]
+    assert line["src"][0][0] == 7
+    assert line["sectors"] > 0
+    assert {one["launches"] for one in counts["kernels"]} == {1}
+    assert "counts" not in answer(asked)
+    assert "no target" in answer({**asked, "backend": "opencl"})["error"]["message"]
+    program = tmp_path / "p.fut"
+    program.write_text(PROGRAM)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"[1, 2, 3] 1")))
+    assert main(["profile", str(program), "--entry", "at", "--backend", "cuda", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["lines"] == counts["lines"]
 
 
 @needs_cxx

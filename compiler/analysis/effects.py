@@ -35,7 +35,7 @@ WHEN: dict[type, Fails] = {
     **dict.fromkeys((ir.Assert, ir.Call, ir.Push), Fails.STOPS),
     # Their sizes are those of arrays that exist; they ignore places outside.
     **dict.fromkeys((ir.Rearrange, ir.Copy, ir.Concat, ir.ArrayLit), Fails.NEVER),
-    **dict.fromkeys((ir.If, ir.Loop, ir.Threshold), Fails.NEVER),
+    **dict.fromkeys((ir.If, ir.Loop, ir.Apply, ir.Threshold), Fails.NEVER),
     **dict.fromkeys((*ir.Soac.__args__, *ir.SegOp.__args__), Fails.NEVER),
 }
 """Every class of expressions."""

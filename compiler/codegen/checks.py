@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.base.names import Name
-from compiler.codegen.imp.nodes import Assert, Declare, Define, If, Load, Stm, Stms, Store
+from compiler.codegen.imp.nodes import Apply, Assert, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.traits import reads, traits_of
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.nodes import SE
@@ -53,6 +53,8 @@ def checks_first(body: Stms) -> Checks | None:
                 wanted |= reads(at)
                 needs.append(stm)
             case Declare(name, _, _) if name in wanted:
+                return None
+            case Apply(names, _, _, _) if not wanted.isdisjoint(names):
                 return None
             case Store() | If() if k < first:
                 return None

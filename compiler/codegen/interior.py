@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.codegen.imp.nodes import Assign, Declare, Define, If, Load, Stm, Stms, Store
+from compiler.codegen.imp.nodes import Apply, Assign, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.index import sub
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Bin, Lit, Var
@@ -92,6 +92,8 @@ def _rewrite(stm: Stm, f: Callable[[SE], SE]) -> Stm:
         case Define(_, _, value):
             new = f(value)
             return stm if new is value else replace(stm, value=new)
+        case Apply(args=args):
+            return replace(stm, args=tuple(map(f, args)))
         case Assign(_, value) | Declare(_, _, value):
             if value is None or isinstance(value, str):
                 return stm

@@ -122,6 +122,11 @@ class _Splitter:
                 if not self.varies(value):
                     return Uniform(stm)
                 self.varying.add(name)
+            case imp.Apply(names, prims, _, args):
+                self.prims.update(zip(names, prims, strict=True))
+                if not any(map(self.varies, args)):
+                    return Uniform(stm)
+                self.varying.update(names)
             case imp.Load(name, prim, block, at):
                 self.prims[name] = prim
                 if not self.varies(at) and block not in self.written:
@@ -164,6 +169,9 @@ class _Splitter:
                 case imp.Define(name, prim, _) | imp.Load(name, prim, _, _):
                     self.prims[name] = prim
                     self.varying.add(name)
+                case imp.Apply(names, prims, _, _):
+                    self.prims.update(zip(names, prims, strict=True))
+                    self.varying.update(names)
                 case imp.Declare():
                     if isinstance(inner.type, Mem):
                         return False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.codegen.c.types import c_name
+from compiler.codegen.imp.nodes import Apply
 from compiler.codegen.index import is_plain
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 
@@ -41,6 +42,17 @@ def show_exact(se: SE) -> str:
 def py_name(name: Name) -> str:
     """A Python identifier."""
     return c_name(name)
+
+
+def shown_tuple(values: Iterable[SE]) -> str:
+    """The expressions as a tuple."""
+    return f"({''.join(f'{show(value)}, ' for value in values)})"
+
+
+def applied(s: Apply) -> str:
+    """The statement that binds what a function gives."""
+    names = ", ".join(map(py_name, s.names)) + ("," if len(s.names) == 1 else "")
+    return f"{names} = {py_name(s.fun)}({', '.join(map(show, s.args))})"
 
 
 def py_literal(value: float | int | bool, prim: Prim) -> str:

@@ -37,8 +37,17 @@ Where = Level | None
 
 
 def to_imp(prog: ir.Prog, ctx: Ctx) -> imp.ImpProg:
-    """All entry points of `prog` as imperative programs."""
-    return imp.ImpProg(tuple(_function(fun, ctx) for fun in prog.funs if fun.entry))
+    """All entry points of `prog` as imperative programs, and the functions that they apply."""
+    entries = tuple(_function(fun, ctx) for fun in prog.funs if fun.entry)
+    return imp.ImpProg(entries, tuple(_applied(fun, ctx) for fun in prog.funs if not fun.entry))
+
+
+def _applied(fun: ir.Function, ctx: Ctx) -> imp.ScalarFun:
+    body = _Maker(ctx).stms(fun.body.stms, None)
+    values = tuple(_scalar(value, fun.prov) for value in fun.body.results)
+    return imp.ScalarFun(
+        fun.name, _formals(fun.params), _formals(fun.results), body, values, fun.prov
+    )
 
 
 def _function(fun: ir.Function, ctx: Ctx) -> imp.ImpFun:
@@ -127,6 +136,11 @@ class _Maker:
         """`let x = se`; a size without a value is a scalar too."""
         (param,) = stm.pat
         return (imp.Define(param.name, prim_of(param), exp, stm.prov),)
+
+    def apply(self, stm: ir.Stm, exp: ir.Apply, where: Where) -> Stms:
+        """All results at once."""
+        names, prims = zip(*((p.name, prim_of(p)) for p in stm.pat), strict=True)
+        return (imp.Apply(names, prims, exp.fun, exp.args, stm.prov),)
 
     def threshold(self, stm: ir.Stm, exp: ir.Threshold, where: Where) -> Stms:
         """Compare with the tuning parameter's value."""
@@ -586,6 +600,7 @@ _BASES: dict[type, str] = {
 
 _MAKERS: dict[type, Callable[[_Maker, ir.Stm, Any, Where], Stms]] = {
     **dict.fromkeys(ir.SE_NODES, _Maker.scalar),
+    ir.Apply: _Maker.apply,
     ir.Threshold: _Maker.threshold,
     ir.Assert: _Maker.check,
     ir.Alloc: _Maker.alloc,

@@ -17,6 +17,10 @@ UNKNOWN_TRIPS = 32
 """How often a loop is taken to run whose bound is not known outside of the kernel."""
 
 
+APPLIED = 32
+"""Operations that a function of scalars is taken to have, which stays one since it is large."""
+
+
 @dataclass(slots=True)
 class Traits:
     """`weight`: a rough count of operations per point; `trips` multiplies it if there are loops."""
@@ -49,6 +53,9 @@ def _collect(stms: Iterable[imp.Stm], t: Traits, times: int, even: bool) -> None
         match stm:
             case imp.Define() | imp.Load() | imp.Declare():
                 t.bound.add(stm.name)
+            case imp.Apply():
+                t.bound.update(stm.names)
+                t.weight += APPLIED * times
             case imp.Assert():
                 t.asserts = True
             case imp.Alloc():

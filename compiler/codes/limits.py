@@ -37,12 +37,6 @@ FUNCTION = Code(
     "A function that is chosen by the run",
     "Which function is called must be known when the program is compiled. Functions can be "
     "passed, bound and put into tuples, but not be the result of an `if` or carried by a loop.",
-    wrong="type^ both [n] = ([n]i32, i32 -> [n]i32)\n"
-    "def three: both [] = let n = 3 in (replicate n 1, \\i -> replicate n i)\n"
-    "entry f (x: i32) = (copy three.0, three.1 x)",
-    mended="type^ both [n] = ([n]i32, i32 -> [n]i32)\n"
-    "def of (n: i64): both [n] = (replicate n 1, \\i -> replicate n i)\n"
-    "entry f (x: i32) = (copy (of 3).0, (of 3).1 x)",
 )
 ROWS = Code(
     "L007",

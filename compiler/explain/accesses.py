@@ -162,9 +162,7 @@ def predict(
     env["np"] = _Types()
     device, found = _Planned(described), Prediction()
     try:
-        env[chosen["symbol"].removeprefix("entry_")](
-            device, *(by_name[slot["name"]] for slot in chosen["params"])
-        )
+        env[chosen["symbol"]](device, *(by_name[slot["name"]] for slot in chosen["params"]))
     except _Stops:
         found.because = HOST
     except RuntimeError_ as error:

@@ -67,6 +67,10 @@ class _Neighbours:
                 poly = _poly(value)
                 if poly is not None:
                     self.means[name] = poly.subst(self.means)
+            case imp.Apply(names, _, _, args):
+                alike = all(self.of(arg) == ZERO for arg in args)
+                for name in names:
+                    self.set(name, ZERO if alike else None)
             case imp.Declare(name) | imp.Assign(name) | k.Shuffle(name):
                 self.set(name, None)
             case k.Indices(dims, flat):

@@ -126,6 +126,11 @@ BY_RULE: dict[str, Tiny] = {
         "entry main [n] (xs: [n]i32) = unzip (map (\\x -> (7i32, x + 1)) xs)", "[1, 2]"
     ),
     "simplify/soac-one": Tiny("entry main (xs: [1]i32) = map (+ 1) xs", "[4]"),
+    "simplify/scatter-parts": Tiny(
+        "entry main [n] (ds: *[]i32) (is: [n]i64) (js: [n]i64) (xs: [n]i32) (ys: [n]i32) =\n"
+        "  scatter ds (is ++ js) (xs ++ ys)",
+        "[0, 0, 0] [0i64] [2i64] [1] [2]",
+    ),
     "simplify/stream-nothing": Tiny(
         "entry main (ds: *[3]i32) (xs: []i32) =\n"
         "  scatter_stream ds (\\(acc: *acc ([3]i32)) _ -> acc) xs",
@@ -344,6 +349,7 @@ BY_RULE: dict[str, Tiny] = {
     "merge/hoist": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]"),
     # --- kernels for blocks of threads --------------------------------------------------------
     "kernels/rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]", target="cuda"),
+    "kernels/handed": Tiny("entry main (xs: []i32) = filter (> 0) xs", "[1, -2, 3]", target="cuda"),
     "kernels/several": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]", target="cuda"),
     "kernels/tiled": Tiny(
         "entry main [n][m] (a: [n][m]i32) =\n"

@@ -264,9 +264,16 @@ class Launch:
                     return False
                 case imp.Assign() | k.Fetch() if stm.name not in names:
                     return False
-                case imp.Define() | imp.Declare() | imp.Assign() | imp.Load() | imp.Store():
+                case (
+                    imp.Define()
+                    | imp.Apply()
+                    | imp.Declare()
+                    | imp.Assign()
+                    | imp.Load()
+                    | imp.Store()
+                ):
                     pass
-                case k.Fetch() | k.Scope() | imp.If() | imp.For():
+                case imp.Apply() | k.Fetch() | k.Scope() | imp.If() | imp.For():
                     pass
                 case _:
                     return False

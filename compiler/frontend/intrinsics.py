@@ -50,6 +50,7 @@ INTRINSICS: dict[str, str] = {
     "flatten": "'a [n] [m]: (xss: [n][m]a) -> [n * m]a",
     "unflatten": "'a [n] [m]: (xs: [n * m]a) -> [n][m]a",
     "copy": "'a: (x: a) -> *a",
+    "scratch": "'a: (x: a) -> *a",
     "opaque": "'a: (x: a) -> a",
     "jvp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: a) -> (b, b)",
     "vjp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: b) -> (b, a)",

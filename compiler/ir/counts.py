@@ -24,6 +24,7 @@ _COUNTED: dict[type, str] = {
         nodes.Alloc,
         nodes.Assert,
         nodes.Call,
+        nodes.Apply,
         nodes.Threshold,
         nodes.Iota,
         nodes.Replicate,

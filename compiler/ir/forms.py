@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import get_args
 
 from compiler.ir import nodes
-from compiler.ir.nodes import SE_NODES, Alloc, Assert, Call, If, Loop, Push, Threshold
+from compiler.ir.nodes import SE_NODES, Alloc, Apply, Assert, Call, If, Loop, Push, Threshold
 
 _BASE = frozenset((*SE_NODES, *get_args(nodes.ArrayOp), If, Loop, Assert, Push))
 _NESTED = _BASE | frozenset(get_args(nodes.Soac))
-_FLAT = _BASE | frozenset((*get_args(nodes.SegOp), Threshold))
+_FLAT = _BASE | frozenset((*get_args(nodes.SegOp), Threshold, Apply))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Form:
 
 
 CALLS = Form(_NESTED | {Call})
-NESTED = Form(_NESTED)
+NESTED = Form(_NESTED | {Apply})
 FLAT = Form(_FLAT)
 MEMORY = Form(_FLAT | {Alloc}, memory=True)
 EXPANDED = Form(_FLAT | {Alloc}, memory=True, expanded=True)

@@ -366,10 +366,7 @@ class Lambda:
 
 @dataclass(frozen=True, slots=True)
 class Assert:
-    """Stop the program with `message` unless `cond` holds; binds nothing.
-
-    The message is text with scalar expressions in between, whose values it shows.
-    """
+    """Stop with `message`, text and values in between, unless `cond` holds; binds nothing."""
 
     cond: SE
     message: tuple[str | SE, ...]
@@ -423,18 +420,23 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """True if `amount`, the parallelism that a code version would use, reaches the parameter.
+class Apply:
+    """What a function of scalars that cannot fail gives (after inlining)."""
 
-    `name` is the tuning parameter. Its value comes from `Options.thresholds` or its default.
-    """
+    fun: str
+    args: tuple[SE, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Whether `amount`, a version's parallelism, reaches the tuning parameter of that name."""
 
     name: str
     amount: SE
     default: int
 
 
-Control = If | Loop | Call | Assert | Threshold
+Control = If | Loop | Call | Apply | Assert | Threshold
 
 # --- accumulators ----------------------------------------------------------------------------
 
@@ -505,18 +507,19 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Dest:
-    """An array written at computed indices: the first `rank` dimensions are indexed."""
+    """An array written `times` times by each row: the first `rank` dimensions are indexed."""
 
     array: Name
     rank: int
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Write values at indices; both computed by `fn` from the rows of `arrays`.
 
-    Results of `fn`: for each destination its `rank` indices (i64), then its value; then the values
-    to keep as arrays. Consumes the destinations. Ignores indices outside; of two values one stays.
+    Results of `fn`: for each destination, `times` times, its `rank` indices (i64) and value; then
+    the values to keep. Consumes the destinations. Ignores indices outside; of two values one stays.
     """
 
     width: Poly

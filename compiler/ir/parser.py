@@ -247,6 +247,17 @@ class Parser(ScalarParser):
     def _call_function(self) -> ir.Exp:
         return ir.Call(self.tokens.name("a function's name"), self.operands())
 
+    def _apply(self) -> ir.Exp:
+        t = self.tokens
+        name = t.name("a function's name")
+        args: list[ir.SE] = []
+        t.expect("(")
+        while not t.take(")"):
+            if args:
+                t.expect(",")
+            args.append(self.se())
+        return ir.Apply(name, tuple(args))
+
     def _threshold(self) -> ir.Exp:
         t = self.tokens
         t.expect("(")
@@ -321,7 +332,8 @@ class Parser(ScalarParser):
         t.expect("into")
         dests: list[ir.Dest] = []
         while t.kind == "name":
-            dests.append(ir.Dest(t.next(), self._indexed_dims()))
+            array, rank = t.next(), self._indexed_dims()
+            dests.append(ir.Dest(array, rank, t.integer() if t.take("*") else 1))
             if not t.take(","):
                 break
         return ir.Scatter(width, tuple(dests), self._mapped(), arrays)
@@ -452,6 +464,7 @@ _FORMS: dict[str, Callable[[Parser], ir.Exp]] = {
     "if": Parser._if,
     "loop": Parser._loop,
     "call": Parser._call_function,
+    "apply": Parser._apply,
     "threshold": Parser._threshold,
     "map": Parser._map,
     "reduce": Parser._reduce,

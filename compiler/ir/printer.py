@@ -230,6 +230,7 @@ _FLAT: dict[type, Callable[[Any], str]] = {
     ir.Replicate: lambda e: f"replicate({show_shape(e.shape)}, {show_operand(e.value)})",
     ir.Scratch: lambda e: f"scratch({show_shape(e.shape)}{e.prim})",
     ir.ArrayLit: lambda e: f"[{', '.join(map(show_operand, e.elems))}]",
+    ir.Apply: lambda e: f"apply {name_text(e.fun)}{show_operands(e.args)}",
     ir.Call: lambda e: f"call {name_text(e.fun)}{show_operands(e.args)}",
     ir.Assert: _assert,
     ir.Threshold: _threshold,
@@ -297,7 +298,8 @@ def _scatter(out: _Out, indent: int, exp: ir.Scatter) -> None:
 
 
 def _dest(dest: ir.Dest) -> str:
-    return f"{name_text(dest.array)}{_indexed_dims(dest.rank)}"
+    times = f" * {dest.times}" if dest.times > 1 else ""
+    return f"{name_text(dest.array)}{_indexed_dims(dest.rank)}{times}"
 
 
 def _indexed_dims(rank: int) -> str:

@@ -56,6 +56,12 @@ def check_names(fun: Function, names: Iterable[str]) -> None:
             )
 
 
+def whole_numbers(fun: Function) -> list[str]:
+    """Names of an entry point's parameters that are single whole numbers, as `sizes` has them."""
+    scalars = (p for p in fun.params[fun.implicit :] if isinstance(p.type, Scalar))
+    return [base_of(p.name) for p in scalars if p.type.prim[0] in "iu"]
+
+
 def _names(array: Array) -> set[Name]:
     return {name for size in array.shape for name in size.names()}
 

@@ -193,6 +193,11 @@ class ValueReader:
         return np.frombuffer(data, np.uint8).copy()
 
     def _number(self, found: re.Match[str]) -> Value:
+        """A number; of one that names an integer type the low bits, as Futhark reads it.
+
+        Tests rely on that: `32767i8` for what the conversion to i8 leaves of 32767. What takes its
+        type from the parameter has to fit, but for `-1` as an unsigned and `0xff` as a signed one.
+        """
         sign, digits, suffix = found[1], found[2].replace("_", ""), found[3]
         start = self.at
         base = {"0x": 16, "0b": 2}.get(digits[:2].lower(), 10)
@@ -216,13 +221,10 @@ class ValueReader:
             self.fail(f"`{_cut(found[0])}` is no integer.")
         value = int(digits, base) * (-1 if sign == "-" else 1)
         low, high = int_range(prim)
-        if prim[0] == "u" and -high <= value < 0:
-            value += high + 1
-        if prim[0] == "i" and high < value <= 2 * high + 1:
-            value -= 2 * high + 2  # the bits of a negative number, as `0xffi8` is written
-        if not low <= value <= high:
+        if not suffix and not (low or -high) <= value <= (2 * high + 1 if low else high):
             said = f"`{_cut(found[0])}` is out of the range of {prim}, {low} to {high}."
             self.fail(said, start)
+        value = (value - low) % (high - low + 1) + low
         self.at = found.end()
         return DTYPE[prim].type(value)
 

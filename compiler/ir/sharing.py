@@ -74,6 +74,24 @@ def classes(prog: ir.Prog) -> Classes:
     return found
 
 
+def in_loop(
+    stms: tuple[ir.Stm, ...], own: Iterable[Name], around: Iterable[Name], whole: Classes
+) -> Classes:
+    """The sharing classes within one iteration of a loop; the program's are `whole`.
+
+    Two buffers that change places with each iteration are one class of the program. But in an
+    iteration nothing else shares memory with `own`, unique parameters of the loop, than what its
+    statements make of them. `around` are the other arrays that they use and do not bind.
+    """
+    found = Classes()
+    for stm in walk.all_stms(stms):
+        if type(stm.exp) not in _SCALARS:
+            _learn(stm, found, {})
+    for name in set(around).difference(own):
+        found.join(name, f"around {whole.find(name)}")
+    return found
+
+
 def unique_arrays(prog: ir.Prog) -> set[Name]:
     """The names of all arrays that are overwritten or must be fresh, and of what shares memory."""
     return classes(prog).unique()

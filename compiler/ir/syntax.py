@@ -31,7 +31,7 @@ CALLS = frozenset((*FUNS, "min", "max", "abs", "sgn", "select"))
 """What is written `name(arguments)` inside scalar expressions."""
 
 _WORDS = (
-    "entry fun let in assert if then else loop for while do call threshold map reduce scan "
+    "entry fun let in assert if then else loop for while do call apply threshold map reduce scan "
     "scatter hist stream push into op comm segmap segred segscan seghist per_block body alloc mem "
     "with copy concat rearrange reshape iota replicate scratch true false shared private device "
     "grid block thread"

@@ -15,6 +15,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import INTS
 from compiler.ir import nodes as ir
+from compiler.ir.scalar_functions import is_of_scalars
 from compiler.ir.show_scalar import show_shape
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import selected, sliced_poly
@@ -242,6 +243,15 @@ def _call(c: ScopeChecker, exp: ir.Call, pat: Sequence[ir.Param]) -> Types:
     return tuple(subst(result.type, given) for result in fun.results)
 
 
+def _apply(c: ScopeChecker, exp: ir.Apply, pat: Sequence[ir.Param]) -> Types:
+    fun = c.funs.get(exp.fun)
+    if fun is None:
+        c.fail(f"`{exp.fun}` is no function defined above")
+    c.must(is_of_scalars(fun), f"`{exp.fun}` cannot be applied: it may fail, or has arrays")
+    c.results(exp.args, fun.params, f"an argument of `{exp.fun}`")
+    return tuple(result.type for result in fun.results)
+
+
 def _threshold(c: ScopeChecker, exp: ir.Threshold, pat: object) -> Types:
     c.scalar(exp.amount, "i64", "the amount")
     return (ir.BOOL,)
@@ -351,7 +361,8 @@ def _scatter(c: ScopeChecker, exp: ir.Scatter, pat: object) -> Types:
     for dest in exp.dests:
         kind = c.array(dest.array)
         c.must(1 <= dest.rank <= kind.rank, f"`{dest.array}` has fewer dimensions")
-        wanted += [*([ir.I64] * dest.rank), row_type(kind, dest.rank)]
+        c.must(dest.times >= 1, f"`{dest.array}` is not written")
+        wanted += [*([ir.I64] * dest.rank), row_type(kind, dest.rank)] * dest.times
         dests.append(kind)
     c.must(len(exp.fn.returns) >= len(wanted), "too few results for the destinations")
     _agree(c, exp.fn.returns[: len(wanted)], wanted, "an index or value to write")
@@ -522,6 +533,7 @@ RULES: dict[type, Rule] = {
     ir.If: _if,
     ir.Loop: _loop,
     ir.Call: _call,
+    ir.Apply: _apply,
     ir.Threshold: _threshold,
     ir.Alloc: _alloc,
     ir.Map: _map,

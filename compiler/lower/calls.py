@@ -27,11 +27,11 @@ from compiler.frontend.types import (
     ANY_SIZE,
     UNIT,
     Arrow,
-    Record,
     Size,
     SizeVar,
     Type,
 )
+from compiler.lower.held import bind_sizes, functional_constant
 from compiler.lower.measure import is_larger
 from compiler.lower.naming import (
     Binding,
@@ -45,14 +45,12 @@ from compiler.lower.naming import (
     instantiated,
     pattern,
     residual,
-    size_exp,
     trivial,
     type_of,
     user_span,
     wrap,
 )
 from compiler.lower.static import (
-    I64,
     Accumulator,
     Barrier,
     Closure,
@@ -63,7 +61,6 @@ from compiler.lower.static import (
     collect_sizes,
     has_function,
     map_sizes,
-    match_sizes,
     type_key,
     value_key,
 )
@@ -76,7 +73,7 @@ LARGE = 60
 
 OPERATORS = ("reduce", "reduce_comm", "scan", "hist_1d", "hist_2d", "hist_3d")
 _NAMES_BY_ARITY = {
-    1: "unzip iota transpose flatten unflatten copy opaque",
+    1: "unzip iota transpose flatten unflatten copy scratch opaque",
     2: "map zip replicate concat",
     3: "reduce reduce_comm scan scatter_1d scatter_2d scatter_3d scatter_stream acc_write jvp2 vjp2"
     " jmp2 mjp2",
@@ -101,6 +98,8 @@ def global_function(sp: Specialiser, e: ty.Var, env: Env, out: list[Binding]) ->
         return instantiated(sp, e.name.removeprefix("intrinsics."), e, env)
     code = definition(sp, e)
     fun = instantiated(sp, code, e, env)
+    if code.ext and not code.params:
+        return functional_constant(sp, fun, out)
     return fun if code.params else sp.static(code.body, fun.enter(), out)
 
 
@@ -200,7 +199,8 @@ def inline(
     if has_function(to.type):
         result = sp.static(code.body, env, out)
         if to.ext:
-            _bind_sizes(to, type_of(sp, code.body.type, env), result, out)
+            have = type_of(sp, code.body.type, env)
+            bind_sizes(to.ext, to.type, have, result, to.span, out)
     else:
         result = _with_sizes(sp, sp.ev(code.body, env), to)
     sp.site = site
@@ -211,29 +211,6 @@ def _go_into(sp: Specialiser, code: ty.Def | ty.Lambda, span: Span) -> None:
     """Code of the prelude that the user's code calls has the place of this call."""
     if code.span.in_prelude and not span.in_prelude:
         sp.site = span
-
-
-def _bind_sizes(to: Result, have: Type, value: Value, out: list[Binding]) -> None:
-    """Bind the sizes of a functional value's type to what its body's type has, or its data."""
-    found: dict[Name, Size] = {}
-    match_sizes(set(to.ext), to.type, have, found)
-    for name, size in found.items():
-        if size is ANY_SIZE:
-            _bind_by_data(name, to.type, value, out)
-        else:
-            out.append(((), ty.PVar(I64, to.span, name), size_exp(size, to.span)))
-
-
-def _bind_by_data(name: Name, t: Type, value: Value, out: list[Binding]) -> None:
-    """Bind a size to that of an array in `value`, which has type `t`."""
-    if isinstance(value, Rec) and isinstance(t, Record):
-        for (_, field), (_, ft) in zip(value.fields, t.fields, strict=True):
-            _bind_by_data(name, ft, field, out)
-    elif isinstance(value, ty.Exp) and not any(name in sizes for sizes, _, _ in out):
-        sizes: list[Size] = []
-        collect_sizes(t, sizes)
-        if SizeVar(name) in sizes:
-            out.append(((name,), ty.Pat(t, value.span), value))
 
 
 def _with_sizes(sp: Specialiser, body: ty.Exp, to: Result) -> ty.Exp:

@@ -37,7 +37,6 @@ from compiler.lower.static import (
     Value,
     has_function,
     map_sizes,
-    type_key,
 )
 
 Binding = tuple[tuple[Name, ...], ty.Pat, ty.Exp]
@@ -90,6 +89,8 @@ class Specialiser:
         """The constant that each size which only its value tells belongs to."""
         self.global_sizes: dict[Name, Name] = {}
         """Those sizes, once the constant is specialised."""
+        self.held: dict[object, tuple[Value, list[Binding]]] = {}
+        """Constants with such sizes that hold functions: their values, and what they check."""
         self.versions = self.owner = 0
         """Which version of a top-level definition is at work."""
         self.placed: set[tuple[int, int]] = set()
@@ -180,9 +181,16 @@ def with_sizes(
 
     Among them are those of an instance of `'~t` that only the value tells.
     """
-    names, residual_type = list(fresh_sizes(sp, ext, env)), type_of(sp, t, env)
+    names = fresh_sizes(sp, ext, env)
+    residual_type, told = named_sizes(sp, type_of(sp, t, env))
+    return residual_type, (*names, *told)
+
+
+def named_sizes(sp: Specialiser, t: Type) -> tuple[Type, tuple[Name, ...]]:
+    """A residual type with names for the sizes that only the value tells, and these names."""
+    names: list[Name] = []
     if not sp.open_sizes:
-        return residual_type, tuple(names)
+        return t, ()
 
     def named(size: Size) -> Size:
         if size is not ANY_SIZE:
@@ -190,7 +198,7 @@ def with_sizes(
         names.append(sp.ctx.fresh("d"))
         return SizeVar(names[-1])
 
-    return map_sizes(residual_type, named), tuple(names)
+    return map_sizes(t, named), tuple(names)
 
 
 def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
@@ -249,9 +257,19 @@ def _size_name(sp: Specialiser, s: SizeVar, env: Env) -> Size:
         return SizeConst(int(exp.value)) if isinstance(exp, ty.Const) else SizeVar(exp.name)
     owner = sp.size_owner.get(s.name)
     if owner is not None:
-        constant(sp, ty.Var(UNIT, NOWHERE, owner), env)
+        if s.name not in sp.global_sizes:
+            _evaluate(sp, sp.defs[owner], env)
         return SizeVar(sp.global_sizes[s.name])
     return s
+
+
+def _evaluate(sp: Specialiser, code: ty.Def, env: Env) -> None:
+    """Make a constant for its sizes' sake; these are the same for all types."""
+    var = ty.Var(code.ret, NOWHERE, code.name, (UNIT,) * len(code.type_params))
+    if is_functional(sp, code.ret, env):
+        sp.static(var, env, [])
+    else:
+        constant(sp, var, env)
 
 
 def fresh_sizes(sp: Specialiser, names: tuple[Name, ...], env: Env) -> tuple[Name, ...]:
@@ -287,7 +305,7 @@ def constant(sp: Specialiser, e: ty.Var, env: Env) -> ty.Var | ty.Const:
     if isinstance(code.body, ty.Const):
         return replace(code.body, span=user_span(sp, e.span))
     types = tuple(type_of(sp, t, env) for t in e.type_args)
-    key = (e.name, tuple(type_key(t) for t in types), types)
+    key = (e.name, *types)
     known = sp.instances.get(key)
     if known is None:
         known = sp.instances[key] = _specialised(sp, code, types)
@@ -299,8 +317,7 @@ def _specialised(sp: Specialiser, code: ty.Def, types: tuple[Type, ...]) -> Inst
     inner, site = Closure(code, None, types).enter(), sp.site
     sp.site = None
     name = sp.ctx.fresh(code.name)
-    ext = fresh_sizes(sp, code.ext, inner)
-    sp.global_sizes.update(zip(code.ext, ext, strict=True))
+    ext = own_sizes(sp, code, inner)
     body = sp.ev(code.body, inner)
     ret = type_of(sp, code.ret, inner)
     sp.done.append(
@@ -308,6 +325,13 @@ def _specialised(sp: Specialiser, code: ty.Def, types: tuple[Type, ...]) -> Inst
     )
     sp.site = site
     return Instance(name, (), (), ret)
+
+
+def own_sizes(sp: Specialiser, code: ty.Def, env: Env) -> tuple[Name, ...]:
+    """New names for the sizes that only the value of a constant tells."""
+    ext = fresh_sizes(sp, code.ext, env)
+    sp.global_sizes.update(zip(code.ext, ext, strict=True))
+    return ext
 
 
 # --- patterns ----------------------------------------------------------------------------
@@ -408,8 +432,9 @@ def _has_value(size: Size, value: Size, env: Env) -> bool:
 
 
 _KEEPS_NAME = (
-    "transpose flatten unflatten copy opaque flat_update_2d flat_update_3d flat_update_4d"
-    " scatter_1d scatter_2d scatter_3d hist_1d hist_2d hist_3d scatter_stream hist_stream"
+    "transpose flatten unflatten copy scratch opaque flat_update_2d flat_update_3d"
+    " flat_update_4d scatter_1d scatter_2d scatter_3d hist_1d hist_2d hist_3d scatter_stream"
+    " hist_stream"
 ).split()
 _MADE_BY = {"map": "map", "scan": "scan", "iota": "iota", "replicate": "rep", "concat": "cat"}
 

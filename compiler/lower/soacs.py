@@ -468,6 +468,18 @@ def _copy(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     )
 
 
+def _scratch(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
+    """Arrays of those shapes with any contents, all of which is written before it is read."""
+    value = s.lower(e.args[0])
+    s.prov = (e.span,)
+    return tuple(
+        s.array(ir.Scratch(x.prim, x.shape), x.prim, x.shape, hint or base_of(x.name))
+        if isinstance(x, Arr)
+        else x
+        for x in value
+    )
+
+
 def _opaque(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """The argument."""
     return s.lower(e.args[0], hint)
@@ -496,6 +508,7 @@ _INTRINSICS: dict[str, Callable[[Lowering, ty.Apply, ty.Var, Name], Value]] = {
     "flatten": _flatten,
     "unflatten": _unflatten,
     "copy": _copy,
+    "scratch": _scratch,
     "opaque": _opaque,
     **lmads.INTRINSICS,
 }

@@ -36,6 +36,7 @@ from compiler.lower.naming import (
     fresh_sizes,
     is_functional,
     named,
+    named_sizes,
     pattern,
     residual,
     size_exp,
@@ -345,6 +346,7 @@ def _looped(
         array = sp.ev(e.form.array, env)
     sizes = fresh_sizes(sp, e.sizes, env)
     pat = carried()
+    carried_type, told = named_sizes(sp, pat.type)
     match e.form:
         case ty.For(name, prim, _):
             index = sp.ctx.fresh(name)
@@ -355,8 +357,9 @@ def _looped(
         case ty.While(cond):
             form = ty.While(sp.ev(cond, env))
     body = inside()
-    ext = fresh_sizes(sp, e.ext, env)
-    return ty.Loop(type_of(sp, e.type, env), span, sizes, pat, init, form, body, ext)
+    t, ext = with_sizes(sp, e.type, e.ext, env)
+    pat = replace(pat, type=carried_type)
+    return ty.Loop(t, span, (*sizes, *told), pat, init, form, body, ext)
 
 
 # --- data --------------------------------------------------------------------------------

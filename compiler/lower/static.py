@@ -208,6 +208,10 @@ def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]
     elif isinstance(pattern, Record) and isinstance(t, Record):
         for (_, p), (_, q) in zip(pattern.fields, t.fields, strict=False):
             match_sizes(names, p, q, into)
+    elif isinstance(pattern, Sum) and isinstance(t, Sum):
+        for (_, ps), (_, qs) in zip(pattern.variants, t.variants, strict=False):
+            for p, q in zip(ps, qs, strict=False):
+                match_sizes(names, p, q, into)
     elif isinstance(pattern, Arrow) and isinstance(t, Arrow):
         match_sizes(names, pattern.param, t.param, into)
         match_sizes(names, pattern.result, t.result, into)

@@ -23,11 +23,11 @@ _MAX_COMPARED = 8
 class Table:
     """Expressions computed so far, by scope; the names of a scope's own are dropped with it."""
 
-    __slots__ = ("_added", "_by_key", "_last", "_soacs")
+    __slots__ = ("_added", "_by_key", "_last", "_many")
 
     def __init__(self) -> None:
         self._by_key: dict[_Key, Name] = {}
-        self._soacs: dict[_Key, list[tuple[ir.Exp, tuple[Name, ...]]]] = {}
+        self._many: dict[_Key, list[tuple[ir.Exp, tuple[Name, ...]]]] = {}
         self._added: list[list[tuple[_Key, tuple[ir.Exp, tuple[Name, ...]] | None]]] = []
         self._last: tuple[ir.Exp | None, _Key | None] = (None, None)
         """The operator that was looked up last, which is added if it was not found."""
@@ -42,7 +42,7 @@ class Table:
             if soac is None:
                 del self._by_key[key]
             else:
-                self._soacs[key] = [x for x in self._soacs[key] if x is not soac]
+                self._many[key] = [x for x in self._many[key] if x is not soac]
 
     def find(self, exp: ir.Exp) -> Name | None:
         """The name of an equal expression without bodies."""
@@ -55,10 +55,10 @@ class Table:
         if len(self._by_key) > before:
             self._added[depth].append((exp, None))
 
-    def find_soac(self, exp: ir.Exp) -> tuple[Name, ...] | None:
-        """The results of an equal parallel operator, equal up to the names bound inside."""
+    def find_many(self, exp: ir.Exp) -> tuple[Name, ...] | None:
+        """The results of an equal operator or function, equal up to the names bound inside."""
         self._last = (exp, _key(exp))
-        candidates = self._soacs.get(self._last[1])
+        candidates = self._many.get(self._last[1])
         if not candidates:
             return None
         for other, names in candidates[-_MAX_COMPARED:]:
@@ -66,17 +66,19 @@ class Table:
                 return names
         return None
 
-    def add_soac(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
-        """Remember the results of a parallel operator."""
+    def add_many(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
+        """Remember the results of a parallel operator, or of a function."""
         key = self._last[1] if self._last[0] is exp else _key(exp)
         if key is not None:
             entry = (exp, names)
-            self._soacs.setdefault(key, []).append(entry)
+            self._many.setdefault(key, []).append(entry)
             self._added[depth].append((key, entry))
 
 
 def _key(exp: ir.Exp) -> _Key | None:
     """What equal operators have in common; few others have it too."""
+    if isinstance(exp, ir.Apply):
+        return exp
     if isinstance(exp, ir.Map):
         return (ir.Map, exp.width, exp.arrays, _shape(exp.fn.body))
     if isinstance(exp, (ir.Reduce, ir.Scan)):

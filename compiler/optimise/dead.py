@@ -16,6 +16,7 @@ from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.parts import VISIT
+from compiler.ir.scatters import places
 
 T = TypeVar("T")
 Op = TypeVar("Op", ir.Operator, ir.HistOp)
@@ -308,8 +309,8 @@ def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     kept = _used(stm, uses, first)
     if kept is None:
         return stm
-    places = sum(d.rank + 1 for d in exp.dests)
-    results = [*range(places), *(k - first + places for k in kept if k >= first)]
+    fixed = places(exp.dests)
+    results = [*range(fixed), *(k - first + fixed for k in kept if k >= first)]
     new = ir.Scatter(exp.width, exp.dests, lambda_with(exp.fn, results), exp.arrays)
     return _picked(stm, kept, new, uses)
 

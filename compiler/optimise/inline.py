@@ -1,8 +1,12 @@
-"""Calls replaced by the bodies of the functions called; only entry points remain.
+"""Calls replaced by the bodies of the functions called; entry points remain, and large functions.
 
 Functions come in order of dependence and there is no recursion. Statements keep the user's places
 that they had and get the call's in addition; places in the prelude are dropped, since the user has
 never seen it.
+
+A function of scalars that a large program would have many copies of stays one, and its calls become
+`Apply` (`ir/scalar_functions.py`). What is parallel or has memory is always inlined: flattening and
+memory look at what is around it.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ from dataclasses import replace
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
-from compiler.ir.nodes import Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
+from compiler.ir.nodes import Apply, Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
+from compiler.ir.scalar_functions import is_of_scalars
 from compiler.ir.sharing import unique_arrays
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
@@ -27,12 +33,22 @@ from compiler.optimise.simplify.state import State
 
 INLINED = Rule(
     "simplify/inline",
-    "Puts functions in the place of calls: no stage behind it has calls.",
+    "Puts functions in the place of calls.",
     optional=False,
+)
+KEPT = Rule(
+    "simplify/keep-function",
+    "A function of scalars stays one, instead of many copies of it.",
 )
 
 _LARGE = 20_000
 """Statements from which on functions are simplified before they are copied."""
+_WITH_FUNCTIONS = 2_000
+"""The same where there are functions that may stay."""
+_LEAST = 24
+"""Statements of the smallest function that stays one: in smaller ones, a call is seen through."""
+_COPIES = 240
+"""Statements in all copies of a function from which on it stays one."""
 NEAREST = 16
 """Places at each end of a chain of calls that a statement is from."""
 
@@ -47,10 +63,13 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
         for stm, callee in calls[fun.name]:
             _remark(functions[callee], stm.prov, ctx)
     uses = _uses(prog, calls)
-    copied = sum(uses[f.name] * sum(1 for _ in walk.all_stms(f.body.stms)) for f in prog.funs)
-    if copied > _LARGE and not ctx.options.is_off(SIMPLIFY):
+    sizes = {fun.name: sum(1 for _ in walk.all_stms(fun.body.stms)) for fun in prog.funs}
+    copied = sum(uses[name] * size for name, size in sizes.items())
+    few = _WITH_FUNCTIONS if _may_stay(prog, calls, uses, sizes) else _LARGE
+    if copied > few and not ctx.options.is_off(SIMPLIFY):
         made = _Simplified(ctx, functions, uses, unique_arrays(prog))
-        return Prog(tuple(made.function(fun) for fun in prog.funs if fun.entry))
+        entries = [made.function(fun) for fun in prog.funs if fun.entry]
+        return Prog((*made.kept.values(), *entries))
     funs = tuple(_Inliner(ctx, functions, uses).function(fun) for fun in prog.funs if fun.entry)
     if len(funs) == len(prog.funs) and all(a is b for a, b in zip(funs, prog.funs, strict=True)):
         return prog
@@ -70,6 +89,23 @@ def _uses(prog: Prog, calls: dict[str, list[tuple[Stm, str]]]) -> dict[str, int]
         for _, callee in calls[fun.name]:
             uses[callee] += uses[fun.name]
     return uses
+
+
+def _may_stay(
+    prog: Prog,
+    calls: dict[str, list[tuple[Stm, str]]],
+    uses: dict[str, int],
+    sizes: dict[str, int],
+) -> bool:
+    """Whether a function is of scalars, with all that it calls, and copies of it would be many."""
+    whole: dict[str, int] = {}
+    for fun in prog.funs:
+        if is_of_scalars(replace(fun, entry=False), whole.keys()):
+            size = sizes[fun.name] + sum(whole[callee] for _, callee in calls[fun.name])
+            if size >= _LEAST and size * uses[fun.name] >= _COPIES:
+                return True
+            whole[fun.name] = size
+    return False
 
 
 def _remark(fun: Function, prov: Prov, ctx: Ctx) -> None:
@@ -146,10 +182,10 @@ class _Simplified:
 
     A call is replaced where the simplifier comes to it, and knows most of what is passed. The
     function's body is simplified once for each set of literals among its arguments, with the calls
-    in it, and what is left of it is copied.
+    in it, and what is left of it is copied, unless it stays a function.
     """
 
-    __slots__ = ("ctx", "functions", "handlers", "unique", "uses", "versions")
+    __slots__ = ("ctx", "functions", "handlers", "inlined", "kept", "unique", "uses", "versions")
 
     def __init__(
         self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int], unique: set[Name]
@@ -160,6 +196,9 @@ class _Simplified:
         self.unique = unique
         self.handlers = {**HANDLERS, Call: self.call}
         self.versions: dict[tuple[str, tuple[Operand | None, ...]], Function] = {}
+        self.kept: dict[int, Function] = {}
+        """What stays, by the version that it is of."""
+        self.inlined: set[int] = set()
 
     def function(self, fun: Function) -> Function:
         fun, uses = remove_dead(fun)
@@ -174,6 +213,11 @@ class _Simplified:
         fresh = _same_name
         if self.uses[call.fun] > 1:
             fun, args = self.version(fun, args)
+            kept = self.stays(fun, self.uses[call.fun])
+            if kept is not None:
+                scalars = tuple(arg for arg in args if not isinstance(arg, str))
+                HANDLERS[Apply](s, Stm(stm.pat, Apply(kept.name, scalars), stm.prov))
+                return
             fresh = self.fresh
         body = called(fun, stm, args, fresh, self.ctx)
 
@@ -195,6 +239,36 @@ class _Simplified:
             made = replace(fun, params=tuple(p for p, lit in pairs if lit is None), body=body)
             made = self.versions[fun.name, known] = self.function(made)
         return made, tuple(arg for arg in args if not isinstance(arg, Lit))
+
+    def stays(self, version: Function, uses: int) -> Function | None:
+        """What calls of a version of a function apply; None if it is copied."""
+        key = id(version)
+        if key in self.kept or key in self.inlined:
+            return self.kept.get(key)
+        size = sum(1 for _ in walk.all_stms(version.body.stms))
+        fun = replace(version, name=self.ctx.fresh(version.name), entry=False)
+        if size >= _LEAST and size * uses >= _COPIES and is_of_scalars(fun):
+            because = (
+                f"`{base_of(fun.name)}` stays a function: "
+                f"there would be {uses} copies of its {size} statements."
+            )
+            made = self.ctx.commit(KEPT, fun.prov, Applied(fun, because))
+            if made is not None:
+                self.kept[key] = self.own(made)
+                return self.kept[key]
+        self.inlined.add(key)
+        return None
+
+    def own(self, fun: Function) -> Function:
+        """The function with names that no copy of it has."""
+        params = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.params)
+        results = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.results)
+        given: dict[Name, Replacement] = {
+            old.name: Var(new.name, new.type.prim)
+            for old, new in zip(fun.params, params, strict=True)
+        }
+        body = walk.rename(fun.body, self.ctx.fresh, given, _Placed(()).__getitem__)
+        return replace(fun, params=params, results=results, body=body)
 
     def fresh(self, name: Name) -> Name:
         """A new name for a copy, which is unique if the copied one is."""
@@ -256,4 +330,4 @@ class _Placed(dict[Prov, Prov]):
         return self[prov]
 
 
-INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED,))
+INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT))

@@ -142,8 +142,30 @@ def flatten_task(sc: FlatteningScope, task: Task) -> HostCode:
     def block(inner: FlatteningScope) -> list[ir.Stm]:
         return host_stms(inner, duplicate.body.stms)
 
-    ways = versions.Versions(thread_count(task.nest), outer, full, block)
+    alone = _reads_whole_rows(sc, task, pieces)
+    ways = versions.Versions(thread_count(task.nest), outer, full, block, alone)
     return versions.choose(sc, duplicate, ways)
+
+
+def _reads_whole_rows(sc: FlatteningScope, task: Task, pieces: Schedule) -> bool:
+    """Whether all that takes long inside are kernels that fold rows that lie together.
+
+    Threads in step that take a row each read such rows only after they have been transposed.
+    """
+    runs = [s for s in task.body.stms if isinstance(s.exp, ir.Soac | ir.Loop | ir.If)]
+    kernels = {p.name for steps in pieces.parallel for step in steps for p in step.stm.pat}
+    made: set[Name] = set()
+    for stm in runs:
+        fold = stm.exp
+        if not isinstance(fold, ir.Reduce | ir.Scan) or stm.pat[0].name not in kernels:
+            return False
+        roots = [sc.resolve(array) for array in fold.arrays if array not in made]
+        elements = all(isinstance(p.type, ir.Scalar) for p in fold.fn.params)
+        own = all(r.index == indices(task.nest) and r.array not in sc.turned for r in roots)
+        if not (fold.arrays and elements and own):
+            return False
+        made.update(param.name for param in stm.pat)
+    return bool(runs) and sc.ctx.target.in_step
 
 
 def _continues(pieces: Schedule) -> bool:
@@ -159,12 +181,17 @@ def outer_only(sc: FlatteningScope, task: Task) -> HostCode:
     return HostCode(seg_map(sc, task.nest, body, pat, task.prov), [p.name for p in pat])
 
 
-def own_results(sc: FlatteningScope, task: Task, code: HostCode) -> HostCode:
-    """The same with copies of results that are views of arrays from elsewhere."""
+def own_results(
+    sc: FlatteningScope, task: Task, code: HostCode, given: frozenset[Name] = frozenset()
+) -> HostCode:
+    """The same with copies of results that are views of arrays from elsewhere.
+
+    Not of those in `given`, which are handed to this code alone.
+    """
     stms = list(code.stms)
     bound = {param.name for stm in stms for param in stm.pat}
     names = list(code.names)
-    for at, is_own in enumerate(_are_own(sc, code)):
+    for at, is_own in enumerate(_are_own(sc, code, given)):
         if not is_own:
             name = None if task.names[at] in bound else task.names[at]
             (param,) = out_params(sc, widths(task.nest), (task.returns[at],), (name,))
@@ -173,9 +200,11 @@ def own_results(sc: FlatteningScope, task: Task, code: HostCode) -> HostCode:
     return HostCode(stms, names)
 
 
-def _are_own(sc: FlatteningScope, code: HostCode) -> list[bool]:
-    """Which results are fresh arrays that the statements bind, each only once."""
-    bound = {param.name for stm in code.stms for param in stm.pat}
+def _are_own(
+    sc: FlatteningScope, code: HostCode, given: frozenset[Name] = frozenset()
+) -> list[bool]:
+    """Which results are fresh arrays that the statements bind, or are `given`, each only once."""
+    bound = given.union(param.name for stm in code.stms for param in stm.pat)
     return [
         name in sc.owned and name in bound and name not in code.names[:at]
         for at, name in enumerate(code.names)
@@ -348,10 +377,12 @@ def _interchange_loop(
     if pieces is None or not _may_cut(sc, pieces, stm.prov):
         return outer_only(sc, _task(nest, stm, names))
     code = distribute(sc, task, pieces)
-    if any(p.unique for p in params):
-        code = own_results(sc, task, code)
+    # Buffers may change places.
+    given = frozenset(p.name for p in params if p.unique)
+    if given:
+        code = own_results(sc, task, code, given)
     # What a loop returns may be what it began with, unless that was made for the loop alone.
-    own = [new and mine for new, mine in zip(private, _are_own(sc, code), strict=True)]
+    own = [new and mine for new, mine in zip(private, _are_own(sc, code, given), strict=True)]
     params = [ir.Param(p.name, p.type, p.unique or o) for p, o in zip(params, own, strict=True)]
     # A view does not get the name that somebody waits for: its copy will.
     kept = [name if p.unique else None for name, p in zip(names, params, strict=True)]

@@ -82,6 +82,8 @@ class FlatteningScope:
     types: dict[Name, ir.Type] = field(default_factory=dict)
     defs: dict[Name, ir.Exp] = field(default_factory=dict)
     """Definitions of scalars, and of iotas and replicates, which need not be in memory."""
+    turned: set[Name] = field(default_factory=set)
+    """Arrays that are others with their dimensions in another order."""
     owned: set[Name] = field(default_factory=set)
     """Arrays that flattening itself has made, or a loop's own: they may be consumed."""
     in_kernels: set[Name] = field(default_factory=set)
@@ -106,6 +108,8 @@ class FlatteningScope:
         """Remember types, and definitions that need no memory."""
         for param in stm.pat:
             self.types[param.name] = param.type
+        if isinstance(stm.exp, ir.Rearrange):
+            self.turned.add(stm.pat[0].name)
         if isinstance(stm.exp, _NO_MEMORY):
             self.defs[stm.pat[0].name] = stm.exp
 

@@ -19,6 +19,7 @@ from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.build import var
+from compiler.ir.scatters import places, writes
 from compiler.ir.sizes import se_of
 from compiler.ir.types import as_operand, prim_type, row_type, shape_of, with_dims
 from compiler.parallel.lambdas import VectorOp, is_identity, vectorised
@@ -98,11 +99,12 @@ def _scatter(
     pat = out_params(sc, widths(nest), [p.type for p in stm.pat], names)
     outer = tuple(var(i) for i in indices(nest))
     results: list[ir.KernelResult] = []
-    at = 0
-    for dest, name in zip(exp.dests, dests, strict=True):
-        index = tuple(v for v in values[at : at + dest.rank] if not isinstance(v, str))
-        results.append(ir.Write(name, (((*outer, *index), values[at + dest.rank]),)))
-        at += dest.rank + 1
+    at = places(exp.dests)
+    for name, found in zip(dests, writes(exp.dests, values), strict=True):
+        to = (
+            ((*outer, *(i for i in own if not isinstance(i, str))), value) for own, value in found
+        )
+        results.append(ir.Write(name, tuple(to)))
     returns = (*(param.type for param in pat[: len(dests)]), *exp.fn.returns[at:])
     plain = exp.fn.body
     body = ir.KernelBody(plain.stms, (*results, *values[at:]), returns, plain.prov)

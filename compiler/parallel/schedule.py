@@ -313,6 +313,9 @@ def offers_parallelism(sc: FlatteningScope, body: ir.Body) -> bool:
     if has_parallelism(sc, body.stms):
         return True
     results = {r for r in body.results if isinstance(r, str)}
+    for stm in reversed(body.stms):
+        if isinstance(stm.exp, ir.Rearrange | ir.Reshape) and stm.pat[0].name in results:
+            results.add(stm.exp.array)
     invariant = invariant_names(sc, body.stms)
     for stm in body.stms:
         if isinstance(stm.exp, ir.Iota | ir.Replicate | ir.Concat) and stm.pat[0].name in results:

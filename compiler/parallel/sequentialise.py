@@ -12,7 +12,7 @@ and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from compiler.algebra.poly import Poly
@@ -21,6 +21,7 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed_params
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
+from compiler.ir.scatters import places, writes
 from compiler.ir.types import as_operand
 from compiler.ir.walk import NESTED, all_stms, map_stms, subst
 from compiler.parallel.lambdas import vectorised
@@ -85,12 +86,10 @@ def _one(stm: ir.Stm, fresh: Fresh, within: Within) -> list[ir.Stm]:
             loop.keep(stm.pat[at:], fn.body.results[at:])
         case ir.Scatter(width, dests, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
-            at = 0
-            for dest, result in zip(dests, stm.pat, strict=False):
-                index = fn.body.results[at : at + dest.rank]
-                loop.write(dest.array, result, index, fn.body.results[at + dest.rank])
-                at += dest.rank + 1
-            loop.keep(stm.pat[len(dests) :], fn.body.results[at:])
+            found = writes(dests, fn.body.results)
+            for dest, result, to in zip(dests, stm.pat, found, strict=False):
+                loop.write(dest.array, result, to)
+            loop.keep(stm.pat[len(dests) :], fn.body.results[places(dests) :])
         case ir.Hist(width, hists, fn, arrays):
             loop = _start(fn, arrays, stm.prov, fresh, within)
             at, done = 0, 0
@@ -215,20 +214,24 @@ class _LoopBuilder:
             self.carry(total, own.name, end.name, bind)
         return True
 
-    def indices(self, values: tuple[ir.Operand, ...]) -> tuple[ir.SE, ...]:
+    def indices(self, values: Sequence[ir.Operand]) -> tuple[ir.SE, ...]:
         """Indices that may be mentioned several times."""
         named = (self.named(i, "at") for i in values)
         return tuple(i for i in named if not isinstance(i, str))
 
     def write(
-        self, dest: Name, bind: ir.Param, index: tuple[ir.Operand, ...], value: ir.Operand
+        self,
+        dest: Name,
+        bind: ir.Param,
+        writes: Iterable[tuple[Sequence[ir.Operand], ir.Operand]],
     ) -> None:
-        """Write a value at an index of the destination, if it is inside."""
-        here = self.fresh(bind, unique=True)
-        at = self.indices(index)
-        then = self.body.nested()
-        written = then.update(here, at, value)
-        (after,) = self.body.update_inside([here], at, then, [written])
+        """Write values at indices of the destination, where they are inside."""
+        here = after = self.fresh(bind, unique=True)
+        for index, value in writes:
+            at = self.indices(index)
+            then = self.body.nested()
+            written = then.update(after, at, value)
+            (after,) = self.body.update_inside([after], at, then, [written])
         self.carry(here, dest, after.name, bind)
 
     def combine(

@@ -31,6 +31,8 @@ INTRA_BLOCK = Rule(
     "flatten/intra-block", "Makes a version in which a block of GPU threads shares the inside."
 )
 
+NEVER = 1 << 40
+"""More elements than a device has room for."""
 Version = Callable[[nest.ResultNames], nest.HostCode]
 BlockCode = Callable[[nest.FlatteningScope], list[ir.Stm]]
 
@@ -41,12 +43,14 @@ class Versions:
 
     `outer` has a thread for each of `threads` elements, and loops inside; `full` uses all
     parallelism; `block`, if there can be one, is what a block of threads runs for one element.
+    `outer_last`: however many there are, the other versions are better unless one is told.
     """
 
     threads: Poly
     outer: Version
     full: Version
     block: BlockCode | None = None
+    outer_last: bool = False
 
 
 def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nest.HostCode:
@@ -68,6 +72,8 @@ def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nes
         )
         sc.ctx.tell("missed", VERSIONS, task.prov, because)
         return versions.full(task.names)
+    if versions.outer_last:
+        default = NEVER
     number = sc.numbers[0]
     if sc.ctx.commit(VERSIONS, task.prov, _because(amount, default, number)) is None:
         return versions.outer(task.names)
@@ -247,7 +253,9 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, lis
                 sizes[Poly.product([width for _, width in space_.dims])] = None
             case ir.SegHist() | ir.Update():
                 return "A block of threads cannot update an array in place here.", []
-            case ir.Loop() | ir.If() | ir.Assert() | ir.Index() | ir.Slice() | ir.Rearrange():
+            case ir.Loop() | ir.If() | ir.Apply() | ir.Assert() | ir.Index() | ir.Slice():
+                pass
+            case ir.Rearrange():
                 pass
             case exp if isinstance(exp, ir.SE_NODES):
                 pass

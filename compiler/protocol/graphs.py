@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from compiler.protocol.kinds import Answer, OfProgram, Operation, Span
 from compiler.protocol.polynomials import Polynomial
 
 
 class FlowNode(TypedDict):
-    """A statement that takes or gives arrays; the arrays that a body is given, and its results."""
+    """A statement; an array or block that a body is given; or its results."""
 
     label: str
     kind: str
-    """of a statement, such as `map` or `segred`; `given` or `results`"""
+    """of a statement, such as `map`, `segred` or `launch`; `given` or `results`"""
     names: list[str]
-    """what it binds"""
+    """what it binds; in IMP and kernels also the blocks that it writes itself"""
     src: list[Span]
+    bodies: NotRequired[list[int]]
+    """in IMP and kernels: the numbers of the bodies that it has"""
+    kernel: NotRequired[str]
+    """in a large program: under this name the bodies of the kernel can be asked for"""
 
 
 class FlowEdge(TypedDict):
-    """An array, from what makes it to what takes it."""
+    """An array, from what makes it to what takes it; a block or scalar, from its last writer."""
 
     source: int
     """the number of a node"""
@@ -29,22 +33,27 @@ class FlowEdge(TypedDict):
     array: str
     base: str
     """what its author called it"""
-    bytes: Polynomial
+    bytes: NotRequired[Polynomial]
+    """not of scalars, and not of blocks whose size is not known there"""
+    carried: NotRequired[bool]
+    """true: from the round before of a loop, or from another thread"""
+    written: NotRequired[bool]
+    """true: the target writes cells of the block, and reads none"""
 
 
 class FlowBody(TypedDict):
-    """The statements of a body, and the arrays that they hand on."""
+    """The statements of a body, and what they hand on."""
 
     where: str
     src: list[Span]
     nodes: list[FlowNode]
     edges: list[FlowEdge]
     scalars: int
-    """how many statements are left out, since they have to do with no array"""
+    """how many statements are left out: they have to do with no array, or hand nothing on"""
 
 
 class FlowFunction(TypedDict):
-    """The bodies of a function that the host runs, outer ones first."""
+    """The bodies of a function, outer ones first; in the core language those that the host runs."""
 
     name: str
     names: dict[str, str]
@@ -60,9 +69,12 @@ class DataflowAnswer(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowRequest(OfProgram):
-    """Which statement hands which array on to which, at a stage of the core language."""
+    """Which statement hands which array, block or scalar on to which, at a stage."""
 
     stage: str = "flat"
+    """of the core language, IMP or kernels; of a target's text: those that it is printed from"""
+    kernel: str = ""
+    """in IMP and kernels: the name of one, whose bodies are told and no others"""
 
 
 DATAFLOW = Operation(

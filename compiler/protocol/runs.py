@@ -13,7 +13,6 @@ from compiler.protocol.kinds import (
     Operation,
     Own,
     Says,
-    Span,
 )
 from compiler.protocol.programs import Runner, Traces
 
@@ -115,50 +114,6 @@ RUN = Operation(
     runs=True,
     cached=False,
     batched=False,
-)
-
-
-class ProfilePart(TypedDict):
-    """A kernel, a copy or an allocation of a run."""
-
-    kind: Literal["kernel", "copy", "allocation"]
-    name: str
-    src: list[Span]
-    stage: str
-    """the first one that has something from exactly these places"""
-    calls: int
-    ms: float
-    """of all calls"""
-
-
-class ProfileAnswer(Answer):
-    """What the parts of a run took, the slowest first."""
-
-    ms: float
-    """the whole run, inside of the program"""
-    rest_ms: float
-    """what was between the parts"""
-    parts: list[ProfilePart]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRequest(OnInputs):
-    """Run an entry point in C, and measure its kernels, copies and allocations."""
-
-    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
-    """in seconds"""
-
-
-PROFILE = Operation(
-    "profile",
-    ProfileRequest,
-    ProfileAnswer,
-    {"sizes": {"n": 4, "k": 2}},
-    limit="run",
-    runs=True,
-    cached=False,
-    batched=False,
-    answered_in="compiler.profile",
 )
 
 

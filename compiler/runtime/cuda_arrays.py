@@ -129,7 +129,7 @@ class DeviceProgram:
             for k, (taken, value) in numbered
         ]
         sizes = sizes_of(chosen, arrays)
-        function = self.functions[chosen["symbol"].removeprefix("entry_")]
+        function = self.functions[chosen["symbol"]]
         outcome: Any = None
         with suppress(TooWide):
             outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))

@@ -264,7 +264,7 @@ def run_on(
     """
     chosen = choose_entry(device.about, entry)
     arrays, sizes = prepare(chosen, values)
-    function = host_functions(code)[chosen["symbol"].removeprefix("entry_")]
+    function = host_functions(code)[chosen["symbol"]]
     gpu = device.gpu
     times: list[float] = []
     outcome: tuple[Any, ...] = ()

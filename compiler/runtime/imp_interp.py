@@ -18,7 +18,7 @@ from compiler.base.spans import NOWHERE, Prov
 from compiler.codegen import py_runtime
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp
-from compiler.codegen.py_scalar import py_name, show, show_count
+from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
 from compiler.codegen.sequential import sequential, update_bins
 from compiler.codegen.signature import choose_entry, signature
 from compiler.ir import values
@@ -39,6 +39,7 @@ def run(prog: imp.ImpProg, entry: str, args: Sequence[Value]) -> list[values.Val
     Raises RuntimeError_ for a failed check, UsageError for inputs that do not fit.
     """
     env = {**RUNTIME}
+    add_functions(prog, env)
 
     def function(fun: imp.ImpFun) -> EntryPoint:
         exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
@@ -83,6 +84,16 @@ def python_text(fun: imp.ImpFun, env: Namespace) -> str:
     return "\n".join(out.lines)
 
 
+def add_functions(prog: imp.ImpProg, env: Namespace) -> None:
+    """Put the functions of scalars into what the text of an entry point is run in."""
+    for fun in prog.applied:
+        out = _Python(env)
+        out.line(f"def {py_name(fun.name)}({', '.join(py_name(p.name) for p in fun.params)}):")
+        out.block(fun.body)
+        out.line(f"    return {shown_tuple(fun.values)}")
+        exec(compile("\n".join(out.lines), f"<imp {fun.name}>", "exec"), env)
+
+
 def _operand(value: Operand) -> str:
     return py_name(value) if isinstance(value, str) else show(value)
 
@@ -111,6 +122,9 @@ class _Python:
 
     def define(self, s: imp.Define) -> None:
         self.line(f"{py_name(s.name)} = {show(s.value)}")
+
+    def apply(self, s: imp.Apply) -> None:
+        self.line(applied(s))
 
     def declare(self, s: imp.Declare) -> None:
         start = None if s.value is None else _operand(s.value)
@@ -177,6 +191,7 @@ class _Python:
 
 _Python.prints = {
     imp.Define: _Python.define,
+    imp.Apply: _Python.apply,
     imp.Declare: _Python.declare,
     imp.Assign: _Python.assign,
     imp.Alloc: _Python.alloc,

@@ -180,7 +180,7 @@ def _loop(machine: Machine, stm: ir.Stm, exp: ir.Loop) -> None:
     bind(machine, stm.pat, values)
 
 
-def _call(machine: Machine, stm: ir.Stm, exp: ir.Call) -> None:
+def _call(machine: Machine, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     fun = machine.funs[exp.fun]
     values = [machine.operand(arg) for arg in exp.args]
     outer = machine.env
@@ -219,6 +219,7 @@ STEPS: dict[type, Callable[[Machine, ir.Stm, Any], None]] = {
     ir.If: _if,
     ir.Loop: _loop,
     ir.Call: _call,
+    ir.Apply: _call,
     ir.Assert: _assert,
     ir.Threshold: _threshold,
     nodes.SegMap: heap_kernels.segmap,

@@ -194,7 +194,7 @@ def _while(m: Evaluator, exp: ir.Loop, form: ir.WhileLoop, values: list[Data]) -
         _step(m, exp, cond, outer)
 
 
-def _call(m: Evaluator, exp: ir.Call, pat: Sequence[ir.Param]) -> list[Data]:
+def _call(m: Evaluator, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> list[Data]:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
     with m.called(fun.name):
@@ -222,6 +222,7 @@ _EXP: dict[type, Rule] = {
     ir.If: _if,
     ir.Loop: _loop,
     ir.Call: _call,
+    ir.Apply: _call,
     ir.Threshold: _threshold,
     ir.Alloc: _alloc,
     **arrays.EXPS,

@@ -9,6 +9,7 @@ import numpy as np
 from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir import nodes as ir
+from compiler.ir.scatters import places, writes
 from compiler.semantics import levels
 from compiler.semantics.evaluator import Data, Evaluator, Irregular, Rule
 from compiler.semantics.folds import Folder
@@ -51,16 +52,13 @@ def _scan(m: Evaluator, exp: ir.Scan, pat: Sequence[ir.Param]) -> list[Data]:
 def _scatter(m: Evaluator, exp: ir.Scatter, pat: Sequence[ir.Param]) -> list[Data]:
     values = levels.mapped(m, m.size(exp.width), exp.fn, exp.arrays)
     out: list[Data] = []
-    at = 0
-    for dest in exp.dests:
-        index = [_over(m, v, 0, 1) for v in values[at : at + dest.rank]]
-        value = values[at + dest.rank]
-        at += dest.rank + 1
-        own = m.ranks[dest.array] - dest.rank
-        value = _over(m, value, own, 1)
-        rank = m.ranks[dest.array]
-        out.append(written(m, m.array(dest.array), rank, index, value, 1))
-    return out + values[at:]
+    for dest, found in zip(exp.dests, writes(exp.dests, values), strict=True):
+        rank, data = m.ranks[dest.array], m.array(dest.array)
+        for at, value in found:
+            index = [_over(m, v, 0, 1) for v in at]
+            data = written(m, data, rank, index, _over(m, value, rank - dest.rank, 1), 1)
+        out.append(data)
+    return out + values[places(exp.dests) :]
 
 
 def _hist(m: Evaluator, exp: ir.Hist, pat: Sequence[ir.Param]) -> list[Data]:

@@ -34,6 +34,7 @@ from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import is_division
 from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
+from compiler.ir.scatters import places, writes
 from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
@@ -530,7 +531,7 @@ def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
     return values
 
 
-def _call(m: Interpreter, exp: ir.Call, pat: Sequence[ir.Param]) -> Row:
+def _call(m: Interpreter, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> Row:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
     if m.watch:
@@ -577,14 +578,13 @@ def _scan(m: Interpreter, exp: ir.Scan, pat: Sequence[ir.Param]) -> Row:
 
 def _scatter(m: Interpreter, exp: ir.Scatter, pat: Sequence[ir.Param]) -> Row:
     rows = m.rows(exp.width, exp.fn, exp.arrays)
+    each = [writes(exp.dests, row) for row in rows]
     out: Row = []
-    first = 0
-    for dest in exp.dests:
-        last = first + dest.rank
-        writes = [(tuple(int(i) for i in row[first:last]), row[last]) for row in rows]
-        out.append(written(m.value(dest.array), writes))
-        first = last + 1
-    return out + _columns(m, exp, rows)[first:]
+    for k, dest in enumerate(exp.dests):
+        pairs = [row[k][time] for time in range(dest.times) for row in each]
+        found = [(tuple(map(int, at)), value) for at, value in pairs]
+        out.append(written(m.value(dest.array), found))
+    return out + _columns(m, exp, rows)[places(exp.dests) :]
 
 
 def _hist(m: Interpreter, exp: ir.Hist, pat: Sequence[ir.Param]) -> Row:
@@ -668,6 +668,7 @@ _EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {
     ir.If: _if,
     ir.Loop: _loop,
     ir.Call: _call,
+    ir.Apply: _call,
     ir.Threshold: _threshold,
     ir.Alloc: _alloc,
     ir.Map: _map,

@@ -1,5 +1,7 @@
 // The only file that calls the server.
+import { SLICE } from "./dom";
 import { Questions, type BatchEvents, type Question } from "./questions";
+import { eventsOf } from "./events";
 import type { AnyAsked, Example, Frozen, Run } from "./kept";
 import type { Text } from "./model";
 import type { Backend, CheckAnswer, Failure, Operations, Pass, Problem, ShowAnswer, Stage, StageInfo } from "./types";
@@ -253,29 +255,16 @@ async function batch(
     const answer = await answerOf(response);
     return "error" in answer ? answer : failure("The server's answer is not understood.", "internal");
   }
+  let until = performance.now() + SLICE;
   for await (const [event, data] of eventsOf(response.body)) {
+    if (performance.now() > until) {
+      await new Promise((resume) => setTimeout(resume)); // what one types comes between two answers
+      until = performance.now() + SLICE;
+    }
     const told = JSON.parse(data) as { queued: number; request: number; answer: Answer<object> } & (Failure | { ok: true });
     if (event === "queued") events.queued(told.queued);
     else if (event === "part") events.answer(told.request, told.answer);
     else return told.ok ? null : told;
   }
   return failure("The server's answer ended early.", "network", KEPT);
-}
-
-/** The (name, data) pairs of an event stream. */
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<[string, string]> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .getReader();
-  let buffer = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    buffer += value;
-    for (let end = buffer.indexOf("\n\n"); end >= 0; end = buffer.indexOf("\n\n")) {
-      const block = buffer.slice(0, end);
-      buffer = buffer.slice(end + 2);
-      const name = /^event: (.*)$/m.exec(block)?.[1] ?? "";
-      yield [name, /^data: (.*)$/m.exec(block)?.[1] ?? "{}"];
-    }
-  }
 }

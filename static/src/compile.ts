@@ -1,35 +1,49 @@
 // Compiles as one types: one request for each text, late answers dropped.
 import * as client from "./client";
-import { announce, debounce } from "./dom";
+import { announce } from "./dom";
 import { flat, type Model } from "./model";
 import { isTrouble } from "./trouble";
 import type { CheckAnswer, Problem } from "./types";
 
-const QUIET = 180; // ms without typing before a check
+// Milliseconds without typing before a request: a quarter of what the last one took, since what takes
+// long is in vain where typing goes on. A word is asked about at each key; beyond so many ahead, requests
+// are this far apart, so that 297 a minute are the most.
+const [LEAST_QUIET, MOST_QUIET] = [50, 180];
+const APART = 210;
+const AHEAD = 12;
 
 /** Whether a text holds nothing but white space and comments. */
 const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim();
 
 export class Compiler {
   private wanted = 0;
+  private due = 0; // what was wanted when it was time to ask
   private done = 0;
   private current = 0;
   private checked = 0;
   private waiting: (() => void)[] = [];
   private busy = false;
   private stopping = new AbortController();
-  private readonly soon: () => void;
+  private timer = 0;
+  private asked = 0;
+  /** Requests that may be made at once. */
+  private spare = AHEAD;
+  private took = 0;
 
   /** `holds`: whether the server has said that it takes nothing yet. */
-  constructor(private readonly model: Model, private readonly holds: () => boolean) {
-    this.soon = debounce(QUIET, () => void this.work());
-  }
+  constructor(private readonly model: Model, private readonly holds: () => boolean) {}
 
   /** The source or the options changed. */
   changed(now = false): void {
     this.wanted += 1;
-    if (now) void this.work();
-    else this.soon();
+    window.clearTimeout(this.timer);
+    if (now) return void this.work();
+    const quiet = Math.min(MOST_QUIET, Math.max(LEAST_QUIET, this.took / 4));
+    this.timer = window.setTimeout(() => void this.work(), Math.max(quiet, (1 - this.spareAt(performance.now())) * APART));
+  }
+
+  private spareAt(now: number): number {
+    return Math.min(AHEAD, this.spare + (now - this.asked) / APART);
   }
 
   /** Whether the program as it is now has been compiled, or found wrong. */
@@ -58,11 +72,12 @@ export class Compiler {
 
   private async work(): Promise<void> {
     if (this.holds()) return this.hold();
+    this.due = this.wanted;
     if (this.current !== this.wanted) this.stopping.abort(); // what was asked about an earlier text
     if (this.busy) return; // it ends, and the next one begins
     this.busy = true;
     try {
-      while (this.done !== this.wanted) {
+      while (this.done < this.due) {
         const version = this.wanted;
         this.current = version;
         this.stopping = new AbortController();
@@ -87,6 +102,8 @@ export class Compiler {
     const text = model.now;
     if (isEmpty(text.source)) return model.clear();
     const began = performance.now();
+    this.spare = this.spareAt(began) - 1;
+    this.asked = began;
     const fresh = new Set<string>();
     model.setStatus({ phase: "checking" });
     const shown = await client.compile(text, {
@@ -98,6 +115,8 @@ export class Compiler {
         model.setStages(stages);
       },
     }, this.stopping.signal);
+    const took = performance.now() - began;
+    this.took = current() ? took : Math.max(this.took, took);
     if (!current()) return;
     const stages = (shown as { stages?: Record<string, never> }).stages ?? {};
     for (const id of Object.keys(stages)) fresh.add(id);

@@ -40,13 +40,18 @@ export class Dock {
   private opened: string[] = [];
   private visible = new Set<string>();
   private isWide = false;
+  /** Width and height, which are measured when they change. */
+  private size: readonly [number, number] = [0, 0];
   private readonly widen = h("button", {
     class: "widen", title: "Let the details have the room of the stages", "aria-label": "Wide details", "aria-pressed": "false",
     onclick: () => (this.wide = !this.isWide),
   }, "⇔");
 
   constructor(private readonly events: DockEvents) {
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    new ResizeObserver(() => {
+      this.size = [this.element.clientWidth, this.element.clientHeight];
+      this.draw();
+    }).observe(this.element);
     BELOW_EACH_OTHER.addEventListener("change", () => this.draw());
     this.element.addEventListener("keydown", (event) => this.keys(event));
     this.element.addEventListener("pointerdown", (event) => this.grab(event));
@@ -89,7 +94,7 @@ export class Dock {
 
   /** What columns have of the width, without the room around three of them. */
   private get width(): number {
-    return (this.element.clientWidth || window.innerWidth) - AROUND;
+    return (this.size[0] || window.innerWidth) - AROUND;
   }
 
   /** Ids and titles of the details. */
@@ -179,7 +184,7 @@ export class Dock {
   }
 
   private fit(layout: Layout): Layout {
-    return fitted(roomy(layout, this.width), this.width, this.element.clientHeight);
+    return fitted(roomy(layout, this.width), this.width, this.size[1]);
   }
 
   private move(wanted: Layout, id: string): void {
@@ -201,9 +206,10 @@ export class Dock {
   }
 
   private draw(): void {
-    if (!this.panes.size || !this.element.clientWidth) return;
+    if (!this.size[0]) this.size = [this.element.clientWidth, this.element.clientHeight];
+    if (!this.panes.size || !this.size[0]) return;
     const layout = this.isWide ? widened(this.layout) : this.layout;
-    this.shown = this.stacked ? stacked(layout) : fitted(layout, this.width, this.element.clientHeight);
+    this.shown = this.stacked ? stacked(layout) : fitted(layout, this.width, this.size[1]);
     const shape = shapeOf(this.shown);
     if (shape !== this.shape) this.build();
     this.shape = shape;
@@ -226,27 +232,24 @@ export class Dock {
     const tab = this.element.querySelector<HTMLElement>(`#tab-${id}`)!;
     tab.setAttribute("aria-selected", String(open));
     tab.tabIndex = open ? 0 : -1;
-    // The strip of tabs scrolls, and nothing around it. Offsets are rounded: both ends are in sight with a pixel more.
-    const list = tab.parentElement!;
-    const left = tab.offsetLeft - list.offsetLeft;
-    if (open) list.scrollLeft = Math.min(left - 1, Math.max(list.scrollLeft, left + tab.offsetWidth - list.clientWidth + 1));
     this.panes.get(id)!.panel.hidden = !open;
   }
 
-  /** Name the panes whose tabs are out of sight, and those in part, which nobody could read. */
+  /** The open tab and as many others as there is room for, in order; a menu names those that are out of sight. */
   private offer(list: HTMLElement, more: HTMLSelectElement): void {
     const tabs = [...list.children] as HTMLElement[];
-    for (const tab of tabs) tab.classList.remove("cut");
-    // What hides it must not scroll the strip.
-    more.hidden = tabs.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0) <= list.clientWidth + more.offsetWidth;
-    if (more.hidden) return;
-    const out = tabs.filter(({ offsetLeft, offsetWidth }) => {
-      const left = offsetLeft - list.offsetLeft - list.scrollLeft;
-      return left < -1 || left + offsetWidth > list.clientWidth + 1;
-    });
-    for (const tab of out) tab.classList.add("cut");
-    replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
-      ...out.map((tab) => h("option", { value: tab.dataset["tab"] }, tab.textContent)));
+    const width = (some: readonly HTMLElement[]): number => some.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0);
+    // What hides it must not narrow the strip.
+    more.hidden = width(tabs) <= list.clientWidth + more.offsetWidth;
+    const open = tabs.filter((tab) => tab.getAttribute("aria-selected") === "true");
+    let left = more.hidden ? Infinity : list.clientWidth - width(open);
+    const out = tabs.filter((tab) => !open.includes(tab) && (left -= tab.offsetWidth) < 0);
+    for (const tab of tabs) tab.classList.toggle("out", out.includes(tab));
+    list.scrollLeft = 0;
+    if (out.length) {
+      replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
+        ...out.map((tab) => h("option", { value: tab.dataset["tab"] }, tab.textContent)));
+    }
   }
 
   // --- elements --------------------------------------------------------------------------------
@@ -282,7 +285,6 @@ export class Dock {
     }, titleOf(pane))));
     list.addEventListener("keydown", (event) => this.tabKeys(event, its));
     const more = h("select", { class: "more-tabs", "aria-label": "More panes", onchange: () => this.open(more.value) });
-    list.addEventListener("scroll", () => this.offer(list, more));
     for (const pane of panes) if (!isDetail(pane.id)) {
       delete pane.content.dataset["group"];
       pane.panel.append(pane.content);

@@ -43,9 +43,42 @@ export function replace(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+export const SLICE = 12; // ms of work at a time, so that what one types comes between
+
+/** Work through all of them: as many at once as there is time for, then the others while that is `wanted`. */
+export function slices<T>(all: Iterable<T>, work: (one: T) => void, wanted: () => boolean, done: () => void = () => undefined): void {
+  const left = all[Symbol.iterator]();
+  const go = (): void => {
+    const until = sliceEnd();
+    for (let worked = 0; ; worked += 1) {
+      if (!(worked % 8) && performance.now() > until) return void setTimeout(() => wanted() && go());
+      const next = left.next();
+      if (next.done) return done();
+      work(next.value);
+    }
+  };
+  go();
+}
+
+let ends = 0;
+
+/** When who works in slices has to stop: all that run in one task share its time. */
+function sliceEnd(): number {
+  if (!ends) setTimeout(() => (ends = 0));
+  return ends ||= performance.now() + SLICE;
+}
+
+/** Append a node for each of these, in slices. Ends early where the element is gone. */
+export function fillSlowly<E extends Element, T>(element: E, all: Iterable<T>, make: (one: T, at: number) => Node): E {
+  let at = 0;
+  slices(all, (one) => element.append(make(one, at++)), () => element.isConnected);
+  return element;
+}
+
 /** As `replace`; children that stay are not touched, so that they keep the focus and what is selected in them. */
 export function arrange(element: Element, ...children: Element[]): void {
-  for (const child of [...element.childNodes]) if (!children.includes(child as Element)) child.remove();
+  const stay = new Set<Node>(children);
+  for (const child of [...element.childNodes]) if (!stay.has(child)) child.remove();
   for (const [k, child] of children.entries()) if (element.children[k] !== child) element.insertBefore(child, element.children[k] ?? null);
 }
 
@@ -64,8 +97,8 @@ export function debounce(ms: number, fn: () => void): () => void {
   };
 }
 
-/** Call `fn` when an element that is seen has become wider or narrower. */
-export function onWidth(element: HTMLElement, fn: () => void): void {
+/** Call `fn` when an element that is seen has become wider or narrower; its width, which is not measured each time. */
+export function onWidth(element: HTMLElement, fn: () => void): () => number {
   let width = 0;
   const soon = debounce(80, fn);
   new ResizeObserver(() => {
@@ -73,6 +106,7 @@ export function onWidth(element: HTMLElement, fn: () => void): void {
     if (now && width && Math.abs(now - width) > 8) soon();
     if (now) width = now;
   }).observe(element);
+  return () => width || element.clientWidth;
 }
 
 /** Say something to screen readers, without moving the focus. */

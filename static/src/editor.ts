@@ -1,27 +1,22 @@
 // The source editor.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
-import { bracketMatching, indentUnit } from "@codemirror/language";
+import { isolateHistory } from "@codemirror/commands";
 import { Compartment, EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
-import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from "@codemirror/view";
-import { differingLines } from "./abreast";
+import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers, placeholder } from "@codemirror/view";
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
-import { FLATPACK, imported, type Files, type Saved } from "./files";
+import { editing } from "./editing";
+import { imported, type Saved } from "./files";
 import { filesChanged, importLinks, importsIn } from "./imports";
 import { sourceLanguage } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link, Selection } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
-import { problemMarks, showProblems } from "./problems";
+import { showProblems } from "./problems";
 import { fileOf, hueAt } from "./spans";
 import { Language } from "./language";
 import { showTraced, tracedValues } from "./traced";
-import { typedAt } from "./types_at";
-import { shared } from "./view";
-import { wrapping } from "./wrap";
-import { FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, KEYWORDS, PRIMS } from "./words";
+import { typed, typedStage } from "./types_at";
 import type { Access, Problem, Span, TextEdit } from "./types";
 
 export interface EditorEvents {
@@ -57,8 +52,13 @@ export class SourceEditor {
     private readonly events: EditorEvents,
   ) {
     this.shown = model.files.open;
-    this.language = new Language(model, {
+    this.language = new Language({
+      now: () => model.now,
       path: () => this.path,
+      textOf: (path) => model.files.text(model.files.nameOf(path)),
+      isFrozen: () => model.frozen !== null,
+      isCompiled: () => !model.trouble && [...model.stages.values()].some(({ of, stale }) => !stale && of.source === model.source),
+      problems: () => [...model.problems, ...model.warnings],
       goTo: (span) => this.events.leave(() => this.goTo(span)),
       change: (path, edits) => this.change(path, edits),
     });
@@ -225,36 +225,24 @@ export class SourceEditor {
   }
 
   private state(text: Text): EditorState {
+    const { model } = this;
     return EditorState.create({
       doc: text,
       extensions: [
         lineNumbers(),
         margin("margin-source"),
-        history(),
-        bracketMatching(),
-        closeBrackets(),
+        editing("Source", this.language, {
+          type: (at) => this.typeAt(at),
+          files: () => model.files.names().map((name) => [name, model.files.text(name)]),
+          name: () => this.shown,
+        }),
         highlightActiveLine(),
         highlightActiveLineGutter(),
-        indentUnit.of("  "),
-        autocompletion({ override: [(context) => this.complete(context)], icons: false }),
         placeholder(whatToDo()),
-        keymap.of([
-          ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap,
-          { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
-          { key: "Ctrl-[", mac: "Cmd-[", run: indentLess },
-          ...defaultKeymap,
-        ]),
         spoken.of(sourceLanguage(this.shown)),
-        shared,
-        problemMarks,
         accessMarks,
         tracedValues,
-        differingLines,
-        this.language.types((view, at) => typedAt(this.model, this.link, view, at)),
-        this.language.extensions,
         importLinks({ leads: (path) => this.leadsTo(path) !== null, go: (path) => this.goInto(path) }),
-        wrapping,
-        EditorView.contentAttributes.of({ "aria-label": "Source", spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) this.edited();
           else if (update.selectionSet && isUsers(update.transactions)) this.chooseAtCursor();
@@ -263,11 +251,11 @@ export class SourceEditor {
     });
   }
 
-  /** Names in scope and their types, or, where nobody can be asked, words. */
-  private async complete(context: CompletionContext): Promise<CompletionResult | null> {
-    const words = complete(context, this.model.files);
-    if (!words && !context.matchBefore(/[.#]$/)) return null;
-    return (await this.language.complete(context)) ?? words;
+  /** What the typed program says of a place, where nobody is asked. */
+  private typeAt(at: number): [Span, string] | null {
+    const line = this.view.state.doc.lineAt(at);
+    const place = this.link.at(this.path, line.number, columnOf(line, at))?.spans[0];
+    return place ? typed(typedStage(this.model), place) : null;
   }
 
   private edited(): void {
@@ -347,25 +335,4 @@ function whatToDo(): HTMLElement {
 /** Whether a change of the cursor came from the keyboard or the mouse. */
 function isUsers(transactions: readonly Transaction[]): boolean {
   return transactions.some((transaction) => transaction.isUserEvent("select"));
-}
-
-const options = (functions: ReadonlySet<string>, keywords: ReadonlySet<string>, types: Iterable<string>) => [
-  ...[...functions].map((label) => ({ label, type: "function" })),
-  ...[...keywords].map((label) => ({ label, type: "keyword" })),
-  ...[...types].map((label) => ({ label, type: "type" })),
-];
-const WORDS = options(FUNCTIONS, KEYWORDS, PRIMS);
-const FLATPACK_WORDS = options(FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, [...FLATPACK_TYPES, ...PRIMS]);
-
-/** Names of the prelude, keywords, and the words of this program. */
-function complete(context: CompletionContext, files: Files): CompletionResult | null {
-  const word = context.matchBefore(/[A-Za-z_][\w']*/);
-  if (!word || (word.text.length < 2 && !context.explicit)) return null;
-  const words = files.open.endsWith(FLATPACK) ? FLATPACK_WORDS : WORDS;
-  const known = new Set(words.map((option) => option.label));
-  const text = files.names().map((name) => files.text(name)).join("\n").slice(0, 100_000).replace(/--.*$/gm, "");
-  const own = new Set(text.match(/[A-Za-z_][\w']{2,}/g) ?? []);
-  own.delete(word.text);
-  const found = [...own].filter((label) => !known.has(label)).map((label) => ({ label, type: "text", boost: 1 }));
-  return { from: word.from, options: [...found, ...words], validFor: /^[\w']*$/ };
 }

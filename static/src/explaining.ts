@@ -2,7 +2,8 @@
 import { StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, type DecorationSet, type Tooltip, type ViewUpdate } from "@codemirror/view";
 import { explained, notationAt } from "./notation";
-import { alone, NAME } from "./numbers";
+import { slices } from "./dom";
+import { NAME, Numbers } from "./numbers";
 
 async function tipAt(doc: Text, at: number): Promise<Tooltip | null> {
   const line = doc.lineAt(at);
@@ -40,22 +41,47 @@ export const explaining: Extension = [
 
 const number = Decoration.mark({ class: "name-number" });
 
-/** Makes the numbers at the end of names invisible, unless two names would be the same. */
+const NONE: ReadonlySet<string> = new Set();
+
+/** Makes the numbers at the end of names invisible, unless two names would be the same. A long text is read in slices first. */
 export const namesAlone = ViewPlugin.fromClass(class {
   decorations: DecorationSet;
-  private names: ReadonlySet<string>;
+  private names = NONE;
+  private marked = NONE;
+  private doc: Text | null;
 
   constructor(view: EditorView) {
-    this.names = alone(view.state.doc.iterLines());
+    this.doc = view.state.doc;
+    this.read(view);
     this.decorations = this.marks(view);
   }
 
   update({ docChanged, viewportChanged, view }: ViewUpdate): void {
-    if (docChanged) this.names = alone(view.state.doc.iterLines());
-    if (docChanged || viewportChanged) this.decorations = this.marks(view);
+    if (docChanged) {
+      this.doc = view.state.doc;
+      this.read(view);
+    }
+    if (docChanged || viewportChanged || this.names !== this.marked) this.decorations = this.marks(view);
+  }
+
+  destroy(): void {
+    this.doc = null;
+  }
+
+  private read(view: EditorView): void {
+    const { doc } = this;
+    const numbers = new Numbers();
+    let isSlow = false;
+    this.names = NONE;
+    slices(doc!.iterLines(), (text) => numbers.read(text), () => doc === this.doc, () => {
+      this.names = numbers.alone;
+      if (isSlow) view.dispatch({});
+    });
+    isSlow = true;
   }
 
   private marks(view: EditorView): DecorationSet {
+    this.marked = this.names;
     const found = view.visibleRanges.flatMap(({ from, to }) => [...view.state.sliceDoc(from, to).matchAll(NAME)].flatMap(({ index, 0: whole, 1: name, 2: its }) =>
       its && this.names.has(name!) ? [number.range(from + index + name!.length, from + index + whole.length)] : []));
     return Decoration.set(found);

@@ -1,6 +1,6 @@
 // What a stage has beside the program is folded: checks, parameters as callers see them, type definitions, support and host code.
 import { codeFolding, foldedRanges, foldEffect, foldKeymap, foldService, unfoldEffect } from "@codemirror/language";
-import type { EditorState, Extension, StateEffect } from "@codemirror/state";
+import type { Extension, StateEffect, Text } from "@codemirror/state";
 import { keymap, type EditorView } from "@codemirror/view";
 import { h } from "./dom";
 import { load, save } from "./storage";
@@ -19,13 +19,22 @@ interface Fold {
 function aside({ text, src }: Line, kind: string, isHost: boolean): string {
   if (isHost) return "host code";
   if (kind === "text") return src.length ? "" : "support code";
-  if (/^\s*assert\(/.test(text)) return "checks";
-  if (/^\s*(sizes|takes|gives) /.test(text)) return "parameters and results";
-  return /^type /.test(text) ? "type definitions" : "";
+  let at = 0;
+  while (text[at] === " ") at += 1;
+  if (text.startsWith("assert(", at)) return "checks";
+  if (["sizes ", "takes ", "gives "].some((word) => text.startsWith(word, at))) return "parameters and results";
+  return text.startsWith("type ") ? "type definitions" : "";
 }
 
-/** The runs of lines to fold in a stage's text. */
-export function foldsOf(lines: readonly Line[], kind: string): Fold[] {
+/** What is folded, by its first line. */
+export type Folds = ReadonlyMap<number, Fold>;
+
+const known = new WeakMap<readonly Line[], Folds>();
+
+/** The runs of lines to fold in a stage's text; found once. */
+export function foldsOf(lines: readonly Line[], kind: string): Folds {
+  const before = known.get(lines);
+  if (before) return before;
   const found: Fold[] = [];
   let isHost = false;
   lines.forEach((line, at) => {
@@ -35,25 +44,32 @@ export function foldsOf(lines: readonly Line[], kind: string): Fold[] {
     if (says && before?.says === says && before.last === at - 1) before.last = at;
     else if (says) found.push({ first: at, last: at, says });
   });
-  return found.filter(({ first, last, says }) => says !== "support code" || last - first >= SUPPORT);
+  const worth = found.filter(({ first, last, says }) => says !== "support code" || last - first >= SUPPORT);
+  const folds = new Map(worth.map((fold) => [fold.first, fold]));
+  known.set(lines, folds);
+  return folds;
 }
 
 /** Whether such lines are folded at first. */
 export const isFolding = (): boolean => load<boolean>("unfolded") !== true;
 export const setFolding = (on: boolean): void => save("unfolded", !on);
 
-function rangeOf({ doc }: EditorState, { first, last }: Fold): { from: number; to: number } {
+function rangeOf(doc: Text, { first, last }: Fold): { from: number; to: number } {
   const line = doc.line(first + 1);
   return { from: line.from + line.text.search(/\S|$/), to: doc.line(last + 1).to };
 }
 
 /** Fold these and unfold all others. */
-export function foldAll(view: EditorView, folds: readonly Fold[]): void {
+export function foldAll(view: EditorView, folds: Folds): void {
   const effects: StateEffect<unknown>[] = [];
   foldedRanges(view.state).between(0, view.state.doc.length, (from, to) => void effects.push(unfoldEffect.of({ from, to })));
-  effects.push(...folds.map((fold) => rangeOf(view.state, fold)).filter(({ from, to }) => from < to).map((range) => foldEffect.of(range)));
+  effects.push(...allFolded(view.state.doc, folds));
   if (effects.length) view.dispatch({ effects });
 }
+
+/** What folds these in a text, of which nothing is folded yet. */
+export const allFolded = (doc: Text, folds: Folds): StateEffect<unknown>[] =>
+  [...folds.values()].map((fold) => rangeOf(doc, fold)).filter(({ from, to }) => from < to).map((range) => foldEffect.of(range));
 
 /** Unfold what hides a line (from 0). */
 export function unfoldAt(view: EditorView, line: number): void {
@@ -64,17 +80,17 @@ export function unfoldAt(view: EditorView, line: number): void {
 }
 
 /** Folding by keys and by mouse, of what `folds` answers. A search and the cursor unfold what they come to. */
-export const folding = (folds: () => readonly Fold[]): Extension => [
+export const folding = (folds: () => Folds): Extension => [
   codeFolding({
     preparePlaceholder: (state, { from, to }) => {
       const [first, last] = [state.doc.lineAt(from).number, state.doc.lineAt(to).number];
-      return `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${folds().find((fold) => fold.first === first - 1)?.says ?? ""}`;
+      return `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${folds().get(first - 1)?.says ?? ""}`;
     },
     placeholderDOM: (_, onclick, says: string) => h("span", { class: "folded", title: "Show these lines", onclick }, says),
   }),
   foldService.of((state, from) => {
-    const found = folds().find(({ first }) => first === state.doc.lineAt(from).number - 1);
-    return found ? rangeOf(state, found) : null;
+    const found = folds().get(state.doc.lineAt(from).number - 1);
+    return found ? rangeOf(state.doc, found) : null;
   }),
   keymap.of(foldKeymap),
 ];

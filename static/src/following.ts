@@ -11,6 +11,7 @@ export function shownBy(page: Page): View {
   return {
     ...stop, hash: page.hash(), compiled: page.compiler.settled && client.isAnswered(),
     top: topOf(page.editor.view), tops: page.workbench.tops(),
+    a: page.compare.pins.shown,
   };
 }
 
@@ -37,6 +38,10 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
   if (page.awaits && view.compiled && !view.frozen) {
     page.awaits = false;
     page.compiler.changed(true);
+  }
+  if (JSON.stringify(view.a ?? null) !== JSON.stringify(page.compare.pins.shown)) {
+    void page.compare.pins.mirror(view.a ?? null);
+    page.programA.as(view.a?.beside ?? "");
   }
   page.editor.open(view.open ?? model.files.main);
   if (JSON.stringify(view.panes) !== JSON.stringify(page.workbench.choices())) page.workbench.set(view.panes);

@@ -38,7 +38,7 @@ export class Header {
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
       h("div", { class: "brand" }, h("h1", {}, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
-        h("p", { class: "tagline" }, "See what a compiler does to your array program")),
+        h("p", { class: "tagline" }, "See what a compiler does to your array program · ", h("a", { href: "/lessons/" }, "Lessons"))),
       this.examples, this.target, this.status,
       this.run,
       h("span", { class: "share-box" }, this.share, this.link), ...menus, this.themes(), this.help,

@@ -1,7 +1,8 @@
 // Highlighting: small stream languages for Futhark, FlatPack, the compiler's own languages and C.
-import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StringStream } from "@codemirror/language";
+import { HighlightStyle, StreamLanguage, StringStream, syntaxHighlighting } from "@codemirror/language";
+import { RangeSetBuilder, type Extension } from "@codemirror/state";
+import { Decoration, ViewPlugin, type DecorationSet, type EditorView, type ViewUpdate } from "@codemirror/view";
 import { tags as t } from "@lezer/highlight";
-import type { Extension } from "@codemirror/state";
 import { FLATPACK } from "./files";
 import { C_TYPES, C_WORDS, FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, IR_WORDS, KEYWORDS, PRIMS } from "./words";
 
@@ -62,65 +63,109 @@ function cWord(word: string, stream: StringStream): string | null {
   return stream.peek() === "(" ? "def" : "variableName";
 }
 
-function language(name: string, words: Words, comment: RegExp, block: boolean) {
-  return StreamLanguage.define<Mode>({
-    name,
-    startState: () => ({ comment: false, after: "" }),
-    copyState: (mode) => ({ ...mode }),
-    token(stream, mode) {
-      if (mode.comment) {
-        if (stream.match(/^.*?\*\//)) mode.comment = false;
-        else stream.skipToEnd();
-        return "comment";
-      }
-      if (stream.eatSpace()) return null;
-      if (stream.match(comment)) {
-        stream.skipToEnd();
-        return "comment";
-      }
-      if (stream.match(/^#\[[^\]]*\]/)) return "meta";
-      if (block && stream.sol() && stream.match(/^\s*#/)) {
-        stream.skipToEnd();
-        return "meta";
-      }
-      if (block && stream.match(/^\/\*/)) {
-        mode.comment = true;
-        return "comment";
-      }
-      if (!block && stream.match(/^'[~^]?[A-Za-z_]\w*(?!')/)) return "typeName";
-      if (!block && stream.match(/^#[A-Za-z_]\w*/)) return "atom";
-      return common(stream, words, mode);
-    },
-    tokenTable: { builtin: t.standard(t.name), def: t.definition(t.name) },
-    languageData: { commentTokens: { line: block ? "//" : "--" }, wordChars: "_'" },
-  });
+type Tokens = (stream: StringStream, mode: Mode) => string | null;
+
+const begin = (): Mode => ({ comment: false, after: "" });
+
+function tokens(words: Words, comment: RegExp, block = false): Tokens {
+  return (stream, mode) => {
+    if (mode.comment) {
+      if (stream.match(/^.*?\*\//)) mode.comment = false;
+      else stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.eatSpace()) return null;
+    if (stream.match(comment)) {
+      stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.match(/^#\[[^\]]*\]/)) return "meta";
+    if (block && stream.sol() && stream.match(/^\s*#/)) {
+      stream.skipToEnd();
+      return "meta";
+    }
+    if (block && stream.match(/^\/\*/)) {
+      mode.comment = true;
+      return "comment";
+    }
+    if (!block && stream.match(/^'[~^]?[A-Za-z_]\w*(?!')/)) return "typeName";
+    if (!block && stream.match(/^#[A-Za-z_]\w*/)) return "atom";
+    return common(stream, words, mode);
+  };
 }
 
-const futhark = language("futhark", futharkWord, /^--/, false);
-const flatpack = language("flatpack", flatpackWord, /^--/, false);
-const ir = language("ir", irWord, /^--/, false);
-const c = language("c", cWord, /^\/\//, true);
+const futharkTokens = tokens(futharkWord, /^--/);
+const language = (name: string, token: Tokens): Extension => StreamLanguage.define<Mode>({
+  name, token, startState: begin, copyState: (mode) => ({ ...mode }),
+  tokenTable: { builtin: t.standard(t.name), def: t.definition(t.name) },
+  languageData: { commentTokens: { line: "--" }, wordChars: "_'" },
+});
+const futhark = language("futhark", futharkTokens);
+const flatpack = language("flatpack", tokens(flatpackWord, /^--/));
 
 /** The language of a program's file. */
 export const sourceLanguage = (path: string): Extension => path.endsWith(FLATPACK) ? flatpack : futhark;
 
-/** The language of a stage's text, by the kind that the manifest gives it. */
-export function languageOf(kind: string): Extension {
-  if (kind === "text" || kind === "listing") return c;
-  return kind === "typed" ? futhark : ir;
+/** Class names are those of the pages that the server highlights. */
+const CLASSES: Record<string, string> = {
+  comment: "t-comment", keyword: "t-keyword", typeName: "t-type", atom: "t-type", def: "t-def", builtin: "t-fun", namespace: "t-fun",
+  labelName: "t-block", number: "t-number", string: "t-string", character: "t-string", operator: "t-op", meta: "t-op",
+};
+const TAGS = { ...t, builtin: t.standard(t.name), def: t.definition(t.name) };
+export const highlighting = syntaxHighlighting(HighlightStyle.define(
+  Object.entries(CLASSES).map(([name, its]) => ({ tag: TAGS[name as "comment"], class: its }))));
+
+const marks = Object.fromEntries(Object.entries(CLASSES).map(([name, its]) => [name, Decoration.mark({ class: its })]));
+const LONGEST = 200; // lines of a comment that are looked back for its beginning
+
+/** Whether a line is inside of a comment that began above it. */
+function isInside({ state: { doc } }: EditorView, line: number): boolean {
+  for (let at = line - 1; at >= Math.max(1, line - LONGEST); at -= 1) {
+    const { text } = doc.line(at);
+    const [open, close] = [text.lastIndexOf("/*"), text.lastIndexOf("*/")];
+    if (open >= 0 || close >= 0) return open > close;
+  }
+  return false;
 }
 
-/** Class names are those of the pages that the server highlights. */
-export const highlighting = syntaxHighlighting(
-  HighlightStyle.define([
-    { tag: t.comment, class: "t-comment" },
-    { tag: t.keyword, class: "t-keyword" },
-    { tag: [t.typeName, t.atom], class: "t-type" },
-    { tag: t.definition(t.name), class: "t-def" },
-    { tag: [t.standard(t.name), t.namespace], class: "t-fun" },
-    { tag: t.labelName, class: "t-block" },
-    { tag: t.number, class: "t-number" },
-    { tag: [t.string, t.character], class: "t-string" },
-    { tag: [t.operator, t.meta], class: "t-op" },
-  ]),
-);
+/** Colours what is drawn of a text that is only read, however long that is. */
+function painted(token: Tokens, block: boolean): Extension {
+  const paint = (view: EditorView): DecorationSet => {
+    const builder = new RangeSetBuilder<Decoration>();
+    let at = 0; // ranges may share a line
+    for (const { from, to } of view.visibleRanges) {
+      const mode = begin();
+      mode.comment = block && isInside(view, view.state.doc.lineAt(from).number);
+      for (at = Math.max(at, from); at <= to;) {
+        const line = view.state.doc.lineAt(at);
+        const stream = new StringStream(line.text, 2, 2);
+        while (!stream.eol()) {
+          const mark = marks[token(stream, mode) ?? ""];
+          if (mark) builder.add(line.from + stream.start, line.from + stream.pos, mark);
+          stream.start = stream.pos;
+        }
+        at = line.to + 1;
+      }
+    }
+    return builder.finish();
+  };
+  return ViewPlugin.fromClass(class {
+    decorations: DecorationSet;
+    constructor(view: EditorView) {
+      this.decorations = paint(view);
+    }
+    update({ docChanged, viewportChanged, view }: ViewUpdate): void {
+      if (docChanged || viewportChanged) this.decorations = paint(view);
+    }
+  }, { decorations: (self) => self.decorations });
+}
+
+const paintedC = painted(tokens(cWord, /^\/\//, true), true);
+const paintedFuthark = painted(futharkTokens, false);
+const paintedIr = painted(tokens(irWord, /^--/), false);
+
+/** The colours of a stage's text, by the kind that the manifest gives it. */
+export function languageOf(kind: string): Extension {
+  if (kind === "text" || kind === "listing") return paintedC;
+  return kind === "typed" ? paintedFuthark : paintedIr;
+}

@@ -8,9 +8,9 @@ import { EditorView, hoverTooltip, keymap, showPanel, type Panel } from "@codemi
 import { ask, post } from "./client";
 import { h, quoted } from "./dom";
 import { columnOf, rangeOf } from "./lit";
-import type { Model } from "./model";
+import type { Text } from "./model";
 import { fileOf, keyOf, placeName } from "./spans";
-import type { Failure, InspectAnswer, Span, TextEdit } from "./types";
+import type { Failure, InspectAnswer, Problem, Span, TextEdit } from "./types";
 
 export interface Place {
   file: string;
@@ -18,9 +18,18 @@ export interface Place {
   column: number;
 }
 
-export interface LanguageEvents {
+/** The program that an editor shows a file of. */
+export interface Program {
+  now(): Text;
   /** What spans call the file that is shown. */
   path(): string;
+  /** What stands in a file, by what spans call it. */
+  textOf(path: string): string;
+  /** Whether it is shown as it was made, about which nobody is asked unbidden. */
+  isFrozen(): boolean;
+  /** Whether it is compiled as it is now. */
+  isCompiled(): boolean;
+  problems(): readonly Problem[];
   goTo(span: Span): void;
   /** Change a file, as one step that can be undone. */
   change(path: string, edits: readonly TextEdit[]): void;
@@ -61,7 +70,7 @@ export class Language {
     ["Fixes", "Ctrl-.", (view) => void this.fixes(view)],
   ];
 
-  constructor(private readonly model: Model, private readonly events: LanguageEvents) {}
+  constructor(private readonly program: Program) {}
 
   get extensions(): Extension {
     return [
@@ -80,21 +89,21 @@ export class Language {
 
   private place(state: EditorState, at: number): Place {
     const line = state.doc.lineAt(at);
-    return { file: this.events.path(), line: line.number, column: columnOf(line, at) };
+    return { file: this.program.path(), line: line.number, column: columnOf(line, at) };
   }
 
   private async inspect(view: EditorView, at: number): Promise<InspectAnswer | Failure> {
-    return post("inspect", { ...this.model.now, ...this.place(view.state, at) });
+    return post("inspect", { ...this.program.now(), ...this.place(view.state, at) });
   }
 
   /** The type and the documentation of what is under the mouse; `otherwise` where nobody can be asked. */
-  types(otherwise: (view: EditorView, at: number) => [Span, string] | null): Extension {
+  types(otherwise: (at: number) => [Span, string] | null): Extension {
     return hoverTooltip(async (view, at) => {
       const doc = view.state.doc;
-      const answer = this.model.frozen ? null : await this.inspect(view, at);
+      const answer = this.program.isFrozen() ? null : await this.inspect(view, at);
       if (view.state.doc !== doc) return null;
       const known = answer?.ok && answer.says && answer.span;
-      const found = known ? [answer.span!, answer.says] as const : otherwise(view, at);
+      const found = known ? [answer.span!, answer.says] as const : otherwise(at);
       const range = found && rangeOf(view.state.doc, found[0]);
       if (!found || !range) return null;
       const told = known && answer.doc ? h("p", {}, ...quoted(answer.doc)) : null;
@@ -106,7 +115,7 @@ export class Language {
   async complete(context: CompletionContext): Promise<CompletionResult | null> {
     const stop = new AbortController();
     context.addEventListener("abort", () => stop.abort());
-    const answer = await post("complete", { ...this.model.now, ...this.place(context.state, context.pos) }, stop.signal);
+    const answer = await post("complete", { ...this.program.now(), ...this.place(context.state, context.pos) }, stop.signal);
     if (!answer.ok || context.aborted) return null;
     const line = context.state.doc.lineAt(context.pos);
     const from = rangeOf(context.state.doc, [line.number, answer.column, line.number, answer.column])![0];
@@ -119,7 +128,7 @@ export class Language {
 
   private async definition(view: EditorView): Promise<void> {
     const answer = await this.inspect(view, view.state.selection.main.head);
-    if (answer.ok && answer.declared) this.events.goTo(answer.declared);
+    if (answer.ok && answer.declared) this.program.goTo(answer.declared);
     else this.say(view, answer.ok ? "The cursor is on no name that the program declares." : answer.error.message);
   }
 
@@ -133,11 +142,11 @@ export class Language {
   }
 
   private lineOf(span: Span): string {
-    return (this.model.files.text(this.model.files.nameOf(fileOf(span))).split("\n")[span[0] - 1] ?? "").trim();
+    return (this.program.textOf(fileOf(span)).split("\n")[span[0] - 1] ?? "").trim();
   }
 
   private async outline(view: EditorView): Promise<void> {
-    const answer = await ask("outline", { file: this.events.path() }, this.model.now);
+    const answer = await ask("outline", { file: this.program.path() }, this.program.now());
     if (!answer.ok) return this.say(view, answer.error.message);
     if (!answer.symbols.length) return this.say(view, "Nothing is declared here.");
     this.list(view, "Outline", answer.symbols.map(({ name, kind, span, depth }) => [span, name, kind, depth]));
@@ -146,14 +155,20 @@ export class Language {
   /** Ask what folds, along with what else is asked about a text that was compiled. */
   async fold(view: EditorView): Promise<void> {
     const doc = view.state.doc;
-    const { now, stages, trouble } = this.model;
-    if (trouble || ![...stages.values()].some(({ of, stale }) => !stale && of.source === now.source)) return;
-    const answer = await ask("outline", { file: this.events.path() }, this.model.now);
+    if (!this.program.isCompiled()) return;
+    const answer = await ask("outline", { file: this.program.path() }, this.program.now());
     if (!answer.ok || view.state.doc !== doc) return;
     view.dispatch({ effects: setFolds.of(new Map(answer.folds.map(([start, end]) => [start!, end!]))) });
   }
 
+  /** Whether a text that is read is left as it is, which is said. */
+  private refuses(view: EditorView): boolean {
+    if (view.state.readOnly) this.say(view, "This text is read: it can be changed when it is edited.");
+    return view.state.readOnly;
+  }
+
   private async rename(view: EditorView): Promise<void> {
+    if (this.refuses(view)) return;
     const { state } = view;
     const place = this.place(state, state.selection.main.head);
     const answer = await this.inspect(view, state.selection.main.head);
@@ -164,7 +179,7 @@ export class Language {
     const form = h("form", { class: "ask-row" }, h("label", {}, "New name ", field), h("button", {}, "Rename"), told);
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const done = await post("rename", { ...this.model.now, ...place, name: field.value.trim() });
+      const done = await post("rename", { ...this.program.now(), ...place, name: field.value.trim() });
       if (view.state.doc !== state.doc) return this.say(view, "The text has changed meanwhile.");
       if (!done.ok) return told.replaceChildren(...quoted(`${done.error.message} ${done.error.hint}`));
       this.close(view);
@@ -176,13 +191,14 @@ export class Language {
 
   /** Changes that mend what is wrong in the line of the cursor. */
   private async fixes(view: EditorView): Promise<void> {
+    if (this.refuses(view)) return;
     const { doc } = view.state;
     const { file, line } = this.place(view.state, view.state.selection.main.head);
-    const wrong = [...this.model.problems, ...this.model.warnings].flatMap((one) => [one, ...one.errors ?? []])
+    const wrong = this.program.problems().flatMap((one) => [one, ...one.errors ?? []])
       .filter(({ span, hint }) => hint && span && fileOf(span) === file && span[0] <= line && line <= span[2]);
     if (!wrong.length) return this.say(view, "Nothing in this line has a hint.");
     const answers = await Promise.all(wrong.map(({ span, hint }) => post("fixes", {
-      ...this.model.now, file, line: span![0], column: span![1], end_line: span![2], end_column: span![3], hint })));
+      ...this.program.now(), file, line: span![0], column: span![1], end_line: span![2], end_column: span![3], hint })));
     if (view.state.doc !== doc) return;
     const found = answers.flatMap((answer) => answer.ok ? answer.fixes : []);
     if (!found.length) return this.say(view, "No change is known that mends this line by itself.");
@@ -192,10 +208,11 @@ export class Language {
   private edit(edits: readonly TextEdit[]): void {
     const files = new Map<string, TextEdit[]>();
     for (const edit of edits) files.set(fileOf(edit.span), [...(files.get(fileOf(edit.span)) ?? []), edit]);
-    for (const [file, its] of files) this.events.change(file, its);
+    for (const [file, its] of files) this.program.change(file, its);
   }
 
   private async format(view: EditorView): Promise<void> {
+    if (this.refuses(view)) return;
     const doc = view.state.doc;
     const answer = await post("format", { source: doc.toString(), main: this.place(view.state, 0).file });
     if (view.state.doc !== doc) return;
@@ -214,7 +231,7 @@ export class Language {
   }
 
   private list(view: EditorView, title: string, rows: readonly [Span, string, string, number][]): void {
-    this.buttons(view, title, rows.map(([span, name, more, depth]) => [name, more, depth, () => this.events.goTo(span)]));
+    this.buttons(view, title, rows.map(([span, name, more, depth]) => [name, more, depth, () => this.program.goTo(span)]));
   }
 
   private buttons(view: EditorView, title: string, rows: readonly [string, string, number, () => void][]): void {

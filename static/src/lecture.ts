@@ -3,6 +3,7 @@
 import * as client from "./client";
 import { announce, h, replace } from "./dom";
 import type { Top } from "./lit";
+import type { ShownA } from "./pinned";
 import { load, save } from "./storage";
 import type { Stop } from "./travel";
 
@@ -15,6 +16,8 @@ export interface View extends Omit<Stop, "layout"> {
   /** How far the source and the stages are scrolled. */
   top: Top;
   tops: Top[];
+  /** What the program is compared with. */
+  a?: ShownA | null;
 }
 
 const LOOK = 250; // ms between looks at what has changed

@@ -1,7 +1,7 @@
 // One selection through all panes: a place in the source, hovered or chosen.
 import { innermost, keyOf } from "./spans";
 import type { Model } from "./model";
-import type { Span, Underlined } from "./types";
+import type { Line, Span, Underlined } from "./types";
 
 export interface Selection {
   /** The place that was pointed at, and further places of the same line. */
@@ -65,8 +65,7 @@ export class Link {
       const later = present.filter((info) => info.kind !== "syntax");
       for (const { id } of later.length ? later : present) {
         const stage = this.model.stages.get(id)!;
-        if (stage.stale) continue;
-        for (const line of stage.lines) for (const span of line.src) found.set(keyOf(span), span);
+        if (!stage.stale) for (const [key, span] of placesOf(stage.lines)) found.set(key, span);
       }
       this.known = [...found.values()];
       this.generation = this.model.generation;
@@ -77,6 +76,28 @@ export class Link {
   private tell(chosen: boolean): void {
     for (const listener of this.listeners) listener(this.shown, chosen);
   }
+}
+
+const placesOfLines = new WeakMap<readonly Line[], ReadonlyMap<string, Span>>();
+
+/** The places of a stage's lines by what names them; found once. */
+function placesOf(lines: readonly Line[]): ReadonlyMap<string, Span> {
+  const known = placesOfLines.get(lines);
+  if (known) return known;
+  const found = new Map<string, Span>();
+  let before: readonly Span[] = [];
+  for (const { src } of lines) {
+    for (const [k, span] of src.entries()) {
+      if (!before[k] || !isSame(before[k], span)) found.set(keyOf(span), span); // most lines are from where the last one is
+    }
+    before = src;
+  }
+  placesOfLines.set(lines, found);
+  return found;
+}
+
+function isSame(a: Span, b: Span): boolean {
+  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2] && a[3] === b[3] && a[4] === b[4];
 }
 
 function same(a: Selection | null, b: Selection | null): boolean {

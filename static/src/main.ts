@@ -117,7 +117,7 @@ export class Page {
   });
   private readonly profile = new ProfileBox(this.model, {
     known: () => this.compiler.known(),
-    request: () => this.runPane.inputsOnly(),
+    request: () => ({ ...this.runPane.inputsOnly(), ...(this.aims("cuda") ? { backend: "cuda" } : {}) }),
     goTo: (span) => this.goToPlace(span),
     open: (stage) => this.openStage(stage),
   });
@@ -290,6 +290,7 @@ export class Page {
     const work = kept ?? load<Work>("work");
     this.dock.restore(kept?.layout ?? load("layout"));
     if (!kept && (permalink || program || lesson || example)) this.compare.pins.apart();
+    if (this.follower && !this.follower.own) void this.compare.pins.mirror(null);
     if (this.follower) this.show(this.follower.own && kept || { source: "" }, this.follower.own && kept?.example || "");
     else if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
     else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
@@ -577,6 +578,11 @@ export class Page {
     this.runPane.give(NOTHING);
     this.story.show(null);
     this.header.setExamples(this.examples, "");
+  }
+
+  /** Whether runs, or the stages that are shown, are for that target. */
+  private aims(target: string): boolean {
+    return [this.model.options.target, this.runPane.request().backend].includes(target);
   }
 
   setTarget(target: string): void {

@@ -39,13 +39,15 @@ const field = StateField.define<RangeSet<GutterMarker>>({
     for (const effect of transaction.effects) {
       if (!effect.is(setMargin)) continue;
       const builder = new RangeSetBuilder<GutterMarker>();
-      const { doc } = transaction.state;
-      effect.value.forEach((line, number) => {
-        if (number >= doc.lines || (!line.text && !line.hue && !line.className)) return;
-        const at = doc.line(number + 1).from;
-        const hue = `${line.hue ? hueOf(line.hue) : ""} ${line.className ?? ""}`.trim();
-        builder.add(at, at, new SourceLine(line.text, hue, line.title ?? ""));
-      });
+      let [number, at] = [0, 0];
+      for (const text of transaction.state.doc.iterLines()) {
+        const line = effect.value[number++];
+        if (line && (line.text || line.hue || line.className)) {
+          const hue = `${line.hue ? hueOf(line.hue) : ""} ${line.className ?? ""}`.trim();
+          builder.add(at, at, new SourceLine(line.text, hue, line.title ?? ""));
+        }
+        at += text.length + 1;
+      }
       return builder.finish();
     }
     return transaction.docChanged ? value.map(transaction.changes) : value;

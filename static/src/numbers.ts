@@ -6,22 +6,36 @@ export const NAME = /\b([A-Za-z][\w']*?)(?:_(\d+))?(?![\w'])/g;
 /** Whether the numbers of all names are shown. */
 export const numbered = (): boolean => load<boolean>("numbers") === true;
 
-/** Names that stand in texts with one number only, and never without. */
-export function alone(texts: Iterable<string>): ReadonlySet<string> {
-  const first = new Map<string, string>();
-  const many = new Set<string>();
-  for (const text of texts) {
-    for (const [, name, its = ""] of text.matchAll(NAME)) {
-      if ((first.get(name!) ?? its) !== its || !its) many.add(name!);
-      first.set(name!, its);
+const WORD = /\b[A-Za-z][\w']*/g;
+
+/** Which names stand in texts with one number only, and never without. */
+export class Numbers {
+  /** The number of each name; "" where there are several, or none. */
+  private readonly of = new Map<string, string>();
+
+  read(text: string): void {
+    WORD.lastIndex = 0;
+    for (let found = WORD.exec(text); found; found = WORD.exec(text)) {
+      const [word] = found;
+      const cut = /\d$/.test(word) ? word.lastIndexOf("_") : -1;
+      const its = cut > 0 && /^\d+$/.test(word.slice(cut + 1)) ? word.slice(cut + 1) : "";
+      const name = its ? word.slice(0, cut) : word;
+      const before = this.of.get(name);
+      if (before === undefined) this.of.set(name, its);
+      else if (before !== its) this.of.set(name, "");
     }
   }
-  return new Set([...first.keys()].filter((name) => !many.has(name)));
+
+  get alone(): ReadonlySet<string> {
+    return new Set([...this.of].filter(([, its]) => its).map(([name]) => name));
+  }
 }
 
 /** Takes numbers out of a text that shows no other names than these texts do. */
 export function unnumbered(texts: Iterable<string>): (text: string) => string {
   if (numbered()) return (text) => text;
-  const names = alone(texts);
+  const numbers = new Numbers();
+  for (const text of texts) numbers.read(text);
+  const names = numbers.alone;
   return (text) => text.replace(NAME, (whole: string, name: string) => names.has(name) ? name : whole);
 }

@@ -18,6 +18,11 @@ export interface LinkedA {
   beside: Beside;
 }
 
+/** A as others follow it. */
+export interface ShownA extends Pick<Pinned, "label" | "text" | "link" | "apart" | "pending"> {
+  beside: Beside;
+}
+
 export interface PinEvents {
   /** What went wrong, or nothing. */
   said(message: string): void;
@@ -33,12 +38,20 @@ export class Pins {
   /** Whether A is of the link that is shown: then the reader's own one stays as it is kept. */
   private isLinked = false;
   private asked = 0;
+  /** What is compiled for `mirror`. */
+  private making: Text | null = null;
   private readonly soon = debounce(QUIET, () => void this.compileAgain());
 
   constructor(private readonly model: Model, private readonly events: PinEvents) {
+    this.isApart = load<Saved>("pinned")?.apart ?? false;
+    this.again();
+  }
+
+  /** Pin what the reader has pinned last, if it still is, in the place of another compilation. */
+  again(): void {
     const kept = load<Saved>("pinned");
-    this.isApart = kept?.apart ?? false;
     if (kept) void ("link" in kept ? this.fromLink(kept.link) : this.fromText(kept.label, kept.text));
+    else if (this.model.pinned) this.unpin();
   }
 
   /** The page opens another program: A stays, but panes and chips are about the new one alone. */
@@ -80,6 +93,38 @@ export class Pins {
     this.isApart = false;
     this.beside = beside === "read" || beside === "edit" ? beside : "";
     await this.fromLink(link, false);
+  }
+
+  /** A as those who follow this page are to see it. */
+  get shown(): ShownA | null {
+    const { pinned } = this.model;
+    if (!pinned) return null;
+    const { label, text, link, apart = false, pending = false } = pinned;
+    return { label, text, ...(link ? { link } : {}), apart, pending, beside: this.beside };
+  }
+
+  /** Show A as a teacher's page has it, for as long as that is followed; compiled when it is there, too. */
+  async mirror(a: ShownA | null): Promise<void> {
+    const before = this.model.pinned;
+    this.isLinked = true;
+    this.isApart = a?.apart ?? false;
+    this.beside = a?.beside ?? "";
+    if (!a) {
+      this.asked += 1;
+      this.model.pinned = null;
+      return this.model.emit("pinned");
+    }
+    const { label, text, link } = a;
+    const isSame = before !== null && sameText(before.text, text) && before.link === link;
+    const wanted = !a.pending && (!isSame || before.pending === true);
+    if (!isSame) this.asked += 1;
+    const made = isSame ? before : { stages: before?.stages ?? {}, remarks: before?.remarks ?? [], problems: [], pending: true };
+    this.model.pinned = { ...made, label, text: isSame ? before.text : text, apart: this.isApart, ...(link ? { link } : {}) };
+    this.model.emit("pinned");
+    if (!wanted || isSame && this.making === before.text) return;
+    this.making = this.model.pinned.text;
+    await (link ? this.fromLink(link, false) : this.compileAgain());
+    this.making = null;
   }
 
   /** A's text was edited. */

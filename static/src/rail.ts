@@ -1,8 +1,8 @@
 // The pipeline rail: one chip per stage, with what it changed.
 import { diff } from "./diff";
-import { h, milliseconds, replace } from "./dom";
+import { arrange, h, milliseconds, replace } from "./dom";
 import type { Model, StageState } from "./model";
-import type { StageInfo } from "./types";
+import type { Line, StageInfo } from "./types";
 
 export interface RailEvents {
   /** Open a stage in the current pane, or in a new one beside it. */
@@ -38,13 +38,26 @@ function told(before: StageState | undefined, stage: StageState, isSameKind: boo
   const more = stage.lines.length - (before?.lines.length ?? 0);
   if (!before || !isSameKind) return [counted(stage.lines.length, "line")];
   if (more) return [`${more > 0 ? "+" : "−"}${counted(Math.abs(more), "line")}`];
-  const amount = diff(before.lines.map(({ text }) => text), stage.lines.map(({ text }) => text)).filter(({ kind }) => kind === "added").length;
+  const amount = added(before, stage);
   return [amount ? `${counted(amount, "line")} changed` : "no change"];
+}
+
+const amounts = new WeakMap<readonly Line[], WeakMap<readonly Line[], number>>();
+
+/** How many lines a stage has that the one before has not; found once. */
+function added({ lines: before }: StageState, { lines: now }: StageState): number {
+  const known = amounts.get(before) ?? new WeakMap<readonly Line[], number>();
+  amounts.set(before, known);
+  const amount = known.get(now) ?? diff(before.map(({ text }) => text), now.map(({ text }) => text)).filter(({ kind }) => kind === "added").length;
+  known.set(now, amount);
+  return amount;
 }
 
 export class Rail {
   readonly element = h("div", { class: "rail", role: "toolbar", "aria-label": "Stages of the compiler" });
   private current = "";
+  /** Each chip, and what it was made of. */
+  private readonly chips = new Map<string, { of: string; chip: HTMLElement }>();
 
   constructor(private readonly model: Model, private readonly events: RailEvents) {
     this.element.addEventListener("keydown", (event) => this.keys(event));
@@ -60,8 +73,8 @@ export class Rail {
     const { manifest } = this.model;
     this.current = focused ?? this.current;
     if (!manifest.some((info) => info.id === this.current)) this.current = shown[0] ?? manifest[0]?.id ?? "";
-    replace(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
-    if (focused) this.focus(focused);
+    arrange(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
+    if (focused && document.activeElement !== this.chips.get(focused)?.chip) this.focus(focused);
   }
 
   private chip(info: StageInfo, before: StageInfo | undefined, shown: string[]): HTMLElement {
@@ -77,17 +90,22 @@ export class Rail {
     const open = shown.includes(info.id);
     const toA = against && stage && !stage.stale ? ` Against A: ${differs.join(", ") || "as many of each"}.` : "";
     const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.` : "");
-    return h("button", {
+    const looks = {
       class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
-      "data-stage": info.id,
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,
       title: `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} Shift-click opens it beside.`,
-      onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey),
-    },
-    h("span", { class: "chip-title" }, info.title),
-    h("span", { class: "chip-note" },
-      against && !missing ? differs[0] ? h("span", { class: "chip-delta" }, `vs A: ${differs[0]}`) : null : first ? h("span", { class: "chip-delta" }, first, second ? h("span", { class: "chip-more" }, `, ${second}`) : null) : null));
+    };
+    const [note, more] = against && !missing ? differs[0] ? [`vs A: ${differs[0]}`] : [] : [first, second];
+    const of = JSON.stringify([looks, info.title, note, more]);
+    const made = this.chips.get(info.id);
+    if (made?.of === of) return made.chip;
+    const chip = made?.chip ?? h("button", { "data-stage": info.id, onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey) });
+    for (const [name, value] of Object.entries(looks)) chip.setAttribute(name, String(value));
+    replace(chip, h("span", { class: "chip-title" }, info.title),
+      h("span", { class: "chip-note" }, note ? h("span", { class: "chip-delta" }, note, more ? h("span", { class: "chip-more" }, `, ${more}`) : null) : null));
+    this.chips.set(info.id, { of, chip });
+    return chip;
   }
 
   private keys(event: KeyboardEvent): void {

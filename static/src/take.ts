@@ -2,6 +2,7 @@
 import { h, replace } from "./dom";
 import { answersIn } from "./fresh";
 import { dropdown } from "./menus";
+import { makeWhole } from "./sight";
 
 export interface Taken {
   title: string;
@@ -31,7 +32,7 @@ export function taking(of: () => Taken): HTMLElement {
   return menu;
 }
 
-function draw(content: HTMLElement, { title, element, text = element.innerText, data = answersIn(element) }: Taken): void {
+function draw(content: HTMLElement, { title, element, text, data = answersIn(element) }: Taken): void {
   const said = h("p", { class: "quiet", role: "status" });
   const name = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   const copy = async (what: string): Promise<void> => {
@@ -48,7 +49,10 @@ function draw(content: HTMLElement, { title, element, text = element.innerText, 
   const seen = <T extends Element>(what: string): T[] => [...element.querySelectorAll<T>(what)].filter((one) => one.checkVisibility()).slice(0, MOST);
   const pictures = seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
   replace(content, h("ul", { "aria-label": `Taken of ${title}` },
-    row("text", "txt", "text/plain", () => text),
+    row("text", "txt", "text/plain", () => {
+      if (text === undefined) makeWhole(element);
+      return text ?? element.innerText;
+    }),
     data === undefined ? null : row("data", "json", "application/json", () => JSON.stringify(data, null, 1)),
     ...seen<HTMLTableElement>("table").map((table, k) => row(labelled(table, `table ${k + 1}`), "csv", "text/csv", () => csvOf(table))),
     ...pictures.map((one, k) => {
@@ -79,6 +83,7 @@ export function csvOf(table: HTMLTableElement): string {
 
 /** A drawing that looks the same without the page's styles. */
 function svgOf(drawing: SVGElement): string {
+  makeWhole(drawing);
   const copy = drawing.cloneNode(true) as SVGElement;
   const { width, height } = drawing.getBoundingClientRect();
   const [from, to] = [[drawing, ...drawing.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];

@@ -622,50 +622,6 @@ export interface Copies {
   bytes: number;
 }
 
-/** Run an entry point in C, and measure its kernels, copies and allocations. */
-export interface ProfileRequest {
-  /** the program's text */
-  source: string;
-  /** how to compile */
-  options?: Options;
-  /** the texts of what it may import, by path: `lib/sums.fut` */
-  files?: Record<string, string>;
-  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
-  main?: string;
-  /** its name; empty: `main`, or the first one */
-  entry?: string;
-  /** values in Futhark's notation, those of records and sums too (`language.md`) */
-  input?: string;
-  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
-  sizes?: Record<string, number>;
-  /** of random inputs */
-  seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
-  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
-}
-
-/** What the parts of a run took, the slowest first. */
-export interface ProfileAnswer {
-  ok: true;
-  /** the whole run, inside of the program */
-  ms: number;
-  /** what was between the parts */
-  rest_ms: number;
-  parts: ProfilePart[];
-}
-
-/** A kernel, a copy or an allocation of a run. */
-export interface ProfilePart {
-  kind: "kernel" | "copy" | "allocation";
-  name: string;
-  src: Span[];
-  /** the first one that has something from exactly these places */
-  stage: string;
-  calls: number;
-  /** of all calls */
-  ms: number;
-}
-
 /** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
 export interface EvalRequest {
   /** the program's text */
@@ -782,6 +738,85 @@ export interface GenerateAnswer {
   sizes: Record<string, number>;
 }
 
+/** Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run on the processor, each access watched, and what they fetch is counted. */
+export interface ProfileRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its name; empty: `main`, or the first one */
+  entry?: string;
+  /** values in Futhark's notation, those of records and sums too (`language.md`) */
+  input?: string;
+  /** names of sizes and numbers: where `input` is left out, inputs are random and have these */
+  sizes?: Record<string, number>;
+  /** of random inputs */
+  seed?: number;
+  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
+  backend?: string;
+}
+
+/** What the parts of a run took, the slowest first; or what was counted, and no times. */
+export interface ProfileAnswer {
+  ok: true;
+  /** the whole run, inside of the program */
+  ms: number;
+  /** what was between the parts */
+  rest_ms: number;
+  parts: ProfilePart[];
+  /** of a target whose kernels are not timed; there are no `parts` then */
+  counts?: ProfileCounts;
+}
+
+/** A kernel, a copy or an allocation of a run. */
+export interface ProfilePart {
+  kind: "kernel" | "copy" | "allocation";
+  name: string;
+  src: Span[];
+  /** the first one that has something from exactly these places */
+  stage: string;
+  calls: number;
+  /** of all calls */
+  ms: number;
+}
+
+/** What was counted where nothing is timed. */
+export interface ProfileCounts {
+  /** in a run of the kernels on the processor; else predicted from index functions */
+  observed: boolean;
+  /** why there was no run, or why it did not come to its end; empty if it did */
+  because: string;
+  /** what no program may do on a device */
+  faults: string[];
+  /** those that fetch most come first */
+  lines: LineSectors[];
+  kernels: KernelRun[];
+}
+
+/** What the accesses of one place fetch from a device's memory. */
+export interface LineSectors {
+  src: Span[];
+  /** of 32 bytes */
+  sectors: number;
+}
+
+/** A kernel that runs. */
+export interface KernelRun {
+  name: string;
+  launches: number;
+  /** of threads, in all launches */
+  blocks: number;
+  /** to memory of the device and of blocks */
+  requests: number;
+  /** that all threads of a block came to, in all blocks, in the run that was observed */
+  barriers?: number;
+}
+
 /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
 export interface FlowRequest {
   /** the program's text */
@@ -837,7 +872,7 @@ export interface FlowValue {
   at?: number[];
 }
 
-/** Which statement hands which array on to which, at a stage of the core language. */
+/** Which statement hands which array, block or scalar on to which, at a stage. */
 export interface DataflowRequest {
   /** the program's text */
   source: string;
@@ -847,7 +882,10 @@ export interface DataflowRequest {
   files?: Record<string, string>;
   /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
   main?: string;
+  /** of the core language, IMP or kernels; of a target's text: those that it is printed from */
   stage?: string;
+  /** in IMP and kernels: the name of one, whose bodies are told and no others */
+  kernel?: string;
 }
 
 /** A stage as a graph. */
@@ -856,7 +894,7 @@ export interface DataflowAnswer {
   functions: FlowFunction[];
 }
 
-/** The bodies of a function that the host runs, outer ones first. */
+/** The bodies of a function, outer ones first; in the core language those that the host runs. */
 export interface FlowFunction {
   name: string;
   /** what the author calls the names in sizes */
@@ -864,27 +902,31 @@ export interface FlowFunction {
   bodies: FlowBody[];
 }
 
-/** The statements of a body, and the arrays that they hand on. */
+/** The statements of a body, and what they hand on. */
 export interface FlowBody {
   where: string;
   src: Span[];
   nodes: FlowNode[];
   edges: FlowEdge[];
-  /** how many statements are left out, since they have to do with no array */
+  /** how many statements are left out: they have to do with no array, or hand nothing on */
   scalars: number;
 }
 
-/** A statement that takes or gives arrays; the arrays that a body is given, and its results. */
+/** A statement; an array or block that a body is given; or its results. */
 export interface FlowNode {
   label: string;
-  /** of a statement, such as `map` or `segred`; `given` or `results` */
+  /** of a statement, such as `map`, `segred` or `launch`; `given` or `results` */
   kind: string;
-  /** what it binds */
+  /** what it binds; in IMP and kernels also the blocks that it writes itself */
   names: string[];
   src: Span[];
+  /** in IMP and kernels: the numbers of the bodies that it has */
+  bodies?: number[];
+  /** in a large program: under this name the bodies of the kernel can be asked for */
+  kernel?: string;
 }
 
-/** An array, from what makes it to what takes it. */
+/** An array, from what makes it to what takes it; a block or scalar, from its last writer. */
 export interface FlowEdge {
   /** the number of a node */
   source: number;
@@ -892,7 +934,12 @@ export interface FlowEdge {
   array: string;
   /** what its author called it */
   base: string;
-  bytes: Polynomial;
+  /** not of scalars, and not of blocks whose size is not known there */
+  bytes?: Polynomial;
+  /** true: from the round before of a loop, or from another thread */
+  carried?: boolean;
+  /** true: the target writes cells of the block, and reads none */
+  written?: boolean;
 }
 
 /** An operation that is none of a polynomial, such as `/`, `min` or `sgn`, and its operands. */
@@ -1913,18 +1960,6 @@ export interface AccessesAnswer {
   because: string;
 }
 
-/** A kernel that runs. */
-export interface KernelRun {
-  name: string;
-  launches: number;
-  /** of threads, in all launches */
-  blocks: number;
-  /** to memory of the device and of blocks */
-  requests: number;
-  /** that all threads of a block came to, in all blocks, in the run that was observed */
-  barriers?: number;
-}
-
 /** An access of a kernel. */
 export interface WarpAccess {
   kernel: string;
@@ -2172,17 +2207,17 @@ export interface Operations {
   format: { request: FormatRequest; answer: FormatAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
-  /** Run an entry point in C, and measure its kernels, copies and allocations. */
-  profile: { request: ProfileRequest; answer: ProfileAnswer };
   /** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
   eval: { request: EvalRequest; answer: EvalAnswer };
   /** Run every stage on one input and compare the results. */
   validity: { request: ValidityRequest; answer: ValidityAnswer };
   /** Inputs for an entry point, from sizes and a seed. */
   generate: { request: GenerateRequest; answer: GenerateAnswer };
+  /** Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run on the processor, each access watched, and what they fetch is counted. */
+  profile: { request: ProfileRequest; answer: ProfileAnswer };
   /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
   flow: { request: FlowRequest; answer: FlowAnswer };
-  /** Which statement hands which array on to which, at a stage of the core language. */
+  /** Which statement hands which array, block or scalar on to which, at a stage. */
   dataflow: { request: DataflowRequest; answer: DataflowAnswer };
   /** Producers and consumers before fusion and after it, and why not where it was not done. */
   fusion: { request: FusionRequest; answer: FusionAnswer };

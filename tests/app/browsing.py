@@ -1,9 +1,8 @@
-"""What all tests in a browser need: where chromium is, a server in a thread, parts of the page."""
+"""What all tests in a browser need: a server in a thread, parts of the page."""
 
 import json
-import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,20 +12,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request,
 from werkzeug.serving import make_server
 
 from app.paths import static_folder
+from testing.chromium import CHROMIUM
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE = 60_000
 """Milliseconds: longer than anything takes on a loaded machine. Who waits, waits for a state."""
 expect.set_options(timeout=PATIENCE)
@@ -47,6 +34,28 @@ HOLDING = """() => {
 }"""
 """From here on answers of the path `holding` wait in `held`."""
 RELEASE = "() => { window.holding = ''; for (const resume of window.held.splice(0)) resume(); }"
+
+LOOKING = """async ([themes, places]) => {
+  const found = [];
+  const choice = document.querySelector("select.theme");
+  const turn = (theme) => {
+    choice.value = theme;
+    choice.dispatchEvent(new Event("change"));
+  };
+  const before = choice?.value;
+  for (const theme of themes.length ? themes : [null]) {
+    if (theme !== null) turn(theme);
+    const where = places.length ? { include: places } : document;
+    const { violations } = await axe.run(where, { resultTypes: ["violations"] });
+    for (const { id, nodes } of violations) for (const { target, failureSummary } of nodes) {
+      found.push(`${theme ? `${theme}: ` : ""}${id}: ${target}: ${failureSummary}`);
+    }
+  }
+  if (themes.length) turn(before);
+  return found;
+}"""
+
+THEMES = ("light", "dark", "contrast", "projector", "lecture")
 
 TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
 
@@ -92,16 +101,30 @@ def visiting(browser: Browser, known: tuple[str, ...] = ()) -> Iterator[Page]:
     assert complaints == [], complaints
 
 
-def violations(page: Page) -> list[str]:
-    """What axe finds wrong with the page as it is; skips the test where axe is not installed."""
+def compiled(page: Page) -> None:
+    """Wait until the program that is shown is compiled."""
+    expect(page.locator(".status")).to_contain_text("compiled in")
+
+
+@contextmanager
+def working(browser: Browser, address: str) -> Iterator[Page]:
+    """A first visit of a server with the compiler behind it, whose example is compiled."""
+    with visiting(browser) as opened:
+        opened.goto(address)
+        compiled(opened)
+        yield opened
+
+
+def violations(page: Page, themes: Sequence[str] = (), places: Sequence[str] = ()) -> list[str]:
+    """What axe finds wrong with the page as it is; skips the test where axe is not installed.
+
+    In each of the themes, where some are given, and in these places alone.
+    """
     if not AXE.exists():
         pytest.skip("axe-core is not installed: run `make setup`")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found: list[str] = page.evaluate(
-        "axe.run({resultTypes: ['violations']}).then(r => r.violations.map("
-        "v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join(' | ')))"
-    )
+    found: list[str] = page.evaluate(LOOKING, [list(themes), list(places)])
     return found
 
 

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from app import create_app
 from app.context import EXTENSION, Parts
 from app.worker import COMMAND
-from tests.app.browsing import CHROMIUM, FLAGS, serving, visiting
+from testing.chromium import CHROMIUM, FLAGS
+from tests.app.browsing import serving, visiting
 from tests.app.fake_worker import MANIFEST
 
 FAKE = Path(__file__).parent / "fake_worker.py"

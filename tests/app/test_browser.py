@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, operations, pane, serving, source, violations, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, operations, pane, serving, source, write
 from tests.app.conftest import SOURCE
 
 pytestmark = MARKS
@@ -18,7 +18,7 @@ def test_a_first_visit_shows_an_example_with_its_stages_and_a_picture(page: Page
     expect(page.locator(".chip")).to_have_count(4)
     expect(pane(page)).to_contain_text("map (+1) xs -- fused")
     expect(page.locator(".memory svg").first).to_be_visible()
-    expect(page.locator(".status")).to_contain_text("compiled in")
+    compiled(page)
 
 
 def test_errors_stand_under_the_text_and_old_stages_are_dimmed(page: Page) -> None:
@@ -447,44 +447,6 @@ def test_a_theme_stays(page: Page) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
-def test_axe_finds_nothing(page: Page, theme: str) -> None:
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    write(page, "-- Long\nentry main (xs: []i64) = map (+1) xs\n" + "-- more\n" * 60)
-    expect(pane(page)).to_contain_text("= map (+1) xs -- fused")
-    expect(page.locator(".memory svg").first).to_be_visible()
-    page.keyboard.press("Control+Home")
-    page.locator(".source .cm-line", has_text="map (+1)").click()
-    tabs = page.locator(".side [role=tab]").all_text_contents()
-    assert {"Memory", "Warps", "Compare", "Tests", "Notebook", "Bench"} <= {*tabs}
-    modes = (
-        ("Proof", "Two LMADs"),
-        ("Memory", "One array"),
-        ("Memory", "Sharing"),
-        ("Memory", "Table"),
-    )
-    for tab, mode in (*((tab, "") for tab in tabs), *modes):
-        page.get_by_role("tab", name=tab).click()
-        if mode:
-            page.get_by_role("button", name=mode).last.click()
-        page.wait_for_timeout(400 if mode else 200)
-        assert violations(page) == []
-
-
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
-def test_axe_finds_nothing_while_panes_are_out_of_date(page: Page, theme: str) -> None:
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    expect(page.locator(".memory svg").first).to_be_visible()
-    write(page, "entry main = WRONG")
-    expect(pane(page)).to_have_class(re.compile("stale"))
-    expect(page.get_by_text("Out of date").first).to_be_visible()
-    page.wait_for_timeout(1000)
-    for tab in ("Memory", "Remarks", "Bounds"):
-        page.get_by_role("tab", name=tab).click()
-        page.wait_for_timeout(200)
-        assert violations(page) == []
-
-
 def test_a_phone_shows_everything_without_sideways_scrolling(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
@@ -544,7 +506,7 @@ def test_the_page_has_no_more_jobs_at_a_time_than_the_server_takes(
     page.on("response", lambda answer: refused.append(answer.status))
     page.add_init_script(IN_FLIGHT)
     page.goto(site)
-    expect(page.locator(".status")).to_contain_text("compiled in")
+    compiled(page)
     for number in range(3):
         page.get_by_role("button", name="Sharing").click()
         page.get_by_role("tab", name="Proof").click()

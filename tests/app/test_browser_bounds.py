@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, source, violations, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, source, write
 
 pytestmark = MARKS
 
@@ -25,7 +25,7 @@ def bounds(browser: Browser, address: str) -> Iterator[Page]:
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(address)
-    expect(page.locator(".status")).to_contain_text("compiled in")
+    compiled(page)
     write(page, PROGRAM)
     page.get_by_role("tab", name="Bounds").click()
     expect(page.locator(".access")).to_have_count(3)
@@ -65,10 +65,3 @@ def test_marks_are_of_the_text_that_stands_there(bounds: Page) -> None:
     expect(page.locator(".access-mark")).to_have_count(3)
     page.get_by_role("tab", name="Remarks").click()
     expect(page.locator(".access-mark")).to_have_count(0)
-
-
-def test_axe_finds_nothing_beside_the_marks(bounds: Page) -> None:
-    expect(bounds.locator(".access-mark")).to_have_count(3)
-    for theme in ("light", "dark"):
-        bounds.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-        assert violations(bounds) == [], theme

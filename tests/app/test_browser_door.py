@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from playwright.sync_api import Request as BrowserRequest
 
 from app.clients import TOKEN_HEADER
-from tests.app.browsing import CHROMIUM, FLAGS, MARKS, PATIENCE, pane, serving, write
+from testing.chromium import CHROMIUM, FLAGS
+from tests.app.browsing import MARKS, PATIENCE, pane, serving, write
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.test_door import jobs_done
 

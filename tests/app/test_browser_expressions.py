@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import HOLDING, MARKS, hold, is_held, release, violations, visiting, write
+from tests.app.browsing import (
+    HOLDING,
+    MARKS,
+    compiled,
+    hold,
+    is_held,
+    release,
+    working,
+    write,
+)
 
 pytestmark = MARKS
 
@@ -14,12 +23,10 @@ PROGRAM = "def f (x: i32) = x + 1\ndef at (i: i64) = [1, 2][i]\nentry main (xs: 
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, PROGRAM)
         expect(opened.get_by_label("Entry")).to_contain_text("main")
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+        compiled(opened)
         opened.locator("#run-backend").select_option("ref")
         yield opened
 
@@ -118,11 +125,3 @@ def test_values_come_back_with_the_page_and_with_a_link(page: Page, address: str
     plain = page.request.get(url).text()
     assert "[11i32]" in plain
     assert "Unknown name" in plain
-
-
-@pytest.mark.parametrize("theme", ["light", "contrast"])
-def test_axe_finds_nothing(page: Page, theme: str) -> None:
-    evaluate(page, "1 + true")
-    evaluate(page, "map f [1, 2]")
-    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-    assert violations(page) == []

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from compiler import api
 from compiler.protocol.programs import ShowRequest
-from tests.app.browsing import MARKS, pane, visiting, write
+from tests.app.browsing import MARKS, pane, working, write
 
 pytestmark = MARKS
 
@@ -20,9 +20,7 @@ FUSED = """entry main [n] (xs: [n]f32) (ys: [n]f32): f32 =
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, FUSED)
         expect(pane(opened)).to_contain_text("map \\(x")
         opened.get_by_role("tab", name="Selection").click()

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, source, text, violations, visiting, write
+from tests.app.browsing import (
+    MARKS,
+    THEMES,
+    compiled,
+    pane,
+    source,
+    text,
+    violations,
+    working,
+    write,
+)
 
 pytestmark = MARKS
 
@@ -26,14 +36,8 @@ SAVED = {"source": MAIN, "main": "main.fut", "files": {"lib/sums.fut": SUMS, "li
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     """A first visit. What the browser complains of fails the test."""
-    with visiting(browser) as opened:
-        opened.goto(address)
-        compiled(opened)
+    with working(browser, address) as opened:
         yield opened
-
-
-def compiled(page: Page) -> None:
-    expect(page.locator(".status")).to_contain_text("compiled in")
 
 
 def shown(page: Page, name: str) -> str:
@@ -524,8 +528,7 @@ def test_hostile_names_are_shown_as_they_are(page: Page) -> None:
     expect(page.locator(".status")).to_contain_text("1 error")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "contrast", "projector"])
-def test_axe_finds_nothing_beside_files(page: Page, theme: str) -> None:
+def test_axe_finds_nothing_beside_files(page: Page) -> None:
     load(page)
     tab(page, "lib/base.fut").click()
     write(page, "def more (y: f32) : f32 = y + true\n")
@@ -533,11 +536,10 @@ def test_axe_finds_nothing_beside_files(page: Page, theme: str) -> None:
     tab(page, "lib/sums.fut").click()
     tab(page, "lib/sums.fut").press("Delete")
     expect(page.locator(".file-note")).to_contain_text("Deleted")
-    page.get_by_label("Theme").select_option(theme)
-    assert violations(page) == []
+    assert violations(page, THEMES) == []
     page.locator(".file-menu summary").click()
     expect(page.get_by_label("New file")).to_be_visible()
-    assert violations(page) == []
+    assert violations(page, THEMES) == []
 
 
 def test_on_a_phone_a_file_is_marked_and_the_page_stays_where_it_is(page: Page) -> None:

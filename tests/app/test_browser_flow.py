@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, violations, visiting, write
+from tests.app.browsing import MARKS, compiled, pane, visiting, write
 
 pytestmark = MARKS
 
@@ -15,7 +15,7 @@ PROGRAM = """entry main (xs: []i32) = map (* 2) (reverse xs)
 def reversed_and_doubled(page: Page, address: str) -> Locator:
     """The value flow of the program at FUNMEM, for three numbers."""
     page.goto(address)
-    expect(page.locator(".status")).to_contain_text("compiled in")
+    compiled(page)
     write(page, PROGRAM)
     page.locator(".chip", has_text="FUNMEM").click()
     expect(pane(page)).to_contain_text("segmap")
@@ -37,7 +37,6 @@ def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: st
         expect(cells).to_have_text(["6", "4", "2"])
         expect(flow.locator(".own")).to_have_count(3)
         expect(pane(page).locator(".traced").first).to_be_visible()
-        assert violations(page) == []
         flow.get_by_role("button", name="Step back").click()
         expect(flow.get_by_role("status")).to_contain_text("= 1i32")
         expect(cells).to_have_count(0)

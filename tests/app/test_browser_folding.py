@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, pane, violations, visiting, write
+from tests.app.browsing import MARKS, pane, working, write
 from tests.app.test_browser_fates import choose
 
 pytestmark = MARKS
@@ -18,9 +18,7 @@ CHECKED = """entry main [n] (xs: [n]f32) (i: i64): f32 =
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, CHECKED)
         opened.locator("[data-stage='soa']").click()
         expect(pane(opened)).to_contain_text("xs_")
@@ -30,7 +28,6 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 def test_checks_are_folded_until_asked_for_by_keyboard_and_stay_so(page: Page) -> None:
     expect(pane(page)).not_to_contain_text("out of bounds")
-    assert violations(page) == []
     toggle = pane(page).get_by_role("button", name="Fold asides")
     toggle.focus()
     page.keyboard.press("Enter")

@@ -73,6 +73,46 @@ def test_who_follows_sees_what_the_teacher_does(two: tuple[Page, Page], address:
     assert violations(teacher) == []
 
 
+def test_who_follows_sees_a_and_its_text_and_keeps_their_own(
+    two: tuple[Page, Page], address: str
+) -> None:
+    teacher, pupil = two
+    pupil.goto(address)
+    compiled(pupil)
+    write(pupil, "entry mine (x: i64) = x + 77\n")
+    compiled(pupil)
+    pupil.get_by_role("tab", name="Compare").click()
+    pupil.get_by_role("button", name="Pin as A").click()
+    expect(pupil.get_by_role("tabpanel", name="Compare")).to_contain_text("A is the program")
+    teacher.goto(address)
+    compiled(teacher)
+    pupil.goto(lead(teacher, address))
+    compiled(pupil)
+    write(teacher, "entry main (x: i64) = x + 20\n")
+    compiled(teacher)
+    expect(pane(pupil)).to_contain_text("20i64")
+    expect(pane(pupil)).not_to_contain_text("same as in A")
+    teacher.get_by_role("tab", name="Compare").click()
+    teacher.get_by_role("button", name="Pin as A").click()
+    expect(pane(pupil)).to_contain_text("The same as in A.")
+    write(teacher, "entry main (x: i64) = x + 21\n")
+    expect(pane(pupil).locator(".diff-added")).to_contain_text(["21i64"])
+    of_a = pupil.get_by_role("textbox", name="Text of A")
+    teacher.keyboard.press("F8")
+    expect(of_a).to_contain_text("x + 20")
+    teacher.get_by_role("button", name="Edit A").click()
+    teacher.get_by_role("textbox", name="Text of A").press("Control+a")
+    teacher.keyboard.insert_text("entry main (x: i64) = x + 22\n")
+    expect(of_a).to_contain_text("x + 22")
+    expect(pane(pupil).locator(".diff-removed")).to_contain_text(["22i64"])
+    teacher.get_by_role("button", name="Unpin").click()
+    expect(of_a).to_have_count(0)
+    expect(pane(pupil).locator(".diff-removed")).to_have_count(0)
+    # Their own A is where it was.
+    pupil.goto(address)
+    expect(pupil.get_by_role("tabpanel", name="Compare")).to_contain_text("A is the program")
+
+
 def test_a_follower_looks_around_comes_back_and_keeps_what_is_theirs(
     two: tuple[Page, Page], address: str
 ) -> None:

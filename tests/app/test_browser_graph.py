@@ -4,9 +4,10 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, operations, violations, visiting, write
+from tests.app.browsing import MARKS, operations, violations, working, write
 from tests.app.browsing import pane as stage
 from tests.explain.test_dataflow import CHAIN
+from tests.protocol.test_declarations import scans
 
 pytestmark = MARKS
 SUMS = """type shape = #circle f32 | #square f32 | #empty
@@ -20,9 +21,7 @@ LONG = 200
 
 
 def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address: str) -> None:
-    with visiting(browser) as page:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as page:
         write(page, CHAIN)
         page.get_by_role("tab", name="Graph").click()
         pane = page.locator(".graphs")
@@ -35,7 +34,6 @@ def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address:
         tried = pane.get_by_role("region", name="Tried fusions").locator("tbody tr")
         expect(tried).to_have_count(3)
         expect(tried.first.get_by_role("link")).to_have_attribute("href", "/rules/fuse/map-scan")
-        assert violations(page) == []
         before.locator(".graph-node.scan").click()
         expect(stage(page).locator(".cm-line.lit").first).to_contain_text("zs")
         pane.get_by_label("as a table").check()
@@ -52,9 +50,7 @@ def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address:
 
 
 def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, address: str) -> None:
-    with visiting(browser) as page:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as page:
         write(page, SUMS)
         expect(stage(page)).to_contain_text("scan")
         page.get_by_role("tab", name="Graph").click()
@@ -97,9 +93,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
 
 
 def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:
-    with visiting(browser) as page:
-        page.goto(address)
-        expect(page.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as page:
         write(page, CHAIN)
         page.get_by_role("tab", name="Graph").click()
         told = page.locator(".graphs").get_by_role("status")
@@ -114,3 +108,63 @@ def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:
     assert tried.count("<td>yes</td>") == 2
     assert "<td>zs = scan</td>" in tried
     assert "comes from a scan" in tried
+
+
+def test_imperative_stages_are_drawn_and_open_to_their_bodies(
+    browser: Browser, address: str
+) -> None:
+    with working(browser, address) as page:
+        write(page, CHAIN)
+        page.get_by_role("tab", name="Graph").click()
+        pane = page.locator(".graphs")
+        menu = pane.get_by_label("Graph of")
+        menu.select_option("imp")
+        outer = pane.get_by_role("img", name=re.compile("^main: "))
+        expect(outer).to_have_attribute("aria-label", re.compile("blocks and scalars between them"))
+        expect(outer.locator(".graph-edge text", has_text="zs_mem: 4·n B").first).to_be_visible()
+        loop = pane.locator("details", has_text="for i: i32 < 3i32")
+        expect(loop).not_to_have_attribute("open", "")
+        outer.locator(".graph-node.for").click()
+        expect(loop).to_have_attribute("open", "")
+        expect(stage(page).locator(".cm-line.lit").first).to_contain_text("let (a")
+        inside = loop.get_by_role("img", name="for i: i32 < 3i32: ")
+        around = inside.locator(".graph-edge.carried")
+        expect(around.locator("title").first).to_contain_text("from the round before")
+        expect(around.locator("path").first).to_be_visible()
+        assert violations(page) == []
+        # By the keyboard, down to what a thread does.
+        menu.select_option("kernels")
+        third = pane.locator("summary", has_text=re.compile("^launch scan_.*_third$"))
+        third.focus()
+        page.keyboard.press("Enter")
+        threads = pane.get_by_role("img", name=re.compile("^launch scan_.*_third: "))
+        expect(threads.locator(".graph-node.stride").first).to_be_visible()
+        pane.get_by_label("as a table").check()
+        rows = pane.get_by_role("region", name="Statements of main").locator("tbody tr")
+        expect(rows.filter(has_text=re.compile("^launch scan_.*_third")).first).to_contain_text(
+            "zs_mem of zs_mem = alloc(n) (4·n B, to be written)"
+        )
+        pane.get_by_role("button", name=re.compile("^launch scan_.*_first$")).first.click()
+        expect(
+            pane.get_by_role("region", name=re.compile("^Statements of launch scan_"))
+        ).to_be_visible()
+        # The text of a target has the graph of what it is printed from.
+        labels = menu.locator("option").all_inner_texts()
+        assert "C, printed from IMP" in labels
+        menu.select_option("c")
+        expect(rows.filter(has_text="scan scan_").first).to_be_visible()
+
+
+def test_kernels_of_a_large_program_are_asked_for_when_opened(
+    browser: Browser, address: str
+) -> None:
+    with working(browser, address) as page:
+        write(page, scans(50))
+        page.get_by_role("tab", name="Graph").click()
+        pane = page.locator(".graphs")
+        pane.get_by_label("Graph of").select_option("kernels")
+        summary = pane.locator("summary", has_text=re.compile("^launch scan_.*_third$")).first
+        name = summary.inner_text()
+        summary.click()
+        threads = pane.get_by_role("img", name=f"{name}: ")
+        expect(threads.locator(".graph-node.stride").first).to_be_visible()

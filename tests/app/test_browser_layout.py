@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, pane, write
+from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
 
 pytestmark = MARKS
 
@@ -70,6 +70,35 @@ def test_a_run_opens_the_strip(page: Page) -> None:
     page.keyboard.press("Control+Enter")
     expect(page.locator(".run-result .value")).to_be_in_viewport()
     assert run.evaluate("run => run.offsetHeight") == 140
+
+
+def test_a_result_that_is_drawn_is_seen_at_once(browser: Browser, address: str) -> None:
+    with working(browser, address) as page:
+        write(page, "entry main (n: i64): [n][n]i64 = tabulate_2d n n (\\i j -> i * j)\n")
+        page.get_by_label("n: i64").fill("40")
+        page.locator("header").get_by_role("button", name="Run").click()
+        expect(page.locator(".run-result .cells-canvas")).to_be_in_viewport(ratio=0.7)
+        write(page, "entry main (n: i64): i64 = n\n")
+        page.locator("header").get_by_role("button", name="Run").click()
+        expect(page.locator(".run-result .value")).to_have_text("40i64")
+        run = page.get_by_role("region", name="Run", exact=True)
+        assert run.evaluate("run => run.offsetHeight") == 140
+
+
+def test_what_is_wrong_with_the_last_line_is_seen_below_it(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(f"{address}/examples/black_scholes")
+        compiled(page)
+        page.locator(".source .cm-content").click()
+        page.keyboard.press("Control+End")
+        page.keyboard.type("\ndef q = f32.s ")
+        message = page.locator(".source").get_by_text("Module f32 has no s")
+        expect(message).to_be_in_viewport(ratio=1)
+        commands = page.locator(".file-commands").bounding_box()
+        told = message.bounding_box()
+        assert commands is not None
+        assert told is not None
+        assert told["y"] + told["height"] <= commands["y"]
 
 
 PLACES = """() => {

@@ -3,7 +3,7 @@
 from flask import Flask
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, PATIENCE, operations, serving, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, write
 from tests.codegen.helpers import needs_nvrtc
 
 pytestmark = MARKS
@@ -21,7 +21,7 @@ def test_sass_is_a_pane_of_its_own(browser: Browser, real_app: Flask) -> None:
     with serving(real_app) as address:
         page.goto(address)
         write(page, PROGRAM)
-        expect(page.locator(".status")).to_contain_text("compiled in")
+        compiled(page)
         assert "listing" not in asked
         pane = page.locator(".stage-pane")
         pane.get_by_label("Stage", exact=True).select_option("SASS")

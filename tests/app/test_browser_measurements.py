@@ -6,7 +6,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from compiler.runtime.runner import compiler_available
-from tests.app.browsing import HOLDING, MARKS, hold, is_held, release, violations, visiting, write
+from tests.app.browsing import (
+    HOLDING,
+    MARKS,
+    compiled,
+    hold,
+    is_held,
+    release,
+    working,
+    write,
+)
+from tests.runtime.cuda_on_cpu import needs_cxx
 
 pytestmark = [
     *MARKS,
@@ -26,9 +36,7 @@ entry main [n] (xs: [n]i32) =
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, PROGRAM)
         expect(opened.get_by_label("Entry")).to_contain_text("main")
         yield opened
@@ -40,7 +48,6 @@ def test_a_profile_leads_to_lines_and_stages_and_is_in_links(page: Page) -> None
     expect(lines).to_contain_text("between")
     parts = page.get_by_role("region", name="Time by part")
     expect(parts).to_contain_text("kernel")
-    assert violations(page) == []
     lines.get_by_role("button", name="line 8").first.click()
     expect(page.locator(".source .cm-content")).to_be_focused()
     parts.locator("tbody tr").first.locator("td").nth(1).get_by_role("button").click()
@@ -50,6 +57,26 @@ def test_a_profile_leads_to_lines_and_stages_and_is_in_links(page: Page) -> None
     page.goto(url)
     expect(parts).to_have_text(before, use_inner_text=True)
     assert "<h2>Profile</h2>" in page.request.get(url).text()
+
+
+@needs_cxx
+def test_a_profile_of_cuda_counts_and_is_in_links(page: Page) -> None:
+    page.get_by_label("Target").select_option("cuda")
+    compiled(page)
+    page.get_by_role("button", name="Profile", exact=True).click()
+    lines = page.get_by_role("region", name="Sectors of 32 bytes by line")
+    expect(lines).to_contain_text("line 8")
+    kernels = page.get_by_role("region", name="Kernels")
+    expect(kernels.locator("tbody tr").first).to_contain_text("scan")
+    expect(page.get_by_role("region", name="Profile")).to_contain_text("no times")
+    lines.get_by_role("button", name="line 8").first.click()
+    expect(page.locator(".source .cm-content")).to_be_focused()
+    page.get_by_role("button", name="Share").click()
+    url = page.get_by_label("Link", exact=True).input_value()
+    before = kernels.inner_text()
+    page.goto(url)
+    expect(kernels).to_have_text(before, use_inner_text=True)
+    assert "Sectors of 32 bytes, by line" in page.request.get(url).text()
 
 
 def test_tests_are_measured_and_compared_with_what_was_before(page: Page) -> None:

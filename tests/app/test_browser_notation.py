@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from compiler import switches
-from tests.app.browsing import MARKS, TEXT, pane, source, violations, visiting, write
+from tests.app.browsing import MARKS, TEXT, pane, source, violations, working, write
 
 pytestmark = MARKS
 
@@ -32,9 +32,7 @@ POINT = """([element, word]) => {
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, SOURCE)
         expect(pane(opened)).to_contain_text("entry other")
         yield opened

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, violations, visiting, write
+from tests.app.browsing import MARKS, working, write
 
 pytestmark = MARKS
 
@@ -29,9 +29,7 @@ entry tone = [0f32, 1f32]
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         write(opened, PROGRAM)
         expect(opened.get_by_label("Entry")).to_contain_text("three")
         opened.locator("#run-backend").select_option("ref")
@@ -103,7 +101,3 @@ def test_a_link_keeps_it(page: Page) -> None:
     assert "<h1>Notes</h1>" in plain
     assert "&lt;b&gt;no HTML" in plain
     assert "data:image/png;base64," in plain
-
-
-def test_axe_finds_nothing(page: Page) -> None:
-    assert violations(page) == []

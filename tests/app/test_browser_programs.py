@@ -15,10 +15,12 @@ from tests.app.browsing import (
     PATIENCE,
     RELEASE,
     TEXT,
+    compiled,
     hold,
     is_held,
     pane,
     release,
+    visiting,
     write,
 )
 
@@ -64,10 +66,6 @@ def page(visit: tuple[Page, list[str]]) -> Iterator[Page]:
     if page.evaluate("'held' in window"):
         page.evaluate(RELEASE)  # also where the test failed: the page is everybody's
     assert complaints == []
-
-
-def compiled(page: Page) -> None:
-    expect(page.locator(".status")).to_contain_text("compiled in")
 
 
 def choose(page: Page, example: Example) -> None:
@@ -140,6 +138,13 @@ def test_every_link_of_every_story_leads_where_it_says(page: Page) -> None:
                 expect(chosen).to_have_value(re.compile(rf"^{look.object}_\d+$"))
                 at = page.get_by_label("Memory stage")
                 expect(at).to_have_value(look.stage)
+
+
+def test_a_step_to_the_proofs_opens_one_with_a_drawing(browser: Browser, address: str) -> None:
+    with visiting(browser) as page:
+        page.goto(address)
+        page.locator(".looks button", has_text="a proof that this is safe").click()
+        expect(page.locator(".pair-verdict")).to_contain_text("never share a cell")
 
 
 def test_steps_go_back_and_forth_and_the_ring_goes_with_another_choice(page: Page) -> None:

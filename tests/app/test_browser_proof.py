@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, pane, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, pane, write
 
 pytestmark = MARKS
 
@@ -51,10 +51,9 @@ def test_a_proof_can_be_taken_along(page: Page) -> None:
 def test_what_is_saved_is_told_in_bytes_for_the_values_of_the_picture(page: Page) -> None:
     open_proof(page)
     saved = page.locator(".savings")
-    expect(saved).to_contain_text("less to copy40 B 8·n B")
-    expect(saved).to_contain_text("less to allocate40 B")
+    expect(saved).to_contain_text("less to copy and to allocate40 B 8·n B")
     page.locator(".pair").get_by_label("n", exact=True).fill("7")
-    expect(saved).to_contain_text("less to copy56 B 8·n B")
+    expect(saved).to_contain_text("less to copy and to allocate56 B 8·n B")
 
 
 def test_facts_say_where_they_come_from_and_lead_there(page: Page) -> None:
@@ -244,7 +243,7 @@ def test_the_proposed_check_lets_the_compiler_build_in_place(
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(address)
-    expect(page.locator(".status")).to_contain_text("compiled in")
+    compiled(page)
     write(page, TOO_LITTLE)
     open_proof(page)
     expect(page.locator(".outcome")).to_contain_text("Not built in place")

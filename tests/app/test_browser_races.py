@@ -35,12 +35,12 @@ def test_the_second_digit_is_typed_when_the_answer_for_the_first_comes(holding: 
     page.get_by_role("tab", name="Proof").click()
     field = page.locator(".pair").get_by_label("n", exact=True)
     saved = page.locator(".savings")
-    expect(saved).to_contain_text("less to copy40 B")
+    expect(saved).to_contain_text("less to copy and to allocate40 B")
     hold(page, "/api/batch")
     field.fill("7")
     is_held(page)
     field.evaluate(f"(field) => {{ ({TYPE})(field, '71'); ({RELEASE})(); }}")
-    expect(saved).to_contain_text("less to copy568 B")
+    expect(saved).to_contain_text("less to copy and to allocate568 B")
     expect(field).to_have_value("71")
 
 
@@ -48,7 +48,7 @@ def test_who_types_a_size_goes_on_when_another_program_was_compiled(holding: Pag
     page = holding
     page.get_by_role("tab", name="Proof").click()
     saved = page.locator(".savings")
-    expect(saved).to_contain_text("less to copy40 B")
+    expect(saved).to_contain_text("less to copy and to allocate40 B")
     hold(page, "/api/batch")
     write(page, "-- Another\nentry main (xs: []i64) = map (+1) xs\n")
     is_held(page)
@@ -61,7 +61,7 @@ def test_who_types_a_size_goes_on_when_another_program_was_compiled(holding: Pag
     expect(page.locator(".outdated-note span:visible")).to_have_count(0)
     expect(field).to_be_focused()
     page.keyboard.type("0")
-    expect(saved).to_contain_text("less to copy640 B")
+    expect(saved).to_contain_text("less to copy and to allocate640 B")
 
 
 def test_sizes_typed_while_arrays_of_another_text_are_awaited_are_for_those(

@@ -119,3 +119,23 @@ def test_a_text_that_is_left_is_asked_about_no_more(page: Page, asked: Asked) ->
     expect(pane(page)).to_contain_text("entry main = 2 -- fused")
     assert given_up
     expect(page.locator(".strips > .trouble")).to_be_hidden()
+
+
+def test_however_one_types_a_minute_has_no_more_requests_than_are_taken(page: Page) -> None:
+    page.evaluate("""() => {
+      const fetched = window.fetch;
+      window.times = [];
+      window.fetch = (path, options) => {
+        if (JSON.parse(options?.body ?? "{}").requests?.some(({ op }) => op === "show"))
+          window.times.push(performance.now());
+        return fetched(path, options);
+      };
+    }""")
+    page.get_by_role("textbox", name="Source").press("Control+End")
+    page.keyboard.type("-- " + "and so on " * 6, delay=70)
+    page.wait_for_timeout(600)
+    times: list[float] = page.evaluate("window.times")
+    assert times
+    for first in range(len(times)):
+        for last in range(first, len(times)):
+            assert last - first + 1 <= 12 + (times[last] - times[first]) / 210 + 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, text, violations, visiting, write
+from tests.app.browsing import MARKS, text, violations, working, write
 
 pytestmark = MARKS
 
@@ -24,9 +24,7 @@ entry main (n: i64) (m: i64) =
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        expect(opened.locator(".status")).to_contain_text("compiled in")
+    with working(browser, address) as opened:
         yield opened
 
 

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, TEXT, pane, source, violations, visiting, write
+from tests.app.browsing import (
+    MARKS,
+    TEXT,
+    compiled,
+    pane,
+    source,
+    text,
+    violations,
+    visiting,
+    working,
+    write,
+)
 
 pytestmark = MARKS
 
@@ -31,14 +42,8 @@ FIRST = """selector => {
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with visiting(browser) as opened:
-        opened.goto(address)
-        compiled(opened)
+    with working(browser, address) as opened:
         yield opened
-
-
-def compiled(page: Page) -> None:
-    expect(page.locator(".status")).to_contain_text("compiled in")
 
 
 def pin(page: Page, program: str) -> None:
@@ -82,7 +87,6 @@ def test_both_texts_stand_beside_each_other_with_what_differs(page: Page) -> Non
     text_of_a(page).click()
     page.keyboard.insert_text("nothing of this")
     expect(text_of_a(page)).not_to_contain_text("nothing of this")
-    assert violations(page) == []
     page.get_by_role("button", name="Close A's text").click()
     expect(program_a(page)).to_have_count(0)
     expect(only_in(page, "B")).to_have_count(0)
@@ -255,3 +259,42 @@ def test_files_of_a_follow_those_of_the_source(page: Page) -> None:
     expect(program_a(page)).to_contain_text("The same text as B.")
     program_a(page).get_by_label("File of A").select_option("lib.fut")
     expect(program_a(page)).to_contain_text("B shows main.fut, another file.")
+
+
+def test_the_editor_of_a_knows_what_the_source_does(page: Page) -> None:
+    """Types under the mouse, declarations; and where A is edited, completion and other names."""
+    write(page, 'import "lib"\n-- of A\nentry main (x: i64) = twice x\n')
+    page.get_by_role("button", name="Create lib.fut").click()
+    write(page, "def twice (y: i64): i64 = 2 * y\n")
+    compiled(page)
+    page.get_by_role("tab", name="Compare").click()
+    page.get_by_role("button", name="Pin as A").click()
+    page.get_by_role("tab", name="main.fut").click()
+    write(page, "entry main (x: f32) = x\n")
+    page.keyboard.press("F8")
+    line = page.locator(".program-a .cm-line", has_text="twice x")
+    line.hover(position={"x": 200, "y": 8})
+    expect(page.locator(".type-tip")).to_contain_text("def twice (y: i64): i64")
+    line.click(position={"x": 200, "y": 8})
+    page.keyboard.press("F2")
+    expect(program_a(page).locator(".ask")).to_contain_text("This text is read")
+    page.keyboard.press("Escape")
+    page.keyboard.press("F12")
+    expect(text_of_a(page)).to_contain_text("2 * y")
+    expect(source(page)).to_contain_text("x: f32")
+    # From here on it is edited: in both files, of A alone.
+    program_a(page).get_by_role("button", name="Edit A").click()
+    page.keyboard.press("F2")
+    program_a(page).get_by_label("New name").fill("double")
+    page.keyboard.press("Enter")
+    expect(text_of_a(page)).to_contain_text("def double")
+    program_a(page).get_by_label("File of A").select_option("main.fut")
+    expect(text_of_a(page)).to_contain_text("double x")
+    text_of_a(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("entry more = dou")
+    found = page.locator(".cm-tooltip-autocomplete li", has_text="double")
+    expect(found).to_contain_text("(y: i64): i64")
+    found.click()  # Enter is not taken for an answer as long as the list is just there
+    expect(text_of_a(page)).to_contain_text("more = double")
+    assert text(page) == "entry main (x: f32) = x\n"

@@ -110,7 +110,9 @@ def test_a_silent_teacher_is_missed_and_then_the_lecture_is_over(
 BAD: list[Any] = [
     [], "x", {}, {"source": 3}, {"source": "", "files": {"a.fut": 3}}, {"source": "", "files": []},
     {"source": "", "frozen": "../x"}, {"source": "", "main": 3}, {"source": "", "panes": {}},
-    {"source": "", "options": 3},
+    {"source": "", "options": 3}, {"source": "", "a": 3}, {"source": "", "a": {}},
+    {"source": "", "a": {"text": {"source": 3}}},
+    {"source": "", "a": {"text": {"source": ""}, "link": "../x"}},
 ]  # fmt: skip
 
 
@@ -120,6 +122,10 @@ def test_what_is_no_view_is_refused(make_app: MakeApp) -> None:
     for view in BAD:
         assert show(client, lecture, view=view).status_code == 400, view
     assert show(client, lecture, "x" * 101).status_code == 413
+    both = {"source": "x" * 100, "a": {"text": {"source": "x" * 100}, "label": "it", "beside": ""}}
+    assert show(client, lecture, view=both).status_code == 200
+    both["a"]["text"]["source"] += "x"
+    assert show(client, lecture, view=both).status_code == 413
     assert show(client, lecture, "", view={"source": "", "more": "x" * 60_000}).status_code == 413
     for secret, page in ((3, "one"), ("x", ""), ("x", "y" * 65)):
         assert show(client, lecture, secret=secret, page=page).status_code == 400

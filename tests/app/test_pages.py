@@ -1,12 +1,15 @@
 """The HTML pages and the gallery, without a browser."""
 
+import gzip
 from pathlib import Path
 
 import pytest
+import zstandard
 from flask.testing import FlaskClient
 
 from app.gallery import Look, load, parse
 from app.paths import EXAMPLES
+from tests.app.browsing import BUILT
 
 TEXT = """\
 -- A title.
@@ -70,6 +73,27 @@ def test_an_example_has_a_page(client: FlaskClient) -> None:
     page = client.get(f"/examples/{name}").get_data(as_text=True)
     assert f'data-example="{name}"' in page
     assert client.get("/examples/nothing").status_code == 404
+
+
+@pytest.mark.skipif(not BUILT.exists(), reason="the page is not built: run `make setup`")
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("gzip, deflate, br", "gzip"),
+        ("gzip, zstd;q=0", "gzip"),
+        ("gzip;q=0, identity", None),
+        ("", None),
+    ],
+)
+def test_static_files_come_as_small_as_the_browser_takes_them(
+    client: FlaskClient, accepted: str, coding: str | None
+) -> None:
+    answer = client.get("/static/dist/main.js", headers={"Accept-Encoding": accepted})
+    assert answer.headers.get("Content-Encoding") == coding
+    assert "Accept-Encoding" in answer.headers["Vary"]
+    unpack = {"zstd": zstandard.decompress, "gzip": gzip.decompress, None: bytes}[coding]
+    assert unpack(answer.data) == BUILT.read_bytes()
 
 
 def test_static_files_of_a_version_are_kept_for_ever(client: FlaskClient) -> None:

@@ -173,6 +173,7 @@ def test_a_part_shows_inside_another_page_and_the_page_itself_does_not(
         inside = page.frame_locator("iframe")
         inside.locator("summary", has_text="Show: Proofs").click()
         expect(inside.locator(".kept-attempt").first).to_be_visible()
+        expect(inside.locator(".kept-grid:visible")).to_have_count(1)
         page.goto(f"{other}/{quote(address)}/z/{name}")
         expect(inside.locator("main")).to_have_count(0)
         page.goto(f"{address}/embed/{name}?stages=proofs,source&theme=contrast")

@@ -153,3 +153,17 @@ def test_every_stage_that_an_example_names_is_there(ask: Any) -> None:
     for example in load(Path(EXAMPLES)):
         for look in example.looks:
             assert look.stage in stages, example.name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("coalescing", "32 lanes fetch 32 sectors"),
+        ("memory_expansion", "Blocks at Expanded"),
+        ("proofs", "never share a cell: proved"),
+        ("read_before_you_write", "shortcircuit/copy"),
+    ],
+)
+def test_a_lesson_shows_its_pane_without_javascript(real_app: Flask, name: str, words: str) -> None:
+    shown = real_app.test_client().get(f"/lessons/{name}").text
+    assert words in shown.partition("What the pane")[2]

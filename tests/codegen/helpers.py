@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from compiler.algebra.poly import Poly
@@ -19,10 +18,12 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.lower import lower
 from compiler.ir.nodes import SE, Array, Mem, Scalar, Var
 from compiler.ir.sizes import prim_of
+from compiler.parallel.tuning import names
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import interp
 from compiler.targets import target_named
+from testing.kernels import same
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")
@@ -50,6 +51,11 @@ def compiled(source: str, target: str = "c", **options: Any) -> Compilation:
     return Compilation(source, Options(target=target, **options))
 
 
+def all_thresholds(work: Compilation, value: int) -> tuple[tuple[str, int], ...]:
+    """All tuning parameters of a program with that value, which picks a code version."""
+    return tuple((name, value) for name in names(work.result("flat").prog))
+
+
 def check_source(source: str, args: Sequence[Any], thresholds: int | None = None) -> list[Any]:
     """All back ends agree on a Futhark program's `main`; answers what they say.
 
@@ -57,8 +63,7 @@ def check_source(source: str, args: Sequence[Any], thresholds: int | None = None
     """
     work = compiled(source)
     if thresholds is not None:
-        names = threshold_names(plain(work.result("flat").text))
-        work = compiled(source, thresholds=tuple((name, thresholds) for name in names))
+        work = compiled(source, thresholds=all_thresholds(work, thresholds))
     expected = interp.run(work.result("soa").prog, "main", list(args))
     prog = work.result("imp").prog
     same(imp_interp.run(prog, "main", args), expected)
@@ -71,24 +76,6 @@ def check_source(source: str, args: Sequence[Any], thresholds: int | None = None
         kernels, _ = cuda.split(plain(compiled(source, "cuda").result("cuda").text))
         nvrtc.cubin(kernels)
     return expected
-
-
-def threshold_names(flat: str) -> list[str]:
-    return [part.split('"')[1] for part in flat.split("threshold(")[1:]]
-
-
-def same(found: Sequence[Any], expected: Sequence[Any]) -> None:
-    """Equal on integers, close on floats."""
-    assert len(found) == len(expected)
-    for a, b in zip(found, expected, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert a.dtype == b.dtype
-        assert a.shape == b.shape
-        if a.dtype.kind == "f":
-            rtol = {2: 5e-3, 4: 2e-5, 8: 1e-12}[a.dtype.itemsize]
-            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
-        else:
-            np.testing.assert_array_equal(a, b)
 
 
 def elementwise(inputs: Sequence[Prim], outputs: Sequence[SE]) -> imp.ImpProg:

@@ -14,7 +14,8 @@ from compiler.codegen.cuda import program as cuda
 from compiler.pipeline import Compilation
 from compiler.runtime import device_process, nvrtc
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from testing.kernels import same
+from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
 from tests.runtime import cuda_on_cpu
 from tests.runtime.test_programs import CASES
 
@@ -36,8 +37,7 @@ def compiled_for(source: str, thresholds: int | None) -> Compilation:
     work = compiled(source, "cuda")
     if thresholds is None:
         return work
-    names = threshold_names(plain(work.result("flat", "cuda").text))
-    return compiled(source, "cuda", thresholds=tuple((name, thresholds) for name in names))
+    return compiled(source, "cuda", thresholds=all_thresholds(work, thresholds))
 
 
 def code_of(source: str, thresholds: int | None) -> str:
@@ -60,6 +60,15 @@ def test_a_failed_check_in_a_kernel() -> None:
         cuda_on_cpu.run(code, args)
     assert "777" in caught.value.message
     assert caught.value.span.line == 2
+
+
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize("name", ["f'", "x''y", "lambda", "np", "None", "int", "fo_27_"])
+def test_entry_points_of_any_name(name: str) -> None:
+    """Also of those that mean something to the host's Python."""
+    code = code_of(f"entry {name} [n] (xs: [n]i64) = map (+ n) xs", None)
+    seen = cuda_on_cpu.observe(code, name, [np.arange(3)])
+    same(cuda_on_cpu.results(seen), [np.arange(3, 6)])
 
 
 WHOLE = "entry main (n: i64) (m: i64) = copy (transpose (tabulate_2d n m (\\i j -> i + j)))"

@@ -19,9 +19,9 @@ from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import statements
 from compiler.pipeline import Compilation, Options
 from compiler.targets import target_named
-from testing import kernel_interp
+from testing import kernel_interp, kernels
 from tests.codegen.test_imp_text import EXAMPLES, without_prov
-from tests.runtime.test_kernel_interp import VERSIONS, with_kernels
+from tests.runtime.test_kernel_interp import with_kernels
 from tests.runtime.test_programs import CASES
 
 CAS = "entry main [n] (xs: [n]f32) (is: [n]i64) = reduce_by_index (replicate 3 1f32) (*) 1 is xs"
@@ -32,7 +32,7 @@ LOCK = (
 )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", kernels.VERSIONS)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_read_back(path: Path, version: str) -> None:
     check(path.read_text("utf-8"), version)

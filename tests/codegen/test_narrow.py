@@ -16,7 +16,9 @@ from compiler.runtime.device_process import Toolkit, run_cuda
 from compiler.runtime.observer import build, records
 from compiler.runtime.observer.records import observe
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from testing import kernels
+from testing.kernels import same
+from tests.codegen.helpers import compiled, needs_nvrtc
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 RULE = "cuda/narrow"
@@ -151,16 +153,13 @@ PROGRAMS = {
 @needs_cxx
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("all_parallelism", [False, True])
-def test_bounds_hold(name: str, all_parallelism: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_hold(name: str, all_parallelism: bool) -> None:
     """With indices of 16 bits, and launches that take them below 2^15, small sizes are borders."""
     source = PROGRAMS[name]
-    names = threshold_names(plain(compiled(source, "cuda").result("flat").text))
-    choice = tuple((one, 1 << 40 if all_parallelism else 0) for one in names)
-    code = plain(compiled(source, "cuda", thresholds=choice).result("cuda").text)
+    version = "grid" if all_parallelism else "outer"
+    code = plain(kernels.compiled(source, version).result("cuda").text)
     assert INDEX in code
-    narrow = code.replace(INDEX, INDEX.replace("int32_t", "int16_t"))
-    monkeypatch.setattr(cuda_device, "LIMIT", 1 << 15)
-    monkeypatch.setattr(records, "widened", lambda _: code.partition("// ---- host")[0])
+    narrow = code.replace(INDEX, kernels.TINY_INDEX)
     chosen = set()
     is_flat = "[m]" not in source
     sizes = (0, 1, 33, 255, 256, 257, 1025, 3000, 8191, 33000)
@@ -170,7 +169,8 @@ def test_bounds_hold(name: str, all_parallelism: bool, monkeypatch: pytest.Monke
         shapes = [one for one in shapes if name != "products" or one[0] < 180 > one[1]]
     for shape in shapes:
         args = [np.random.default_rng(1).integers(0, 9, shape).astype("i4")]
-        found, tried = watched(narrow, [args[0].copy()])
+        with kernels.tiny_indices():
+            found, tried = watched(narrow, [args[0].copy()])
         chosen.add(tried[-1])
         same(found, interp.run(compiled(source).result("soa").prog, "main", args))
     assert chosen == {False, True} or name == "products"

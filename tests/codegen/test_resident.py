@@ -14,7 +14,8 @@ from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import kernel_interp
 from testing.driver_calls import calls
-from tests.codegen.helpers import compiled, same
+from testing.kernels import same
+from tests.codegen.helpers import compiled
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 pytestmark = needs_cxx

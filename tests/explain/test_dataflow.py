@@ -91,5 +91,5 @@ def test_what_is_switched_off_is_not_told_as_done(off: str) -> None:
 
 
 def test_other_stages_have_none() -> None:
-    told: dict[str, Any] = answer({"op": "dataflow", "source": CHAIN, "stage": "c"})
+    told: dict[str, Any] = answer({"op": "dataflow", "source": CHAIN, "stage": "ast"})
     assert "has no graph" in told["error"]["message"]

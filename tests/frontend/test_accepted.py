@@ -160,6 +160,43 @@ RUN = {
         "[1, 2, 3]", "[2i64, 4i64, 6i64]\n[2i64, 3i64]\n[0i64, 1i64, 2i64]\n"
         "[[true, true]]\n8i64\n1i64\n[0i64]",
     ),
+    "a function that takes and gives what calls give arrays of any size": (
+        "def iterate '~a (n: i32) (f: (() -> a) -> a) (x: () -> a) =\n"
+        " loop x = x () for _i < n do f (\\() -> x)\n"
+        "def twice '~a (f: (() -> a) -> a) (x: () -> a) = f (\\() -> f x)\n"
+        "def until '~a (f: (() -> a) -> a) (x: () -> a) =\n"
+        " loop (x, i) = (x (), 0i32) while i < 2 do (f (\\() -> x), i + 1)\n"
+        "def many '~a (f: (() -> a) -> i64) (x: () -> a) = f x\n"
+        "entry main (xs: []i32) =\n"
+        " let grow (p: () -> ([]i32, i32)) = let (a, b) = p () in (a ++ a, b + 1)\n"
+        " let (ys, k) = iterate 2 (\\(p: () -> ([]i32, i32)) -> grow p) (\\() -> (xs, 6))\n"
+        " let (zs, i) = until (\\(p: () -> []i32) -> p () ++ xs) (\\() -> xs)\n"
+        " in (ys, k, twice (\\(p: () -> []i32) -> p () ++ [0]) (\\() -> xs), zs, i,\n"
+        "  many (\\(p: () -> []i32) -> length (p ())) (\\() -> filter (> 1) xs))",
+        "[1, 2]",
+        "[1i32, 2i32, 1i32, 2i32, 1i32, 2i32, 1i32, 2i32]\n8i32\n[1i32, 2i32, 0i32, 0i32]\n"
+        "[1i32, 2i32, 1i32, 2i32, 1i32, 2i32]\n2i32\n1i64",
+    ),
+    "constants of a size of their own that hold functions": (
+        "type^ t [n] = ([n]i32, i32 -> [n]i32)\n"
+        "def v: t [] = let k = 3 in (replicate k 1, \\i -> replicate k i)\n"
+        "def w: ?[n].{a: [n]i32, r: {g: i32 -> [n]i32, k: i64}} =\n"
+        " let xs = filter (> 5) [9, 8] in {a = xs, r = {g = \\i -> map (+ i) xs, k = length xs}}\n"
+        "def u: ?[n][m].([n]i32, [m]i32, i32 -> ([n]i32, [m]i32)) =\n"
+        " let (a, b) = partition (> 2) [1, 2, 3] in (a, b, \\x -> (map (+ x) a, map (+ x) b))\n"
+        "type^ s [n] = #f (i32 -> [n]i32) ([n]i32) | #g\n"
+        "def y: s [] = let (a, b, _) = u in #f (\\x -> map (+ x) b) (copy b)\n"
+        "def p 'a: ?[n].([n]i32, a -> [n]a) =\n"
+        " let k = length (filter (> 1) [1, 2]) in (replicate k 1, \\x -> replicate k x)\n"
+        "def use (x: i32) = i32.sum (map2 (*) v.0 (v.1 x))\n"
+        "entry main (x: i32) =\n"
+        " let {a = _, r = {g, k}} = w let (q, h) = p let (_, i) = p\n"
+        " in (copy v.0, v.1 x, map use [x, 1], g x, k, (u.2 x).1,\n"
+        "  (match y case #f f c -> map2 (*) (f x) c case #g -> []), copy q, h true, i x)",
+        "2",
+        "[1i32, 1i32, 1i32]\n[2i32, 2i32, 2i32]\n[6i32, 3i32]\n[11i32, 10i32]\n2i64\n"
+        "[3i32, 4i32]\n[3i32, 8i32]\n[1i32]\n[true]\n[2i32]",
+    ),
     "an array, and a function that takes arrays of its size": (
         "type^ dual = ?[n].([n]bool, bool -> [n]bool)\n"
         "def v (x: i64): dual = let n = x + 1 in (replicate n true, \\b -> replicate n b)\n"
@@ -439,6 +476,10 @@ REFUSED = {
     "def f 'a '~b (g: i64 -> a -> b) (x: a) = one (\\i -> g i x)": "The argument of `one`",
     "def both '^a '^b '^c (f: a -> b) (g: b -> c) (x: a): c = g (f x)\n"
     "def f = both iota (\\xs -> length xs) 2": "every call of an earlier",
+    "def both '~a (x: () -> a) (f: a -> i64) = f (x ())\n"
+    "def f (xs: []i32) = both (\\() -> filter (> 0) xs) (\\ys -> length ys)": "every call of an",
+    "def once 'a (f: (() -> a) -> a) (x: () -> a): a = f x\n"
+    "def f (xs: []i32) = once (\\(p: () -> []i32) -> p () ++ p ()) (\\() -> xs)": "`once`",
     "def g (n: i64) (m: i64) (b: [n][m]bool) = b[0, 0]\ndef f = uncurry g": "every call of an",
     "def both '^a '^b (f: a -> b) (x: a) (y: a) = (f x, f y)\n"
     "def f (n: i64) = let (a, b) = both iota n n in zip a b": "Argument 2 of `zip`",

@@ -125,6 +125,10 @@ entry main [n_1] (xs_mem_2: mem(f32), xs_3: [n_1]f32 @ xs_mem_2 -> 0 + {(n_1: 1)
 """
 
 SCALARS = r"""
+fun both_20 (a_21: i64, x_22: f64) : (r_23: i64, r_24: f64) =
+  let (t_25: i64) = a_21 * a_21
+  in (t_25 + 1i64, x_22 - f64.i64(t_25))
+
 entry main (a_1: i64, b_2: i64, x_3: f64, u_4: u8, c_5: bool, y_6: f32) : (r_7: i64) =
   let (t_8: i64) = a_1 + b_2 * a_1 - (b_2 - 3i64)
   let (t_9: i64) = -(a_1 ** 2i64) + (-a_1) ** b_2 + -5i64 - -(5i64) - -(-b_2)
@@ -138,7 +142,8 @@ entry main (a_1: i64, b_2: i64, x_3: f64, u_4: u8, c_5: bool, y_6: f32) : (r_7: 
   let (t_17: f32) = 1e-10f32 + 3.4028235e+38f32 + 0.1f32 + fma(y_6, y_6, y_6)
   let (t_18: i64) = max(min(a_1, b_2), abs(sgn(b_2))) >> 1i64
   let (t_19: i64) = select(c_5, a_1, i64.bool(c_5))
-  in (t_19)
+  let (t_26: i64, t_27: f64) = apply both_20(t_19 + 1i64, x_3)
+  in (t_26)
 """
 
 ALL = {"soacs": SOACS, "kernels": KERNELS, "memory": MEMORY, "scalars": SCALARS}

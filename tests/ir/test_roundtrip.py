@@ -64,7 +64,7 @@ def test_a_form_that_is_missing_would_be_noticed() -> None:
 
 def test_lines_carry_statement_numbers_and_provenance() -> None:
     prog = parse(SCALARS)
-    (fun,) = prog.funs
+    (*_, fun) = prog.funs
     span = Span(3, 5, 3, 9)
     stms = tuple(nodes.Stm(s.pat, s.exp, (span,)) for s in fun.body.stms)
     body = nodes.Body(stms, fun.body.results)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from compiler.base.errors import InputError, UsageError
-from compiler.base.prim import DTYPE
+from compiler.base.prim import DTYPE, Prim
 from compiler.ir import values
 
 ARRAYS = st.sampled_from(list(DTYPE.values())).flatmap(
@@ -52,6 +52,10 @@ def test_numbers_without_type(array: Any) -> None:
         ("-- a comment\n1.5 -- another", "1.5f64"),
         ("-1u8 [-2u32, 1u32]", "255u8|[4294967294u32, 1u32]"),
         ("0x1F 0xffu8 0b101i8 0xfi16", "31i32|255u8|5i8|15i16"),
+        ("[32767i8, -129i8, 128i8] 300u8 -257u8", "[-1i8, 127i8, -128i8]|44u8|255u8"),
+        (f"[{'1i32, ' * 20}99999999999i32]", f"[{'1i32, ' * 20}1215752191i32]"),
+        ("18446744073709551617i64 -9223372036854775809i64 18446744073709551617u64",
+         "1i64|9223372036854775807i64|1u64"),
         ("[0x1e, 2] [0xfeu8, 0x1d] [0x1e, 2.5]", "[30i32, 2i32]|[254u8, 29u8]|[30.0f64, 2.5f64]"),
         ("[0b11i8, 0b1] [1E3, 2]", "[3i8, 1i8]|[1000.0f64, 2.0f64]"),
         ("1_000i64 1e3f32 2f32", "1000i64|1000.0f32|2.0f32"),
@@ -73,6 +77,26 @@ def test_notation(text: str, shown: str) -> None:
     assert "|".join(map(values.show, values.parse(text))) == shown
 
 
+@pytest.mark.parametrize(
+    ("prim", "text", "shown"),
+    [
+        ("i8", "0xff -128", "-1i8|-128i8"),
+        ("i8", "256", ""),
+        ("i8", "-129", ""),
+        ("u8", "255 -255", "255u8|1u8"),
+        ("u8", "256", ""),
+        ("u8", "-256", ""),
+        ("i64", "18446744073709551616", ""),
+    ],
+)
+def test_a_number_without_type_fits_its_parameter(prim: Prim, text: str, shown: str) -> None:
+    if shown:
+        assert "|".join(map(values.show, values.parse(text, (prim, prim)))) == shown
+        return
+    with pytest.raises(UsageError, match="out of the range"):
+        values.parse(text, (prim,))
+
+
 LONG = ", ".join(["[1, 2]"] * 40)
 
 
@@ -84,7 +108,6 @@ LONG = ", ".join(["[1, 2]"] * 40)
         (f"[[[1, 2]], {LONG}]", "1:12", "not regular"),
         ("[1,2", "1:5", "Expected `,` or `]`"),
         ("[]", "1:1", "empty([0]i32)"),
-        ("300u8", "1:1", "out of the range"),
         (f"[{'1, ' * 60}9999999999]", "1:182", "out of the range"),
         ("foo", "1:1", "Expected a value"),
         ("[1i32, 2i64]", "1:8", "different types"),

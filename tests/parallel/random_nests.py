@@ -413,9 +413,13 @@ class Maker:
         at, value = fn.body.results
         # Only one of the writes that meet stays, and any may: make them all write the same.
         same = Bin("*", "i64", at, lit(3)) if not isinstance(at, str) else value
-        fn = Lambda(fn.params, Body(fn.body.stms, (at, same)), fn.returns)
+        writes: tuple[Operand, ...] = (at, same)
+        if not isinstance(at, str) and self.pick.random() < 0.4:
+            after = Bin("+", "i64", at, lit(1))
+            writes += (after, Bin("*", "i64", after, lit(3)))
+        fn = Lambda(fn.params, Body(fn.body.stms, writes), fn.returns * (len(writes) // 2))
         self.consume(sc, array)
-        exp = Scatter(width, (Dest(array, 1),), fn, tuple(arrays))
+        exp = Scatter(width, (Dest(array, 1, len(writes) // 2),), fn, tuple(arrays))
         self.let(sc, "sc", Array("i64", size), exp)
 
     def rows_scatter(self, sc: Scope, depth: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.random_values import inputs
 from compiler.ir.walk import all_stms, map_stms
+from compiler.parallel import versions as versions_of
 from compiler.parallel.flatten import flatten
-from compiler.pipeline import verify
+from compiler.pipeline import Compilation, verify
 from compiler.semantics import interp
 from compiler.targets import target_named
 from tests.cases import Case, Pass, check, compare, load, run
@@ -217,3 +219,37 @@ def test_nested_branches_take_no_exponential_time() -> None:
     assert kernels(after) == ["SegMap", "SegMap"]
     for c in (5, 50, -1):
         compare_all(before, after, [np.arange(6).reshape(2, 3), np.int64(c)])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "is_last"),
+    [
+        ("def main [n][m] (a: [n][m]i32) = map (scan (+) 0) a", "cuda", True),
+        ("def main [n][m] (a: [n][m]i32) = map (\\r -> i32.sum (map (* 2) r) + 1) a", "cuda", True),
+        ("def main [n][m] (a: [n][m]i32) = map (scan (+) 0 >-> i32.sum) a", "cuda", True),
+        ("def main [n][m] (a: [n][m]i32) = map (scan (+) 0) a", "c", False),
+        ("def main [n][m] (a: [n][m]i32) = map (scan (+) 0) (transpose a)", "cuda", False),
+        (
+            "def main [n][m] (a: [n][m]i32) (b: [m]i32) = map (\\r -> i32.sum (map2 (*) r b)) a",
+            "cuda",
+            False,
+        ),
+        (
+            "def main [n][m][p] (a: [n][m]f32) (b: [m][p]f32) ="
+            " map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) (transpose b)) a",
+            "cuda",
+            False,
+        ),
+        (
+            "def main [n][m] (a: [n][m]i32) = map (\\r -> scan (+) (i32.sum r) r) a",
+            "cuda",
+            False,
+        ),
+    ],
+)
+def test_a_thread_for_each_row_is_the_last_choice_where_rows_lie_together(
+    source: str, target: str, is_last: bool
+) -> None:
+    text = show_text(Compilation(source, Options(target=target)).result("flat").prog)
+    found = re.findall(r'threshold\("suff_outer_0", [^,]*, (\d+)\)', text)
+    assert [int(default) == versions_of.NEVER for default in found] == [is_last]

@@ -81,6 +81,12 @@ def test_the_example_of_an_operation_is_answered(one: Operation[Any]) -> None:
 ENDLESS = "entry main (n: i64) = map (\\i -> loop x = i while x >= 0 do x ^ 1) (iota 9)"
 
 
+def scans(count: int) -> str:
+    """A program whose kernels are many."""
+    lines = (f"  let x{k + 1} = scan (+) {k} x{k}\n" for k in range(count))
+    return f"entry main (x0: []i32) =\n{''.join(lines)}  in x{count}\n"
+
+
 def requests() -> list[dict[str, Any]]:
     """Requests whose answers have every field that is declared."""
     small = {"sizes": {"n": 4, "k": 2}}
@@ -128,6 +134,12 @@ def requests() -> list[dict[str, Any]]:
             "source": "entry main (x: i32) = match (#some x: #some i32) case #some y -> y",
         },
         {"op": "fusion", "source": "entry main (xs: []i32) = map (+ 1) (map (* 2) xs)"},
+        {
+            "op": "dataflow",
+            "source": "entry main [n] (x: [n]i32) = loop a = x for i < n do scan (+) 0 a",
+            "stage": "imp",
+        },
+        {"op": "dataflow", "source": scans(50), "stage": "kernels"},
         {"op": "rule", "rule": "fuse/map-map"},
         {"op": "memory", "source": EXAMPLE, "stage": "imp"},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "check"}]},
@@ -140,6 +152,7 @@ def requests() -> list[dict[str, Any]]:
         {"op": "eval", "source": EXAMPLE, "expression": "main [1, 2] 1", "backend": "c"},
         {"op": "listing", "source": EXAMPLE, "listing": "sass"},
         {"op": "observe", "source": EXAMPLE, **small},
+        {"op": "profile", "source": EXAMPLE, **small, "backend": "cuda"},
         {"op": "observe", "source": ENDLESS, "deadline": 12.0},
         {"op": "eval", "source": EXAMPLE, "expression": "main"},
         {

@@ -13,7 +13,8 @@ from compiler.runtime.cuda_arrays import INTERFACE, DeviceArray, DeviceProgram
 from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, same
+from testing.kernels import same
+from tests.codegen.helpers import compiled
 from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx
 

@@ -23,7 +23,8 @@ from compiler.runtime.device_process import Child, Toolkit, run_cuda
 from compiler.runtime.observer import build
 from compiler.sandbox.policies import DEVICE
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, needs_nvrtc, same
+from testing.kernels import same
+from tests.codegen.helpers import compiled, needs_nvrtc
 from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx
 

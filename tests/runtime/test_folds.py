@@ -14,7 +14,8 @@ from compiler.pipeline import Compilation, Options
 from compiler.runtime import cuda_device, nvrtc
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from testing.kernels import same
+from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
 from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 from tests.runtime.test_observer import AFTER
@@ -85,7 +86,7 @@ def test_a_reduction_waits_once_for_a_range() -> None:
     n = 20_000
     seen = observe(code_of(SUM, None), "main", [np.arange(n, dtype=np.int32)])
     (blocks,) = (count for name, count in seen.launches if name.endswith("_first"))
-    assert sum(seen.barriers.values()) == 3 * (blocks + 1)
+    assert sum(seen.barriers.values()) == 2 * (blocks + 1)
 
 
 @needs_cxx
@@ -166,13 +167,13 @@ def test_segments_of_any_size(name: str) -> None:
 @needs_cxx
 @pytest.mark.parametrize("name", ["sums", "scans"])
 def test_short_segments_share_a_block_of_threads(name: str) -> None:
-    """Of rows that end with sectors 85 % of the bytes are used; one barrier, for failed checks."""
+    """Of rows that end with sectors 85 % of the bytes are used; there is no barrier."""
     for n in (4, 8, 16, 64, 500):
         seen = observe(code_of(ROWS[name], 1 << 40), "main", [np.ones((256, n), np.int32)])
         ((kernel, blocks),) = seen.launches
         assert kernel.endswith("_rows")
         assert blocks == {4: 4, 8: 8, 16: 16}.get(n, 32)
-        assert list(seen.barriers.values()) == [blocks]
+        assert not seen.barriers
         of_device = [one for one in seen.sites if not one.shared and one.bytes > 8 * one.requests]
         used = sum(one.bytes for one in of_device), 32 * sum(one.sectors for one in of_device)
         assert used[0] >= 0.85 * used[1]
@@ -184,8 +185,7 @@ def test_columns_do_not_share_a_warp() -> None:
         (ROWS["sums"], "applied"),
         ("entry main [m][n] (xss: [m][n]i32) = map (reduce (+) 0) (transpose xss)", "missed"),
     ):
-        names = threshold_names(plain(compiled(source, "cuda").result("flat").text))
-        thresholds = tuple((name, 1 << 40) for name in names)
+        thresholds = all_thresholds(compiled(source, "cuda"), 1 << 40)
         off = frozenset({"coalesce"})
         work = Compilation(source, Options(target="cuda", disabled=off, thresholds=thresholds))
         work.result("cuda")

@@ -13,7 +13,7 @@ from compiler.explain.accesses import predict, report
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import Observation, observe
 from compiler.semantics import interp
-from tests.codegen.helpers import same
+from testing.kernels import same
 from tests.codegen.test_cuda import compiled_for
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 

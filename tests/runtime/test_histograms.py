@@ -19,7 +19,8 @@ from compiler.pipeline import Compilation, Options
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
-from tests.codegen.helpers import compiled, same
+from testing.kernels import same
+from tests.codegen.helpers import compiled
 from tests.codegen.test_cuda import code_of
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 

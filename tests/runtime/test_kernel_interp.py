@@ -11,40 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.base.context import Ctx
 from compiler.base.errors import RuntimeError_
-from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.imp.nodes import For, If, ImpProg, Stm, Stms, While
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.lower import lower
 from compiler.codegen.kernels.verify import verify
 from compiler.semantics import interp
 from compiler.targets import target_named
-from testing import blocks, kernel_interp
+from testing import blocks, kernel_interp, kernels
 from testing.kernel_interp import Fault, Order
-from tests.codegen.helpers import compiled, same, threshold_names
+from testing.kernels import same
+from tests.codegen.helpers import compiled
 from tests.runtime.test_programs import CASES
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
-VERSIONS = ("outer", "block", "grid")
 
 
-def with_kernels(source: str, version: str = "outer") -> ImpProg:
-    """A program with the kernels of one code version, as far as there are several.
-
-    `outer`: with a thread for each outer element where the default asks for it; `block`: with a
-    block of threads; `grid`: with all parallelism in kernels of their own.
-    """
-    work = compiled(source, "cuda")
-    if version != "outer":
-        names = threshold_names(plain(work.result("flat").text))
-        never, always = 1 << 40, 0
-        blocks_too = {n: always if version == "block" and "intra" in n else never for n in names}
-        work = compiled(source, "cuda", thresholds=tuple(blocks_too.items()))
-    target = target_named("cuda")
-    prog = lower(work.result("imp").prog, Ctx(target=target))
-    verify(prog, target)
+def with_kernels(source: str, version: str = "default") -> ImpProg:
+    """A program with the kernels of one code version, as far as there are several."""
+    prog: ImpProg = kernels.compiled(source, version).result("kernels").prog
+    verify(prog, target_named("cuda"))
     return prog
 
 
@@ -56,7 +42,7 @@ def short(args: list[Any]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", kernels.VERSIONS)
 @pytest.mark.parametrize("name", CASES)
 def test_programs_mean_the_same_and_have_no_faults(name: str, version: str) -> None:
     source, args = CASES[name]
@@ -72,7 +58,7 @@ def test_programs_mean_the_same_and_have_no_faults(name: str, version: str) -> N
     same(kernel_interp.run(with_kernels(source, version), "main", args), expected)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", kernels.VERSIONS)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_mean_the_same_and_have_no_faults(path: Path, version: str) -> None:
     source = path.read_text("utf-8")
@@ -138,7 +124,7 @@ OPERATORS_THAT_CHECK = {
 }
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", kernels.VERSIONS)
 @pytest.mark.parametrize("name", OPERATORS_THAT_CHECK)
 def test_an_operator_that_fails_leaves_no_thread_behind_a_barrier(name: str, version: str) -> None:
     """Some threads' checks fail while they combine; the others wait for them all the same."""

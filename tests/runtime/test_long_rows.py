@@ -9,7 +9,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import observe
-from tests.codegen.helpers import same
+from testing.kernels import same
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 ROWS = (

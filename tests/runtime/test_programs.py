@@ -38,6 +38,15 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " map (\\s -> i32.sum (flatten (lmad_slice_2d xs 2 (s, -1) 5 3))) ss",
         [i32(100), rng.integers(0, 20, 300)],
     ),
+    "each point writes to two places, and two buffers change places": (
+        "def main [n][m] (xss: [n][m]i32): [n][m]i32 ="
+        " map (\\xs -> (loop (a: *[m]i32, b: *[m]i32) = (copy xs, copy xs) for _k < 5i64 do"
+        " let h = m / 2"
+        " let (is, vs, js, ws) = unzip4 (map (\\i -> (2 * i, a[i] + a[i + h], 2 * i + 1,"
+        " a[i] - 2 * a[i + h])) (iota h))"
+        " in (scatter b (is ++ js) (vs ++ ws), a)).0) xss",
+        [i32(200, 41)],
+    ),
     "empty sum": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(0)]),
     "an operator that does not commute": (
         "def main [n] (xs: [n]i32) (ys: [n]i32): (i32, i32) ="

@@ -16,7 +16,8 @@ from compiler.runtime import runner, sanitize
 from compiler.runtime.cc import compile_c
 from compiler.semantics import interp
 from compiler.worker import answer
-from tests.codegen.helpers import compiled, same
+from testing.kernels import same
+from tests.codegen.helpers import compiled
 
 pytestmark = pytest.mark.skipif(
     not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"

@@ -23,7 +23,8 @@ from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from compiler.targets import target_named
 from testing import kernel_interp
-from tests.codegen.helpers import compiled, needs_nvrtc, same, threshold_names
+from testing.kernels import same
+from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 RULE = "kernels/tiled"
@@ -35,9 +36,8 @@ PRODUCT = (
 
 def tiled(source: str, *disabled: str) -> Compilation:
     """A program with a thread for each point of the outer dimensions, whatever their sizes."""
-    names = threshold_names(plain(compiled(source, "cuda").result("flat").text))
-    off = frozenset(disabled)
-    return compiled(source, "cuda", thresholds=tuple((n, 0) for n in names), disabled=off)
+    thresholds = all_thresholds(compiled(source, "cuda"), 0)
+    return compiled(source, "cuda", thresholds=thresholds, disabled=frozenset(disabled))
 
 
 def told(work: Compilation) -> list[tuple[str, str]]:

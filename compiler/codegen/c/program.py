@@ -49,6 +49,10 @@ def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
     numbers = count()
+    for applied in prog.applied:
+        out = printer(scalars, sites, numbers)
+        out.scalar_function(applied)
+        bodies.extend(out.lines)
     for fun in prog.funs:
         out = printer(scalars, sites, numbers)
         _function(out, fun)

@@ -58,6 +58,7 @@ class Statements(Writer):
     `prints`: the method for each class of statements; languages override some of them.
     """
 
+    qualified = "static inline"
     prints: Mapping[type, str]
 
     def __init__(
@@ -134,6 +135,36 @@ class Statements(Writer):
             self.line(f"const {kind} {c_name(stm.name)} = {self.show(stm.value)};")
         else:
             self.line(f"{name} = {self.show(stm.value)};")
+
+    def apply(self, stm: imp.Apply) -> None:
+        """What a function gives: one result as its value, several in variables of the caller."""
+        args = [self.show(arg) for arg in stm.args]
+        names = [self.scalars.names.get(name) for name in stm.names]
+        shown = [name or c_name(own) for name, own in zip(names, stm.names, strict=True)]
+        if len(shown) == 1:
+            start = "" if names[0] else f"const {self.type(stm.prims[0])} "
+            self.line(f"{start}{shown[0]} = {c_name(stm.fun)}({', '.join(args)});")
+            return
+        for name, prim, text in zip(names, stm.prims, shown, strict=True):
+            if name is None:
+                self.line(f"{self.type(prim)} {text};")
+        args += [f"&{text}" for text in shown]
+        self.line(f"{c_name(stm.fun)}({', '.join(args)});")
+
+    def scalar_function(self, fun: imp.ScalarFun) -> None:
+        """A function of scalars, as `apply` calls it."""
+        self.src = fun.prov
+        several = len(fun.results) > 1
+        params = [f"const {self.type(p.type.prim)} {c_name(p.name)}" for p in fun.params]
+        params += [f"{self.type(r.type.prim)} *{c_name(r.name)}" for r in fun.results if several]
+        gives = "void" if several else self.type(fun.results[0].type.prim)
+        self.line("")
+        self.open(f"{self.qualified} {gives} {c_name(fun.name)}({', '.join(params)}) {{")
+        self.stms(fun.body)
+        for result, value in zip(fun.results, fun.values, strict=True):
+            text = self.show(value)
+            self.line(f"*{c_name(result.name)} = {text};" if several else f"return {text};")
+        self.close()
 
     def declare(self, stm: imp.Declare) -> None:
         """A variable."""
@@ -270,6 +301,7 @@ class Statements(Writer):
 
 Statements.prints = {
     imp.Define: "define",
+    imp.Apply: "apply",
     imp.Declare: "declare",
     imp.Assign: "assign",
     imp.Alloc: "alloc",

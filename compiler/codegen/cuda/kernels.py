@@ -46,7 +46,10 @@ class DeviceCode(Statements):
     """The names of few bits, by the kernels' names."""
     constant: Mapping[str, frozenset[Name]]
     """The blocks that kernels only read, by the kernels' names."""
+    after_checks: frozenset[str]
+    """The kernels that a check may have failed before."""
     volatile = False
+    qualified = "__device__ inline"
 
     def launched(self, kernel: k.Kernel, host: Writer) -> None:
         """A kernel's function, which came from what its launch came from."""
@@ -67,7 +70,8 @@ class DeviceCode(Statements):
         for a in kernel.params:
             if not a.block and a.prim == "f16":
                 self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
-        self.line(f"if ({self.failed_before(kernel)}) return;")
+        if kernel.name in self.after_checks:
+            self.line(f"if ({self.failed_before(kernel)}) return;")
         self.stms(kernel.body)
         self.close()
 

@@ -18,6 +18,7 @@ from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp.nodes import ImpProg
+from compiler.codegen.kernels.failing import after_checks
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch
@@ -33,12 +34,16 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
+    kernels.after_checks = frozenset[str]().union(*map(after_checks, prog.funs))
     kernels.constant = dict(_constant(prog, ctx))
     kernels.narrow = dict(_narrow(prog, ctx))
     most = {name: made.most for name, made in kernels.narrow.items()}
     host = Host(kernels.numbers, sites, kernels.launched, most)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
+    for applied in prog.applied:
+        kernels.scalar_function(applied)
+        host.scalar_function(applied)
     for fun in prog.funs:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)

@@ -4,7 +4,7 @@ Grammar, one line per form; `printer.py` says how they look, `runtime/imp_interp
 
     prog   ::= fun..
     fun    ::= name(param..) -> (result..) = stm..
-    stm    ::= define | declare | assign | alloc | free | load | store | copy | push
+    stm    ::= define | apply | declare | assign | alloc | free | load | store | copy | push
              | if | for | while | assert | kernel
     kernel ::= space, body, and what happens with the values of the points: map, reduce, scan, hist
 
@@ -49,6 +49,17 @@ class Define(Stm):
     name: Name
     prim: Prim
     value: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Stm):
+    """Scalars that never change: what a function of the program gives for `args`."""
+
+    names: tuple[Name, ...]
+    prims: tuple[Prim, ...]
+    fun: str
+    args: tuple[SE, ...]
     prov: Prov = ()
 
 
@@ -333,7 +344,20 @@ class ImpFun:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalarFun:
+    """A function of scalars, which `Apply` applies: it defines scalars, branches and counts."""
+
+    name: str
+    params: tuple[Formal, ...]
+    results: tuple[Formal, ...]
+    body: Stms
+    values: tuple[SE, ...]
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ImpProg:
-    """The entry points of a program."""
+    """The entry points of a program, and the functions that they apply, in order of dependence."""
 
     funs: tuple[ImpFun, ...]
+    applied: tuple[ScalarFun, ...] = ()

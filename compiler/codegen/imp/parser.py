@@ -31,11 +31,29 @@ class ImpParser(ScalarParser):
     forms: Mapping[str, Callable[[Any], imp.Stm]]
 
     def prog(self) -> imp.ImpProg:
-        """Entry points up to the end of the text."""
+        """Functions and entry points up to the end of the text."""
+        applied: list[imp.ScalarFun] = []
         funs: list[imp.ImpFun] = []
+        while self.word("fun"):
+            applied.append(self.applied())
         while self.tokens.kind != "end":
             funs.append(self.function())
-        return imp.ImpProg(tuple(funs))
+        return imp.ImpProg(tuple(funs), tuple(applied))
+
+    def applied(self) -> imp.ScalarFun:
+        """A function of scalars."""
+        t = self.tokens
+        name = t.name("a function's name")
+        params = self.formals()
+        t.expect("->")
+        results = self.formals()
+        t.expect("{")
+        body: list[imp.Stm] = []
+        while not self.word("return"):
+            body.append(self.stm())
+        values = self.scalars()
+        t.expect("}")
+        return imp.ScalarFun(name, params, results, tuple(body), values)
 
     def function(self) -> imp.ImpFun:
         """One entry point."""
@@ -161,6 +179,14 @@ class ImpParser(ScalarParser):
         value = self.se()
         self.types[name] = kind
         return imp.Define(name, prim, value)
+
+    def apply(self) -> imp.Stm:
+        """What a function gives."""
+        results = self.params()
+        self.tokens.expect("=")
+        fun = self.tokens.name("a function's name")
+        names = tuple(p.name for p in results)
+        return imp.Apply(names, tuple(_flat(p.type).prim for p in results), fun, self.scalars())
 
     def fresh(self, name: Name, kind: Mem) -> imp.Stm:
         """What makes a block."""
@@ -370,6 +396,7 @@ def _flat(kind: Type) -> Scalar | Mem:
 
 ImpParser.forms = {
     "let": ImpParser.let,
+    "apply": ImpParser.apply,
     "var": ImpParser.var,
     "free": ImpParser.free,
     "copy": ImpParser.copy,

@@ -26,6 +26,7 @@ def fields(text: str) -> Fields:
 
 PARTS: Mapping[type, Fields] = {
     imp.Define: fields("bind:name se:value"),
+    imp.Apply: fields("binds:names ses:args"),
     imp.Declare: fields("bind:name holder:name operand:value"),
     imp.Assign: fields("assigns:name operand:value"),
     imp.Alloc: fields("bind:name makes:name se:count"),

@@ -27,7 +27,7 @@ from compiler.ir.nodes import SE, Array, Mem
 from compiler.ir.show_scalar import show_lmad, show_operand, show_operands, show_se, show_type
 from compiler.ir.syntax import name_text, string_text
 
-_WORDS: dict[type, str] = {
+WORDS: dict[type, str] = {
     imp.MapWork: "map",
     imp.ReduceWork: "reduce",
     imp.ScanWork: "scan",
@@ -38,6 +38,9 @@ _WORDS: dict[type, str] = {
 def show(prog: imp.ImpProg, prints: Prints | None = None) -> Text:
     """The program as lines with provenance; `prints` says how its statements look."""
     out = Out(prints or PRINTS)
+    for applied in prog.applied:
+        _applied(out, applied)
+        out.line(0, "")
     for k, fun in enumerate(prog.funs):
         if k:
             out.line(0, "")
@@ -103,6 +106,14 @@ def _function(out: Out, fun: imp.ImpFun) -> None:
     out.line(0, "}")
 
 
+def _applied(out: Out, fun: imp.ScalarFun) -> None:
+    out.src, out.node = fun.prov, -1
+    out.line(0, f"fun {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{")
+    out.stms(2, fun.body)
+    out.line(2, f"return {show_operands(fun.values)}")
+    out.line(0, "}")
+
+
 def _formals(formals: Iterable[imp.Formal]) -> str:
     return f"({', '.join(f'{name_text(f.name)}: {show_type(f.type)}' for f in formals)})"
 
@@ -120,6 +131,11 @@ def cell_text(block: str, at: SE) -> str:
 
 def _define(out: Out, indent: int, s: imp.Define) -> None:
     out.line(indent, f"let {name_text(s.name)}: {s.prim} = {show_se(s.value)}")
+
+
+def _apply(out: Out, indent: int, s: imp.Apply) -> None:
+    names = ", ".join(f"{name_text(n)}: {p}" for n, p in zip(s.names, s.prims, strict=True))
+    out.line(indent, f"apply ({names}) = {name_text(s.fun)}{show_operands(s.args)}")
 
 
 def _declare(out: Out, indent: int, s: imp.Declare) -> None:
@@ -183,7 +199,7 @@ def _push(out: Out, indent: int, s: imp.Push) -> None:
 def _kernel(out: Out, indent: int, s: imp.Kernel) -> None:
     dims = ", ".join(f"{name_text(i)} < {show_se(bound, suffix=False)}" for i, bound in s.dims)
     per_block = " per_block" if s.per_block else ""
-    word = _WORDS[type(s.work)]
+    word = WORDS[type(s.work)]
     out.line(indent, f"{word} {name_text(s.name)} @{s.level} ({dims}){per_block} {{")
     out.stms(indent + 2, s.body)
     match s.work:
@@ -227,6 +243,7 @@ def _combine(out: Out, indent: int, head: str, op: imp.Combine, prov: Prov) -> N
 
 PRINTS: Prints = {
     imp.Define: _define,
+    imp.Apply: _apply,
     imp.Declare: _declare,
     imp.Assign: _assign,
     imp.Alloc: _alloc,

@@ -30,6 +30,10 @@ Where = str
 """What runs the statements: `host`, a `thread` of a kernel, or the `block` of threads of one."""
 
 
+_OF_FUNCTIONS = imp.Define | imp.Apply | imp.Declare | imp.Assign | imp.If | imp.For
+"""What functions of scalars are made of."""
+
+
 class _Checker(ScalarChecker):
     """What is in scope at a point of a program, and what has become of it.
 
@@ -52,6 +56,8 @@ class _Checker(ScalarChecker):
         self.where: Where = "host"
         self.path: list[imp.Stm] = []
         self.fun = ""
+        self.applied: dict[str, imp.ScalarFun] = {}
+        """The functions of scalars so far."""
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current statement."""
@@ -141,6 +147,23 @@ class _Checker(ScalarChecker):
             self.external(given)
         self.leave(list(self.types))
 
+    def scalar_function(self, fun: imp.ScalarFun) -> None:
+        """Check a function of scalars, which may apply those before it."""
+        self.fun = fun.name
+        self.must(fun.name not in self.applied, "a second function of that name")
+        for formal in (*fun.params, *fun.results):
+            self.must(isinstance(formal.type, Scalar), f"`{formal.name}` is no scalar")
+        for formal in fun.params:
+            self.formal(formal.name, formal.type)
+        self.where = "function"
+        names = self.stms_kept_open(fun.body)
+        self.where = "host"
+        self.must(len(fun.values) == len(fun.results), "as many values as results are returned")
+        for value, formal in zip(fun.values, fun.results, strict=True):
+            self.value(value, formal.type, f"the result `{formal.name}`")
+        self.leave([*names, *(formal.name for formal in fun.params)])
+        self.applied[fun.name] = fun
+
     def formal(self, name: Name, kind: Type) -> None:
         """Bind a parameter or result."""
         outside = isinstance(kind, Scalar) or (isinstance(kind, Mem) and kind.space == "device")
@@ -171,10 +194,14 @@ class _Checker(ScalarChecker):
         names: list[Name] = []
         for stm in stms:
             self.path.append(stm)
+            fits = self.where != "function" or isinstance(stm, _OF_FUNCTIONS)
+            self.must(fits, "a function of scalars cannot do this")
             self.checks[type(stm)](self, stm)
             self.path.pop()
             if isinstance(stm, imp.Define | imp.Declare | imp.Alloc | imp.Load):
                 names.append(stm.name)
+            elif isinstance(stm, imp.Apply):
+                names.extend(stm.names)
         return names
 
     def all_freed(self, kept: set[Name]) -> None:
@@ -191,6 +218,16 @@ class _Checker(ScalarChecker):
     def define(self, s: imp.Define) -> None:
         self.scalar(s.value, s.prim, f"`{s.name}`")
         self.bind(s.name, Scalar(s.prim))
+
+    def apply(self, s: imp.Apply) -> None:
+        fun = self.applied.get(s.fun)
+        if fun is None:
+            self.fail(f"`{s.fun}` is no function above")
+        self.typed(s.args, [p.type.prim for p in fun.params], f"the arguments of `{s.fun}`")
+        fits = list(s.prims) == [r.type.prim for r in fun.results]
+        self.must(fits and len(s.names) == len(s.prims), f"`{s.fun}` gives other types")
+        for name, prim in zip(s.names, s.prims, strict=True):
+            self.bind(name, Scalar(prim))
 
     def declare(self, s: imp.Declare) -> None:
         if s.value is not None:
@@ -410,6 +447,7 @@ class _Checker(ScalarChecker):
 
 _Checker.checks = {
     imp.Define: _Checker.define,
+    imp.Apply: _Checker.apply,
     imp.Declare: _Checker.declare,
     imp.Assign: _Checker.assign,
     imp.Alloc: _Checker.alloc,
@@ -432,6 +470,8 @@ def verify(prog: imp.ImpProg) -> None:
     names = [fun.name for fun in prog.funs]
     checker.must(len(set(names)) == len(names), "two entry points have one name")
     checker.must(bool(prog.funs), "no function is an entry point")
+    for applied in prog.applied:
+        checker.scalar_function(applied)
     for fun in prog.funs:
         checker.function(fun)
 

@@ -43,6 +43,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import add, minimum, product, sub
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.handed import Handed, KeptValue, own_value, total
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
 from compiler.codegen.kernels.threads import FIRST, i64, point, thread_code
 from compiler.codegen.sequential import accumulate, assign_all, begin, finish, loops
@@ -119,11 +120,14 @@ class Tile(NamedTuple):
     size: int
 
 
-def several(folds: Sequence[Fold], scan: bool, target: Target) -> Outcome[Tile]:
-    """How many elements a thread takes, where their order counts."""
+def several(
+    folds: Sequence[Fold], scan: bool, target: Target, kept: Sequence[KeptValue] = ()
+) -> Outcome[Tile]:
+    """How many elements a thread takes, where their order counts, with what is kept of each."""
     if not (scan or ordered(folds)):
         return None
     width = sum(BYTES[prim] for _, prim, _ in components(folds))
+    width += sum(BYTES[one.prim] for one in kept)
     each = min(MOST_ITEMS, (TILE_BYTES // (target.threads * width) - 1) | 1)
     if each < 2:
         return Missed(
@@ -151,12 +155,13 @@ def tiles(
     scan: bool,
     body: Stms,
     tile_of: Tile | None = None,
+    taken: Handed | None = None,
 ) -> Stms:
     """Tile after tile of elements, from `low` up to `high`; one for each thread, or several."""
     if not (scan or ordered(folds)):
         return strided(kernel, folds, low, high, body)
     if tile_of is not None:
-        return staged(kernel, folds, low, high, scan, body, tile_of)
+        return staged(kernel, folds, low, high, scan, body, tile_of, taken)
     prov, index = kernel.prov, kernel.dims[-1][0]
     tile = own(index, "tile")
     inside: SE = Bin("<", "i64", i64(index), high)
@@ -180,6 +185,7 @@ def staged(
     scan: bool,
     body: Stms,
     tile_of: Tile,
+    taken: Handed | None = None,
 ) -> Stms:
     """Tiles with several elements a thread: see Note [Several elements a thread]."""
     prov, index = kernel.prov, kernel.dims[-1][0]
@@ -193,6 +199,10 @@ def staged(
         Store(own(n, "tile"), p, at, value, prov)
         for (n, p, _), value in zip(parts, inputs, strict=True)
     )
+    more = taken.kept if taken else ()
+    size_of_tile = Lit(tile_of.size, "i64")
+    kept += tuple(Alloc(one.name, size_of_tile, one.prim, "shared", prov) for one in more)
+    puts += tuple(Store(one.name, one.prim, at, one.value, prov) for one in more)
     whole = Define(index, "i64", add(i64(tile), at), prov)
     read: Stms = (whole, point(body + puts))
     if traits_of(body).asserts:
@@ -219,8 +229,11 @@ def staged(
     ]
     if scan:
         prefix = tuple(Store(own(n, "tile"), p, at, Var(n, p), prov) for n, p, _ in parts)
-        gets = tuple(k.Fetch(n, p, own(n, "tile"), at, prov) for n, p, _ in parts)
+        gets: Stms = tuple(k.Fetch(n, p, own(n, "tile"), at, prov) for n, p, _ in parts)
+        gets += tuple(Load(own_value(one.name), one.prim, one.name, at, prov) for one in more)
         ends = tuple(stm for fold in folds for stm in finish(fold, prov))
+        if taken:
+            ends = (point(taken.ends),)
         code += [stm for fold in folds for stm in before(fold, prov)]
         code += [own_elements(*map(join, folds), *prefix), Barrier(prov)]
         code.append(all_elements(whole, *gets, *ends))
@@ -419,10 +432,15 @@ def first_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -
     return code
 
 
-def second_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
+def second_stage(
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    tile_of: Tile | None,
+    taken: Handed | None = None,
+) -> Stms:
     """One block of threads per segment combines the ranges' outcomes.
 
-    For a scan they become what stands before each range.
+    For a scan they become what stands before each range; its last prefixes are left if wanted.
     """
     prov = kernel.prov
     scan = isinstance(kernel.work, ScanWork)
@@ -431,8 +449,8 @@ def second_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) 
     inside: SE = Bin("<", "i64", i64(block), i64(BLOCKS))
     at = add(Bin("*", "i64", i64(SEGMENT), i64(BLOCKS)), i64(block))
     code: list[Stm] = [Define(block, "i64", number, prov), *starts(folds, prov)]
-    taken = tuple(k.Fetch(lhs, p, part(lhs), at, prov) for lhs, p, _ in components(folds))
-    code.append(If(inside, taken, (), prov))
+    outcomes = tuple(k.Fetch(lhs, p, part(lhs), at, prov) for lhs, p, _ in components(folds))
+    code.append(If(inside, outcomes, (), prov))
     code += combined(folds, scan, prov)
     if scan:
         code += [stm for fold in folds for stm in before(fold, prov)]
@@ -442,6 +460,8 @@ def second_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) 
     loop = k.Stride(TILE, "i64", ZERO, i64(BLOCKS), "+", i64(THREADS), tuple(code), prov)
     head = (Define(SEGMENT, "i64", i64(BLOCK), prov), *segment(kernel))
     end = () if scan else results(into_cells(folds), prov)
+    for lhs, prim in taken.totals if taken else ():
+        end += by_first((Store(total(lhs), prim, ZERO, Var(own(lhs, "carry"), prim), prov),), prov)
     return (*head, *totals(kernel, folds), *carries(folds), loop, *end)
 
 
@@ -464,7 +484,12 @@ def result_cell(variable: Name) -> Name:
     return f"{variable}_cell"
 
 
-def third_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
+def third_stage(
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    tile_of: Tile | None,
+    taken: Handed | None = None,
+) -> Stms:
     """Every block of threads scans its range, from what stands before it on."""
     head, low, high = own_range(kernel)
     if not may_recompute(kernel.body, traits_of(kernel.body)):
@@ -473,7 +498,7 @@ def third_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -
         k.Fetch(own(lhs, "carry"), prim, part(lhs), i64(BLOCK), kernel.prov)
         for lhs, prim, _ in components(folds)
     )
-    scan = tiles(kernel, folds, low, high, True, kernel.body, tile_of)
+    scan = tiles(kernel, folds, low, high, True, kernel.body, tile_of, taken)
     return head + totals(kernel, folds) + carries(folds, known=False) + start + scan
 
 

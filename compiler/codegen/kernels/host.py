@@ -19,7 +19,8 @@ from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Bound
 from compiler.codegen.kernels.walk import free_names
-from compiler.codegen.py_scalar import py_name, show, show_count
+from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
+from compiler.codegen.signature import symbol
 from compiler.ir.nodes import SE, Operand
 
 NOTHING: Mapping[str, Bound] = {}
@@ -45,12 +46,21 @@ class Host(Writer):
         self.launched = launched
         self.most = most
 
+    def scalar_function(self, fun: imp.ScalarFun) -> None:
+        """A function of scalars."""
+        self.src = fun.prov
+        self.line("")
+        self.open(f"def {py_name(fun.name)}({', '.join(py_name(p.name) for p in fun.params)}):")
+        self.stms(fun.body)
+        self.line(f"return {shown_tuple(fun.values)}")
+        self.indent = ""
+
     def function(self, fun: imp.ImpFun) -> None:
         """An entry point."""
         self.src = fun.prov
         self.line("")
         names = ", ".join(["device", *(py_name(p.name) for p in fun.params)])
-        self.open(f"def {py_name(f'{fun.name}_0')[:-2]}({names}):")
+        self.open(f"def {symbol(fun.name)}({names}):")
         self.stms(fun.body)
         self.line("device.check()")
         self.line(f"return ({''.join(f'{_operand(v)}, ' for v in fun.values)})")
@@ -79,6 +89,10 @@ class Host(Writer):
     def define(self, s: imp.Define) -> None:
         """A scalar."""
         self.line(f"{py_name(s.name)} = {show(s.value)}")
+
+    def apply(self, s: imp.Apply) -> None:
+        """What a function gives."""
+        self.line(applied(s))
 
     def declare(self, s: imp.Declare) -> None:
         """A variable."""
@@ -224,6 +238,7 @@ def _argument(a: k.Param) -> str:
 
 _PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
     imp.Define: Host.define,
+    imp.Apply: Host.apply,
     imp.Declare: Host.declare,
     imp.Assign: Host.assign,
     imp.Alloc: Host.alloc,

@@ -19,6 +19,7 @@ THREADS = "it decides how many threads there are"
 BRANCH = "it decides what is launched"
 ROUNDS = "it decides how often something is launched"
 COPIED = "it decides what is copied"
+APPLIED = "a function of the host takes it"
 
 
 @dataclass(slots=True)
@@ -166,6 +167,10 @@ class _Gather:
                 self.name(name, prim, looped)
                 found.defines[name] = stm
                 self.gives(name, value)
+            case imp.Apply(names, prims, _, args):
+                for name, prim in zip(names, prims, strict=True):
+                    self.name(name, prim, looped)
+                self.want(APPLIED, *args)
             case imp.Declare(name, Scalar(prim), value):
                 self.name(name, prim, looped)
                 found.variables.add(name)

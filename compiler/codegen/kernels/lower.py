@@ -5,7 +5,7 @@ Takes IMP for a target with blocks of threads. What it makes has no kernels of I
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from itertools import count
 
@@ -13,6 +13,7 @@ from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.prim import Prim
+from compiler.base.remarks import Applied
 from compiler.base.rules import Pass
 from compiler.base.spans import Prov
 from compiler.codegen.c.types import c_name
@@ -33,7 +34,9 @@ from compiler.codegen.kernels.folds import (
     several,
     third_stage,
 )
+from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed, total
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
@@ -52,16 +55,16 @@ SMALL_SEGMENT = 32
 def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     """The program with launches in place of kernels."""
     lowering = _Lowering(ctx)
-    launched = (replace(f, body=lowering.host(f.body)) for f in prog.funs)
+    launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
-    return imp.ImpProg(tuple(resident(f, ctx, numbers) for f in launched))
+    return imp.ImpProg(tuple(resident(f, ctx, numbers) for f in launched), prog.applied)
 
 
 KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, SHARED_BINS, TILED, SQUARES, RESIDENT),
+    (ROWS, SEVERAL, HANDED, SHARED_BINS, TILED, SQUARES, RESIDENT),
 )
 
 
@@ -71,12 +74,36 @@ class _Lowering:
     def __init__(self, ctx: Ctx) -> None:
         self.ctx, self.target = ctx, ctx.target
         self.copies = 0
+        self.blocks: Blocks = {}
+        self.results: frozenset[str] = frozenset()
+
+    def entry(self, fun: imp.ImpFun) -> imp.Stms:
+        """An entry point's statements."""
+        self.blocks = held(fun)
+        self.results = frozenset(value for value in fun.values if isinstance(value, str))
+        return self.host(fun.body)
 
     def host(self, stms: imp.Stms) -> imp.Stms:
         """Statements of the host."""
         out: list[imp.Stm] = []
-        for stm in stms:
+        left, gone, made = list(stms), set[str](), set[str]()
+        scans = any(isinstance(getattr(stm, "work", None), imp.ScanWork) for stm in left)
+        users = Users(left if scans else ())
+        for at, stm in enumerate(left):
             match stm:
+                case imp.Alloc(name) if name not in self.results:
+                    made.add(name)
+                    out.append(stm)
+                case imp.Kernel(work=imp.ScanWork()) if plan := self.handed(
+                    stm, tuple(left[at + 1 : at + 1 + NEAR]), made, users
+                ):
+                    first, last = self.stages(stm, c_name(stm.name), plan)
+                    out += first
+                    for old, new in zip(left[at + 1 :], plan.between, strict=False):
+                        if new is not old:
+                            users.replace(old, new)
+                    left[at + 1 : at + 1 + NEAR] = [*plan.between, *last, *plan.behind]
+                    gone |= plan.gone
                 case imp.Kernel():
                     out.extend(self.kernel(stm))
                 case imp.Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
@@ -87,7 +114,18 @@ class _Lowering:
                     out.append(replace(stm, body=self.host(stm.body)))
                 case _:
                     out.append(stm)
-        return tuple(out)
+        return tuple(s for s in out if not (isinstance(s, imp.Alloc | imp.Free) and s.name in gone))
+
+    def handed(
+        self, scan: imp.Kernel, behind: imp.Stms, made: Set[str], users: Users
+    ) -> Handed | None:
+        """How a map among the statements behind a scan takes its prefixes."""
+        plan = handed(scan, behind, made, users, self.blocks)
+        if isinstance(plan, Applied) and isinstance(scan.work, imp.ScanWork):
+            tile = several(scan.work.folds, True, self.target, plan.new.kept)
+            if not isinstance(tile, Applied) or self.ctx.options.is_off(SEVERAL):
+                return None
+        return self.ctx.commit(HANDED, scan.prov, plan)
 
     def copy(self, stm: imp.Copy) -> k.Launch:
         """A copy of cells that do not lie together: a map, or a transposition by squares."""
@@ -191,7 +229,8 @@ class _Lowering:
 
     def staged(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
         """Two or three stages; short segments have a few lanes each, or a thread."""
-        stages, prov = self.stages(kernel, folds, name), kernel.prov
+        before, behind = self.stages(kernel, name)
+        stages, prov = before + behind, kernel.prov
         *outer, last = kernel.dims
         if not outer:
             return stages
@@ -208,25 +247,37 @@ class _Lowering:
         short = Bin("<=", "i64", last[1], Lit(SMALL_SEGMENT, "i64"))
         return (imp.If(short, (self.map(small, f"{name}_short"),), stages, kernel.prov),)
 
-    def stages(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
-        """Ranges, then their outcomes; for a scan the ranges again."""
+    def stages(
+        self, kernel: imp.Kernel, name: str, plan: Handed | None = None
+    ) -> tuple[imp.Stms, imp.Stms]:
+        """Ranges, then their outcomes; for a scan, behind that, the ranges again."""
+        kernel = plan.scan if plan else kernel
+        assert isinstance(kernel.work, imp.ReduceWork | imp.ScanWork)
+        folds = kernel.work.folds
         prov, scan = kernel.prov, isinstance(kernel.work, imp.ScanWork)
         segments = product([size for _, size in kernel.dims[:-1]])
         size, least = kernel.dims[-1][1], Lit(4 * self.target.threads, "i64")
-        out: list[imp.Stm] = [k.Ranges(BLOCKS, CHUNK, segments, size, least, prov)]
+        ranges = k.Ranges(BLOCKS, CHUNK, segments, size, least, prov)
+        out: list[imp.Stm] = [ranges]
         for lhs, prim, _ in components(folds):
             out.append(k.Part(part(lhs), prim, segments, BLOCKS, prov))
         cells = [] if scan else _variables(folds)
         out += [k.Part(result_cell(name_), prim, ONE, prov=prov) for name_, prim in cells]
-        codes = {"first": first_stage, "second": second_stage}
-        codes |= {"third": third_stage} if scan else {}
-        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target))
-        for stage, code in codes.items():
-            made = self.function(f"{name}_{stage}", code(kernel, folds, tile), kernel)
-            times = "" if stage == "second" else BLOCKS
-            out.append(k.Launch(made, "blocks", segments, times, prov))
+        out += [k.Part(total(lhs), p, ONE, prov=prov) for lhs, p in (plan.totals if plan else ())]
+        kept = plan.kept if plan else ()
+        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target, kept))
+
+        def launch(stage: str, code: imp.Stms, times: str = BLOCKS) -> k.Launch:
+            made = self.function(f"{name}_{stage}", code, kernel)
+            return k.Launch(made, "blocks", segments, times, prov)
+
+        out.append(launch("first", first_stage(kernel, folds, tile)))
+        out.append(launch("second", second_stage(kernel, folds, tile, plan), ""))
         out += [k.Fetch(name_, prim, result_cell(name_), ZERO, prov) for name_, prim in cells]
-        return tuple(out)
+        if not scan:
+            return tuple(out), ()
+        last = launch("third", third_stage(kernel, folds, tile, plan))
+        return tuple(out), (ranges, last) if plan else (last,)
 
 
 def _variables(folds: Sequence[imp.Fold]) -> list[tuple[str, Prim]]:

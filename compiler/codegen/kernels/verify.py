@@ -26,6 +26,8 @@ from compiler.ir.nodes import SE, Mem, Scalar, Type, Var
 def verify(prog: imp.ImpProg, target: Target) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program for `target`."""
     checker = _Checker(target)
+    for applied in prog.applied:
+        checker.scalar_function(applied)
     for fun in prog.funs:
         checker.function(fun)
 
@@ -226,6 +228,9 @@ class _Divergence:
         match stm:
             case imp.Define(name, _, value):
                 self.assign(name, self.differs(value))
+            case imp.Apply(names, _, _, args):
+                for name in names:
+                    self.assign(name, self.differs(*args))
             case imp.Declare(name, _, value) | imp.Assign(name, value):
                 if not isinstance(value, str):
                     self.assign(name, apart or (value is not None and self.differs(value)))

@@ -77,14 +77,14 @@ def filter [n] 'a (p: a -> bool) (xs: [n]a) : *[]a =
   let places = intrinsics.map (\(k, u) -> if k then u - 1 else -1) (intrinsics.zip keep upto)
   in intrinsics.scatter_1d (intrinsics.copy xs[0:count]) places xs
 
--- The first part from the left, the second behind it, both in their old order.
+-- The first part from the left, the second behind it, both in their old order: all is written.
 def partition [n] 'a (p: a -> bool) (xs: [n]a) : ?[k].([k]a, [n - k]a) =
   let keep = intrinsics.map p xs
   let upto = intrinsics.scan (+) 0i64 (intrinsics.map (\k -> i64.bool k) keep)
   let count = if n == 0 then 0 else upto[n - 1]
   let place (i: i64) (k: bool) (u: i64) = if k then u - 1 else count + i - u
   let places = map3 place (intrinsics.iota n) keep upto
-  let sorted = intrinsics.scatter_1d (intrinsics.copy xs) places xs
+  let sorted = intrinsics.scatter_1d (intrinsics.scratch xs) places xs
   in (sorted[0:count], sorted[count:n])
 
 def partition2 [n] 'a (p: a -> bool) (q: a -> bool) (xs: [n]a)
@@ -97,7 +97,7 @@ def partition2 [n] 'a (p: a -> bool) (q: a -> bool) (xs: [n]a)
     else if c.1 == 1 then first + u.1 - 1
     else first + second + i - u.0 - u.1
   let places = map3 place (intrinsics.iota n) class upto
-  let sorted = intrinsics.scatter_1d (intrinsics.copy xs) places xs
+  let sorted = intrinsics.scatter_1d (intrinsics.scratch xs) places xs
   in ( sorted[0:first]
      , sorted[first:first + second] :> [second]a
      , sorted[first + second:n] :> [n - first - second]a

@@ -23,7 +23,19 @@ from compiler.base.names import Name
 from compiler.base.remarks import Missed, Outcome
 from compiler.base.rules import Pass, Rule
 from compiler.ir import walk
-from compiler.ir.nodes import Body, Exp, Function, Lambda, Map, Operand, Prog, Soac, Stm
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    Exp,
+    Function,
+    Lambda,
+    Loop,
+    Map,
+    Operand,
+    Prog,
+    Soac,
+    Stm,
+)
 from compiler.ir.sharing import Classes, classes
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.horizontal import RULE as SIDE_BY_SIDE
@@ -69,19 +81,23 @@ def _function(fun: Function, found: Classes, ctx: Ctx) -> Function:
     return fun if body is fun.body else replace(fun, body=body)
 
 
-def _body(body: Body, found: Classes, ctx: Ctx) -> Body:
-    stms = _stms(body.stms, body.results, found, ctx)
+def _body(body: Body, found: Classes, ctx: Ctx, own: frozenset[Name] = frozenset()) -> Body:
+    stms = _stms(body.stms, body.results, found, ctx, own)
     return body if stms is body.stms else replace(body, stms=stms)
 
 
 def _stms(
-    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
+    stms: tuple[Stm, ...],
+    results: tuple[Operand, ...],
+    found: Classes,
+    ctx: Ctx,
+    own: frozenset[Name],
 ) -> tuple[Stm, ...]:
     """Fuse in these statements, then inside each of them."""
     before = stms
     stms = pull_views(stms, results, found, ctx)
     if sum(type(stm.exp) in _SOACS for stm in stms) > 1:
-        stms = _fuse_level(stms, results, found, ctx)
+        stms = _fuse_level(Graph(stms, results, found, own), stms, ctx)
     new = tuple(_inside(stm, found, ctx) for stm in stms)
     if len(new) == len(before) and all(a is b for a, b in zip(new, before, strict=True)):
         return before
@@ -92,8 +108,11 @@ def _inside(stm: Stm, found: Classes, ctx: Ctx) -> Stm:
     if type(stm.exp) not in walk.NESTED:
         return stm
 
+    params = stm.exp.params if isinstance(stm.exp, Loop) else ()
+    own = frozenset(p.name for p in params if p.unique and isinstance(p.type, Array))
+
     def body(x: Body) -> Body:
-        return _body(x, found, ctx)
+        return _body(x, found, ctx, own)
 
     def fn(x: Lambda) -> Lambda:
         new = _body(x.body, found, ctx)
@@ -103,10 +122,7 @@ def _inside(stm: Stm, found: Classes, ctx: Ctx) -> Stm:
     return stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)
 
 
-def _fuse_level(
-    stms: tuple[Stm, ...], results: tuple[Operand, ...], found: Classes, ctx: Ctx
-) -> tuple[Stm, ...]:
-    graph = Graph(stms, results, found)
+def _fuse_level(graph: Graph, stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
     changed = _vertically(graph, ctx, only_single=True)
     changed |= _horizontally(graph, ctx, last=False)
     changed |= _vertically(graph, ctx, only_single=False)

@@ -22,7 +22,7 @@ from compiler.ir.nodes import (
     Soac,
     Stm,
 )
-from compiler.ir.sharing import Classes
+from compiler.ir.sharing import Classes, in_loop
 
 _SOACS = Soac.__args__
 _STEP = 1.0 / 1024
@@ -78,13 +78,26 @@ class Node:
 
 
 class Graph:
-    """All statements of a body; `results` are the names that the body's results use."""
+    """All statements of a body; `results` are the names that the body's results use.
+
+    `own` are the unique parameters of the loop whose body it is.
+    """
 
     __slots__ = ("_last", "called", "classes", "definer", "nodes", "overwrites", "results")
 
-    def __init__(self, stms: tuple[Stm, ...], results: Iterable[Operand], classes: Classes) -> None:
-        self.classes = classes
+    def __init__(
+        self,
+        stms: tuple[Stm, ...],
+        results: Iterable[Operand],
+        classes: Classes,
+        own: frozenset[Name] = frozenset(),
+    ) -> None:
         self.nodes: list[Node] = [Node(stm, at, walk.free(stm)) for at, stm in enumerate(stms)]
+        if own:
+            around = {name for node in self.nodes for name in node.reads}
+            around -= {param.name for stm in stms for param in stm.pat}
+            classes = in_loop(stms, own, around, classes)
+        self.classes = classes
         self.definer: dict[Name, Node] = {}
         self.overwrites: dict[Node, set[Name]] = {}
         self.called: dict[Node, str] = {}

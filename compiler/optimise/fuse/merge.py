@@ -14,6 +14,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir import walk
+from compiler.ir.scatters import places
 from compiler.ir.types import as_operand
 from compiler.ir.walk import Replacement
 
@@ -51,7 +52,7 @@ def parts(stm: ir.Stm) -> SoacParts:
         values = results = sum(len(op.neutral) for op in exp.ops)
     elif isinstance(exp, ir.Scatter):
         ops = exp.dests
-        values, results = sum(d.rank + 1 for d in exp.dests), len(exp.dests)
+        values, results = places(exp.dests), len(exp.dests)
     elif isinstance(exp, ir.Stream):
         ops, results = exp.dests, len(stm.pat)
     elif isinstance(exp, ir.Hist):

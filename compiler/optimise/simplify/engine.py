@@ -27,7 +27,12 @@ from compiler.optimise.simplify.bodies import (
     variable,
 )
 from compiler.optimise.simplify.index import Same
-from compiler.optimise.simplify.parallel import push, seg_operator, soac_operator
+from compiler.optimise.simplify.parallel import (
+    computed_before,
+    push,
+    seg_operator,
+    soac_operator,
+)
 from compiler.optimise.simplify.scalars import body_results, operands, scalar
 from compiler.optimise.simplify.state import CSE, HOIST, State
 
@@ -158,6 +163,15 @@ def _plain(s: State, stm: ir.Stm) -> None:
     s.emit(pattern(s, stm), exp, stm.prov, None, stm)
 
 
+def _apply(s: State, stm: ir.Stm) -> None:
+    """A function of scalars: what equal arguments gave before is not computed again."""
+    exp = rewrite(stm.exp, Rewrite(se=partial(scalar, s)))
+    if computed_before(s, stm, exp):
+        return
+    depth = s.emit(stm.pat, exp, stm.prov, _safety(s, exp), stm)
+    s.table.add_many(exp, tuple(param.name for param in stm.pat), depth)
+
+
 # --- control ---------------------------------------------------------------------------------
 
 
@@ -276,6 +290,7 @@ HANDLERS: dict[type, Callable[[State, ir.Stm], None]] = {
     ir.Assert: _assert,
     ir.If: _if,
     ir.Loop: _loop,
+    ir.Apply: _apply,
     ir.Call: _plain,
     ir.Threshold: _plain,
     ir.Alloc: _plain,

@@ -67,6 +67,8 @@ def index_of_view(s: State, stm: ir.Stm, exp: ir.Index) -> Outcome[New]:
             if inner.rank == outer.rank == 1:
                 return _read(source, exp.at)
             moved = reshaped(inner.shape, outer.shape, exp.at)
+            if moved is None and isinstance(s.defs.get(source), ir.Replicate):
+                moved = divided(inner.shape, outer.shape, exp.at)
             return None if moved is None else _read(source, moved)
     return None
 
@@ -154,6 +156,20 @@ def reshaped(
         else:
             return None
     return tuple(result)
+
+
+def divided(
+    inner: tuple[Poly, ...], outer: tuple[Poly, ...], at: tuple[ir.SE, ...]
+) -> tuple[ir.SE, ...]:
+    """The same with divisions: cheaper than an array whose rows are all the same."""
+    flat: ir.SE = ir.ZERO
+    for size, index in zip(outer, at, strict=True):
+        flat = i64("+", i64("*", flat, se_of(size)), index)
+    found: list[ir.SE] = []
+    for size in reversed(inner[1:]):
+        found.append(i64("%%", flat, se_of(size)))
+        flat = i64("//", flat, se_of(size))
+    return (flat, *reversed(found))
 
 
 def _flatten(

@@ -35,7 +35,7 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     typed = bodies.pattern(s, final)
     shared = not any(p.name in s.unique for p in pat)
-    if shared and _computed_before(s, final, new):
+    if shared and computed_before(s, final, new):
         bodies.stms(s, tuple(extra))
         return
     safe = (
@@ -48,7 +48,7 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
         s.fresh[param.name] = depth
     soac.learn_delayed(s, new, pat, depth)
     if shared:
-        s.table.add_soac(new, tuple(p.name for p in pat), depth)
+        s.table.add_many(new, tuple(p.name for p in pat), depth)
     if extra:
         bodies.stms(s, tuple(extra))
 
@@ -86,11 +86,11 @@ def _with_parts(
             return new, speculatable and ops_speculatable
 
 
-def _computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
+def computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
     """Give the results of an equal operator the names of these, if there is one."""
     if s.is_off(CSE):
         return False
-    found = s.table.find_soac(new)
+    found = s.table.find_many(new)
     if found is None or not s.unique.isdisjoint(found):
         return False
     found = s.commit(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
@@ -16,6 +17,7 @@ from compiler.base.spans import merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.may_fail import cannot_fail
+from compiler.ir.scatters import places, writes
 from compiler.ir.types import shape_of
 from compiler.optimise.dead import lambda_with, some
 from compiler.optimise.simplify.bodies import Instead
@@ -24,6 +26,8 @@ from compiler.optimise.simplify.state import Delayed, State
 
 _MAX_RECOMPUTED = 6
 """Operations that are rather computed again than read."""
+_MOST_PARTS = 8
+"""Places of one array that a point of a scatter writes to."""
 
 
 def inputs(s: State, stm: ir.Stm, exp: ir.Soac, width: Poly) -> tuple[ir.Soac, Callable[[], None]]:
@@ -372,6 +376,54 @@ def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Out
     return Applied(Instead(ir.Body(tuple(stms), tuple(values))), said)
 
 
+def in_parts(s: State, stm: ir.Stm, exp: ir.Scatter) -> Outcome[Instead]:
+    """`scatter d (is ++ js) (xs ++ ys) ==> scatter d [is, js] [xs, ys]`, two writes of each point.
+
+    So nothing is concatenated, and what makes the parts can fuse with the scatter. The parts have
+    one width, and no array that is no such concatenation comes with them.
+    """
+    if exp.fn.body.stms or len(exp.fn.body.results) > places(exp.dests):
+        return None
+    parts = [_parts(s, array) for array in exp.arrays]
+    if not parts or not parts[0] or any(len(p) != len(parts[0]) for p in parts):
+        return None
+    rows = list(zip(*parts, strict=True))
+    if any(dest.times * len(rows) > _MOST_PARTS for dest in exp.dests):
+        return None
+    widths = {shape_of(s.types[array])[0] for row in rows for array in row}
+    if len(widths) > 1:
+        return None
+    params: list[ir.Param] = []
+    results: list[list[ir.Operand]] = [[] for _ in exp.dests]
+    returns: list[list[ir.Type]] = [[] for _ in exp.dests]
+    for _ in rows:
+        fn = walk.rename(exp.fn, s.ctx.fresh)
+        params += fn.params
+        values, kinds = writes(exp.dests, fn.body.results), writes(exp.dests, fn.returns)
+        for k in range(len(exp.dests)):
+            results[k] += (part for at, value in values[k] for part in (*at, value))
+            returns[k] += (part for at, value in kinds[k] for part in (*at, value))
+    dests = tuple(replace(d, times=d.times * len(rows)) for d in exp.dests)
+    body = ir.Body((), tuple(chain(*results)), exp.fn.body.prov)
+    fn = ir.Lambda(tuple(params), body, tuple(chain(*returns)))
+    new = ir.Scatter(widths.pop(), dests, fn, tuple(array for row in rows for array in row))
+    names = ", ".join(f"`{base_of(d.array)}`" for d in exp.dests)
+    said = f"What goes to {names} is not put together: each point writes what is in each part."
+    instead = ir.Body((ir.Stm(stm.pat, new, stm.prov),), tuple(p.name for p in stm.pat))
+    return Applied(Instead(instead), said)
+
+
+def _parts(s: State, array: Name) -> tuple[Name, ...]:
+    """The arrays that one is a concatenation of, none of which is overwritten; else none."""
+    made = s.defs.get(s.name(array))
+    if isinstance(made, ir.Reshape):
+        inner, outer = s.types[made.array], made.shape
+        made = s.defs.get(made.array) if inner.shape[1:] == outer[1:] else None
+    if not isinstance(made, ir.Concat) or any(part in s.unique for part in made.arrays):
+        return ()
+    return made.arrays
+
+
 RULES = (
     INDEX_INPUT,
     INPUT,
@@ -381,6 +433,12 @@ RULES = (
         "A parallel operator over one element is no parallel operator.",
         (ir.Map, ir.Reduce, ir.Scan),
         one_element,
+    ),
+    NodeRule(
+        "simplify/scatter-parts",
+        "A scatter of arrays that were put together reads the parts.",
+        (ir.Scatter,),
+        in_parts,
     ),
     NodeRule(
         "simplify/stream-nothing",

@@ -19,7 +19,7 @@ _LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
 _HALF = re.compile(r'asm\("cvt\..*"[hf]"\((\w)\)\);')
 _COMMON = ("-std=c++17", "-g1", "-w", "-fwrapv", "-fPIC", "-shared", "-x", "c++", "-")
 _WATCH = ("-O2", "-ldl")
-_KERNELS = (
+KERNELS = (
     *("-O0", "-fpermissive", "-fsanitize=thread,bounds", "-nodefaultlibs", "-nostdinc++"),
     *("--param", "tsan-distinguish-volatile=1"),
     *("--param", "tsan-instrument-func-entry-exit=0"),
@@ -56,26 +56,30 @@ def driver() -> Path:
 
 def library(kernels: str) -> Path:
     """The kernels of a text, each with a function `launch_NAME(blocks, threads, arguments)`."""
-    return _compiled(observed(kernels), _KERNELS)
+    return _compiled(observed(kernels), KERNELS)
 
 
 def observed(kernels: str) -> str:
-    """The text, line for line, with the number of each loop where its iterations begin.
+    """The text, line for line, with what tells of loops and launches.
 
     What is left to the assembler of a device is done by functions.
     """
-    lines = [
-        f"{line} observer::Turn observer_turn({number});" if _LOOP.match(line) else line
-        for number, line in enumerate(_HALF.sub(r"r = observer_half(\1);", kernels).split("\n"))
-    ]
+    body = with_turns(_HALF.sub(r"r = observer_half(\1);", kernels))
     launches = "".join(_launch(name, params) for name, params in _HEAD.findall(kernels))
-    body = "\n".join(lines)
     return (
-        f'#include "device.hpp"\n#line 1 "kernels.cu"\n{body}\n#line 1 "launches"\n{launches}{_END}'
+        f'#include "device.hpp"\n#line 1 "kernels.cu"\n{body}\n#line 1 "launches"\n{launches}{END}'
     )
 
 
-_END = """\
+def with_turns(kernels: str) -> str:
+    """The text, line for line, with the number of each loop where its iterations begin."""
+    return "\n".join(
+        f"{line} observer::Turn observer_turn({number});" if _LOOP.match(line) else line
+        for number, line in enumerate(kernels.split("\n"))
+    )
+
+
+END = """\
 extern "C" char __start_of_block[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_of_block[] __attribute__((weak, visibility("hidden")));
 extern "C" char *observer_low() { return __start_of_block; }

@@ -82,6 +82,7 @@ class Observation:
 
     `barriers` tells how often all threads of a block came to that in each line. `results` are
     None where it did not come to its end, because of a problem or, `error`, a check that failed.
+    `copied`: bytes that the host had copied from one block of memory of the device to another.
     """
 
     results: list[values.Value] | None
@@ -90,6 +91,7 @@ class Observation:
     sites: tuple[Site, ...]
     barriers: dict[int, int]
     launches: tuple[tuple[str, int], ...]
+    copied: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ def read(raw: Raw, kernels: Path) -> Observation:
     rows = [line.split(" ", 5) for line in raw.report.splitlines()]
     lines = build.places(kernels, sorted({int(row[1]) for row in rows}))
     barriers = {-int(row[1]): int(row[2]) for row in rows if row[0] == "barrier"}
+    copied = sum(int(row[2]) for row in rows if row[0] == "copied")
     problems, sites, samples = [], dict[int, Site](), dict[int, list[Sample]]()
     for kind, place, *rest in rows:
         at = int(place)
@@ -188,5 +191,6 @@ def read(raw: Raw, kernels: Path) -> Observation:
             samples.setdefault(at, []).append(Sample(int(warp), int(step), lanes))
     found = (replace(s, samples=tuple(samples.get(at, ()))) for at, s in sites.items() if s.line)
     return Observation(
-        raw.results, raw.error, tuple(problems), tuple(found), barriers, tuple(raw.launches)
+        *(raw.results, raw.error, tuple(problems), tuple(found), barriers, tuple(raw.launches)),
+        copied=copied,
     )

@@ -117,6 +117,7 @@ std::vector<Request> requests;
 void (*kernel)();
 int order, current, barriers;
 long long block_now, launch, serial, ticks;
+long long copied;  // bytes from one block of memory to another
 std::map<int, long long> met;  // how often each barrier was, by its line
 int skipped;
 double until;
@@ -473,7 +474,7 @@ void observer_begin(int how, int records, double seconds, int without) {
     last_memory = nullptr;
     sites.clear(), problems.clear(), requests.clear(), open.clear();
     met.clear();
-    launch = serial = ticks = 0;
+    launch = serial = ticks = copied = 0;
     skipped = without;
     ended = running = false;
 }
@@ -498,6 +499,7 @@ void observer_memory(char *base, long long bytes, int size, int written) {
 // The host writes cells, or copies them from others (else `from` is null).
 void observer_written(char *to, char *from, long long bytes) {
     Memory *target = find(to), *source = from ? find(from) : nullptr;
+    if (source) copied += bytes;
     for (long long k = 0; target && k < bytes; k += target->size) {
         size_t cell = (to - target->base + k) / target->size;
         target->written[cell] = !source || source->written[(from - source->base + k) / source->size];
@@ -545,6 +547,8 @@ const char *observer_report() {
         snprintf(line, sizeof line, "barrier %d %lld\n", -at, count);
         told += line;
     }
+    snprintf(line, sizeof line, "copied 0 %lld\n", copied);
+    told += line;
     for (auto &[where, s] : sites) {
         snprintf(line, sizeof line, "site %lld %d %d %d %d %lld %lld %lld %lld %lld %lld %lld %lld\n", offset(where), s.shared, s.partial,
                  s.kind, s.size, s.visits, s.requests, s.lanes, s.bytes, s.sectors, s.fewest, s.passes, s.least);

@@ -6,20 +6,19 @@ from dataclasses import dataclass
 
 from compiler.base.rules import Rule
 
-BUDGET = Rule(
-    "shortcircuit/budget",
-    "Tells that what proofs may cost has been spent.",
-    optional=False,
-)
-
 STEPS = 100_000
 """Inequalities looked at for one program: the examples take 2,200 at most, a body with 200 rows at
 indices of which nothing is known 50,000; a second has about 20,000 of them."""
 QUESTION = 20
 """Steps that each question counts for beside its inequalities."""
+BUDGET = Rule(
+    "shortcircuit/budget",
+    f"Tells that the proofs of a program have taken the {STEPS:,} steps that they get.",
+    optional=False,
+)
 SPENT = (
-    f"Proofs for this program have taken the {STEPS} steps that they get. From here on arrays are "
-    "copied into their places and checks are made: what the program computes is the same."
+    f"Proofs for this program have taken the {STEPS:,} steps that they get. From here on arrays "
+    "are copied into their places and checks are made: what the program computes is the same."
 )
 
 

@@ -1,7 +1,8 @@
 // Blocks as lanes over the statements of a program, arrays in them as bars, bytes needed below.
-import { bytes, h, s } from "../dom";
-import type { LifeArray, LifeFunction } from "../types";
+import { bytes, fillSlowly, h, s } from "../dom";
 import { inOrder, shapeText } from "../polynomial";
+import { inSight, type Part } from "../sight";
+import type { LifeArray, LifeBlock, LifeFunction } from "../types";
 
 const BAR = 15;
 const HEAD = 15;
@@ -41,7 +42,7 @@ function barsOf(arrays: readonly LifeArray[]): Bar[] {
 function rowsOf(bars: readonly Bar[]): Bar[][] {
   const rows: Bar[][] = [];
   for (const bar of [...bars].sort((a, b) => a.first - b.first || b.last - a.last)) {
-    const row = rows.find((taken) => taken.every((other) => other.last < bar.first || bar.last < other.first));
+    const row = rows.find((taken) => taken.at(-1)!.last < bar.first); // it begins before this one, and ends last in its row
     if (row) row.push(bar);
     else rows.push([bar]);
   }
@@ -69,8 +70,9 @@ export function drawLanes(fun: LifeFunction, width: number, most: number, later?
   const x = (point: number): number => LEFT + point * step;
   let y = 4;
   const lanes = new Map<string, Lane>();
+  const arrays = arraysOf(fun);
   for (const block of fun.blocks) {
-    const rows = rowsOf(barsOf(fun.arrays.filter((array) => array.blocks.includes(block.name))));
+    const rows = rowsOf(barsOf(arrays.get(block.name) ?? []));
     lanes.set(block.name, { y, rows });
     y += HEAD + Math.max(1, rows.length) * (BAR + 2) + GAP;
   }
@@ -80,31 +82,45 @@ export function drawLanes(fun: LifeFunction, width: number, most: number, later?
   const live = fun.live ?? [];
   const top = bottom + HEAD;
   const level = (amount: number): number => top + CHART - (most ? (amount / most) * CHART : 0);
-  return s("svg", {
+  const svg = s("svg", {
     viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "lanes",
     "aria-label": `${fun.blocks.length} blocks over ${count} statements of ${fun.name}${fun.peak ? `; at most ${bytes(fun.peak.bytes)} at once` : ""}`,
-  }, hatch(id),
-  ...fun.points.map((point, k) => s("g", { class: "point", "data-point": k },
-    s("title", {}, `${k}: ${point.label}${live[k] === undefined ? "" : `; ${bytes(live[k]!)} needed`}`),
-    s("rect", { x: x(k), y: 0, width: step, height: top + CHART, class: `band depth-${Math.min(3, Math.max(0, point.depth - 1))}` }))),
-  ...fun.blocks.flatMap((block, k) => {
+  }, hatch(id));
+  const laneOf = (block: LifeBlock, k: number): Part[] => {
     const lane = lanes.get(block.name)!;
     const size = block.size === undefined ? "" : `, ${bytes(block.size)}`;
     const gone = later && !stay.has(block.name) ? ", goes away" : "";
     const lower = lane.y + HEAD;
+    const depth = Math.max(1, lane.rows.length) * (BAR + 2);
+    const [from, room] = [x(block.at) + 0.5, (block.until - block.at + 1) * step - 1];
     return [
-      s("text", { x: LEFT, y: lane.y + 11, class: "lane-name" },
+      { left: LEFT, right: total, top: lane.y, bottom: lower, make: () => s("text", { x: LEFT, y: lane.y + 11, class: "lane-name" },
         s("tspan", { class: "strong" }, block.name), ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${size}`,
-        gone ? s("tspan", { class: "gone" }, gone) : null),
-      s("rect", {
-        x: x(block.at) + 0.5, y: lower - 1, width: (block.until - block.at + 1) * step - 1,
-        height: Math.max(1, lane.rows.length) * (BAR + 2) + 1, rx: 3, class: "lane",
-      }),
-      ...lane.rows.flatMap((row, number) => row.map((one) => drawBar(one, x(one.first), lower + number * (BAR + 2) + 1, (one.last - one.first + 1) * step, k, id, fun))),
+        gone ? s("tspan", { class: "gone" }, gone) : null) },
+      { left: from, right: from + room, top: lower, bottom: lower + depth,
+        make: () => s("rect", { x: from, y: lower - 1, width: room, height: depth + 1, rx: 3, class: "lane" }) },
+      ...lane.rows.flatMap((row, number) => row.map((one): Part => {
+        const [left, y] = [x(one.first), lower + number * (BAR + 2) + 1];
+        const wide = (one.last - one.first + 1) * step;
+        return { left, right: left + wide, top: y, bottom: y + BAR, make: () => drawBar(one, left, y, wide, k, id, fun) };
+      })),
     ];
-  }),
-  ...chart(fun, live, x, step, level, top),
-  ...axis(count, x, step, top + CHART + 13));
+  };
+  const bands = fun.points.map((point, k): Part => ({
+    left: x(k), right: x(k) + step, top: 0, bottom: top + CHART,
+    make: () => s("g", { class: "point", "data-point": k },
+      s("title", {}, `${k}: ${point.label}${live[k] === undefined ? "" : `; ${bytes(live[k]!)} needed`}`),
+      s("rect", { x: x(k), y: 0, width: step, height: top + CHART, class: `band depth-${Math.min(3, Math.max(0, point.depth - 1))}` })),
+  }));
+  const below = fun.peak ? [{ left: 0, right: total, top: bottom, bottom: height, make: () => chart(fun, live, x, step, level, top) }] : [];
+  return inSight(svg, total, [bands, [...below, ...axis(count, x, step, top + CHART + 13)], fun.blocks.flatMap(laneOf)]);
+}
+
+/** The arrays that are, or may be, in each block. */
+function arraysOf(fun: LifeFunction): Map<string, LifeArray[]> {
+  const found = new Map<string, LifeArray[]>(fun.blocks.map(({ name }) => [name, []]));
+  for (const array of fun.arrays) for (const block of new Set(array.blocks)) found.get(block)?.push(array);
+  return found;
 }
 
 function drawBar(bar: Bar, x: number, y: number, width: number, lane: number, id: string, fun: LifeFunction): SVGElement {
@@ -122,43 +138,44 @@ function drawBar(bar: Bar, x: number, y: number, width: number, lane: number, id
     name ? s("text", { x: x + 5, y: y + BAR - 4 }, name) : null);
 }
 
-function chart(fun: LifeFunction, live: readonly number[], x: (point: number) => number, step: number, level: (amount: number) => number, top: number): SVGElement[] {
-  const { peak } = fun;
-  if (!peak) return [];
+function chart(fun: LifeFunction, live: readonly number[], x: (point: number) => number, step: number, level: (amount: number) => number, top: number): SVGElement {
+  const { bytes: most, point } = fun.peak!;
   const outline = live.map((amount, k) => `${k ? "L" : "M"}${x(k)},${level(amount)}L${x(k) + step},${level(amount)}`).join("");
   const end = x(live.length - 1) + step;
   const base = top + CHART;
-  return [
-    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(peak.bytes)}, at ●`),
+  return s("g", {},
+    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(most)}, at ●`),
     s("path", { class: "needed", d: `${outline}L${end},${base}L${x(0)},${base}Z` }),
-    s("line", { class: "peak", x1: x(0), x2: end, y1: level(peak.bytes), y2: level(peak.bytes) }),
-    s("circle", { class: "peak-at", cx: x(peak.point) + step / 2, cy: level(peak.bytes), r: 3.5 }),
-  ];
+    s("line", { class: "peak", x1: x(0), x2: end, y1: level(most), y2: level(most) }),
+    s("circle", { class: "peak-at", cx: x(point) + step / 2, cy: level(most), r: 3.5 }));
 }
 
-function axis(count: number, x: (point: number) => number, step: number, y: number): SVGElement[] {
+function axis(count: number, x: (point: number) => number, step: number, y: number): Part[] {
   const every = Math.max(1, Math.ceil(22 / step));
-  return Array.from({ length: count }, (_, k) => k).filter((k) => k % every === 0)
-    .map((k) => s("text", { x: x(k) + step / 2, y, class: "axis", "text-anchor": "middle" }, k));
+  return Array.from({ length: count }, (_, k) => k).filter((k) => k % every === 0).map((k) => ({
+    left: x(k), right: x(k) + step, top: y - 10, bottom: y,
+    make: () => s("text", { x: x(k) + step / 2, y, class: "axis", "text-anchor": "middle" }, k),
+  }));
 }
 
 /** The same numbers: blocks with their arrays, then statements with the bytes that they need. */
 export function lanesTables(fun: LifeFunction, choose: (point: number) => void): HTMLElement[] {
   const point = (k: number) => h("button", { class: "link", title: fun.points[k]?.label, onclick: () => choose(k) }, k);
   const head = (...names: string[]) => h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name))));
+  const arrays = arraysOf(fun);
+  const blocks = fun.blocks.flatMap((block) => [null, ...arrays.get(block.name) ?? []].map((array) => ({ block, array })));
+  const blockRow = ({ block, array }: (typeof blocks)[0]): HTMLElement => array ? h("tr", {},
+    h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
+    h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))
+    : h("tr", { class: "block-row" }, h("th", { scope: "row" }, block.name),
+      h("td", {}, block.size === undefined ? inOrder(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until)));
+  const statement = (one: LifeFunction["points"][0], k: number): HTMLElement => h("tr", { class: fun.peak?.point === k ? "meets" : "" },
+    h("td", {}, point(k)), h("td", { class: "inside" }, "\u00a0".repeat(2 * one.depth), one.label),
+    h("td", {}, fun.live ? bytes(fun.live[k]!) : "–", fun.peak?.point === k ? " peak" : ""));
   return [
     h("table", { class: "cells-table life-table" }, h("caption", {}, "Blocks and the arrays in them"),
-      head("Block, array", "Bytes", "From", "To"),
-      h("tbody", {}, ...fun.blocks.flatMap((block) => [
-        h("tr", { class: "block-row" }, h("th", { scope: "row" }, block.name),
-          h("td", {}, block.size === undefined ? inOrder(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until))),
-        ...fun.arrays.filter((array) => array.blocks.includes(block.name)).map((array) => h("tr", {},
-          h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
-          h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))),
-      ]))),
+      head("Block, array", "Bytes", "From", "To"), fillSlowly(h("tbody", {}), blocks, blockRow)),
     h("table", { class: "cells-table life-table" }, h("caption", {}, "Statements"), head("Number", "Statement", "Bytes needed"),
-      h("tbody", {}, ...fun.points.map((one, k) => h("tr", { class: fun.peak?.point === k ? "meets" : "" },
-        h("td", {}, point(k)), h("td", { class: "inside" }, "\u00a0".repeat(2 * one.depth), one.label),
-        h("td", {}, fun.live ? bytes(fun.live[k]!) : "–", fun.peak?.point === k ? " peak" : ""))))),
+      fillSlowly(h("tbody", {}), fun.points, statement)),
   ];
 }

@@ -206,6 +206,8 @@ export class ComparePane {
       slider.value = slider.max;
       replace(shown);
       number.textContent = "all";
+      this.stepping += 1;
+      this.pins.again();
     } }, "All");
     number.textContent = String(this.model.options.fuel ?? "all");
     const step = debounce(150, () => void this.step(Number(slider.value), shown));
@@ -229,7 +231,7 @@ export class ComparePane {
     const known = before.remarks.map(keyOf);
     const done = after.remarks.find((one) => one.kind === "applied" && !taken(known, keyOf(one)));
     if (!stage) return replace(shown, h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."));
-    this.model.pinned = { label: `${fuel - 1} rewrites`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks, problems: [] };
+    this.model.pinned = { label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks, problems: [] };
     this.model.emit("pinned");
     this.events.open(stage.id);
     this.events.pinned(true);

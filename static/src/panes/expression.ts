@@ -131,12 +131,12 @@ export class ExpressionBox {
         answer?.ok && answer.results?.length ? h("span", { class: "quiet" }, ` ${milliseconds(answer.ms)}`) : null),
       outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
       !answer ? h("p", { class: "quiet" }, "Its value was too long to be kept: evaluate it again.")
-        : answer.ok ? this.value(answer) : this.problem(answer.error));
+        : answer.ok ? this.value(expression, answer) : this.problem(answer.error));
   }
 
-  private value(answer: Extract<Evaluated["answer"], { ok: true }>): HTMLElement | null {
+  private value(expression: string, answer: Extract<Evaluated["answer"], { ok: true }>): HTMLElement | null {
     if (answer.note) return h("p", { class: "quiet" }, answer.note);
-    return answer.output ? resultOf(answer) : null;
+    return answer.output ? resultOf(answer, undefined, expression) : null;
   }
 
   private problem(error: Problem): HTMLElement {

@@ -1,10 +1,11 @@
-// The program as a graph: any stage of the core language, or what fusion made of which, and why not where not.
+// The program as a graph: any stage of statements, or what fusion made of which, and why not where not.
 import * as client from "../client";
-import { h, quoted, replace } from "../dom";
+import { fillSlowly, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { drawing, MOST_DRAWN, table, type Called, type Marks } from "../graph";
 import type { AnyAsked, Graphed } from "../kept";
 import type { Link } from "../link";
+import { messageElement } from "../problems";
 import { sameText, type Model, type Text } from "../model";
 import { plainNames } from "../polynomial";
 import type { FlowBody, FlowFunction, FusionAttempt } from "../types";
@@ -99,18 +100,26 @@ export class GraphPane extends AskingPane {
   }
 
   private stages(): void {
-    const choices: [string, string][] = [[FUSION, "Fusion, before and after"],
-      ...this.model.manifest.filter(({ kind }) => kind === "ir").map(({ id, title }): [string, string] => [id, title])];
+    const choices: [string, string][] = [[FUSION, "Fusion, before and after"]];
+    let printed = "";
+    for (const { id, title, kind } of this.model.manifest) {
+      if (kind === "imp" || kind === "kernels") printed = title;
+      if (kind === "text") choices.push([id, `${title}, printed from ${printed}`]);
+      else if (kind === "ir" || title === printed) choices.push([id, title]);
+    }
     replace(this.stage, ...choices.map(([id, title]) => h("option", { value: id, selected: id === this.wanted }, title)));
     this.wanted = this.stage.value;
   }
 
   private fusion(before: FlowFunction[], after: FlowFunction[], attempts: FusionAttempt[], called: Record<string, string>): void {
     const whole = wholes(attempts);
-    const marks: Marks = (array, target) => attempts.find(({ producer, reader }) =>
-      producer.includes(array) && reader.some((name) => target.some((other) => whole(name) === whole(other)))) ?? null;
+    const of = new Map<string, FusionAttempt[]>();
+    for (const one of attempts) for (const name of new Set(one.producer)) of.set(name, [...of.get(name) ?? [], one]);
+    const marks: Marks = (array, target) => of.get(array)?.find(({ reader }) =>
+      reader.some((name) => target.some((other) => whole(name) === whole(other)))) ?? null;
     const done = attempts.filter(({ kind }) => kind === "applied").length;
-    const names = (some: string[]): string => plainly(some, before) ?? some.map((name) => called[name] ?? name).join(", ");
+    const plainly = labels(before);
+    const names = (some: string[]): string => plainly(some) ?? some.map((name) => called[name] ?? name).join(", ");
     replace(this.place,
       h("p", { class: "quiet", role: "status" }, attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse."),
       ...before.flatMap((fun) => this.bodies(fun, "Before, in ", marks)),
@@ -118,19 +127,28 @@ export class GraphPane extends AskingPane {
       attempts.length ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Tried fusions" },
         h("table", { class: "cells-table" }, h("caption", {}, "What was tried, in order"),
           h("thead", {}, h("tr", {}, ...["Producer", "Reader", "Rule", "Done", "Why"].map((one) => h("th", { scope: "col" }, one)))),
-          h("tbody", {}, ...attempts.map((one) => h("tr", { class: one.kind }, h("td", {}, names(one.producer)), h("td", {}, names(one.reader)),
+          fillSlowly(h("tbody", {}), attempts, (one) => h("tr", { class: one.kind }, h("td", {}, names(one.producer)), h("td", {}, names(one.reader)),
             h("td", {}, h("a", { href: `/rules/${one.rule}`, target: "_blank" }, h("code", {}, one.rule))), h("td", {}, one.kind === "applied" ? "yes" : "no"),
-            h("td", { class: "inside" }, ...quoted(`${one.because} ${one.hint}`))))))) : null);
+            h("td", { class: "inside" }, ...quoted(`${one.because} ${one.hint}`)))))) : null);
   }
 
   private bodies(fun: FlowFunction, title: string, marks: Marks): HTMLElement[] {
     const called = plainNames(Object.keys(fun.names), fun.names);
-    return fun.bodies.map((body) => this.body(body, `${title}${body.where.replaceAll("`", "")}`, called, marks));
+    const inner = new Set(fun.bodies.flatMap(({ nodes }) => nodes.flatMap(({ bodies }) => bodies ?? [])));
+    return fun.bodies.flatMap((body, k) => inner.has(k) ? [] : [h("section", {}, h("h2", {}, named(body, title)), ...this.body(fun, body, named(body, title), called, marks))]);
   }
 
-  private body(body: FlowBody, title: string, called: Called, marks: Marks): HTMLElement {
+  /** A body as a drawing or table; those of its statements are below it, closed. */
+  private body(fun: FlowFunction, body: FlowBody, title: string, called: Called, marks: Marks): HTMLElement[] {
+    const imperative = this.model.manifest.find(({ id }) => id === this.wanted)?.kind !== "ir" && this.wanted !== FUSION;
+    const inner = new Map(body.nodes.map(({ bodies, kernel, label }, node) => [node, kernel === undefined
+      ? (bodies ?? []).map((k) => folded(named(fun.bodies[k]!, ""), (title) => this.body(fun, fun.bodies[k]!, title, called, marks)))
+      : [folded(label, (title) => this.kernel(kernel, title))]] as const));
     const choose = (node: number): void => {
       const { src } = body.nodes[node]!;
+      const opened = inner.get(node)!;
+      for (const one of opened) one.open = true;
+      opened[0]?.scrollIntoView({ block: "nearest" });
       if (src.length) this.link.choose({ spans: src, origin: "graph", line: -1 });
     };
     const inside = this.tabular.checked ? table(body, `Statements of ${title}`, called, choose) : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": title });
@@ -139,16 +157,41 @@ export class GraphPane extends AskingPane {
         const node = (target as Element).closest<SVGElement>("[data-node]")?.dataset["node"];
         if (node !== undefined) choose(Number(node));
       });
-      void drawing(body, title, called, marks).then((picture) => replace(inside, picture));
+      void drawing(body, title, called, marks, imperative ? "blocks and scalars" : "arrays").then((picture) => replace(inside, picture));
     }
     const left = body.nodes.length - MOST_DRAWN;
-    return h("section", {}, h("h2", {}, title), inside,
-      h("p", { class: "quiet" }, [
-        left > 0 && !this.tabular.checked ? `The first ${MOST_DRAWN} of ${body.nodes.length} statements are drawn; the table has more.` : "",
-        body.scalars ? `${body.scalars} ${body.scalars === 1 ? "statement has" : "statements have"} to do with no array, and ${body.scalars === 1 ? "is" : "are"} left out.` : "",
-      ].filter(Boolean).join(" ")));
+    const count = `${body.scalars} ${body.scalars === 1 ? "statement" : "statements"}`;
+    const [has, is] = body.scalars === 1 ? ["has", "is"] : ["have", "are"];
+    return [inside, h("p", { class: "quiet" }, [
+      left > 0 && !this.tabular.checked ? `The first ${MOST_DRAWN} of ${body.nodes.length} statements are drawn; the table has more.` : "",
+      !body.scalars ? "" : imperative ? `${count} that hand${body.scalars === 1 ? "s" : ""} on nothing ${is} left out.` : `${count} ${has} to do with no array, and ${is} left out.`,
+    ].filter(Boolean).join(" ")), ...[...inner.values()].flat()];
+  }
+
+  /** The bodies of a kernel of a large program, which are asked for one by one. */
+  private async kernel(kernel: string, title: string): Promise<HTMLElement[]> {
+    if (this.own) return [h("p", { class: "quiet" }, "Of a program of this size a link keeps no graphs of kernels.")];
+    const answer = await client.ask("dataflow", { stage: this.wanted, kernel }, this.seenOf!);
+    if ("error" in answer) return [messageElement(answer.error)];
+    const [fun] = answer.functions;
+    return fun?.bodies.length ? this.body(fun, fun.bodies[0]!, title, plainNames(Object.keys(fun.names), fun.names), NOTHING) : [];
   }
 }
+
+/** What is made when it is opened. */
+function folded(title: string, inside: (title: string) => HTMLElement[] | Promise<HTMLElement[]>): HTMLDetailsElement {
+  const place = h("div", {});
+  const element = h("details", {}, h("summary", {}, h("code", {}, title)), place);
+  let made = false;
+  element.addEventListener("toggle", () => {
+    if (!element.open || made) return;
+    made = true;
+    void Promise.resolve(inside(title)).then((found) => replace(place, ...found));
+  });
+  return element;
+}
+
+const named = ({ where }: FlowBody, title: string): string => `${title}${where.replaceAll("`", "")}`;
 
 /** The same for all names that were fused into one statement: what read an array may be a part of a reader by now. */
 function wholes(attempts: FusionAttempt[]): (name: string) => string {
@@ -164,10 +207,10 @@ function wholes(attempts: FusionAttempt[]): (name: string) => string {
   return whole;
 }
 
-/** Names of statements, as the graph before calls them. */
-function plainly(some: string[], graphs: FlowFunction[]): string | null {
-  for (const fun of graphs) for (const { nodes } of fun.bodies) for (const node of nodes) {
-    if (node.names.some((name) => some.includes(name))) return node.label;
-  }
-  return null;
+/** How these graphs call names of statements: by the first that has one of them. */
+function labels(graphs: FlowFunction[]): (some: string[]) => string | null {
+  const nodes = graphs.flatMap(({ bodies }) => bodies.flatMap((body) => body.nodes));
+  const first = new Map<string, number>();
+  for (const [k, node] of nodes.entries()) for (const name of node.names) if (!first.has(name)) first.set(name, k);
+  return (some) => nodes[Math.min(...some.map((name) => first.get(name) ?? Infinity))]?.label ?? null;
 }

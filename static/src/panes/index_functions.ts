@@ -68,7 +68,7 @@ export class IndexFunctionsPane extends AskingPane {
     return h("li", { class: "remark layout", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
       h("div", {},
         h("p", { class: "remark-text" }, h("strong", {}, ...quoted(change.array), `, ${change.does}`), change.in_memory ? "" : " (fused away)"),
-        h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Forms of ${change.array.replaceAll("`", "")}` },
+        h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": `Forms of ${change.array.replaceAll("`", "")}` },
           h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head.map((one) => h("th", { scope: "col" }, one)))),
             h("tbody", {}, ...change.forms.filter((form) => shown.includes(form.generation)).map((form) => h("tr", { class: form.copies ? "copied" : "" },
               h("th", { scope: "row" }, form.generation), h("td", {}, form.text ? h("code", {}, form.text) : "none"), h("td", {}, form.cell ? h("code", {}, form.cell) : ""), h("td", {}, form.copies ? "yes" : "no")))))),

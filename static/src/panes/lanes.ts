@@ -31,6 +31,7 @@ export class Lanes {
   private readonly parts = new Map<string, { section: HTMLElement; fields: SymbolFields; body: HTMLElement }>();
   private shown: Of[] = [];
   private table = false;
+  private readonly width: () => number;
   private again = (): void => undefined;
   private readonly reload = debounce(120, () => this.again());
 
@@ -42,7 +43,7 @@ export class Lanes {
       const place = this.placeOf(event.target as Element);
       if (place && (event.target as Element).closest("svg")) link.choose(place);
     });
-    onWidth(this.element, () => this.shown.length && this.draw());
+    this.width = onWidth(this.element, () => this.shown.length && this.draw());
     model.on("entry", () => this.shown.length && this.arrange());
   }
 
@@ -153,7 +154,7 @@ export class Lanes {
       },
     }, name);
     replace(this.tools, choice("Drawing", false), choice("Table", true));
-    const width = Math.max(260, this.element.clientWidth);
+    const width = Math.max(260, this.width());
     for (const [name, { body }] of this.parts) {
       const own = this.of(name);
       const most = Math.max(0, ...own.map(({ fun }) => fun.peak?.bytes ?? 0));

@@ -1,5 +1,5 @@
 // Accesses of C loops: what iterations touch in turn, as lines of a cache and lanes of a vector.
-import { h, s } from "../dom";
+import { fillSlowly, h, s } from "../dom";
 import type { LoopAccess } from "../types";
 import { drawRequest } from "./warp_card";
 
@@ -10,8 +10,8 @@ export function loopTable(loops: readonly LoopAccess[]): HTMLElement {
   const heads = ["Access", "Line", "Loop", "Elements on", "What 16 iterations touch", "Lines", "Vector code"];
   return h("table", { class: "cells-table" }, h("caption", {}, "Accesses of C loops"),
     h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, ...loops.map((one) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, accessName(one))),
-      ...[one.line, one.index, one.elements ?? "", one.says, linesOf(one) || "", one.simd ? "asked for" : ""].map((cell) => h("td", {}, cell))))));
+    fillSlowly(h("tbody", {}), loops, (one) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, accessName(one))),
+      ...[one.line, one.index, one.elements ?? "", one.says, linesOf(one) || "", one.simd ? "asked for" : ""].map((cell) => h("td", {}, cell)))));
 }
 
 export const accessName = ({ kind, array, cell }: LoopAccess): string => `${kind === "both" ? "updates" : kind} ${array}[${cell}]`;

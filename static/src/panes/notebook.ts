@@ -82,7 +82,7 @@ export class NotebookPane {
   private block(block: Block): HTMLElement {
     const { kind, text, html, src, result, error } = block;
     if (kind === "text") return markdown(html ?? "");
-    if (kind === "code") return h("pre", { class: "notebook-code", tabindex: 0, role: "region", "aria-label": "Code" }, text);
+    if (kind === "code") return h("pre", { class: "notebook-code", tabindex: 0, role: "group", "aria-label": "Code" }, text);
     return h("section", { class: "notebook-directive" },
       text ? h("button", { class: "link place", onclick: () => this.events.goTo(src), title: placeName(src) }, h("code", {}, `> ${text.trim()}`)) : null,
       error ? messageElement(error) : shown(result ?? {}, text, this.looks(src)));
@@ -97,7 +97,7 @@ export class NotebookPane {
 }
 
 function shown({ text = "", type, media, data }: Result, said: string, looks: Looks): HTMLElement {
-  if (type) return resultOf({ output: text, results: [type] }, looks);
+  if (type) return resultOf({ output: text, results: [type] }, looks, said.trim());
   if (!media) return h("pre", { class: "value" }, text);
   const src = `data:${media};base64,${data}`;
   if (media.startsWith("audio")) return h("audio", { controls: true, src, "aria-label": said.trim() || "A sound" });

@@ -1,4 +1,5 @@
-// Where the time of a run goes: by line, by kernel, copy and allocation, and the stage that each is from.
+// Where the time of a run goes: by line, by kernel, copy and allocation, and the stage that each is from. Of CUDA
+// nothing is timed: what its kernels fetch is counted where they run on the processor.
 import * as client from "../client";
 import { announce, h, milliseconds, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -6,7 +7,7 @@ import type { AnyAsked, Profile } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
 import { placeName } from "../spans";
-import type { Failure, ProfileAnswer, ProfilePart, Span } from "../types";
+import type { Failure, ProfileAnswer, ProfileCounts, ProfilePart, Span } from "../types";
 
 export interface ProfileEvents {
   /** When the entry points of the program as it is now are known. */
@@ -19,7 +20,7 @@ export interface ProfileEvents {
 
 export class ProfileBox {
   readonly element: HTMLElement;
-  private readonly button = h("button", { title: "Measure kernels, copies and allocations, in C" }, "Profile");
+  private readonly button = h("button", { title: "Measure kernels, copies and allocations in C; of CUDA count what its kernels fetch" }, "Profile");
   private readonly place = h("div", { class: "profile" });
   private readonly fresh: Fresh;
   private request: Profile["request"] = {};
@@ -56,7 +57,7 @@ export class ProfileBox {
     this.button.textContent = "Profile";
     if (mine.signal.aborted) return announce("Stopped.");
     this.show(answer, request, of);
-    announce(answer.ok ? `Profile of ${milliseconds(answer.ms)}.` : answer.error.message);
+    announce(!answer.ok ? answer.error.message : answer.counts ? howCounted(answer.counts) : `Profile of ${milliseconds(answer.ms)}.`);
   }
 
   private show(answer: ProfileAnswer | Failure, request: Profile["request"], of: Text): void {
@@ -64,6 +65,7 @@ export class ProfileBox {
     this.of = of;
     this.fresh.made(of, answer);
     if (!answer.ok) return replace(this.place, messageElement(answer.error));
+    if (answer.counts) return this.showCounts(answer.counts);
     const lines = new Map<string, [Span | null, number]>();
     for (const { src, ms } of answer.parts) {
       const name = src[0] ? lineName(src[0]) : "the prelude";
@@ -76,6 +78,17 @@ export class ProfileBox {
         ["between", share(answer.rest_ms, answer.ms)],
       ]),
       this.table("Time by part", ["Part", "Line", "Since stage", "Calls", "Time"], answer.parts.map((part) => this.row(part, answer.ms))));
+  }
+
+  private showCounts(counts: ProfileCounts): void {
+    const whole = counts.lines.reduce((sum, { sectors }) => sum + sectors, 0);
+    replace(this.place,
+      h("p", { class: "quiet" }, howCounted(counts)),
+      ...[...counts.faults, counts.because].filter((text) => text).map((text) => h("p", { class: "access-missing" }, text)),
+      this.table("Sectors of 32 bytes by line", ["Line", "Sectors"], counts.lines.map(({ src: [span], sectors }) =>
+        [span ? this.link(span, lineName(span)) : "the prelude", `${sectors}, ${percent(sectors, whole)}`])),
+      this.table("Kernels", ["Kernel", "Launches", "Blocks", "Requests"], counts.kernels.map(({ name, launches, blocks, requests }) =>
+        [name, String(launches), String(blocks), String(requests)])));
   }
 
   private row({ kind, name, src, stage, calls, ms }: ProfilePart, whole: number): (string | HTMLElement)[] {
@@ -98,4 +111,7 @@ export class ProfileBox {
 }
 
 const lineName = (span: Span): string => `line ${span[0]}${span[4] ? ` of ${span[4]}` : ""}`;
-const share = (ms: number, whole: number): string => `${milliseconds(ms)}, ${(100 * ms / (whole || 1)).toFixed(1)} %`;
+const percent = (part: number, whole: number): string => `${(100 * part / (whole || 1)).toFixed(1)} %`;
+const share = (ms: number, whole: number): string => `${milliseconds(ms)}, ${percent(ms, whole)}`;
+const howCounted = ({ observed }: ProfileCounts): string =>
+  `${observed ? "Counted in a run of the CUDA kernels on the processor" : "Predicted for the CUDA kernels from index functions"}: no times.`;

@@ -1,29 +1,30 @@
 // The text of A, which the program is compared with, in an editor beside the source: read, or edited.
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateHistory } from "@codemirror/commands";
-import { bracketMatching, indentUnit } from "@codemirror/language";
+import { isolateHistory } from "@codemirror/commands";
 import { Compartment, EditorState, type Extension, type Text as Document } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { Abreast, differingLines } from "../abreast";
+import { EditorView, lineNumbers } from "@codemirror/view";
+import { Abreast } from "../abreast";
 import { announce, debounce, h, replace } from "../dom";
 import type { Dock } from "../dock";
+import { editing } from "../editing";
 import type { SourceEditor } from "../editor";
 import { MAIN } from "../files";
 import { sourceLanguage } from "../lang";
+import { Language } from "../language";
 import { PROGRAM_A, SOURCE } from "../layouts";
-import { documentOf, rangeOf } from "../lit";
-import type { Model, Pinned, Text } from "../model";
+import { columnOf, documentOf, rangeOf } from "../lit";
+import type { Model, Text } from "../model";
 import type { Beside, Pins } from "../pinned";
-import { problemMarks, showProblems } from "../problems";
+import { showProblems } from "../problems";
 import { counted } from "../rail";
-import { fileOf } from "../spans";
-import type { Span } from "../types";
-import { readOnly, shared } from "../view";
-import { wrapping } from "../wrap";
+import { fileOf, innermost } from "../spans";
+import { typed } from "../types_at";
+import type { Line, Span, TextEdit } from "../types";
+import { readOnly } from "../view";
 
 export class ProgramA {
   private readonly element: HTMLElement;
   readonly view: EditorView;
+  private readonly language: Language;
   private readonly what = h("span", { class: "program-a-label" });
   private readonly file = h("select", { "aria-label": "File of A" });
   private readonly editing = h("button", { "aria-pressed": "false", title: "Change A: it is compiled again", onclick: () => {
@@ -40,6 +41,16 @@ export class ProgramA {
 
   constructor(private readonly model: Model, private readonly dock: Dock, private readonly source: SourceEditor, private readonly pins: Pins) {
     const body = h("div", { class: "pane-body" });
+    this.language = new Language({
+      now: () => model.pinned?.text ?? model.now,
+      path: () => this.path,
+      textOf: (path) => this.textOf(path),
+      isFrozen: () => model.pinned?.link !== undefined,
+      isCompiled: () => model.pinned !== null && !model.pinned.pending && Object.keys(model.pinned.stages).length > 0,
+      problems: () => model.pinned?.problems ?? [],
+      goTo: (span) => this.goTo(span),
+      change: (path, edits) => this.change(path, edits),
+    });
     this.view = new EditorView({ parent: body, state: this.state(documentOf("")) });
     const close = h("button", { class: "icon", "aria-label": "Close A's text", title: "Close A's text", onclick: () => {
       this.close();
@@ -73,6 +84,13 @@ export class ProgramA {
     this.followFile();
     this.compare();
     this.abreast.align(this.source.view);
+  }
+
+  /** As A is shown where this page's program comes from. */
+  as(beside: Beside): void {
+    if (!beside) this.close();
+    else if (!this.isOpen) this.begin(beside);
+    else this.edits(beside === "edit");
   }
 
   close(): void {
@@ -130,13 +148,14 @@ export class ProgramA {
     this.file.hidden = names.length < 2;
     this.show(names.includes(this.name) ? this.name : names[0]!);
     this.what.textContent = this.what.title = pinned.label;
-    showProblems(this.view, pinned.problems, pathOf(pinned.text, this.name), { goTo: (span) => this.goTo(span), wayOut: () => null });
+    showProblems(this.view, pinned.problems, this.path, { goTo: (span) => this.goTo(span), wayOut: () => null });
+    if (!pinned.link) void this.language.fold(this.view);
   }
 
   private show(name: string): void {
     const { pinned } = this.model;
     if (!pinned) return;
-    const [other, text] = [name !== this.name, documentOf(textOf(pinned.text, name))];
+    const [other, text] = [name !== this.name, documentOf(textIn(pinned.text, name))];
     this.name = this.file.value = name;
     if (other) {
       this.view.setState(this.state(text));
@@ -176,7 +195,7 @@ export class ProgramA {
   private goTo(span: Span): void {
     const { pinned } = this.model;
     if (!pinned) return;
-    this.show(namesIn(pinned.text).find((name) => pathOf(pinned.text, name) === fileOf(span)) ?? this.name);
+    this.show(nameOf(pinned.text, fileOf(span)));
     const range = rangeOf(this.view.state.doc, span);
     if (range) this.view.dispatch({ selection: { anchor: range[0] }, scrollIntoView: true });
     this.view.focus();
@@ -192,30 +211,68 @@ export class ProgramA {
     return EditorState.create({
       doc,
       extensions: [
-        lineNumbers(), history(), bracketMatching(), closeBrackets(), indentUnit.of("  "),
-        keymap.of([...closeBracketsKeymap, ...historyKeymap, { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
-          { key: "Ctrl-[", mac: "Cmd-[", run: indentLess }, ...defaultKeymap]),
-        sourceLanguage(this.name), shared, problemMarks, differingLines, wrapping, this.editable.of(this.permits),
-        EditorView.contentAttributes.of({ "aria-label": "Text of A", spellcheck: "false", autocapitalize: "off" }),
+        lineNumbers(),
+        editing("Text of A", this.language, {
+          type: (at) => this.typeAt(at),
+          files: () => this.model.pinned ? namesIn(this.model.pinned.text).map((name) => [name, textIn(this.model.pinned!.text, name)]) : [],
+          name: () => this.name,
+        }),
+        sourceLanguage(this.name), this.editable.of(this.permits),
         EditorView.updateListener.of((update) => update.docChanged && !this.applying && this.edited()),
       ],
     });
   }
 
+  /** What spans call the file that is shown. */
+  private get path(): string {
+    const { pinned } = this.model;
+    return pinned ? pathOf(pinned.text, this.name) : "";
+  }
+
+  private textOf(path: string): string {
+    const { pinned } = this.model;
+    return pinned ? textIn(pinned.text, nameOf(pinned.text, path)) : "";
+  }
+
+  /** What A's typed program says of a place. */
+  private typeAt(at: number): [Span, string] | null {
+    const { pinned, manifest } = this.model;
+    const id = manifest.find(({ kind }) => kind === "typed")?.id ?? "";
+    const lines: readonly Line[] = pinned && !pinned.pending ? pinned.stages[id]?.lines ?? [] : [];
+    const line = this.view.state.doc.lineAt(at);
+    const place = innermost(lines.flatMap(({ src }) => src.slice(0, 1)), this.path, line.number, columnOf(line, at));
+    return place && typed(lines, place);
+  }
+
+  /** Changes in any file of A: of the one that is shown, a step that can be undone. */
+  private change(path: string, edits: readonly TextEdit[]): void {
+    const { pinned } = this.model;
+    if (!pinned) return;
+    const name = nameOf(pinned.text, path);
+    const doc = name === this.name ? this.view.state.doc : documentOf(textIn(pinned.text, name));
+    const changes = edits.map(({ span, text: insert }) => {
+      const [from, to] = rangeOf(doc, span)!;
+      return { from, to, insert };
+    });
+    if (name === this.name) this.view.dispatch({ changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" });
+    else this.pins.edit(written(pinned.text, name, EditorState.create({ doc }).update({ changes }).newDoc.toString()));
+  }
+
   private edited(): void {
     const { pinned } = this.model;
-    if (pinned) this.pins.edit(written(pinned, this.name, this.view.state.doc.toString()));
+    if (pinned) this.pins.edit(written(pinned.text, this.name, this.view.state.doc.toString()));
     this.soon();
   }
 }
 
 const mainOf = ({ main = MAIN }: Text): string => main;
 const namesIn = (text: Text): string[] => [mainOf(text), ...Object.keys(text.files ?? {}).sort()];
-const textOf = (text: Text, name: string): string => name === mainOf(text) ? text.source : text.files?.[name] ?? "";
+const textIn = (text: Text, name: string): string => name === mainOf(text) ? text.source : text.files?.[name] ?? "";
 
-function written({ text }: Pinned, name: string, to: string): Text {
+function written(text: Text, name: string, to: string): Text {
   return name === mainOf(text) ? { ...text, source: to } : { ...text, files: { ...text.files, [name]: to } };
 }
 
 /** What spans call a file of A. */
 const pathOf = (text: Text, name: string): string => name === mainOf(text) ? "" : name;
+const nameOf = (text: Text, path: string): string => path === "" ? mainOf(text) : path;

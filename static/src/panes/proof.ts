@@ -117,8 +117,7 @@ export class ProofPane extends AskingPane {
     arrange(this.place, this.columns);
     this.list.show(found);
     const kept = found.find((one) => before && one.source === before.source && one.rule === before.rule);
-    const here = this.link.chosen?.spans[0];
-    this.choose(kept ?? (here ? about(found, here)[0] : undefined) ?? best(found), false);
+    this.choose(kept ?? (this.link.chosen ? at(found, this.link.chosen) : undefined) ?? best(found), false);
     this.chooseWanted();
   }
 
@@ -131,11 +130,9 @@ export class ProofPane extends AskingPane {
 
   /** Something was chosen elsewhere: what was tried there? */
   private follow(selection: Selection | null): void {
-    const place = selection?.spans[0];
     if (selection?.origin === "proof" || !this.attempts.length) return;
-    this.list.mark(place ?? null);
-    const here = place ? about(this.attempts, place) : [];
-    const first = selection?.origin === "story" && here.length ? best(here) : here[0];
+    this.list.mark(selection?.spans[0] ?? null);
+    const first = selection ? at(this.attempts, selection) : undefined;
     if (first && first !== this.chosen) this.choose(first, false);
   }
 
@@ -160,9 +157,10 @@ export class ProofPane extends AskingPane {
           place ? h("span", { class: "quiet" }, placeName(place)) : null),
         h("p", {}, ...quoted(attempt.because)),
         attempt.done || !attempt.title ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(attempt.title)),
-        this.savings.element, wayOut(attempt)),
-      h("h2", {}, "What had to be proved", obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs of accesses`) : null),
-      ...(obligations.length ? [this.obligations, this.pair.element] : [h("p", { class: "quiet" }, isGuard(attempt)
+        obligations.length ? null : this.savings.element, wayOut(attempt)),
+      h("h2", {}, "What had to be proved", obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs`) : null),
+      // What it saves stands behind the drawing, which should be in sight.
+      ...(obligations.length ? [this.obligations, this.pair.element, this.savings.element] : [h("p", { class: "quiet" }, isGuard(attempt)
         ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses." : attempt.done ? "Nothing: the destination is not used between the making of the array and the point where it goes there." : "It did not come to that: an earlier condition does not hold.")]),
       ...places(attempt));
   }
@@ -201,6 +199,12 @@ export class ProofPane extends AskingPane {
 function best(attempts: readonly Attempt[]): Attempt {
   const weighty = attempts.filter((attempt) => attempt.obligations.length);
   return weighty.find((attempt) => attempt.done) ?? weighty[0] ?? attempts[0]!;
+}
+
+/** The attempt at a place: the nearest one, but what a story leads to is what is best to look at. */
+function at(attempts: readonly Attempt[], { spans: [place], origin }: Selection): Attempt | undefined {
+  const here = place ? about(attempts, place) : [];
+  return origin === "story" && here.length ? best(here) : here[0];
 }
 
 function title(attempt: Attempt): string {

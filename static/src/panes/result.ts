@@ -13,11 +13,12 @@ const SHORT = 300; // characters of a result that is read as it is
 /** How results were looked at, by their number and type: the next ones are looked at in the same way. */
 export type Looks = Map<string, { view?: View; row: number }>;
 
-export function resultOf(answer: Results, looks: Looks = new Map()): HTMLElement {
+/** `of`: what gave it, where several results stand below each other; without, it is what a run gave. */
+export function resultOf(answer: Results, looks: Looks = new Map(), of = ""): HTMLElement {
   const { output, results = [], cut } = answer;
   const texts = output.split("\n");
   const typed = results.length > 0 && texts.length === results.length;
-  const region = { role: "region", "aria-label": "Result", tabindex: 0 };
+  const region = of ? { role: "group", "aria-label": `Result of ${of}`, tabindex: 0 } : { role: "region", "aria-label": "Result", tabindex: 0 };
   if (!output) return h("p", { class: "quiet", ...region }, "It has no results.");
   const sources = typed ? sourcesOf(answer) : [];
   return h("div", { class: "values", ...region },

@@ -266,6 +266,7 @@ export class RunPane {
       h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,
       resultOf(answer, this.looks), this.tracesOf(answer.traces, of));
+    this.element.classList.toggle("drawing", this.result.querySelector(".cells-canvas, .table-scroll, .busy") !== null);
   }
 
   private tracedIn(traces: Traces | undefined, of: Text): Traced[] {

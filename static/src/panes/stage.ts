@@ -1,5 +1,5 @@
 // A pane that shows any stage, or the difference between any two. It knows no stage by name.
-import { Compartment, EditorState, type StateEffect } from "@codemirror/state";
+import { Compartment, EditorState, Text, type StateEffect } from "@codemirror/state";
 import { defaultKeymap } from "@codemirror/commands";
 import { EditorView, keymap } from "@codemirror/view";
 import { FlowBar } from "./flow";
@@ -8,11 +8,11 @@ import { announce, h, replace } from "../dom";
 import { languageOf } from "../lang";
 import type { Flow } from "../kept";
 import type { Link, Selection } from "../link";
-import { bringUp, documentOf, light, reveal, topOf, toTop } from "../lit";
+import { bringUp, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
 import { sameText, type Model, type StageState } from "../model";
 import { explaining, namesAlone } from "../explaining";
-import { foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt } from "../folded";
+import { allFolded, foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt, type Folds } from "../folded";
 import { numbered } from "../numbers";
 import { counted } from "../rail";
 import { save } from "../storage";
@@ -32,6 +32,8 @@ interface Shown {
 
 /** Stands for the pinned compilation's text of the same stage. */
 export const PINNED = "@A";
+
+const NO_FOLDS: Folds = new Map();
 
 export interface StagePaneEvents {
   changed(): void;
@@ -76,7 +78,7 @@ export class StagePane {
     const asides = h("button", { class: "icon", "aria-label": "Fold asides", title: "Fold checks, parameters, support and host code", "aria-pressed": String(isFolding()), onclick: () => {
       setFolding(!isFolding());
       asides.setAttribute("aria-pressed", String(isFolding()));
-      this.fold();
+      foldAll(this.view, this.folds());
     } }, "⋯");
     this.element = h("section", { class: "pane stage-pane", onfocusin: () => events.focused(this), onmousedown: () => events.focused(this) },
       h("header", { class: "pane-head" }, grip, this.select,
@@ -200,24 +202,27 @@ export class StagePane {
     this.shown = pieces ? this.folding(pieces, pieces.map((piece) => (piece.new >= 0 ? lines[piece.new] : before?.[piece.old])!)) : { lines, pieces, folded: new Map() };
     const shown = this.shown.lines;
     const { view } = this;
-    const text = shown.map((line) => line.text).join("\n");
+    const text = Text.of(shown.length ? shown.map((line) => line.text) : [""]);
     const kind = this.model.info(this.stage)?.kind ?? "ir";
-    const changed = text !== view.state.doc.toString();
+    const changed = !text.eq(view.state.doc);
     view.dispatch({
-      ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: documentOf(text) } } : {}),
-      effects: [this.language.reconfigure(languageOf(kind)), this.hiding(), setMarginLines(this.marginLines())],
+      ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: text } } : {}),
+      effects: [
+        this.language.reconfigure(languageOf(kind)), this.hiding(), setMarginLines(this.marginLines()),
+        ...(changed ? allFolded(text, this.folds()) : []),
+      ],
     });
-    if (changed || pieces) this.fold();
+    if (!changed && pieces) foldAll(view, NO_FOLDS);
     this.light();
   }
 
   /** Runs of lines beside the program itself; a difference folds what is equal. */
-  private asides(): ReturnType<typeof foldsOf> {
-    return this.shown.pieces ? [] : foldsOf(this.shown.lines, this.model.info(this.stage)?.kind ?? "ir");
+  private asides(): Folds {
+    return this.shown.pieces ? NO_FOLDS : foldsOf(this.shown.lines, this.model.info(this.stage)?.kind ?? "ir");
   }
 
-  private fold(): void {
-    foldAll(this.view, isFolding() ? this.asides() : []);
+  private folds(): Folds {
+    return isFolding() ? this.asides() : NO_FOLDS;
   }
 
   /** Numbers of names that tell apart nothing are hidden, but in texts that other compilers read. */
@@ -297,7 +302,8 @@ export class StagePane {
     this.against.value = this.compare;
     const title = this.model.info(this.stage)?.title ?? this.stage;
     this.element.dataset["shows"] = this.stage;
-    this.element.setAttribute("aria-label", this.compare ? `${title}, compared` : title);
+    const number = Number(this.id.slice("stage-".length)); // two panes may show the same stage
+    this.element.setAttribute("aria-label", [title, this.compare ? "compared" : "", number > 1 ? `pane ${number}` : ""].filter(Boolean).join(", "));
     this.view.contentDOM.setAttribute("aria-label", `${title}, text`);
   }
 

@@ -1,6 +1,6 @@
 // The accesses of the kernels for a GPU, those that waste most first, each with a request of a warp.
 import * as client from "../client";
-import { debounce, h, replace } from "../dom";
+import { debounce, fillSlowly, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
@@ -92,8 +92,9 @@ export class WarpsPane extends AskingPane {
     const [count, kernels] = [answer.accesses.length, answer.kernels.length];
     const how = answer.observed ? "seen in a run" : "predicted from index functions";
     const of = entry ? ` of the entry point ${entry}` : "";
-    this.status.textContent = count ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}` : `Nothing${of} runs on the GPU.`;
-    replace(this.list, ...answer.accesses.map((access, k) => this.card(access, k)));
+    this.status.textContent = count ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}` : `Nothing${of} runs on the GPU${Object.keys(answer.sizes).length ? " with these values" : ""}.`;
+    this.list.replaceChildren();
+    fillSlowly(this.list, answer.accesses, (access, k) => this.card(access, k));
     const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
     replace(this.place, this.fields.element, this.run, this.status, ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
@@ -105,7 +106,7 @@ export class WarpsPane extends AskingPane {
     if (!loops?.length) return null; // links of the first versions keep none
     return h("section", {}, h("h2", {}, "In C"),
       h("p", { class: "quiet" }, "In which order the iterations of the innermost loop ask for cells, from the text alone: whether the C compiler makes vector code of it is not known here."),
-      h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }, ...loops.map((one) => this.turns(one))),
+      fillSlowly(h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }), loops, (one) => this.turns(one)),
       scrolling("Accesses of C loops", loopTable(loops)));
   }
 
@@ -184,7 +185,7 @@ const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
 const elements = (count: string): string => count === "1" ? "1 element" : `${count} elements`;
 
 const scrolling = (label: string, table: HTMLElement): HTMLElement =>
-  h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, table);
 
 /** What the picture shows, in words. */
 function legend(access: WarpAccess, request: WarpRequest, drawn: Element): string {
@@ -213,12 +214,12 @@ function accessTable({ accesses }: AccessesAnswer): HTMLElement {
   const heads = ["Access", "Sectors", "Fewest", "Passes", "Least", "Apart", "Kernel", "Line", "A request", "Requests", "Lanes", "Bytes", "Predicted", "Remarks"];
   return h("table", { class: "cells-table" }, h("caption", {}, "All accesses"),
     h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, ...accesses.map((access) => {
+    fillSlowly(h("tbody", {}), accesses, (access) => {
       const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
       const predicted = access.seen ? (access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same") : "only";
       const cells = [sectors, fewest, passes, least, access.stride?.elements ?? "", access.kernel, access.line, access.says, requests, lanes, bytes,
         predicted, remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")];
       return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
         ...cells.map((cell) => h("td", {}, cell)));
-    })));
+    }));
 }

@@ -55,7 +55,7 @@ export function intervals(step: Step, values: Values): HTMLElement | null {
   const bottom = rows.length * ROW + 2;
   const apart = range[0] > 0 || range[1] < 0;
   const says = `The sum lies from ${range[0]} to ${range[1]}${apart ? ": never zero" : ""}`;
-  return h("div", { class: "drawing intervals-drawing" }, s("svg", {
+  return h("div", { class: "drawing intervals-drawing", tabindex: 0, role: "group", "aria-label": "The step's sum as intervals" }, s("svg", {
     viewBox: `0 0 ${WIDTH} ${bottom + 14}`, width: WIDTH, height: bottom + 14, role: "img", class: "intervals-axis",
     "aria-label": `${says}, here. ${parts.map((part) => `${part.name} gives ${part.low} to ${part.high}`).join(", ")}.`,
   },

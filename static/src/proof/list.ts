@@ -1,5 +1,5 @@
 // The list of attempts: filtered by how they ended, each with its place.
-import { h, quoted, replace } from "../dom";
+import { arrange, h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { placeName } from "../spans";
 import type { Attempt } from "../kept";
@@ -14,6 +14,7 @@ export class AttemptList {
   private readonly list = h("ul", { class: "attempts", "aria-label": "Attempts" });
   private readonly said = h("p", { class: "quiet", role: "status" });
   private attempts: readonly Attempt[] = [];
+  private rows = new Map<Attempt, { row: HTMLElement; button: HTMLElement }>();
   private pressed: Attempt | null = null;
   private place: Span | null = null;
   private filter: Filter = "all";
@@ -23,7 +24,10 @@ export class AttemptList {
   }
 
   show(attempts: readonly Attempt[]): void {
+    const names = new Map<string, number>();
+    for (const attempt of attempts) names.set(nameOf(attempt), (names.get(nameOf(attempt)) ?? 0) + 1);
     this.attempts = attempts;
+    this.rows = new Map(attempts.map((attempt, number) => [attempt, this.item(attempt, number, names.get(nameOf(attempt)) === 1)]));
     this.filter = "all";
     this.place = this.link.chosen?.spans[0] ?? null;
     this.draw();
@@ -37,11 +41,20 @@ export class AttemptList {
   }
 
   press(attempt: Attempt): void {
+    if (this.pressed) this.rows.get(this.pressed)?.button.setAttribute("aria-pressed", "false");
     this.pressed = attempt;
-    if (!this.seen().includes(attempt)) this.filter = "all";
-    this.draw();
-    const row = this.list.querySelector<HTMLElement>("[aria-pressed='true']");
-    const [top, bottom] = row ? [row.offsetTop - this.list.offsetTop, row.offsetTop - this.list.offsetTop + row.offsetHeight] : [0, 0];
+    const found = this.rows.get(attempt);
+    found?.button.setAttribute("aria-pressed", "true");
+    if (!this.seen().includes(attempt)) {
+      this.filter = "all";
+      this.draw();
+    }
+    if (found) requestAnimationFrame(() => this.reveal(found.row));
+  }
+
+  private reveal(row: HTMLElement): void {
+    const top = row.offsetTop - this.list.offsetTop;
+    const bottom = top + row.offsetHeight;
     if (top < this.list.scrollTop) this.list.scrollTop = top;
     else if (bottom > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = bottom - this.list.clientHeight;
   }
@@ -65,7 +78,7 @@ export class AttemptList {
       ...(kinds.length > 1 ? [this.toggle("all", "all"), ...kinds.map((kind) => this.toggle(kind, `${KINDS[kind].sign} ${KINDS[kind].words}`))]
         : [h("p", { class: "quiet" }, `${this.attempts.length === 1 ? "One attempt" : `${this.attempts.length} attempts`}: ${this.attempts.length === 1 ? "" : "all "}${kinds.map((kind) => KINDS[kind].words).join()}`)]),
       here && here < this.attempts.length ? this.toggle("here", "at the selection") : null);
-    replace(this.list, ...this.seen().map((attempt) => this.item(attempt)));
+    arrange(this.list, ...this.seen().map((attempt) => this.rows.get(attempt)!.row));
     this.said.textContent = this.place && !here ? `Nothing at ${placeName(this.place)} is put into a larger array.` : "";
     if (at) this.element.querySelector<HTMLElement>(`[data-key="${at}"]`)?.focus();
   }
@@ -80,29 +93,26 @@ export class AttemptList {
     }, `${name} `, h("span", { class: "quiet" }, this.among(filter).length));
   }
 
-  private item(attempt: Attempt): HTMLElement {
+  /** By what its author calls it, where that is one attempt's name alone. */
+  private item(attempt: Attempt, number: number, isAlone: boolean): { row: HTMLElement; button: HTMLElement } {
     const place = attempt.src[0];
     const kind = KINDS[kindOf(attempt)];
     const where = { spans: attempt.src, origin: "proof", line: -1 };
-    return h("li", {}, h("button", {
-      class: `attempt ${kind.tone}`, "aria-pressed": String(attempt === this.pressed), "data-key": `attempt-${this.attempts.indexOf(attempt)}`,
+    const source = isAlone ? called(attempt, attempt.source) : attempt.source;
+    const name = [h("code", {}, source), " into ", h("code", {}, called(attempt, attempt.destination))];
+    const button = h("button", {
+      class: `attempt ${kind.tone}`, "aria-pressed": "false", "data-key": `attempt-${number}`,
       onclick: () => this.choose(attempt),
       onmouseenter: () => place && this.link.hover(where),
       onmouseleave: () => this.link.hover(null),
     },
     h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign),
-    h("span", { class: "attempt-text" }, ...(isGuard(attempt) ? quoted(attempt.because.replace(/:.*$/, "").replace(/\.$/, "")) : this.name(attempt)),
+    h("span", { class: "attempt-text" }, ...(isGuard(attempt) ? quoted(attempt.because.replace(/:.*$/, "").replace(/\.$/, "")) : name),
       h("span", { class: "quiet" }, ` ${isGuard(attempt) ? "" : pointOf(attempt)}${place ? `${isGuard(attempt) ? "" : ", "}${placeName(place)}` : ""}`),
-      h("span", { class: "visually-hidden" }, `, ${kind.words}`))));
-  }
-
-  private name(attempt: Attempt): (Node | string)[] {
-    return [h("code", {}, this.called(attempt)), " into ", h("code", {}, called(attempt, attempt.destination))];
-  }
-
-  /** What its author calls it, unless two attempts would be called the same. */
-  private called(attempt: Attempt): string {
-    const name = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
-    return this.attempts.filter((one) => name(one) === name(attempt)).length > 1 ? attempt.source : called(attempt, attempt.source);
+      h("span", { class: "visually-hidden" }, `, ${kind.words}`)));
+    return { row: h("li", {}, button), button };
   }
 }
+
+/** What its author calls an attempt. */
+const nameOf = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);

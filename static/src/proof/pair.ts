@@ -28,7 +28,8 @@ export class PairView {
   readonly element = h("div", { class: "pair" });
   private readonly fields = new SymbolFields(-1000);
   private readonly picture = h("div", { class: "picture" });
-  private readonly drawn = h("div", { class: "pair-drawn" }, this.fields.element, this.picture);
+  private readonly told = h("div", {});
+  private readonly drawn = h("div", { class: "pair-drawn" }, this.picture, this.fields.element, this.told);
   private readonly proof = h("div", { class: "proof" });
   private question: Question | null = null;
   private facts: FactBook | null = null;
@@ -44,10 +45,10 @@ export class PairView {
 
   /** `valued` is told the values that are drawn. */
   constructor(private readonly link: Link | null = null, private readonly valued?: (values: Record<string, number>) => void) {
-    this.picture.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
-    this.picture.addEventListener("mouseleave", () => this.light(null));
-    this.picture.addEventListener("focusin", (event) => this.light(termOf(event.target)));
-    this.picture.addEventListener("focusout", () => this.light(null));
+    this.told.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
+    this.told.addEventListener("mouseleave", () => this.light(null));
+    this.told.addEventListener("focusin", (event) => this.light(termOf(event.target)));
+    this.told.addEventListener("focusout", () => this.light(null));
     onWidth(this.picture, () => this.draw());
   }
 
@@ -55,7 +56,7 @@ export class PairView {
   clear(): void {
     this.wanted += 1;
     this.question = null;
-    for (const part of [this.element, this.picture, this.proof]) replace(part);
+    for (const part of [this.element, this.picture, this.told, this.proof]) replace(part);
   }
 
   async show(question: Question): Promise<void> {
@@ -80,6 +81,7 @@ export class PairView {
     if (mine !== this.wanted) return;
     if (!answer.ok) {
       replace(this.proof);
+      replace(this.told);
       return replace(this.picture, messageElement(answer.error));
     }
     this.found = answer;
@@ -114,14 +116,16 @@ export class PairView {
       this.tools(columns),
       ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
         : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
-          : this.drawing(given, columns, question)),
+          : this.drawing(given, columns, question.proved)));
+    replace(this.told,
+      this.table ? null : h("p", { class: "quiet" }, "A square is a cell of ", question.block ? h("code", {}, question.block) : "the block",
+        "; at the left is a row's first cell, above is how far on."),
       legend(question.lmads, question.names, found),
       a.complete && b.complete ? null : h("p", { class: "quiet" }, "Of the larger set only the first cells are shown."));
   }
 
   /** The rows and columns that are seen, and sliders to the others. */
-  private drawing(given: Sets, columns: number, { proved, block }: Question): HTMLElement[] {
-    const { witness } = proved;
+  private drawing(given: Sets, columns: number, { witness }: Proved): HTMLElement[] {
     const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
     const all = rowsOf(given.sets, columns);
     const view = h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": "Both sets in the block" });
@@ -142,8 +146,7 @@ export class PairView {
       paint();
     });
     paint();
-    return [view, h("p", { class: "quiet" }, "A square is a cell of ", block ? h("code", {}, block) : "the block",
-      "; at the left is a row's first cell, above is how far on."), down.element, sideways.element];
+    return [view, down.element, sideways.element];
   }
 
   private tools(columns: number): HTMLElement {

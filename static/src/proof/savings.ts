@@ -29,7 +29,8 @@ export class Savings {
 
   private amounts(): [string, Polynomial[]][] {
     const { copied, allocated } = this.attempt;
-    const all: [string, Polynomial[]][] = [["to copy", copied], ["to allocate", allocated]];
+    const all: [string, Polynomial[]][] = JSON.stringify(copied) === JSON.stringify(allocated)
+      ? [["to copy and to allocate", copied]] : [["to copy", copied], ["to allocate", allocated]];
     return all.filter(([, sizes]) => sizes.length);
   }
 

@@ -30,7 +30,7 @@ from compiler.frontend.check.scope.operator_names import is_operator
 from compiler.frontend.check.scope.scope import Builtin, Local, Scheme, Value
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
-from compiler.frontend.check.types.own_sizes import no_parameter, open_own, own_in
+from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import describe
@@ -140,9 +140,8 @@ def wrap_lets(exp: t.Exp, lets: Lets) -> t.Exp:
 def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     st = call.st
     arrow = _arrow(call, i, arg.span)
-    if st.own_sizes and own_in(arrow.param):
-        raise no_parameter(arg.span)
-    want = subst(arrow.param, {}, call.sizes) if call.sizes else arrow.param
+    want = opened_parameter(st, arrow.param, arg.span) if st.own_sizes else arrow.param
+    want = subst(want, {}, call.sizes) if call.sizes else want
     if isinstance(arg, ast.Exp) and _is_function(arg):
         call.delayed.append((i, arg, want))
     else:
@@ -220,6 +219,8 @@ def _says(value: Scheme | Local, what: str) -> tuple[Related, ...]:
 def _flush(call: _Call) -> None:
     """Check the arguments that are functions."""
     for i, arg, want in call.delayed:
+        if call.st.own_sizes:
+            want = opened_parameter(call.st, want, arg.span)
         if call.sizes:
             want = subst(want, {}, call.sizes)
         role = _role(i, call.count, call.what)

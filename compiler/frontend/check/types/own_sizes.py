@@ -76,12 +76,24 @@ def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
             opened = [(c, tuple([open_own(st, u, ext, span) for u in us])) for c, us in variants]
             return Sum(tuple(opened))
         case Arrow(param, result):
-            if own_in(param):
-                raise no_parameter(span)
             inner = list(type_.ext)
-            result = open_own(st, result, inner, span)
-            return replace(type_, result=result, ext=tuple(inner))
+            param, result = opened_parameter(st, param, span), open_own(st, result, inner, span)
+            return replace(type_, param=param, result=result, ext=tuple(inner))
     return type_
+
+
+def opened_parameter(st: Namer, type_: Type, span: Span) -> Type:
+    """The type of a parameter: sizes that calls differ in are those of functions' results.
+
+    Errors: one is the size of an array of the parameter itself.
+    """
+    if not own_in(type_):
+        return type_
+    hidden: list[Name] = []
+    opened = open_own(st, type_, hidden, span)
+    if hidden:
+        raise no_parameter(span)
+    return opened
 
 
 def _in_functions(type_: Type, names: set[Name], span: Span) -> Type:

@@ -15,6 +15,7 @@ from compiler.base.code import Code
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
+from compiler.frontend.check.types.own_sizes import open_own, own_in
 from compiler.frontend.check.types.size_exps import subst_size
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type, subst
@@ -229,20 +230,33 @@ def _unify_arrows(st: UnifyState, want: Arrow, got: Arrow) -> None:
             by = base_of(got.name)
             reason = f"The size of the function's result depends on its argument `{by}`."
             result = _own(st, hole, result, (got.name,), reason)
-    expected = want.result
-    if want.ext:
-        holes: dict[Name, Size] = {name: MetaS(st.level) for name in want.ext}
+    expected, wanted_ext = _opened(st, want.result, want.ext)
+    result, ext = _opened(st, result, got.ext)
+    unknown = resolve(result)
+    if wanted_ext and isinstance(unknown, MetaT) and unknown.lifted and not unknown.regular:
+        unify(st, _own(st, unknown, expected, wanted_ext, ""), unknown)
+        return
+    if wanted_ext:
+        holes: dict[Name, Size] = {name: MetaS(st.level) for name in wanted_ext}
         expected = subst(expected, {}, holes)
-    if got.ext:
+    if ext:
         used = names_in_type(result)
-        if not want.ext and any(name in used for name in got.ext):
+        if not wanted_ext and any(name in used for name in ext):
             reason = (
                 "The function returns an array whose size only the function itself knows;"
                 " every call may give another size."
             )
-            result = _own(st, hole, result, got.ext, reason)
-        result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in got.ext})
+            result = _own(st, hole, result, ext, reason)
+        result = subst(result, {}, {name: SizeVar(st.fresh(name)) for name in ext})
     unify(st, expected, result)
+
+
+def _opened(st: UnifyState, result: Type, ext: tuple[Name, ...]) -> tuple[Type, tuple[Name, ...]]:
+    """A function's result and the sizes that only it tells, those of unknowns among them."""
+    if not st.own_sizes or not own_in(result):
+        return result, ext
+    names = list(ext)
+    return open_own(st, result, names, st.span), tuple(names)
 
 
 def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], reason: str) -> Type:

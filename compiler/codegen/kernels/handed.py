@@ -1,0 +1,289 @@
+"""Prefixes that go from a scan straight to the map that takes them, through no memory.
+
+Note [Handed prefixes]. The map runs as the end of the scan's last kernel, at the map's place among
+the host's statements: behind what is made of the last prefix, which the second stage has. There the
+scan's points are computed again, so nothing may have changed what they read, and the map must not
+change it either: other threads still read. What both load at their point, and what the scan's
+point stores for the map's, waits in shared memory until the prefix is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+from typing import Any
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.frozen import dataclass
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
+from compiler.codegen.free_names import FreeNames
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.index import sub
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.nodes import OWN
+from compiler.codegen.kernels.read_only import Blocks
+from compiler.codegen.kernels.walk import PARTS, free_names, statements
+from compiler.codegen.sequential import with_updates
+from compiler.codegen.traits import loaded, may_recompute, stored, traits_of
+from compiler.ir.nodes import ONE, SE, ZERO, Var
+
+HANDED = Rule("kernels/handed", "A map that takes prefixes runs in the last kernel of their scan.")
+NEAR = 64
+"""So many statements behind a scan are looked through for the map."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValue:
+    """A value of a point that its end takes: `name` is the block of shared memory for a tile."""
+
+    name: Name
+    prim: Prim
+    value: SE
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What becomes of a scan and the host's statements behind it.
+
+    `ends` is done with each prefix. Behind the first two stages comes `between`, with `totals` in
+    place of last prefixes; then the third stage, and `behind`. Nothing uses the blocks `gone`.
+    """
+
+    scan: imp.Kernel
+    kept: tuple[KeptValue, ...]
+    ends: imp.Stms
+    between: imp.Stms
+    behind: imp.Stms
+    totals: tuple[tuple[Name, Prim], ...]
+    gone: frozenset[Name]
+
+
+def own_value(block: Name) -> Name:
+    """What a point has kept in a block."""
+    return f"{block}_own"
+
+
+def total(lhs: Name) -> Name:
+    """The block with the last prefix of a component."""
+    return f"{lhs}_total"
+
+
+class Users:
+    """Which statements of a list use a block."""
+
+    def __init__(self, stms: Iterable[imp.Stm]) -> None:
+        self.of: dict[Name, list[imp.Stm]] = {}
+        for stm in stms:
+            self.add(stm)
+
+    def add(self, stm: imp.Stm) -> None:
+        """One more of them."""
+        if not isinstance(stm, imp.Alloc):
+            for block in _uses((stm,)).blocks:
+                self.of.setdefault(block, []).append(stm)
+
+    def replace(self, old: imp.Stm, new: imp.Stm) -> None:
+        """One that stands where another one stood."""
+        for block in _uses((old,)).blocks:
+            self.of[block] = [stm for stm in self.of[block] if stm is not old]
+        self.add(new)
+
+    def others(self, blocks: Iterable[Name], but: imp.Stms) -> set[Name]:
+        """Those of some blocks that a statement uses which is none of `but`."""
+        known = set(map(id, but))
+        return {b for b in blocks if any(id(stm) not in known for stm in self.of.get(b, ()))}
+
+
+def handed(
+    scan: imp.Kernel, rest: imp.Stms, fresh: Set[Name], users: Users, blocks: Blocks
+) -> Outcome[Handed]:
+    """How a map behind a scan takes its prefixes, if there is one: see Note [Handed prefixes].
+
+    `rest` are up to NEAR statements behind it, `fresh` the blocks that its list has made and that
+    are no results, `users` those of the list, `blocks` what the program's variables may hold.
+    """
+    assert isinstance(scan.work, imp.ScanWork)
+    if len(scan.dims) != 1:
+        return None
+    (index, size), folds = scan.dims[0], scan.work.folds
+    prefixes: dict[Name, tuple[Name, Prim]] = {}
+    for fold in folds:
+        for into, lhs, prim in zip(fold.into, fold.op.lhs, fold.op.prims, strict=True):
+            if not isinstance(into, imp.Cell) or into.at != Var(index, "i64"):
+                return None
+            prefixes[into.block] = (lhs, prim)
+    at = next((n for n, s in enumerate(rest) if _takes(s, prefixes.keys())), None)
+    if at is None:
+        return None
+    taker = rest[at]
+    assert isinstance(taker, imp.Kernel)
+    if len(taker.dims) != 1 or taker.dims[0][1] != size or taker.per_block:
+        return Missed("The map that takes the prefixes has other points than the scan.")
+    between = tuple(_with_totals(s, prefixes, sub(size, ONE)) for s in rest[:at])
+    behind = rest[at + 1 :]
+    out = _why_not(scan, taker, _uses(between), blocks)
+    if out is not None:
+        return Missed(out)
+    stores = _own_stores(scan.body, Var(index, "i64"))
+    used = users.others((*prefixes, *stores), (scan, taker, *rest[:at]))
+    used |= _uses(between).blocks.keys()
+    remade = _own_stores(taker.body, Var(taker.dims[0][0], "i64")).keys()
+    unused = prefixes.keys() - remade
+    if prefixes.keys() & _uses(between).blocks.keys() or unused & used or not unused <= fresh:
+        return Missed("Other statements take prefixes as well.")
+    own, kept = taker.dims[0][0], dict[Name, KeptValue]()
+    taken = _taken(taker.body, own, _known(scan, index, prefixes, stores), kept)
+    ends = (imp.Define(own, "i64", Var(index, "i64"), taker.prov), *taken)
+    if loaded(ends) & (prefixes.keys() | stored(scan.body)):
+        return Missed("The map takes prefixes of other points as well.")
+    gone = frozenset(unused) | ((stores.keys() & kept.keys() & fresh) - used)
+    body = tuple(s for s in scan.body if not (isinstance(s, imp.Store) and s.block in gone))
+    fetched = _uses(between).blocks
+    totals = tuple((lhs, prim) for lhs, prim in prefixes.values() if total(lhs) in fetched)
+    made = Handed(
+        replace(scan, body=body), tuple(kept.values()), ends, between, behind, totals, gone
+    )
+    return Applied(
+        made,
+        "Each prefix is used where it is found: the points of the map are those of the scan, and "
+        "what these read is not written before the map ends.",
+    )
+
+
+def _known(
+    scan: imp.Kernel,
+    index: Name,
+    prefixes: Mapping[Name, tuple[Name, Prim]],
+    stores: Mapping[Name, imp.Store],
+) -> dict[Name, tuple[SE, bool]]:
+    """What each point of a scan has of its own cells of blocks, and whether it must be kept."""
+    at = Var(index, "i64")
+    known: dict[Name, tuple[SE, bool]] = {
+        s.block: (Var(s.name, s.prim), True)
+        for s in scan.body
+        if isinstance(s, imp.Load) and s.at == at
+    }
+    known |= {block: (store.value, True) for block, store in stores.items()}
+    return known | {block: (Var(*lhs), False) for block, lhs in prefixes.items()}
+
+
+def _taken(
+    stms: imp.Stms, own: Name, known: Mapping[Name, tuple[SE, bool]], kept: dict[Name, KeptValue]
+) -> imp.Stms:
+    """A map's statements that take what its point is known to have, with what is kept for them."""
+    found: list[imp.Stm] = []
+    for stm in stms:
+        if isinstance(stm, imp.If):
+            then, orelse = (_taken(part, own, known, kept) for part in (stm.then, stm.orelse))
+            stm = replace(stm, then=then, orelse=orelse)
+        if isinstance(stm, imp.Load) and stm.at == Var(own, "i64") and stm.block in known:
+            value, waits = known[stm.block]
+            if waits:
+                name = f"{OWN}{stm.block}_kept"
+                kept[stm.block] = KeptValue(name, stm.prim, value)
+                value = Var(own_value(name), stm.prim)
+            stm = imp.Define(stm.name, stm.prim, value, stm.prov)
+        found.append(stm)
+    return tuple(found)
+
+
+def _takes(stm: imp.Stm, prefixes: Set[Name]) -> bool:
+    """Whether it is a map that loads prefixes."""
+    is_map = isinstance(stm, imp.Kernel) and isinstance(stm.work, imp.MapWork)
+    return is_map and bool(prefixes & loaded((stm,)))
+
+
+def _own_stores(body: imp.Stms, own: SE) -> dict[Name, imp.Store]:
+    """The stores of each point to a cell of its own, in blocks that nothing else stores to."""
+    every = [s for s in statements(body) if isinstance(s, imp.Store)]
+    times = Counter(s.block for s in every)
+    found = (s for s in body if isinstance(s, imp.Store) and s.at == own)
+    return {s.block: s for s in found if times[s.block] == 1}
+
+
+def _with_totals(stm: imp.Stm, prefixes: dict[Name, tuple[Name, Prim]], last: SE) -> imp.Stm:
+    """A statement of the host that takes the last prefix from the second stage."""
+    if isinstance(stm, imp.If):
+        then, orelse = (
+            tuple(_with_totals(s, prefixes, last) for s in part) for part in (stm.then, stm.orelse)
+        )
+        return replace(stm, then=then, orelse=orelse)
+    if isinstance(stm, imp.Load) and stm.block in prefixes and stm.at == last:
+        return replace(stm, block=total(prefixes[stm.block][0]), at=ZERO)
+    return stm
+
+
+class _Uses(FreeNames):
+    """What statements of the host use, write, and have no more or changed behind them."""
+
+    parts = PARTS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: set[Name] = set()
+        self.ended: set[Name] = set()
+
+    def visit(self, node: object) -> None:
+        """A launch uses, and may write, its parameters."""
+        if isinstance(node, k.Launch):
+            blocks = {p.name: p.prim for p in node.kernel.params if p.block}
+            self.blocks |= blocks
+            self.written |= blocks.keys()
+        elif type(node) in self.parts:
+            super().visit(node)
+
+    def writes(self, name: Name, node: Any) -> None:
+        """A block that is written to."""
+        super().writes(name, node)
+        self.written.add(name)
+
+    def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
+        """Results are written."""
+        super().into(into, node)
+        self.written |= {place.block for place in into if isinstance(place, imp.Cell)}
+
+    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
+        """So are bins."""
+        super().dests(dests, node)
+        self.written |= {block for block, _ in dests}
+
+    def frees(self, name: Name, node: object) -> None:
+        """A block that is done with."""
+        self.ended.add(name)
+
+    def assigns(self, name: Name, node: imp.Assign) -> None:
+        """A variable that gets another value."""
+        self.ended.add(name)
+
+
+def _uses(stms: imp.Stms) -> _Uses:
+    found = _Uses()
+    found.stms(stms)
+    return found
+
+
+def _why_not(scan: imp.Kernel, taker: imp.Kernel, between: _Uses, blocks: Blocks) -> str | None:
+    """Why the scan's points cannot be computed where the map is, or do not have its ends."""
+    traits, own = traits_of(scan.body), traits_of(taker.body)
+    if traits.asserts or traits.allocs or not may_recompute(scan.body, traits):
+        return "The scan's points are not computed twice: they have loops or checks."
+    if own.loops or own.allocs or with_updates(taker.body, lambda *_: ()) is not taker.body:
+        return "The map has loops, memory or histograms of its own."
+    uses = free_names(scan.body)
+
+    def of(some: Set[Name]) -> set[Name]:
+        return {one for name in some for one in blocks.get(name, frozenset((name,)))}
+
+    touched = of(loaded(scan.body) | stored(scan.body))
+    if touched & of(stored(taker.body) | between.written):
+        return "What the scan's points read is written before the map ends."
+    if (touched | uses.free_scalars().keys()) & of(between.ended):
+        return "What the scan's points read is gone where the map begins."
+    if stored(scan.body) & between.blocks.keys():
+        return "What the scan's points store is used before the map begins."
+    return None

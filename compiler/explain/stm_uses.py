@@ -1,0 +1,115 @@
+"""What a statement of IMP or of a kernel reads and binds itself, without the statements in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import Fields, StmParts, fields
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import PARTS
+from compiler.ir.nodes import SE, Lit, Var
+from compiler.ir.walk import se_parts
+
+_WITH_HOST: Mapping[type, Fields] = {
+    **PARTS,
+    k.Fetch: (*PARTS[k.Fetch], *fields("bind:name")),
+    k.Shuffle: (*PARTS[k.Shuffle], *fields("bind:name")),
+    k.Launch: fields("se:count named:times"),
+    k.Ranges: fields("bind:blocks bind:chunk se:segments se:size se:least"),
+    k.Part: fields("bind:name se:count named:times"),
+    k.Zeros: fields("bind:name"),
+}
+
+
+class StmUses(StmParts):
+    """Names in order: of scalars that are read, of blocks read and written, of what gets a value.
+
+    Of an atomic operation and of a lock, whose threads see what others have written, the block is
+    in `together` as well.
+    """
+
+    parts = _WITH_HOST
+
+    def __init__(self, node: object) -> None:
+        self.scalars: dict[Name, None] = {}
+        self.read: dict[Name, None] = {}
+        self.written: dict[Name, None] = {}
+        self.bound: dict[Name, None] = {}
+        self.together: dict[Name, None] = {}
+        self.visit(node)
+
+    def stms(self, stms: imp.Stms, node: object = None) -> None:
+        """Statements inside are not its own."""
+
+    def node(self, part: object, node: object) -> None:
+        """Of an operator what is evaluated outside of it; the work of a kernel is not its own."""
+        if isinstance(part, imp.Combine):
+            self.ses(part.neutral)
+        elif isinstance(part, imp.Histogram):
+            self.visit(part)
+
+    def se(self, se: SE, node: object = None) -> None:
+        """The variables of an expression."""
+        if type(se) is Var:
+            self.scalars[se.name] = None
+        elif type(se) is not Lit:
+            for part in se_parts(se):
+                self.se(part)
+
+    def named(self, name: Name, node: object) -> None:
+        """A scalar by its name; "" for none."""
+        if name:
+            self.scalars[name] = None
+
+    def bind(self, name: Name, node: object) -> None:
+        """A name that gets a value."""
+        self.bound[name] = None
+
+    def assigns(self, name: Name, node: imp.Assign) -> None:
+        """A variable's next value."""
+        self.bound[name] = None
+
+    def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
+        """Indices."""
+        self.bound.update((name, None) for name, _ in dims)
+
+    def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
+        """How many there are of all but the first ones."""
+        self.ses(size for _, size in dims[1:])
+
+    def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
+        """The variables of an LMAD."""
+        self.scalars.update(dict.fromkeys(sorted(lmad.names())))
+
+    def reads(self, name: Name, node: object) -> None:
+        """A block of which a cell is read."""
+        self.read[name] = None
+
+    def writes(self, name: Name, node: object) -> None:
+        """A block of which a cell is written; what is atomic makes it of what it was."""
+        self.written[name] = None
+        if isinstance(node, k.Atomic | k.Exchange):
+            self.read[name] = self.together[name] = None
+
+    def lock(self, name: Name, node: object) -> None:
+        """A block of locks."""
+        self.read[name] = self.written[name] = self.together[name] = None
+
+    def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
+        """Where results go."""
+        for place in into:
+            if isinstance(place, imp.Cell):
+                self.written[place.block] = None
+                self.se(place.at)
+            else:
+                self.bound[place] = None
+
+    def dests(self, dests: Iterable[tuple[Name, Lmad[Poly]]], node: imp.Histogram) -> None:
+        """Where bins are, which get what they were and a value combined."""
+        for block, lmad in dests:
+            self.read[block] = self.written[block] = self.together[block] = None
+            self.lmad(lmad)
