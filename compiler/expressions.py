@@ -14,6 +14,7 @@ from compiler import api, codes
 from compiler.base.errors import CompileError, TypeError_
 from compiler.base.names import base_of
 from compiler.base.spans import EXPRESSION
+from compiler.frontend import flatpack
 from compiler.frontend import typed as t
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.files import FLATPACK
@@ -25,11 +26,6 @@ from compiler.protocol.answering import answers
 
 _NO_ENTRY = (codes.types.POLYMORPHIC_ENTRY, codes.types.FUNCTION, codes.sizes.ENTRY)
 """Why something has a type and is no entry point."""
-_NOT_FUTHARK = (codes.names.UNKNOWN, codes.syntax.UNEXPECTED)
-_OF_FLATPACK = (
-    "Expressions are in Futhark's notation, also those over a FlatPack program. Of that they see "
-    "`main`; its other functions are put in place where they are used."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +44,16 @@ def evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
         for one in (error, *error.others):
             if one.span.file == EXPRESSION:
                 one.text = asked.expression
-                if asked.main.endswith(FLATPACK) and one.code in _NOT_FUTHARK:
-                    one.hint = _OF_FLATPACK
         raise
 
 
 def _evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
+    if asked.main.endswith(FLATPACK):
+        return _of_flatpack(asked)
     name = "it"
     while re.search(rf"\b{name}\b", asked.source + asked.expression):
         name += "_"
-    run = Evaluation(
-        asked.source,
-        {**asked.options, "entry": name, "thresholds": {}},
-        asked.files,
-        asked.main,
-        entry=name,
-        input="",
-        backend=asked.backend,
-        deadline=asked.deadline,
-        longest=asked.longest,
-        expression=asked.expression or " ",
-    )
+    run = _run_of(asked, name)
     try:
         entry = _typed(run).entries[-1]
     except TypeError_ as error:
@@ -85,7 +70,37 @@ def _evaluated(asked: runs.EvalRequest) -> runs.EvalAnswer:
         return _without_value(_type_of(definition), f"It has no value to show: {why}.")
     types = entry.result_types
     shown = types[0] if len(types) == 1 else f"({', '.join(types)})"
-    if asked.typed:
+    return _with_value(run, shown, asked.typed)
+
+
+def _of_flatpack(asked: runs.EvalRequest) -> runs.EvalAnswer:
+    found = flatpack.over(asked.source, asked.expression)
+    if found.meaning is None:
+        return _without_value(found.type, "It has no value to show: it is no array.")
+    if files := dict.fromkeys(f"`{one.file}`" for one in found.meaning.sources):
+        needs = ", ".join(files)
+        return _without_value(found.type, f"It has no value to show: it needs the data {needs}.")
+    return _with_value(_run_of(asked, "main"), found.type, asked.typed)
+
+
+def _run_of(asked: runs.EvalRequest, name: str) -> Evaluation:
+    """The run of an expression, as an entry point of that name."""
+    return Evaluation(
+        asked.source,
+        {**asked.options, "entry": name, "thresholds": {}},
+        asked.files,
+        asked.main,
+        entry=name,
+        input="",
+        backend=asked.backend,
+        deadline=asked.deadline,
+        longest=asked.longest,
+        expression=asked.expression or " ",
+    )
+
+
+def _with_value(run: Evaluation, shown: str, only_type: bool) -> runs.EvalAnswer:
+    if only_type:
         return _without_value(shown)
     told: Any = {**api.run(run), "type": shown}
     return cast(runs.EvalAnswer, told)

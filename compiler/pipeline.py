@@ -89,15 +89,18 @@ class Stage:
 
 
 def _parse(source: str, ctx: Ctx) -> Any:
-    if ctx.options.main.endswith(FLATPACK):
-        return flatpack.read(source)
+    options = ctx.options
+    if options.main.endswith(FLATPACK):
+        if not options.expression:
+            return flatpack.read(source)
+        return flatpack.over(source, options.expression).meaning
     return _with_expression(parse(source), ctx)
 
 
 def _translate(program: Any, ctx: Ctx) -> Any:
     if isinstance(program, decs.Program):
         return program
-    return _with_expression(flatpack.to_futhark(program), ctx)
+    return flatpack.to_futhark(program)
 
 
 def _with_expression(program: decs.Program, ctx: Ctx) -> decs.Program:

@@ -1,7 +1,8 @@
 """`stridescope repl`: evaluates expressions line by line, over definitions that grow.
 
-What is typed is evaluated by a worker, so that nothing that it does ends the session: an expression
-that takes too long is stopped with Ctrl-C, which starts another worker.
+Over a FlatPack program they are in FlatPack. A worker evaluates what is typed, so that nothing that
+it does ends the session: an expression that takes too long is stopped with Ctrl-C, which starts
+another worker.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,13 +21,15 @@ from compiler import api
 from compiler.base.errors import CompileError, SyntaxError_, UsageError
 from compiler.base.spans import EXPRESSION
 from compiler.disk import read_source, with_imports
-from compiler.frontend import decs
+from compiler.frontend import decs, flatpack
 from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.files import FLATPACK
 from compiler.frontend.parser import parse, parse_expression
 
 HELP = """\
 An expression          prints its value
 def, type, import ..   adds a declaration; one of the same name takes the place of the first
+                       (over a FlatPack program: name params = expression)
 :type EXPRESSION       prints a type
 :load FILE             begins anew, with the definitions of a program
 :reload                reads that program again
@@ -67,12 +70,25 @@ class Session:
             if text.lstrip().startswith(":"):
                 name, _, rest = text.strip().partition(" ")
                 self._command(name, rest)
-            elif names := declares(text):
+            elif names := self.declares(text):
                 self._checked({**without(self.declared, names), names: text})
             else:
                 self._evaluate(text)
         except CompileError as error:
             self.say(error.render(self._source(self.declared)))
+
+    def declares(self, text: str) -> str:
+        """As `declares`, in the language of the program."""
+        return declares_flatpack(text) if self.path.endswith(FLATPACK) else declares(text)
+
+    def is_unfinished(self, text: str) -> bool:
+        """Whether what is typed would be read on, in another line."""
+        try:
+            self.declares(text)
+        except SyntaxError_ as error:
+            end = text.rstrip()
+            return error.span[:2] == (end.count("\n") + 1, len(end) - end.rfind("\n"))
+        return False
 
     def _command(self, name: str, rest: str) -> None:
         match name:
@@ -158,19 +174,38 @@ COMMANDS = tuple(line.split()[0] for line in HELP.splitlines() if line[0] == ":"
 
 def declares(text: str) -> str:
     """What a text declares, "" for an expression. Raises what is wrong with it as what it seems."""
+    return _declares(text, parse_expression, lambda: map(_named, parse(text).decs))
+
+
+def declares_flatpack(text: str) -> str:
+    """As `declares`, in FlatPack."""
+
+    def declared() -> Iterator[str]:
+        program = flatpack.parse(text)
+        yield from ("type" for _ in filter(None, [program.element]))
+        yield from (one.name.text for one in program.definitions)
+
+    return _declares(text, flatpack.parse_expression, declared)
+
+
+def _declares(
+    text: str,
+    expression: Callable[[str, str], object],
+    declarations: Callable[[], Iterable[str]],
+) -> str:
     try:
-        parse_expression(text, EXPRESSION)
+        expression(text, EXPRESSION)
     except SyntaxError_ as error:
         error.text = text
         try:
-            found = parse(text).decs
+            found = " ".join(declarations())
         except SyntaxError_ as other:
             other.span, other.text = other.span._replace(file=EXPRESSION), text
             # The reading that got further is the one that was meant.
             raise other if other.span[:2] > error.span[:2] else error from None
         if not found:
             raise error from None
-        return " ".join(map(_named, found))
+        return found
     return ""
 
 
@@ -187,17 +222,7 @@ def without(declared: dict[str, str], name: str) -> dict[str, str]:
     return {other: text for other, text in declared.items() if other != name}
 
 
-def is_unfinished(text: str) -> bool:
-    """Whether what is typed would be read on, in another line."""
-    try:
-        declares(text)
-    except SyntaxError_ as error:
-        end = text.rstrip()
-        return error.span[:2] == (end.count("\n") + 1, len(end) - end.rfind("\n"))
-    return False
-
-
-def typed(read: Callable[[str], str]) -> Iterator[str]:
+def typed(read: Callable[[str], str], is_unfinished: Callable[[str], bool]) -> Iterator[str]:
     """What is typed, whole expressions and declarations, until the input ends."""
     while True:
         text, prompt = "", "> "
@@ -224,7 +249,8 @@ def serve(session: Session) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module("readline")
         session.say("Expressions, declarations, and :help.")
-    for text in typed(input if interactive else lambda _: input()):
+    read = input if interactive else lambda _: input()
+    for text in typed(read, session.is_unfinished):
         try:
             session.take(text)
         except EOFError:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compiler.__main__ import main
-from compiler.repl import Session, declares, typed
+from compiler.repl import Session, declares, declares_flatpack, typed
 from compiler.worker import answer
 
 PROGRAM = """type p = {x: i32, y: f32}
@@ -27,18 +27,97 @@ def evaluated(expression: str, source: str = PROGRAM, **more: object) -> dict[st
 FLATPACK = "type i32\ndouble xs = map (* 2) xs\nmain (xs : n Of m) = Fold (+) 0 (double xs)\n"
 
 
-def test_over_a_flatpack_program_expressions_are_in_futhark_and_see_main() -> None:
-    def of(expression: str) -> dict[str, object]:
-        return evaluated(expression, FLATPACK, main="program.fp")
+def over_flatpack(expression: str, source: str = FLATPACK, **more: object) -> dict[str, object]:
+    return evaluated(expression, source, main="program.fp", **more)
 
-    assert of("map (+ 1) (main [[1, 2], [3, 4]])")["output"] == "[9i32, 13i32]"
-    for other in ("double (Literal [1, 2] 2)", "Transpose (Enumerate 1 (+ 1) 3)", "main . double"):
-        error = of(other)["error"]
-        assert isinstance(error, dict)
-        assert "in Futhark's notation" in error["hint"]
-    error = of("main 1")["error"]
+
+@pytest.mark.parametrize(
+    ("expression", "type_", "output"),
+    [
+        ("main (Literal [1, 2, 3, 4] (2 Of 2))", "2 Of i32", "[8i32, 12i32]"),
+        ("double (Enumerate 1 (+ 1) 3)", "3 Of i32", "[2i32, 4i32, 6i32]"),
+        ("Twist Transpose (Split 2 (Enumerate 0 (+ 1) 4))", "2 Of 2 Of i32",
+         "[[0i32, 2i32], [1i32, 3i32]]"),
+        ("let xs = Enumerate 1 (+ 1) 3\n in Fold (+) 0 xs", "i32", "6i32"),
+        ("1 + 2 -- said beside it", "i32", "3i32"),
+        ("(As f32 (Enumerate 0 (+ 1) 2), size (Enumerate 0 (+ 1) 2))", "(2 Of f32, i32)",
+         "[0.0f32, 1.0f32]\n2i32"),
+        ("main . double", "a function of 1 argument", ""),
+        ("zipWith", "a function of 3 arguments", ""),
+        ("Transpose", "a structural transformation", ""),
+        ("2 Of 3", "2 Of 3", ""),
+        ('double (GetData "a.bin" 3)', "3 Of i32", ""),
+    ],
+)  # fmt: skip
+def test_over_a_flatpack_program_expressions_are_in_its_notation(
+    expression: str, type_: str, output: str
+) -> None:
+    for backend in ("ref", "c"):
+        told = over_flatpack(expression, backend=backend)
+        assert (told["type"], told["output"]) == (type_, output)
+    assert ("note" in told) == (not output)
+    only = over_flatpack(expression, typed=True)
+    assert (only["type"], only["output"]) == (type_, "")
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "span", "says"),
+    [
+        ("double (Literal [1, 2] 3)", "type", [1, 9, 1, 25], "The list has 2 numbers"),
+        ("\n  dubble 1", "type", [2, 3, 2, 9], "Nothing is called `dubble`"),
+        ("main (Enumerate 0 (+ 1) 3)", "type", [1, 1, 1, 26], "`main` takes `xs : n Of m`"),
+        ("main [1, 2]", "type", [1, 1, 1, 12], "Expected an array, found a list"),
+        ("1 +", "syntax", [1, 4, 1, 4], "found the end of the expression"),
+        ("", "syntax", [1, 1, 1, 1], "Expected an expression"),
+        ("(1", "syntax", [1, 3, 1, 3], "found the end of the expression"),
+        ("1)", "syntax", [1, 2, 1, 3], "Expected the end of the expression"),
+        ("f x = x", "syntax", [1, 5, 1, 6], "found `=`"),
+        ("1 ? 2", "syntax", [1, 3, 1, 4], "no use for `?`"),
+        ("main main", "type", [1, 1, 1, 10], "found `main`, which lacks an argument"),
+        ("Split 4 (Enumerate 1 (+ 1) 6)", "type", [1, 1, 1, 29], "6"),
+    ],
+)
+def test_errors_in_flatpack_have_their_place_in_the_expression(
+    expression: str, kind: str, span: list[object], says: str
+) -> None:
+    error = over_flatpack(expression)["error"]
     assert isinstance(error, dict)
-    assert "notation" not in error["hint"]
+    assert error["kind"] == kind
+    assert error["span"] == [*span, "<expression>"]
+    assert says in error["message"]
+    assert "first column" not in error["hint"]
+
+
+def test_an_error_of_a_flatpack_program_has_its_place_there() -> None:
+    for source in ("main = (", "type i32\nmain = 1\nf x = Join x\n"):
+        error = over_flatpack("f 1", source)["error"]
+        assert isinstance(error, dict)
+        assert isinstance(error["span"], list)
+        assert len(error["span"]) == 4
+
+
+def test_a_call_of_main_is_held_to_its_signature() -> None:
+    source = (
+        "main (k : Int) (s : Scalar) (ps : k Of (2 Of f32, i32)) =\n"
+        "  let (a, b) = ps in (Fold (+) 0 a, Fold (+) 0 b, s)\n"
+    )
+
+    def of(arguments: str) -> dict[str, object]:
+        return over_flatpack(f"main {arguments}", source)
+
+    ones, steps = "Enumerate 1 (* 1)", "Enumerate 0 (+ 1)"
+    pair = f"(As f32 (Split 3 ({ones} 6)), As i32 ({steps} 3))"
+    assert of(f"3 0.5 {pair}")["output"] == "[3.0f32, 3.0f32]\n3i32\n0.5f64"
+    for arguments, says in (
+        (f"2 0.5 {pair}", "where k = 2; this has the shape 3 Of 2"),
+        (f"3 0.5 ({steps} 3)", "takes a tuple of 2 as `ps`, found an array"),
+        (f"3 0.5 (As f32 ({steps} 3), As i32 ({steps} 3))", "takes `ps.0 : k Of 2`"),
+        (f"3 0.5 (As f32 (Split 3 ({ones} 6)), {steps} 3)", "elements of the type i32 in `ps.1`"),
+        (f"3 ({steps} 2) {pair}", "takes `s : Scalar`"),
+    ):
+        error = of(arguments)["error"]
+        assert isinstance(error, dict)
+        assert says in error["message"]
 
 
 @pytest.mark.parametrize("backend", ["ref", "c"])
@@ -132,6 +211,13 @@ def test_run_takes_an_expression(program: str, capsys: pytest.CaptureFixture[str
     assert main(["run", program, "-e", "main [1, 2]", "--backend", "ref"]) == 0
     assert main(["run", "-e", "1 + 2", "--backend", "ref"]) == 0
     assert capsys.readouterr().out == "[2i32, 3i32]\n3i32\n"
+    flatpack = Path(program).with_suffix(".fp")
+    flatpack.write_text(FLATPACK)
+    whole = "main (Literal [1, 2] (1 Of 2))"
+    assert main(["run", str(flatpack), "-e", whole, "--backend", "ref"]) == 0
+    assert capsys.readouterr().out == "[2i32, 4i32]\n"
+    assert main(["run", str(flatpack), "-e", "main 1"]) == 1
+    assert "expression:1:1: error[P003]" in capsys.readouterr().err
     assert main(["run", program, "-e", "main 1"]) == 1
     assert "expression:1:6: error[T001]" in capsys.readouterr().err
     assert main(["run", "-e", "1", "--generate", "n=3"]) == 2
@@ -203,12 +289,32 @@ def test_lines_go_on_until_they_are_whole() -> None:
         except StopIteration:
             raise EOFError from None
 
-    assert list(typed(read)) == [
+    assert list(typed(read, Session().is_unfinished)) == [
         "let x = 1", "in x", "1 +", "def f =\n  2", ":type f", "3 )", "[1,",
     ]  # fmt: skip
 
 
+def test_a_session_over_a_flatpack_program_is_in_flatpack(tmp_path: Path) -> None:
+    path, said = tmp_path / "program.fp", list[str]()
+    path.write_text(FLATPACK)
+    with Session(say=said.append) as session:
+        session.load(str(path))
+        for text in (
+            "double (Enumerate 1 (+ 1) 2)", "twice xs = double (double xs)", ":type twice",
+            "twice (Enumerate 1 (+ 1) 2)", "twice xs =\n  xs", "twice 5", "f x ="
+        ):  # fmt: skip
+            session.take(text)
+        assert session.is_unfinished("f x =")
+        assert not session.is_unfinished("f x = x")
+    assert said[:4] == ["[2i32, 4i32]", "a function of 1 argument", "[4i32, 8i32]", "5i32"]
+    assert "Expected an expression" in said[4]
+    assert len(said) == 5
+
+
 def test_what_is_declared() -> None:
+    assert declares_flatpack("1 + 2") == ""
+    assert declares_flatpack("f x = x") == "f"
+    assert declares_flatpack("type f32") == "type"
     assert declares("1 + 2") == ""
     assert declares("def f x = x") == "f"
     assert declares("let f = 1") == "f"

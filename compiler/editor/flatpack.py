@@ -13,25 +13,15 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from compiler.algebra.poly import Poly
 from compiler.base.errors import CompileError
 from compiler.base.prim import PRIMS
 from compiler.base.spans import Span
 from compiler.editor.flatpack_words import WORD_HELP
 from compiler.editor.names import VALUE, Names, Symbol, Table, Use
 from compiler.frontend.flatpack import syntax as s
-from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.evaluate import LIBRARY, WORDS, evaluate, library
 from compiler.frontend.flatpack.parser import RESERVED, is_pattern, recovered, words_of
-from compiler.frontend.flatpack.values import (
-    Function,
-    Int,
-    ShapeOf,
-    SizeTable,
-    TupleOf,
-    Value,
-    kind_of,
-)
+from compiler.frontend.flatpack.values import USUAL, SizeTable, Value, shown
 
 KEYWORDS = sorted(RESERVED | WORDS)
 """What the author can give to nothing as its name."""
@@ -65,11 +55,12 @@ def read(text: str, path: str) -> FlatPackText:
     """What is known of a text."""
     program, errors = recovered(text, path)
     shapes: dict[Span, dict[str, None]] = {}
+    element = program.element.text if program.element else USUAL
 
     def seen(span: Span, value: Value, sizes: SizeTable) -> None:
         known = shapes.setdefault(span, {})
         if len(known) < MOST_SHAPES:
-            known[shown(value, sizes, program.element)] = None
+            known[shown(value, sizes, element)] = None
 
     found: list[CompileError] = list(errors)
     try:
@@ -77,39 +68,6 @@ def read(text: str, path: str) -> FlatPackText:
     except CompileError as error:
         found = found or [error]
     return FlatPackText(program, tuple(found), not errors, shapes)
-
-
-def shown(value: Value, sizes: SizeTable, element: s.Name | None = None) -> str:
-    """What a value is: an array's shape as a parameter has it, and the type of its elements."""
-    usual = element.text if element else "f64"
-
-    def shape(dims: t.Shape) -> str:
-        return " Of ".join(map(one_size, dims))
-
-    def one_size(size: Poly) -> str:
-        text = sizes.show(size)
-        return text[1:-1] if size.as_name in sizes.quotients else text
-
-    def part(value: Value) -> str:
-        if isinstance(value, TupleOf):
-            return f"({', '.join(map(part, value.parts))})"
-        if isinstance(value, t.Term):
-            return " Of ".join(filter(None, (shape(value.shape), value.prim or usual)))
-        return kind_of(value)
-
-    match value:
-        case t.Term():
-            return f"{shape(value.shape) or 'Scalar'}  -- {value.prim or usual}"
-        case TupleOf():
-            return part(value)
-        case Int():
-            return f"Int  -- {one_size(value.value)}"
-        case ShapeOf():
-            return shape(value.sizes) or "Scalar"
-        case Function():
-            lacks = value.arity - len(value.given)
-            return f"a function of {lacks} argument{'s' * (lacks > 1)}"
-    return kind_of(value)
 
 
 # --- names ---------------------------------------------------------------------------------------

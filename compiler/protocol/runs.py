@@ -121,11 +121,12 @@ class EvalAnswer(Ran):
     """What an expression is; of a function, and where only the type is asked for, no value."""
 
     type: str
+    """in the notation of the program's language; of what has none, what it is"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRequest(OfProgram):
-    """Evaluate an expression over the definitions of a program.
+    """Evaluate an expression over the definitions of a program, in the language of the program.
 
     Places in it are in the file `<expression>`.
     """

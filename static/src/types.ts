@@ -622,7 +622,7 @@ export interface Copies {
   bytes: number;
 }
 
-/** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
+/** Evaluate an expression over the definitions of a program, in the language of the program. Places in it are in the file `<expression>`. */
 export interface EvalRequest {
   /** the program's text */
   source: string;
@@ -664,6 +664,7 @@ export interface EvalAnswer {
   cores?: number;
   /** of arrays between kernels, not of what kernels do themselves; only C counts them */
   copies?: Copies[];
+  /** in the notation of the program's language; of what has none, what it is */
   type: string;
 }
 
@@ -2207,7 +2208,7 @@ export interface Operations {
   format: { request: FormatRequest; answer: FormatAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
-  /** Evaluate an expression over the definitions of a program. Places in it are in the file `<expression>`. */
+  /** Evaluate an expression over the definitions of a program, in the language of the program. Places in it are in the file `<expression>`. */
   eval: { request: EvalRequest; answer: EvalAnswer };
   /** Run every stage on one input and compare the results. */
   validity: { request: ValidityRequest; answer: ValidityAnswer };

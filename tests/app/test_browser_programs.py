@@ -359,6 +359,22 @@ def test_the_language_of_a_program_is_chosen(page: Page) -> None:
     expect(pane(page).locator(".cm-content")).to_contain_text("entry main")
 
 
+def test_expressions_are_in_the_language_of_the_program(page: Page) -> None:
+    choose(page, ALL["flatpack_product"])
+    compiled(page)
+    page.locator("#run-backend").select_option("ref")
+    box = page.get_by_label("Expression", exact=True)
+    expect(box).to_have_attribute("placeholder", "main (Enumerate 0 (+ 1) 3)")
+    box.fill("Twist (SubRange 1 2) (Enumerate 0 (+ 1) 9)")
+    box.press("Enter")
+    first = page.locator(".evaluated > li").first
+    expect(first).to_contain_text("2 Of f64")
+    expect(first).to_contain_text("[1.0f64, 2.0f64]")
+    box.fill("1 + Slice")
+    box.press("Enter")
+    expect(first.locator("mark")).to_have_count(1)
+
+
 def test_the_editor_speaks_the_language_of_the_program(page: Page) -> None:
     choose(page, ALL["flatpack_product"])
     compiled(page)

@@ -21,13 +21,15 @@ What it means by itself says `semantics/flatpack.py`.
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from compiler.base.spans import Span
+from compiler.base.spans import EXPRESSION, Span
 from compiler.frontend import ast, decs
-from compiler.frontend.flatpack.evaluate import Meaning, evaluate
+from compiler.frontend.flatpack.evaluate import Meaning, evaluate, value_of
 from compiler.frontend.flatpack.futhark import translate as translate
-from compiler.frontend.flatpack.parser import parse
+from compiler.frontend.flatpack.parser import parse as parse
+from compiler.frontend.flatpack.parser import parse_expression as parse_expression
+from compiler.frontend.flatpack.values import USUAL, shown, type_of
 from compiler.frontend.parser import parse as parse_futhark
 
 
@@ -37,6 +39,24 @@ def read(source: str) -> Meaning:
     Errors: `SyntaxError_` and `TypeError_`.
     """
     return evaluate(parse(source))
+
+
+class OverProgram(NamedTuple):
+    """What an expression over a program's definitions is."""
+
+    type: str
+    """in FlatPack's notation, such as `3 Of f32`; of what is no array, what it is in words"""
+    meaning: Meaning | None
+    """the program whose `main` it is; None for what is no array"""
+
+
+def over(source: str, expression: str) -> OverProgram:
+    """What an expression is. Errors: as of `read`; those in it are in the file EXPRESSION."""
+    value, sizes, meaning = value_of(parse(source), parse_expression(expression, EXPRESSION))
+    if meaning is None:
+        return OverProgram(shown(value, sizes, USUAL), None)
+    types = [type_of(one, sizes, meaning.element) for one in meaning.results]
+    return OverProgram(types[0] if len(types) == 1 else f"({', '.join(types)})", meaning)
 
 
 def to_futhark(program: Meaning) -> decs.Program:

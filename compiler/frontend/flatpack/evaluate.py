@@ -14,6 +14,7 @@ from pathlib import Path
 
 from compiler import codes
 from compiler.algebra.poly import Poly
+from compiler.base.errors import TypeError_
 from compiler.base.prim import PRIMS, Prim
 from compiler.base.spans import PRELUDE, Span
 from compiler.frontend.check.scope.scope import did_you_mean
@@ -22,6 +23,7 @@ from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import TermBuilder, apart, is_int
 from compiler.frontend.flatpack.parser import OPERATORS, is_pattern, parse
 from compiler.frontend.flatpack.values import (
+    USUAL,
     Env,
     Function,
     Int,
@@ -73,8 +75,28 @@ def evaluate(program: s.Program, seen: Seen | None = None) -> Meaning:
     return _Evaluation(program=program, seen=seen).main()
 
 
+def value_of(program: s.Program, exp: s.Exp) -> tuple[Value, SizeTable, Meaning | None]:
+    """What an expression over a program's definitions stands for, and the sizes in it.
+
+    With them the program whose `main` it is; None for what is no array, such as a function.
+    Errors: as of `evaluate`.
+    """
+    one = _Evaluation(program=program)
+    value, meaning = one.over(exp)
+    return value, one.sizes, meaning
+
+
 Seen = Callable[[Span, Value, SizeTable], None]
 """Takes the place of an expression or of a name that is bound, and what it stands for there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A use of a function with a signature; `sizes` are those that it has named so far."""
+
+    function: str
+    sizes: dict[str, Poly]
+    span: Span
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,8 +113,8 @@ class _Evaluation(TermBuilder):
 
     # --- definitions ---
 
-    def main(self) -> Meaning:
-        """The whole program."""
+    def defined(self) -> dict[str, s.Definition]:
+        """The program's own definitions; from here on they and the library's are known."""
         self.element = self.element_type()
         self.definitions = {one.name.text: one for one in library().definitions}
         own: dict[str, s.Definition] = {}
@@ -105,6 +127,34 @@ class _Evaluation(TermBuilder):
                 )
             own[name] = one
         self.definitions.update(own)
+        return own
+
+    def over(self, exp: s.Exp) -> tuple[Value, Meaning | None]:
+        """An expression over the definitions."""
+        self.defined()
+        found = self.exp(exp, {})
+        if isinstance(found, Function | ShapeOf | t.Structural):
+            return found, None
+        return found, self.meaning((), (), [], found, exp.span, exp.span)
+
+    def meaning(
+        self,
+        params: tuple[s.Param, ...],
+        ints: tuple[str, ...],
+        given: list[t.Source],
+        found: Value,
+        span: Span,
+        at: Span,
+    ) -> Meaning:
+        """A program whose results are `found`, which `span` computes."""
+        results = [self.term(one, span) for one in _flat(found)]
+        sources = (*given, *self.files.values())
+        first, *more = results
+        return Meaning(params, ints, sources, first, self.element, self.sizes, at, tuple(more))
+
+    def main(self) -> Meaning:
+        """The whole program."""
+        own = self.defined()
         main = own.get("main")
         if main is None:
             at = self.program.definitions[-1].name.span if own else Span(1, 1, 1, 1)
@@ -126,24 +176,15 @@ class _Evaluation(TermBuilder):
         for name in names:
             env.setdefault(name, Int(Poly.var(name)))
         self.around.append("main")
-        results = [self.term(one, main.body.span) for one in _flat(self.exp(main.body, env))]
+        found = self.exp(main.body, env)
         given = [v for one in env.values() for v in _flat(one) if isinstance(v, t.Source)]
-        return Meaning(
-            main.params,
-            tuple(ints),
-            (*given, *self.files.values()),
-            results[0],
-            self.element,
-            self.sizes,
-            main.name.span,
-            tuple(results[1:]),
-        )
+        return self.meaning(main.params, tuple(ints), given, found, main.body.span, main.name.span)
 
     def element_type(self) -> Prim:
         """The type of all elements."""
         name = self.program.element
         if name is None:
-            return "f64"
+            return USUAL
         found = _prim(name.text)
         if found is None:
             raise wrong(
@@ -199,13 +240,7 @@ class _Evaluation(TermBuilder):
         if isinstance(rest, s.Tuple):
             return self.given(param, name, (*outer, *sizes), rest, names)
         if not isinstance(rest, s.Name) or (prim := _prim(rest.text)) is None:
-            raise wrong(
-                codes.flatpack.MAIN,
-                "A part of a tuple ends in the type of its elements.",
-                rest.span,
-                "Write such as `n Of (3 Of f32, i32)`; the types are i8 to i64, u8 to u64, f16, "
-                "f32 and f64.",
-            )
+            raise _without_element(rest.span)
         return t.Source(param.span, (*outer, *sizes), name, prim=self.other(prim))
 
     def binding(self, shape: s.Exp, names: dict[str, None]) -> list[Poly]:
@@ -344,45 +379,74 @@ class _Evaluation(TermBuilder):
 
     def signed(self, one: s.Definition, args: Sequence[Value], span: Span) -> Env:
         """What a definition's names stand for: its arguments, and the sizes of its signature."""
-        sizes: dict[str, Poly] = {}
         env: dict[str, Value] = {}
-        for param, arg in zip(one.params, args, strict=True):
-            match param.shape:
-                case None:
-                    env[param.name] = arg
-                case s.Name(text="Int"):
-                    self.int(arg, span, one.name.text)
-                    env[param.name] = arg
-                case shape:
-                    env[param.name] = self.fitted(one, param, shape, arg, sizes, span)
+        pairs = list(zip(one.params, args, strict=True))
+        sizes = {
+            param.name: self.int(arg, span, one.name.text)
+            for param, arg in pairs
+            if isinstance(param.shape, s.Name) and param.shape.text == "Int"
+        }
+        ints = frozenset(sizes)
+        for param, arg in pairs:
+            if param.shape is None or param.name in ints:
+                env[param.name] = arg
+            else:
+                fit = _Fit(one.name.text, sizes, span)
+                env[param.name] = self.fitted(fit, param.name, _dims(param.shape), arg)
             self.see(param.at, env[param.name])
         return {**{name: Int(size) for name, size in sizes.items()}, **env}
 
-    def fitted(
-        self,
-        one: s.Definition,
-        param: s.Param,
-        shape: s.Exp,
-        arg: Value,
-        sizes: dict[str, Poly],
-        span: Span,
-    ) -> Value:
+    def fitted(self, fit: _Fit, name: str, dims: list[s.Exp], arg: Value) -> Value:
         """An argument that has the shape of its parameter; what is not known a run checks."""
-        found = self.term(arg, span)
-        dims = [] if isinstance(shape, s.Name) and shape.text == "Scalar" else _dims(shape)
+        if dims and isinstance(dims[-1], s.Tuple):
+            return self.fitted_tuple(fit, name, dims[:-1], dims[-1], arg)
+        found, sizes = self.term(arg, fit.span), fit.sizes
+        dims = [] if len(dims) == 1 and _is_scalar(dims[0]) else dims
         known = dict(sizes)
         wanted = [self.wanted(*both, known) for both in zip(dims, found.shape, strict=False)]
         if len(dims) != len(found.shape) or apart(found.shape, tuple(wanted)):
             bound = [f"{name} = {self.sizes.show(size)}" for name, size in sizes.items()]
-            message = f"`{one.name.text}` takes `{param.name} : {_shown(dims)}`"
+            message = f"`{fit.function}` takes `{name} : {_shown(dims)}`"
             message += f", where {', '.join(bound)}" if bound else ""
             raise wrong(
                 codes.flatpack.SHAPE,
                 f"{message}; this has the shape {self.shape(found.shape)}.",
-                self.at(span),
+                self.at(fit.span),
             )
         sizes |= known
-        return self.has_shape((found, ShapeOf(tuple(wanted))), span) if dims else found
+        return self.has_shape((found, ShapeOf(tuple(wanted))), fit.span) if dims else found
+
+    def fitted_tuple(
+        self, fit: _Fit, name: str, rows: list[s.Exp], parts: s.Tuple, arg: Value
+    ) -> Value:
+        """A tuple of arrays with such rows, each with the elements that its part ends in."""
+        if not isinstance(arg, TupleOf) or len(arg.parts) != len(parts.elems):
+            has = f"a tuple of {len(arg.parts)}" if isinstance(arg, TupleOf) else kind_of(arg)
+            message = (
+                f"`{fit.function}` takes a tuple of {len(parts.elems)} as `{name}`, found {has}."
+            )
+            raise wrong(codes.flatpack.KIND, message, self.at(fit.span))
+        made: list[Value] = []
+        for k, (part, own) in enumerate(zip(arg.parts, parts.elems, strict=True)):
+            dims, called = [*rows, *_dims(own)], f"{name}.{k}"
+            if isinstance(dims[-1], s.Tuple):
+                made.append(self.fitted(fit, called, dims, part))
+                continue
+            element = dims.pop()
+            prim = _prim(element.text) if isinstance(element, s.Name) else None
+            if prim is None:
+                raise _without_element(element.span)
+            found = self.term(part, fit.span, self.other(prim))
+            if (has_prim := found.prim or self.element) != prim:
+                raise wrong(
+                    codes.flatpack.TYPES,
+                    f"`{fit.function}` takes elements of the type {prim} in `{called}`; these have "
+                    f"the type {has_prim}.",
+                    self.at(fit.span),
+                    f"`As {prim}` converts them.",
+                )
+            made.append(self.fitted(fit, called, dims, found))
+        return TupleOf(tuple(made))
 
     def wanted(self, dim: s.Exp, size: Poly, sizes: dict[str, Poly]) -> Poly:
         """What a signature says of a size; a name that is new in it has its value from then on."""
@@ -522,12 +586,29 @@ def _prim(text: str) -> Prim | None:
     return next((p for p in PRIMS if p == text and p != "bool"), None)
 
 
+def _without_element(span: Span) -> TypeError_:
+    """The error that a part of a tuple that is given does not say what its elements are."""
+    return wrong(
+        codes.flatpack.MAIN,
+        "A part of a tuple ends in the type of its elements.",
+        span,
+        "Write such as `n Of (3 Of f32, i32)`; the types are i8 to i64, u8 to u64, f16, "
+        "f32 and f64.",
+    )
+
+
+def _is_scalar(shape: s.Exp) -> bool:
+    return isinstance(shape, s.Name) and shape.text == "Scalar"
+
+
 def _dims(shape: s.Exp) -> list[s.Exp]:
     """The dimensions of a shape, as they are written."""
     dims: list[s.Exp] = []
     while isinstance(shape, s.Infix) and shape.op == "Of":
-        dims.append(shape.lhs)
+        dims += _dims(shape.lhs)
         shape = shape.rhs
+    if isinstance(shape, s.Apply) and isinstance(shape.fn, s.Name) and shape.fn.text == "N":
+        return [*dims, *_dims(shape.arg)]
     return [*dims, shape]
 
 

@@ -61,6 +61,20 @@ def parse(source: str, file: str = "") -> s.Program:
     return program
 
 
+def parse_expression(source: str, file: str) -> s.Exp:
+    """The syntax tree of an expression, wherever it begins. Errors: as `parse`."""
+    errors: list[SyntaxError_] = []
+    tokens = _tokens(source, file, errors)
+    if errors:
+        raise errors[0]
+    at = tokens[-1].span if tokens else Span(1, 1, 1, 1, file)
+    end = Span(at.end_line, at.end_col, at.end_line, at.end_col, file)
+    parser = _Parser([*tokens, Word("end", "the end of the expression", end)], is_definition=False)
+    found = parser.exp()
+    parser.end("the end of the expression, or an operator")
+    return found
+
+
 def recovered(source: str, file: str = "") -> tuple[s.Program, list[SyntaxError_]]:
     """The definitions that are right, and the errors of the others, by order of text."""
     errors: list[SyntaxError_] = []
@@ -144,10 +158,11 @@ def is_pattern(e: s.Exp) -> TypeGuard[s.Pattern]:
 
 
 class _Parser:
-    """Reads the tokens of one definition."""
+    """Reads the tokens of one definition, or of an expression alone."""
 
-    def __init__(self, tokens: list[Word]) -> None:
+    def __init__(self, tokens: list[Word], is_definition: bool = True) -> None:
         self.tokens = tokens
+        self.is_definition = is_definition
         self.at = 0
         self.depth = 0
 
@@ -166,7 +181,9 @@ class _Parser:
         found = self.token
         named = found.text if found.kind == "end" else f"`{found.text}`"
         hint = ""
-        if found.kind == "end" or (found.text == "=" and self.at):
+        if not self.is_definition:
+            pass
+        elif found.kind == "end" or (found.text == "=" and self.at):
             hint = (
                 "A definition begins in the first column; what goes on in the next line does not."
             )
@@ -182,10 +199,10 @@ class _Parser:
             raise self.fail(f"`{text}`")
         return self.step()
 
-    def end(self) -> None:
+    def end(self, wanted: str = "the next definition in a new line, or an operator") -> None:
         """Nothing may follow."""
         if self.token.kind != "end":
-            raise self.fail("the next definition in a new line, or an operator")
+            raise self.fail(wanted)
 
     def name(self, wanted: str) -> s.Name:
         """A name."""
@@ -295,7 +312,7 @@ class _Parser:
         """Whether an argument can begin here."""
         token = self.token
         if token.kind == "name":
-            return token.text not in ("Of", "in", "let")
+            return token.text not in RESERVED and token.text != "Of"
         return token.kind in ("number", "string") or token.text in ("(", "[")
 
     def atom(self) -> s.Exp:

@@ -9,6 +9,7 @@ from typing import Any
 from compiler.algebra.poly import Poly
 from compiler.base.code import Code
 from compiler.base.errors import TypeError_
+from compiler.base.prim import Prim
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.terms import Shape
@@ -60,6 +61,8 @@ class Function:
     """Of a section: its operand."""
 
 
+USUAL: Prim = "f64"
+"""The type of elements where a program names none."""
 Value = Int | Written | ShapeOf | TupleOf | Function | t.Term | t.Structural | str | tuple[Any, ...]
 Env = Mapping[str, Value]
 
@@ -122,6 +125,44 @@ class SizeTable:
     def _operand(self, poly: Poly) -> str:
         shown = self.show(poly)
         return shown if shown.isalnum() or poly.as_name in self.quotients else f"({shown})"
+
+
+def shown(value: Value, sizes: SizeTable, usual: str) -> str:
+    """What a value is: an array's shape as a parameter has it, and the type of its elements.
+
+    `usual`: the type that elements have unless they say another.
+    """
+    match value:
+        case t.Term():
+            return f"{_shape(value.shape, sizes) or 'Scalar'}  -- {value.prim or usual}"
+        case TupleOf():
+            return type_of(value, sizes, usual)
+        case Int():
+            return f"Int  -- {_one_size(value.value, sizes)}"
+        case ShapeOf():
+            return _shape(value.sizes, sizes) or "Scalar"
+        case Function():
+            lacks = value.arity - len(value.given)
+            return f"a function of {lacks} argument{'s' * (lacks > 1)}"
+    return kind_of(value)
+
+
+def type_of(value: Value, sizes: SizeTable, usual: str) -> str:
+    """The shape of an array and the type of its elements, as in a parameter: `n Of 3 Of f32`."""
+    if isinstance(value, TupleOf):
+        return f"({', '.join(type_of(part, sizes, usual) for part in value.parts)})"
+    if isinstance(value, t.Term):
+        return " Of ".join(filter(None, (_shape(value.shape, sizes), value.prim or usual)))
+    return kind_of(value)
+
+
+def _shape(dims: Shape, sizes: SizeTable) -> str:
+    return " Of ".join(_one_size(size, sizes) for size in dims)
+
+
+def _one_size(size: Poly, sizes: SizeTable) -> str:
+    text = sizes.show(size)
+    return text[1:-1] if size.as_name in sizes.quotients else text
 
 
 def wrong(code: Code, message: str, span: Span, hint: str = "") -> TypeError_:

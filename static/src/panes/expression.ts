@@ -1,6 +1,7 @@
 // Expressions over the program's definitions: a box below the result, and what was evaluated in it.
 import * as client from "../client";
 import { announce, h, milliseconds, replace } from "../dom";
+import { FLATPACK } from "../files";
 import type { Evaluated } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../problems";
@@ -27,7 +28,7 @@ interface Entry extends Evaluated {
 export class ExpressionBox {
   readonly element: HTMLElement;
   private readonly text = h("textarea", {
-    id: "expression", rows: 1, spellcheck: "false", autocapitalize: "off", placeholder: "map f (iota 3)", class: "expression-text",
+    id: "expression", rows: 1, spellcheck: "false", autocapitalize: "off", class: "expression-text",
   });
   private readonly button = h("button", { title: "Enter; Shift+Enter begins a line" }, "Evaluate");
   private readonly list = h("ol", { class: "evaluated", "aria-label": "Values of expressions" });
@@ -47,6 +48,7 @@ export class ExpressionBox {
     });
     this.text.addEventListener("keydown", (event) => this.keys(event));
     model.on("source", () => this.draw());
+    this.draw();
   }
 
   /** What a link keeps of those that are of the program as it is: what was asked. */
@@ -116,6 +118,7 @@ export class ExpressionBox {
   }
 
   private draw(): void {
+    this.text.placeholder = this.model.now.main?.endsWith(FLATPACK) ? "main (Enumerate 0 (+ 1) 3)" : "map f (iota 3)";
     replace(this.list, ...this.entries.map((entry) => this.item(entry)));
   }
 
