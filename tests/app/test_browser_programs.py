@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from app.gallery import Example, load
 from app.paths import EXAMPLES
@@ -391,3 +391,29 @@ def test_the_editor_speaks_the_language_of_the_program(page: Page) -> None:
     expect(source.locator(".t-fun", has_text="LetMap").first).to_be_visible()
     source.locator(".t-fun", has_text="Twist").hover()
     expect(page.locator(".type-tip")).to_contain_text("Twist how a")
+
+
+def test_the_drawing_of_a_proof_is_seen_without_scrolling(browser: Browser, address: str) -> None:
+    drawn = []
+    with visiting(browser) as page:
+        for name in ALL:
+            page.goto(f"{address}/examples/{name}")
+            page.get_by_role("tab", name="Proof", exact=True).click()
+            expect(page.locator(".outcome, .proof-program .empty").first).to_be_visible()
+            if not page.locator(".obligation-why").count():
+                continue
+            cells = page.locator(".picture svg.sets")
+            expect(cells).to_be_visible()
+            expect(page.locator(".legend li").first).to_be_visible()  # it comes with the drawing
+            end = box(cells)["y"] + box(cells)["height"]
+            pane_of_it = box(page.locator(".side"))
+            assert end < pane_of_it["y"] + pane_of_it["height"], name
+            drawn.append(name)
+    assert len(drawn) > 15, drawn
+
+
+def box(part: Locator) -> FloatRect:
+    """Where a part of the page is."""
+    found = part.bounding_box()
+    assert found is not None
+    return found

@@ -156,10 +156,9 @@ export class ProofPane extends AskingPane {
         h("h2", {}, h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign), " ", title(attempt),
           place ? h("span", { class: "quiet" }, placeName(place)) : null),
         h("p", {}, ...quoted(attempt.because)),
-        attempt.done || !attempt.title ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(attempt.title)),
-        obligations.length ? null : this.savings.element, wayOut(attempt)),
+        ...(obligations.length ? [] : [wanted(attempt), this.savings.element, wayOut(attempt)])),
       h("h2", {}, "What had to be proved", obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs`) : null),
-      // What it saves stands behind the drawing, which should be in sight.
+      // All but the reason stands behind the drawing, which should be in sight.
       ...(obligations.length ? [this.obligations, this.pair.element, this.savings.element] : [h("p", { class: "quiet" }, isGuard(attempt)
         ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses." : attempt.done ? "Nothing: the destination is not used between the making of the array and the point where it goes there." : "It did not come to that: an earlier condition does not hold.")]),
       ...places(attempt));
@@ -182,7 +181,7 @@ export class ProofPane extends AskingPane {
     replace(this.obligations, obligations.length > 1 ? h("div", { class: "obligation-row" }, ...obligations.map(choice)) : null,
       h("p", { class: "obligation-why" }, ...quoted(one.why)));
     if (focused && before) this.obligations.querySelectorAll("button")[chosen]?.focus();
-    void this.pair.show(this.question(attempt, one, chosen));
+    void this.pair.show(this.question(attempt, one, chosen), wanted(attempt), wayOut(attempt));
   }
 
   private question(attempt: Attempt, one: Obligation, number: number): Question {
@@ -212,6 +211,11 @@ function title(attempt: Attempt): string {
     proved: "Built in place", refused: "Not built in place", aside: "Does not apply",
     guarded: "Proved, and not checked", checked: "Checked when it runs",
   }[kindOf(attempt)];
+}
+
+/** The condition that does not hold. */
+function wanted({ done, title: condition }: Attempt): HTMLElement | null {
+  return done || !condition ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(condition));
 }
 
 /** Where the arrays lie after it, by their index functions. */

@@ -23,6 +23,8 @@ export interface Layout {
 
 const LABELS = 40;
 const TOP = 14;
+const TALL = 200; // what rows are lower for, as long as their cells can be told apart
+const LEAST = 12;
 const GAP = 3; // rows or columns in neither set, from which on they are left out
 export const ALL_COLUMNS = 48; // so many are drawn whatever is in them
 export const WINDOW = 36; // rows, and columns, that are drawn at once
@@ -132,7 +134,8 @@ function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: numb
 /** The drawing of some rows and columns; `width` is what there is room for. */
 export function drawSets(given: Sets, { columns, rows, across }: Layout, width: number, witness: number | null): SVGElement {
   const found = owners(given);
-  const pitch = Math.max(9, Math.min(24, Math.floor((width - LABELS) / across.length)));
+  const fitting = Math.max(LEAST, Math.floor(TALL / rows.length));
+  const pitch = Math.max(9, Math.min(24, fitting, Math.floor((width - LABELS) / across.length)));
   const side = pitch - (pitch > 12 ? 2 : 1);
   const id = `sets-${++drawings}`;
   const step = Math.max(1, Math.ceil((columns > ALL_COLUMNS ? 36 : 26) / pitch));

@@ -28,8 +28,8 @@ export class PairView {
   readonly element = h("div", { class: "pair" });
   private readonly fields = new SymbolFields(-1000);
   private readonly picture = h("div", { class: "picture" });
+  private readonly tools = h("div", { class: "pair-tools" });
   private readonly told = h("div", {});
-  private readonly drawn = h("div", { class: "pair-drawn" }, this.picture, this.fields.element, this.told);
   private readonly proof = h("div", { class: "proof" });
   private question: Question | null = null;
   private facts: FactBook | null = null;
@@ -43,7 +43,10 @@ export class PairView {
   private table = false;
   private wanted = 0;
 
-  /** `valued` is told the values that are drawn. */
+  /**
+   * `valued` is told the values that are drawn. Of a program's attempt (`link`) more is said above the pair, and the
+   * picture comes first, so that it is in sight; to who types the answer does.
+   */
   constructor(private readonly link: Link | null = null, private readonly valued?: (values: Record<string, number>) => void) {
     this.told.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
     this.told.addEventListener("mouseleave", () => this.light(null));
@@ -56,16 +59,19 @@ export class PairView {
   clear(): void {
     this.wanted += 1;
     this.question = null;
-    for (const part of [this.element, this.picture, this.told, this.proof]) replace(part);
+    for (const part of [this.element, this.picture, this.tools, this.told, this.proof]) replace(part);
   }
 
-  async show(question: Question): Promise<void> {
+  /** `next`: what stands behind the answer. */
+  async show(question: Question, ...next: (HTMLElement | null)[]): Promise<void> {
     this.question = question;
     this.facts = new FactBook(question.proved, this.link);
     this.columns = 0;
     this.from = { rows: 0, across: 0 };
     this.found = null;
-    arrange(this.element, verdict(question.proved, question.names), this.drawn, this.proof);
+    const answer = verdict(question.proved, question.names);
+    const seen = this.link ? [this.picture, answer] : [answer, this.picture];
+    arrange(this.element, ...seen, ...next.flatMap((part) => part ?? []), this.tools, this.fields.element, this.told, this.proof);
     // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load();
   }
@@ -82,6 +88,7 @@ export class PairView {
     if (!answer.ok) {
       replace(this.proof);
       replace(this.told);
+      replace(this.tools);
       return replace(this.picture, messageElement(answer.error));
     }
     this.found = answer;
@@ -113,10 +120,10 @@ export class PairView {
       found.broken.length ? h("p", { class: "broken" }, "These values do not meet ",
         ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
         ": the answer says nothing about them.") : null,
-      this.tools(columns),
       ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
         : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
           : this.drawing(given, columns, question.proved)));
+    this.control(columns);
     replace(this.told,
       this.table ? null : h("p", { class: "quiet" }, "A square is a cell of ", question.block ? h("code", {}, question.block) : "the block",
         "; at the left is a row's first cell, above is how far on."),
@@ -149,7 +156,7 @@ export class PairView {
     return [view, down.element, sideways.element];
   }
 
-  private tools(columns: number): HTMLElement {
+  private control(columns: number): void {
     const width = h("input", { type: "number", min: 1, max: 1_000_000, value: columns, "aria-label": "Cells in a row" });
     width.addEventListener("change", () => {
       if (!(width.valueAsNumber >= 1)) return;
@@ -163,9 +170,11 @@ export class PairView {
         this.draw();
       },
     }, name);
-    return h("div", { class: "pair-tools" },
+    const focused = [...this.tools.querySelectorAll("button, input")].indexOf(document.activeElement!);
+    replace(this.tools,
       h("div", { class: "segmented", role: "group", "aria-label": "How the sets are shown" }, choice("Drawing", false), choice("Table", true)),
       this.table ? null : h("label", { class: "symbol" }, "cells in a row ", width));
+    this.tools.querySelectorAll<HTMLElement>("button, input")[focused]?.focus();
   }
 
   private steps(question: Question): void {
