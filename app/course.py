@@ -36,34 +36,49 @@ def lesson(name: str) -> str:
     """The page with a lesson, which is read without JavaScript too: the answer is folded."""
     parts().limits.count("read")
     found = _named(name)
-    told, lines, beside, because = None, [], None, ""
+    told, stages, beside, trees, because = None, [], None, None, ""
     try:
         told = _asked("lesson", {"lesson": found.text})
-        stage = found.file.stage
-        if stage:
-            program = {"source": found.file.program, "options": found.file.options}
-            shown = _asked("show", {**program, "stages": [stage]})["stages"][stage]
-            kind = next(one for one in parts().jobs.manifest() if one["id"] == stage)
-            text = "\n".join(line["text"] for line in shown["lines"])
-            lines = [(kind["title"], html_lines(text, kind["kind"]))]
+        stages = _stages(found.file)
         beside = _beside(found.file)
+        if found.file.tab == "versions":
+            trees = _asked("tuning", _program(found.file))["trees"]
     except AppError as error:
         because = error.message
     return render_template(
         "lesson.html",
         lesson=found,
         told=told and {key: Markup(told[key]) if key in _HTML else told[key] for key in told},
-        stages=lines,
+        stages=stages,
         beside=beside,
+        trees=trees,
         because=because,
         source=html_lines(found.file.program, "source"),
     )
 
 
+def _program(file: LessonFile) -> Json:
+    return {"source": file.program, "options": file.options}
+
+
+def _stages(file: LessonFile) -> list[tuple[str, list[Markup]]]:
+    """The stage of a lesson and those that its text names as `*Title*`, in order, by lines."""
+    every = parts().jobs.manifest()
+    meant = [one for one in every if one["id"] == file.stage or f"*{one['title']}*" in file.text]
+    if not meant:
+        return []
+    asked = _asked("show", {**_program(file), "stages": [one["id"] for one in meant]})["stages"]
+    texts = ["\n".join(line["text"] for line in asked[one["id"]]["lines"]) for one in meant]
+    return [
+        (one["title"], html_lines(text, one["kind"]))
+        for one, text in zip(meant, texts, strict=True)
+    ]
+
+
 def _beside(file: LessonFile) -> FrozenView | None:
     """What the tab of a lesson is about, as links show it; None of a tab that they do not show."""
     jobs = asked_by_client()
-    program: Json = {"source": file.program, "options": file.options}
+    program = _program(file)
     manifest = jobs.manifest()
     state = {**program, "version": "", "manifest": manifest, "stages": {}}
     match file.tab:

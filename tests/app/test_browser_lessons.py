@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.lesson_files import load
 from app.paths import LESSONS
-from tests.app.browsing import MARKS, pane, source, text, violations, visiting, write
+from tests.app.browsing import MARKS, PATIENCE, pane, source, text, violations, visiting, write
 
 pytestmark = MARKS
 COURSE = load(LESSONS)
@@ -195,6 +195,30 @@ def test_without_javascript_all_is_there_and_the_answer_is_folded(
     expect(solution).to_be_hidden()
     opened.get_by_text("A solution").click()
     expect(solution).to_be_visible()
+    context.close()
+
+
+def test_what_a_lesson_speaks_of_is_there_without_javascript(
+    browser: Browser, address: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    manifest = opened.request.get(f"{address}/api/manifest").json()["stages"]
+    titles = {one["id"]: one["title"] for one in manifest}
+    for one in COURSE:
+        opened.goto(f"{address}/lessons/{one.name}")
+        named = [title for title in titles.values() if f"*{title}*" in one.file.text]
+        for title in {titles.get(one.file.stage), *named} - {None}:
+            assert opened.get_by_role("region", name=title, exact=True).count() == 1, one.name
+        if one.file.tab:
+            folded = opened.locator("details", has_text=f"pane {one.file.tab.capitalize()} shows")
+            folded.first.locator("> summary").click()
+            expect(folded.first.locator("table, svg, .tree li, .remarks li").first).to_be_visible()
+    opened.goto(f"{address}/lessons/tuning")
+    opened.locator("summary", has_text="Versions").click()
+    expect(opened.locator(".tree strong")).to_have_text(["V1", "V2", "V3"])
+    expect(opened.locator(".tree")).to_contain_text("n ≥ suff_outer_0 (32)")
     context.close()
 
 
