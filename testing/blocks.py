@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
+import numpy as np
+
 from compiler.ir import entry, values
-from compiler.ir.nodes import Array, Function, Param, Scalar
+from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
 from compiler.ir.values import Value
 from compiler.testing import blocks, inputs
 from compiler.testing.blocks import Data, Trial
@@ -20,6 +23,15 @@ def read(path: Path) -> list[Trial]:
 def arguments(case: Trial, fun: Function) -> list[Value]:
     """The inputs of a case, none of which is in a file, as components of the parameters."""
     return [] if case.input is None else _components(case.input, entry.external(fun))
+
+
+def given(path: Path, prog: Prog, most: float = inf) -> Iterator[tuple[Trial, list[Value]]]:
+    """The cases of a program with their inputs, as `arguments`, of at most that many scalars."""
+    funs = {fun.name: fun for fun in prog.funs}
+    for case in read(path):
+        args = arguments(case, funs[case.entry])
+        if sum(np.size(arg) for arg in args) <= most:
+            yield case, args
 
 
 def expected(case: Trial, fun: Function) -> list[Value] | None:

@@ -1,4 +1,4 @@
-"""Dead code: statements and results that nothing needs, found in one backward pass.
+"""Dead code: statements, results and functions that nothing needs, found in one backward pass.
 
 Effects stay: an `Assert`, and whatever contains one. The same pass counts uses, and finds the
 scalars whose only use is in the same body (or a branch of it), which simplification then puts
@@ -68,6 +68,20 @@ def remove_dead(fun: ir.Function) -> tuple[ir.Function, UseCounts]:
     return ir.Function(
         fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov
     ), uses
+
+
+def remove_unused(funs: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
+    """Functions, in order of dependence, without those that no entry needs; the same if all are."""
+    if all(fun.entry for fun in funs):
+        return funs
+    kept: list[ir.Function] = []
+    needed: set[str] = set()
+    for fun in reversed(funs):
+        if fun.entry or fun.name in needed:
+            kept.append(fun)
+            exps = (stm.exp for stm in walk.all_stms(fun.body.stms))
+            needed.update(exp.fun for exp in exps if isinstance(exp, ir.Apply | ir.Call))
+    return funs if len(kept) == len(funs) else tuple(reversed(kept))
 
 
 def _body(body: ir.Body, uses: UseCounts) -> ir.Body:

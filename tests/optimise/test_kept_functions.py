@@ -10,6 +10,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.errors import CompilerBug
+from compiler.base.names import base_of
 from compiler.base.text import plain
 from compiler.codegen.imp import parser as imp_parser
 from compiler.codegen.imp import printer as imp_printer
@@ -126,14 +127,11 @@ def test_functions_in_kernels_operators_loops_and_on_the_host(n: int) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
     work = Compilation(path.read_text("utf-8"), Options(verify=True))
-    for case in blocks.read(path):
-        (fun,) = (f for f in work.result("soa").prog.funs if f.name == case.entry)
-        args = blocks.arguments(case, fun)
-        if sum(np.asarray(arg).size for arg in args) <= 500:
-            wanted = interp.run(work.result("soa").prog, case.entry, args)
-            assert same(imp_interp.run(work.result("imp").prog, case.entry, args), wanted)
-            kernels_prog = work.result("kernels").prog
-            kernels.same(kernel_interp.run(kernels_prog, case.entry, args), wanted)
+    for case, args in blocks.given(path, work.result("soa").prog, 500):
+        wanted = interp.run(work.result("soa").prog, case.entry, args)
+        assert same(imp_interp.run(work.result("imp").prog, case.entry, args), wanted)
+        kernels_prog = work.result("kernels").prog
+        kernels.same(kernel_interp.run(kernels_prog, case.entry, args), wanted)
 
 
 @pytest.mark.usefixtures("all_stay")
@@ -157,6 +155,22 @@ def test_a_large_function_stays_where_its_copies_would_be_many() -> None:
     xs = np.linspace(-1, 1, 5)
     found = runner.run_c(plain(work.result("c").text), "main", [xs]).values
     assert same(found, interp.run(work.result("soa").prog, "main", [xs]))
+
+
+@pytest.mark.usefixtures("all_stay")
+def test_a_function_that_nothing_applies_any_more_is_removed() -> None:
+    source = """
+def inner (x: i32) = let y = x + 1 in y * y
+def outer (x: i32) = let y = inner x ^ inner (x * 3) in y * y
+def used (x: i32) = let y = x * 3 in y * y
+entry main (x: i32) = let (_, z) = (outer (x + 1) + outer x, used x + used (x + 1)) in z
+entry other (x: i32) (y: i32) = let z = outer (x ^ y) + outer y in used x + z - z
+"""
+    work = Compilation(source, Options(verify=True))
+    kept = [base_of(fun.name) for fun in work.result("simplified").prog.funs]
+    assert kept == ["used", "main", "other"]
+    agree(source, "main", [np.int32(5)])
+    agree(source, "other", [np.int32(5), np.int32(7)])
 
 
 def test_small_programs_have_no_functions() -> None:

@@ -72,11 +72,8 @@ def test_shared_functions_with_arrays_checks_and_constants(entry: str, k: int) -
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
     work = Compilation(path.read_text("utf-8"), Options(verify=True))
-    for case in blocks.read(path):
-        (fun,) = (f for f in work.result("soa").prog.funs if f.name == case.entry)
-        args = blocks.arguments(case, fun)
-        if sum(np.asarray(arg).size for arg in args) <= 500:
-            agree(work.source, case.entry, args)
+    for case, args in blocks.given(path, work.result("soa").prog, 500):
+        agree(work.source, case.entry, args)
 
 
 @pytest.mark.usefixtures("all_are_large")

@@ -62,13 +62,11 @@ def test_programs_mean_the_same_and_have_no_faults(name: str, version: str) -> N
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_mean_the_same_and_have_no_faults(path: Path, version: str) -> None:
     source = path.read_text("utf-8")
-    known = [case for case in blocks.read(path) if case.output is not None]
-    assert known, "an example needs an input"
     prog = with_kernels(source, version)
     meaning = compiled(source).result("soa").prog
-    for case in known:
-        fun = next(f for f in meaning.funs if f.name == case.entry)
-        args = blocks.arguments(case, fun)
+    known = [given for given in blocks.given(path, meaning) if given[0].output is not None]
+    assert known, "an example needs an input"
+    for case, args in known:
         expected = interp.run(meaning, case.entry, list(args))
         same(kernel_interp.run(prog, case.entry, args, threads=4), expected)
 

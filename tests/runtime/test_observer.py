@@ -72,10 +72,8 @@ UNPREDICTED = {
 def test_examples_have_no_faults_and_cost_what_was_predicted(path: Path, version: str) -> None:
     source = path.read_text("utf-8")
     meaning = compiled(source).result("soa").prog
-    for case in blocks.read(path):
+    for case, args in blocks.given(path, meaning):
         if case.output is not None:
-            fun = next(f for f in meaning.funs if f.name == case.entry)
-            args = blocks.arguments(case, fun)
             expected = interp.run(meaning, case.entry, list(args))
             why = watched(source, version, case.entry, args, expected)
             assert why <= UNPREDICTED.get(path.stem, set())

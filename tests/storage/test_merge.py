@@ -164,9 +164,8 @@ def test_values_of_programs_with_memory_stay(name: str, target: str) -> None:
 def test_examples_stay(path: Path, target: str) -> None:
     prog = before(path.read_text("utf-8"), target)
     new = merged(prog)
-    for case in blocks.read(path):
+    for case, args in blocks.given(path, prog):
         if case.output is not None:
-            args = blocks.arguments(case, next(f for f in prog.funs if f.name == case.entry))
             assert outcome(new, case.entry, args) == expected(prog, case.entry, args)
 
 

@@ -13,12 +13,14 @@ after a few rounds is left for good, so that compile time stays linear in the pr
 
 from __future__ import annotations
 
+from operator import is_
+
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Function, Prog
 from compiler.ir.sharing import unique_arrays
-from compiler.optimise.dead import remove_dead
+from compiler.optimise.dead import remove_dead, remove_unused
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import State
 
@@ -31,8 +33,10 @@ def simplify(prog: Prog, ctx: Ctx) -> Prog:
     Needs: unique names, no calls. Keeps: results, the order of effects, every statement's places.
     """
     unique = unique_arrays(prog)
-    funs = tuple(_function(fun, ctx, unique) for fun in prog.funs)
-    return prog if all(a is b for a, b in zip(funs, prog.funs, strict=True)) else Prog(funs)
+    funs = remove_unused(tuple(_function(fun, ctx, unique) for fun in prog.funs))
+    if len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs)):
+        return prog
+    return Prog(funs)
 
 
 def _function(fun: Function, ctx: Ctx, unique: set[Name]) -> Function:
