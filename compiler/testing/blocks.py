@@ -85,8 +85,9 @@ _NO_COLON = {"error": "error:", "entry": "entry:", "warning": "warning:", "prope
 def read(source: str) -> Blocks:
     """All cases of a program. Raises InputError with the place in the text."""
     blocks = list(_BLOCK.finditer(source))
-    readers = [_Reader(source, block.start(), block.end()) for block in blocks]
-    cases = [case for reader in readers for case in reader.cases()]
+    readers = [_Reader(source, found.start(), found.end()) for found in blocks]
+    by_block = [list(reader.cases()) for reader in readers]
+    cases = [case for block in by_block for case in block]
     tags = frozenset[str]().union(*(reader.program_tags for reader in readers))
     refused = next((case for case in cases if case.kind == "refused"), None)
     if refused is not None and len(cases) > 1:
@@ -96,7 +97,8 @@ def read(source: str) -> Blocks:
             max(refused.span, other.span),
             "Give it a file of its own, with the block that begins with `error:` alone.",
         )
-    _check_names(cases)
+    for block in by_block:
+        _check_names(block)
     if blocks and not any(case.kind in ("run", "refused", "property") for case in cases):
         start = span_at(source, blocks[0].start())
         cases.insert(0, Trial("compiles", start, "compiles"))
@@ -104,6 +106,7 @@ def read(source: str) -> Blocks:
 
 
 def _check_names(cases: list[Trial]) -> None:
+    """Refuse two tests of one name in a block."""
     known: set[tuple[str, str]] = set()
     for case in cases:
         if case.kind == "run" and (case.entry, case.name) in known and case.name[:1] != "#":

@@ -70,6 +70,12 @@ def test_a_block_without_data_says_that_the_program_compiles() -> None:
     assert read("-- Nothing to test.\nentry main = 1\n-- == is no block").cases == ()
 
 
+def test_blocks_may_have_tests_of_one_name() -> None:
+    block = '-- ==\n-- "a" input { 1 } output { 2 }\n'
+    found = read(f"{block}\n{block}\nentry main x = x + 1").cases
+    assert [case.name for case in found] == ["a", "a"]
+
+
 @pytest.mark.parametrize(
     ("block", "place", "says", "hint"),
     [
