@@ -20,7 +20,8 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction, either
 from compiler.ir.sizes import se_of
-from compiler.ir.types import as_operand
+from compiler.ir.slices import selected
+from compiler.ir.types import as_operand, shape_of
 from compiler.parallel import nest
 from compiler.parallel.attributes import version_directives
 
@@ -33,6 +34,10 @@ INTRA_BLOCK = Rule(
 
 NEVER = 1 << 40
 """More elements than a device has room for."""
+MOVES = 8
+"""So many elements can be moved while one is computed."""
+Sizes = dict[Poly, int]
+"""The sizes of what a block of threads does, each with how many elements a thread may have."""
 Version = Callable[[nest.ResultNames], nest.HostCode]
 BlockCode = Callable[[nest.FlatteningScope], list[ir.Stm]]
 
@@ -149,7 +154,7 @@ class _PerBlock:
 
     stm: ir.Stm
     blocks: Poly
-    sizes: list[Poly]
+    sizes: Sizes
 
     @property
     def code(self) -> nest.HostCode:
@@ -178,15 +183,15 @@ def _under_intra(
     return nest.HostCode([*stms, nest.emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: Sequence[Poly]) -> list[ir.SE]:
-    """That no block goes through more than it has threads, or that there are enough blocks.
+def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: Sizes) -> list[ir.SE]:
+    """That no block goes through much more than it has threads, or that there are enough blocks.
 
     A block's threads take any number of elements by turns; what counts is that no core is idle.
     """
     target = sc.ctx.target
     enough = _at_most(Poly.const(_enough(sc)), blocks)
-    most = Poly.const(target.most_threads)
-    found = (either(_at_most(size, most), enough) for size in sizes)
+    limits = ((size, Poly.const(target.most_threads * each)) for size, each in sizes.items())
+    found = (either(_at_most(size, most), enough) for size, most in limits)
     return [cond for cond in found if cond != ir.TRUE]
 
 
@@ -202,11 +207,12 @@ def _at_most(small: Poly, large: Poly) -> ir.SE:
     return ir.Bin("<=", "i64", se_of(small), se_of(large))
 
 
-def _least(sizes: list[Poly]) -> ir.SE:
-    result = se_of(sizes[0])
-    for size in sizes[1:]:
-        result = ir.Bin("min", "i64", result, se_of(size))
-    return result
+def _least(sizes: Sizes) -> ir.SE:
+    """The least size of what is computed."""
+    first, *others = (se_of(size) for size, each in sizes.items() if each == 1)
+    for other in others:
+        first = ir.Bin("min", "i64", first, other)
+    return first
 
 
 def _per_block(
@@ -232,7 +238,8 @@ def _per_block(
     kernel = nest.closed(
         sc, ir.KernelBody(stms, task.body.results, task.returns, task.body.prov), task.prov
     )
-    if any(isinstance(stm.exp, ir.Copy) for stm in kernel.stms):
+    reads = kernel.stms[: len(kernel.stms) - len(stms)]
+    if any(isinstance(stm.exp, ir.Copy) for stm in reads):
         because = "A block of threads cannot update a row of its input in place."
         sc.ctx.commit(INTRA_BLOCK, task.prov, Missed(because))
         return None
@@ -244,15 +251,26 @@ def _per_block(
     return _PerBlock(nest.emit(sc, pat, exp, task.prov), blocks, sizes)
 
 
-def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, list[Poly]]:
-    """Why a block cannot run the statements (empty: it can), and the sizes of its operators."""
-    sizes: dict[Poly, None] = {}
+def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, Sizes]:
+    """Why a block cannot run the statements (empty: it can), and the sizes of its operators.
+
+    What only fills an array, or updates part of one, is nothing to make a version for.
+    """
+    sizes: Sizes = {}
+    filled: Sizes = {}
     for stm in _block_stms(stms):
+        made: Sequence[Poly] = ()
         match stm.exp:
+            case ir.SegMap() as exp if _only_moves(exp.body):
+                made = [width for _, width in exp.space.dims]
             case ir.SegMap(_, space_, _) | ir.SegRed(_, space_, _, _) | ir.SegScan(_, space_, _, _):
-                sizes[Poly.product([width for _, width in space_.dims])] = None
-            case ir.SegHist() | ir.Update():
-                return "A block of threads cannot update an array in place here.", []
+                sizes[Poly.product([width for _, width in space_.dims])] = 1
+            case ir.Copy() | ir.Concat() | ir.Reshape():
+                made = shape_of(stm.pat[0].type)
+            case ir.Update(_, dims, _):
+                made = selected(dims)
+            case ir.SegHist():
+                return "A block of threads has one thread for a histogram.", {}
             case ir.Loop() | ir.If() | ir.Apply() | ir.Assert() | ir.Index() | ir.Slice():
                 pass
             case ir.Rearrange():
@@ -260,13 +278,20 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, lis
             case exp if isinstance(exp, ir.SE_NODES):
                 pass
             case exp:
-                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", []
-    for size in sizes:
-        if not all(name in sc.host for name in size.names()):
-            return "The size of the inner parallelism is known only inside of the map.", []
+                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", {}
+        if made:
+            filled[Poly.product(made)] = MOVES
+    if not all(name in sc.host for size in (*sizes, *filled) for name in size.names()):
+        return "The size of the inner parallelism is known only inside of the map.", {}
     if not sizes:
-        return "Nothing inside is parallel for a block of threads.", []
-    return "", list(sizes)
+        return "Nothing inside is parallel for a block of threads.", {}
+    return "", filled | sizes
+
+
+def _only_moves(body: ir.KernelBody) -> bool:
+    """Whether each thread has a value from elsewhere for its element, and computes nothing."""
+    given = all(isinstance(result, ir.Var | ir.Lit) for result in body.results)
+    return given and all(isinstance(stm.exp, ir.Index | ir.Var | ir.Lit) for stm in body.stms)
 
 
 def _block_stms(stms: Sequence[ir.Stm]) -> list[ir.Stm]:

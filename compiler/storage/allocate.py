@@ -8,6 +8,8 @@ along with the array, so that no copy is needed.
 
 from __future__ import annotations
 
+from functools import cache
+
 from compiler.algebra.lmad import Dim, Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.analysis.exact import is_exact
@@ -22,6 +24,7 @@ from compiler.ir.slices import itself, sliced
 from compiler.ir.spelling import Spelling
 from compiler.storage import control, kernels
 from compiler.storage.control import BRANCH, LOOP
+from compiler.storage.interference import Sizes
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, MemoryState
 
@@ -47,7 +50,13 @@ def allocate(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
     called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
-    state = MemoryState(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), called)
+    sizes = cache(lambda: Sizes(fun, shown))
+
+    def most(size: Poly) -> int | None:
+        known = size.constant
+        return sizes().most(size) if known is None else known
+
+    state = MemoryState(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called)
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)

@@ -5,6 +5,7 @@ the index functions inside say which part is whose. On the CPU a thread's elemen
 other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
 of constant size stay with their thread (`private`), which are registers or the stack; so do, on the
 CPU, arrays of a size that only the thread knows. On the GPU a kernel before measures the largest.
+What a block of threads shares stays with it, if a number is known that its size does not exceed.
 Blocks that go through loops and branches inside a kernel are made to stay first
 (`fixed_blocks.py`); those of a thread that are never needed at once share memory (`merge.py`).
 """
@@ -20,7 +21,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
-from compiler.base.prim import BYTES
+from compiler.base.prim import BYTES, Prim
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
@@ -34,6 +35,7 @@ from compiler.storage.interference import Sizes
 from compiler.storage.largest_size import LargestSizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
+from compiler.storage.state import SHARED_BYTES
 
 EXPANSION = Rule(
     "memory/expand", "Moves allocations out of kernels, which cannot allocate.", optional=False
@@ -117,9 +119,10 @@ class Owner:
         self.dims = dims
         self.is_block = is_block
         """Whether all threads of a block share the copy, so that they run along it."""
-        self.private: list[ir.Stm] = []
+        self.own: list[ir.Stm] = []
         """Allocations that stay, at the top of the owner's body."""
-        self.left = PRIVATE_TOTAL
+        self.left = SHARED_BYTES if is_block else PRIVATE_TOTAL
+        """How many bytes of them there may still be."""
 
 
 class Expansion:
@@ -172,7 +175,7 @@ class Expansion:
     def _owned(self, exp: ir.SegOp) -> ir.SegOp:
         """The operator that `self.owner` belongs to, its private blocks first in its body."""
         stms = self._stms(exp.body.stms)
-        body = replace(exp.body, stms=(*self.owner.private, *stms))
+        body = replace(exp.body, stms=(*self.owner.own, *stms))
         exp = replace(exp, body=body)
         return rewrite(exp, Rewrite(fn=self._operator, kernel=lambda same: same))
 
@@ -240,7 +243,7 @@ class Expansion:
         outer = self.owner
         self.owner = Owner(())
         stms = self._stms(fn.body.stms)
-        body = replace(fn.body, stms=(*self.owner.private, *stms))
+        body = replace(fn.body, stms=(*self.owner.own, *stms))
         self.owner = outer
         return ir.Lambda(fn.params, body, fn.returns)
 
@@ -248,23 +251,31 @@ class Expansion:
 
     def _alloc(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
         """Decide where a block of the kernel goes; what stays in its place."""
-        size = exp.count.constant
         if exp.space == "shared":
-            self.owner.private.append(ir.Stm((param,), exp, prov))
-            return []
+            size = self.sizes.most(exp.count)
+            fits = size is not None and size * BYTES[exp.prim] <= self.owner.left
+            if size is not None and (fits or param.name in self.travelling):
+                self._own(param, size, exp.prim, "shared", prov)
+                shown = self.called.spell.size(exp.prim, Poly.const(size))
+                because = f"The threads of a block share {self.called(param.name, prov)}."
+                self.ctx.tell("note", EXPANSION, prov, because, numbers=(("at most", shown),))
+                return []
+            return self._expand(param, exp, prov)
+        size = exp.count.constant
         if (
             size is not None
             and param.name not in self.travelling
             and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left)
         ):
-            self.owner.left -= size * BYTES[exp.prim]
-            kind = ir.Mem(exp.prim, "private")
-            new = ir.Stm(
-                (ir.Param(param.name, kind),), ir.Alloc(exp.count, exp.prim, "private"), prov
-            )
-            self.owner.private.append(new)
+            self._own(param, size, exp.prim, "private", prov)
             return []
         return self._expand(param, exp, prov)
+
+    def _own(self, param: ir.Param, size: int, prim: Prim, space: ir.Space, prov: Prov) -> None:
+        """A block of that many elements that stays with its owner."""
+        self.owner.left -= size * BYTES[prim]
+        own = ir.Param(param.name, ir.Mem(prim, space))
+        self.owner.own.append(ir.Stm((own,), ir.Alloc(Poly.const(size), prim, space), prov))
 
     def _expand(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
         """Procedure 4.5 for one block; statements that stay in its place."""

@@ -20,7 +20,7 @@ from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import HIGH, poly_of, se_of
 from compiler.ir.walk import all_stms, visit
 from compiler.storage.blocks import classes
 
@@ -129,8 +129,9 @@ class Sizes:
             if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)
                 poly = poly_of(stm.exp)
-                value = None if poly is None else poly.subst(defined)
-                if value is not None and self._facts.is_value(value):
+                if poly is None:
+                    self._facts.defined(stm.pat[0].name, stm.exp, self._facts.depth)
+                elif self._facts.is_value(value := poly.subst(defined)):
                     defined[stm.pat[0].name] = value
 
     def equal(self, a: Poly, b: Poly) -> bool:
@@ -144,6 +145,11 @@ class Sizes:
     def nonnegative(self, size: Poly) -> bool:
         """Whether a size is certainly not negative."""
         return self._facts.is_at_least(size, Poly.const(0))
+
+    def most(self, size: Poly) -> int | None:
+        """A number that a size certainly does not exceed, if one is known."""
+        most = max(0, self._facts.span(self._facts.poly(se_of(size)))[1])
+        return most if most < HIGH and self._facts.is_at_least(Poly.const(most), size) else None
 
     def fits(self, size: Poly) -> bool:
         """Whether a size can be computed without wrapping, wherever in the function."""

@@ -18,7 +18,7 @@ from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.spelling import Spelling, sentence
 
 SHARED_BYTES = 32 * 1024
-"""How much of a GPU block's shared memory arrays of known size may take, in bytes."""
+"""How much of a GPU block's shared memory arrays of bounded size may take, in bytes."""
 
 
 class MemoryState:
@@ -36,6 +36,7 @@ class MemoryState:
         "in_kernel",
         "known",
         "levels",
+        "most",
         "notes",
         "per_block",
         "shared_left",
@@ -48,6 +49,7 @@ class MemoryState:
         ctx: Ctx,
         handlers: Mapping[type, Handler],
         fits: Callable[[Poly], bool],
+        most: Callable[[Poly], int | None],
         spell: Spelling,
     ) -> None:
         self.ctx = ctx
@@ -55,6 +57,8 @@ class MemoryState:
         """What the program's author calls things."""
         self.fits = fits
         """Whether an array's size is what its polynomial says, and does not wrap around."""
+        self.most = most
+        """A number that a size does not exceed, if one is known."""
         self.handlers = handlers
         """What to do with a statement, by the class of its expression; others stay as they are."""
         self.known = Known()
@@ -151,6 +155,8 @@ class MemoryState:
             for size in shape
         )
         space = space or self._choose_space(prim, count)
+        if space == "shared" and (most := self.most(count)) is not None:
+            count = Poly.const(most)
         block = self.bind(ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(prim, space)))
         out.append(ir.Stm((block,), ir.Alloc(count, prim, space), prov))
         mem = ir.MemBind(block.name, Lmad.row_major(shape))
@@ -158,8 +164,8 @@ class MemoryState:
 
     def _choose_space(self, prim: Prim, count: Poly) -> ir.Space:
         """Shared memory for what a block of threads works on, if it is known to fit."""
-        size = count.constant
-        if not self.per_block or size is None or size * BYTES[prim] > self.shared_left:
+        size = self.most(count) if self.per_block else None
+        if size is None or size * BYTES[prim] > self.shared_left:
             return "device"
         self.shared_left -= size * BYTES[prim]
         return "shared"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.base.names import NameSource
-from compiler.ir.nodes import Function, Prog, Soac
+from compiler.ir.nodes import Concat, Function, If, Loop, Prog, SegMap, Soac, Stm, Update, Write
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.parallel.sequentialise import sequentialise
@@ -47,3 +47,29 @@ def test_sequentialising_keeps_the_values(seed: int, sizes: tuple[int, int]) -> 
     verify(after, "flat")
     args = arguments(seed, *sizes)
     compare(run(before, "main", args), run(after, "main", args))
+
+
+def _in_blocks(stms: tuple[Stm, ...]) -> set[str]:
+    """How blocks of threads change or make arrays, in loops and branches as well."""
+    found: set[str] = set()
+    for stm in stms:
+        match stm.exp:
+            case SegMap("block", _, body) if any(isinstance(r, Write) for r in body.results):
+                found.add("scatter")
+            case Update() | Concat():
+                found.add(type(stm.exp).__name__.lower())
+            case Loop(body=inner):
+                found |= _in_blocks(inner.stms)
+            case If(_, then, orelse):
+                found |= _in_blocks(then.stms) | _in_blocks(orelse.stms)
+    return found
+
+
+def test_some_blocks_of_threads_change_arrays_of_their_own() -> None:
+    found: set[str] = set()
+    for seed in range(40):
+        after, _ = flat(program(seed), "cuda")
+        for stm in all_stms(after.funs[0].body.stms):
+            if isinstance(stm.exp, SegMap) and stm.exp.per_block:
+                found |= _in_blocks(stm.exp.body.stms)
+    assert found == {"scatter", "update", "concat"}
