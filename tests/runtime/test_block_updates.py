@@ -15,6 +15,7 @@ from compiler.semantics import interp
 from testing import kernel_interp, kernels
 from tests.codegen.helpers import check_source, compiled, needs_cc
 from tests.runtime.cuda_on_cpu import needs_cxx, results
+from tests.runtime.test_kernel_interp import is_noticed, mutants
 
 HEAD = "entry main [n][m] (xss: [n][m]i32) (is: [m]i64) = "
 PROGRAMS = {
@@ -92,6 +93,17 @@ def test_the_text_has_no_fault_in_any_order(name: str) -> None:
         seen = observe(code, "main", ARGS, order, records=False)
         kernels.same(results(seen), expected, order)
         assert [blocks for _, blocks in seen.launches].count(4) >= 1
+
+
+def test_each_barrier_but_the_last_is_needed() -> None:
+    """Of those of the code version that runs, which come behind one of another version."""
+    source = HEAD + PROGRAMS["scatters in a loop"]
+    prog = kernels.compiled(source, "block").result("kernels").prog
+    args = arguments(2, 200)
+    expected = interp.run(compiled(source).result("soa").prog, "main", args)
+    assert not is_noticed(prog, args, expected)
+    found = [is_noticed(one, args, expected) for one in mutants(prog)]
+    assert found == [False, True, True, True, False]
 
 
 BOUNDED = PROGRAMS["edit distance"]

@@ -35,33 +35,66 @@ def map_code(kernel: imp.Kernel) -> imp.Stms:
 
 def block_code(stms: imp.Stms) -> imp.Stms:
     """What the threads of a block run together."""
-    out: list[imp.Stm] = []
-    for stm in stms:
-        match stm:
-            case imp.Kernel():
-                out.extend(_together(_inner(stm), stm.prov))
-            case imp.Copy():
-                copy = imp.Kernel(
-                    "copy", "block", copy_dims(stm), copy_body(stm), imp.MapWork(), prov=stm.prov
-                )
-                out.extend(_together((Scope(all_points(copy)),), stm.prov))
-            case imp.Store():
-                out.extend(_together((imp.If(FIRST, (stm,), (), stm.prov),), stm.prov))
-            case imp.If(_, then, orelse):
-                out.append(replace(stm, then=block_code(then), orelse=block_code(orelse)))
-            case imp.For() | imp.While():
-                out.append(replace(stm, body=block_code(stm.body)))
-            case imp.Alloc():
-                out.append(shared(stm))
-            case _:
-                out.append(stm)
-    waits = [isinstance(stm, Barrier) for stm in out]
-    return tuple(s for at, s in enumerate(out) if not (at and waits[at] and waits[at - 1]))
+    return _Together().code(stms)
 
 
-def _together(stms: imp.Stms, prov: Prov) -> imp.Stms:
-    """What touches memory that all threads of a block see, between barriers."""
-    return (Barrier(prov), *stms, Barrier(prov))
+class _Together:
+    """Barriers where they are needed.
+
+    The threads wait behind what touches memory that all of them see. They wait before it as well if
+    they have loaded from memory since: what is written must not come before that.
+    """
+
+    def __init__(self) -> None:
+        self.loaded = False
+        """Whether some thread may have yet to load what all of them load."""
+        self.waits = 0
+        """How many barriers there are so far."""
+
+    def code(self, stms: imp.Stms) -> imp.Stms:
+        """What the threads run for these statements, behind those before."""
+        out: list[imp.Stm] = []
+        for stm in stms:
+            match stm:
+                case imp.Kernel():
+                    out += self.together(_inner(stm), stm.prov)
+                case imp.Copy():
+                    dims, body = copy_dims(stm), copy_body(stm)
+                    copy = imp.Kernel("copy", "block", dims, body, imp.MapWork(), prov=stm.prov)
+                    out += self.together((Scope(all_points(copy)),), stm.prov)
+                case imp.Store():
+                    out += self.together((imp.If(FIRST, (stm,), (), stm.prov),), stm.prov)
+                case imp.If():
+                    before = self.loaded
+                    then = self.code(stm.then)
+                    self.loaded, after = before, self.loaded
+                    out.append(replace(stm, then=then, orelse=self.code(stm.orelse)))
+                    self.loaded |= after
+                case imp.For() | imp.While():
+                    out.append(replace(stm, body=self.round(stm.body, stm.prov)))
+                case imp.Alloc():
+                    out.append(shared(stm))
+                case _:
+                    self.loaded |= isinstance(stm, imp.Load)
+                    out.append(stm)
+        return tuple(out)
+
+    def together(self, stms: imp.Stms, prov: Prov) -> imp.Stms:
+        """What touches memory that all threads of a block see."""
+        before: imp.Stms = (Barrier(prov),) if self.loaded else ()
+        self.loaded = False
+        self.waits += 1
+        return (*before, *stms, Barrier(prov))
+
+    def round(self, stms: imp.Stms, prov: Prov) -> imp.Stms:
+        """The body of a loop, which also comes behind itself."""
+        before, waits = self.loaded, self.waits
+        body = self.code(stms)
+        if self.loaded and not before and self.waits > waits:
+            body = (*body, Barrier(prov))
+            self.loaded = False
+        self.loaded |= before
+        return body
 
 
 def _inner(kernel: imp.Kernel) -> imp.Stms:
