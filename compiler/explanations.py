@@ -59,7 +59,7 @@ from compiler.runtime import device_process, imp_interp
 from compiler.runtime.observer import build
 from compiler.runtime.observer.records import Observation
 from compiler.semantics import interp
-from compiler.targets import LISTINGS
+from compiler.targets import LISTINGS, target_named
 
 USUAL_SIZE = 64
 """Of arrays whose accesses are counted, where none is given: two warps."""
@@ -192,7 +192,9 @@ def lifetimes(asked: storage.LifetimesRequest) -> Json:
 @answers(storage.INTERFERENCE)
 def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
     """Which blocks are needed at the same time, and which can share memory."""
-    return {"ok": True, "functions": interference_of(*_with_memory(asked))}
+    prog, called = _with_memory(asked)
+    handed = target_named(compilation(asked).options.target).has_blocks
+    return {"ok": True, "functions": interference_of(prog, called, handed)}
 
 
 @answers(graphs.DATAFLOW)

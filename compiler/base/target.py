@@ -8,6 +8,12 @@ from typing import Any
 
 from compiler.base.prim import Prim
 
+TILE_THREADS, TILE_BYTES = 256, 24 << 10
+"""Threads of a block that go through an array tile by tile, and what they share of one.
+
+A multiprocessor has room for eight such blocks at once.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

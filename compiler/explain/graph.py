@@ -17,21 +17,26 @@ from compiler.storage.interference import Life, Sizes, lives
 from compiler.storage.merge import Colour, Colouring
 
 
-def interference(prog: Prog, called: Called = base_of) -> list[FunctionGraphs]:
-    """For each function one graph per body with several blocks; `called`: how names are shown."""
-    return [_function(fun, called) for fun in prog.funs]
+def interference(
+    prog: Prog, called: Called = base_of, handed: bool = False
+) -> list[FunctionGraphs]:
+    """For each function one graph per body with several blocks; `called`: how names are shown.
+
+    `handed`: as `Colouring` has it.
+    """
+    return [_function(fun, called, handed) for fun in prog.funs]
 
 
-def _function(fun: Function, called: Called) -> FunctionGraphs:
-    bodies = _graphs(fun, called)
+def _function(fun: Function, called: Called, handed: bool) -> FunctionGraphs:
+    bodies = _graphs(fun, called, handed)
     names = {name: called(name) for name in names_in(bodies)}
     return {"name": fun.name, "names": names, "bodies": bodies}
 
 
-def _graphs(fun: Function, called: Called) -> list[Interference]:
+def _graphs(fun: Function, called: Called, handed: bool) -> list[Interference]:
     sizes = Sizes(fun)
     return [
-        _graph(where, prov, found, body, sizes, called)
+        _graph(where, prov, found, Colouring(body, sizes, None, handed=handed), called)
         for where, prov, body in _bodies(f"`{fun.name}`", fun.prov, fun.body)
         if (found := lives(body))
     ]
@@ -50,9 +55,9 @@ def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Bod
 
 
 def _graph(
-    where: str, prov: Prov, found: list[Life], body: Body, sizes: Sizes, called: Called
+    where: str, prov: Prov, found: list[Life], colouring: Colouring, called: Called
 ) -> Interference:
-    colours = Colouring(body, sizes, None).of(found)
+    colours, body = colouring.of(found), colouring.body
     colour = {life.name: k for k, one in enumerate(colours) for life in one.members}
     number = {life.name: k for k, life in enumerate(found)}
     points: list[Place] = [{"label": label(stm), "src": user_spans(stm.prov)} for stm in body.stms]

@@ -22,7 +22,7 @@ from compiler.ir.spelling import Inhabitants, sentence
 from compiler.ir.walk import subst
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
-from compiler.storage.interference import Sizes, mentioned, owners
+from compiler.storage.interference import Sizes, handed_on, mentioned, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
 DOUBLE = Rule(
@@ -64,8 +64,9 @@ class _Hoisting:
         self.outer = outer
         self.stm = stm
         self.loop = loop
-        self.made = made
         self.ctx = ctx
+        apart = handed_on(loop.body) if ctx.target.has_blocks else frozenset[Name]()
+        self.made = {name: stm for name, stm in made.items() if name not in apart}
         self.same = classes(loop.body.stms)
         self.inside = {param.name for stm in loop.body.stms for param in stm.pat}
         """Names that are not known before the loop."""

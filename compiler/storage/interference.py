@@ -90,6 +90,25 @@ def lives(body: ir.Body) -> list[Life]:
     return sorted(found, key=lambda life: life.start)
 
 
+def handed_on(body: ir.Body) -> frozenset[Name]:
+    """The blocks of scans whose prefixes a map of the same points takes.
+
+    Where threads work in blocks they may end up in no memory (`codegen/kernels/handed.py`). So
+    these blocks are not for others: what is in memory for something else has to be made.
+    """
+    found: set[Name] = set()
+    owner = owners(body.stms)
+    scans: dict[Name, ir.Stm] = {}
+    for stm in body.stms:
+        match stm.exp:
+            case ir.SegScan(level="grid", space=ir.SegSpace((_,))):
+                scans |= {param.name: stm for param in stm.pat}
+            case ir.SegMap(level="grid", space=ir.SegSpace((_,))) if scans:
+                for name in mentioned(stm) & scans.keys():
+                    found.update(owner[param.name] for param in scans[name].pat)
+    return frozenset(found.difference(result for result in body.results if isinstance(result, str)))
+
+
 def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
     """The block of each array that the statements bind."""
     return {

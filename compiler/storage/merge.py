@@ -29,10 +29,12 @@ from compiler.storage.hoist_allocations import (
     hoist_from_branches,
     hoist_from_loop,
 )
-from compiler.storage.interference import Life, Sizes, lives
+from compiler.storage.interference import Life, Sizes, handed_on, lives
 
 RULE = Rule("merge/blocks", "Two blocks become one.")
 KERNELS = Rule("merge/in-kernels", "Two blocks of each point of a kernel become one.")
+NEAR = 64
+"""So many colours of its space and type, the latest ones, are looked at for a block."""
 AnyBody = TypeVar("AnyBody", ir.Body, ir.KernelBody)
 
 
@@ -103,9 +105,10 @@ class _Merging:
 
     def _shared(self, body: ir.Body) -> ir.Body:
         """A body whose own allocations share memory."""
-        return _with_colours(
-            body, Colouring(body, self.sizes, self.ctx, self.called).of(lives(body))
-        )
+        found = Colouring(
+            body, self.sizes, self.ctx, self.called, handed=self.ctx.target.has_blocks
+        ).of(lives(body))
+        return _with_colours(body, found)
 
 
 @dataclass(slots=True)
@@ -195,31 +198,43 @@ class Colouring:
         called: Inhabitants | None = None,
         rule: Rule = RULE,
         grows: bool = True,
+        *,
+        handed: bool = False,
     ) -> None:
+        """`handed`: prefixes of scans may be in no memory, so their blocks stay apart."""
         self.body = body
         self.sizes = sizes
         self.ctx = ctx
         self.called = called
         self.rule = rule
         self.grows = grows
+        self.apart = handed_on(body) if handed else frozenset[Name]()
         self._bound: dict[Name, int] | None = None
         """Which statement of the body binds a name."""
 
     def of(self, found: list[Life]) -> list[Colour]:
-        """Colours in order of their first block."""
-        colours: list[Colour] = []
+        """Colours in order of their first block; behind them what stays apart."""
+        colours, alone = list[Colour](), list[Colour]()
+        kinds: dict[tuple[str, str], list[Colour]] = {}
         for life in found:
-            chosen = self._choose(life, colours)
+            if life.name in self.apart:
+                alone.append(Colour([life], life.until, life.alloc.count))
+                continue
+            alike = kinds.setdefault((life.alloc.prim, life.alloc.space), [])
+            chosen = self._choose(life, alike[-NEAR:])
             if chosen is None:
-                colours.append(Colour([life], life.until, life.alloc.count))
+                alike.append(Colour([life], life.until, life.alloc.count))
+                colours.append(alike[-1])
             else:
                 chosen.members.append(life)
                 chosen.until = life.until
-        return colours
+        return colours + alone
 
-    def _choose(self, life: Life, colours: list[Colour]) -> Colour | None:
-        """The colour of a block: one of its very size, else a larger one, else one that grows."""
-        alike = [c for c in colours if _alike(c.keeper, life)]
+    def _choose(self, life: Life, alike: list[Colour]) -> Colour | None:
+        """The colour of a block: one of its very size, else a larger one, else one that grows.
+
+        `alike` are colours of its space and type.
+        """
         available = [c for c in alike if c.until < life.start]
         size = life.alloc.count
         for colour in available:
@@ -303,10 +318,6 @@ def _without(poly: Poly, names: Mapping[Name, int]) -> Poly:
             for mono, coeff in poly.terms.items()
         }
     )
-
-
-def _alike(a: Life, b: Life) -> bool:
-    return a.alloc.prim == b.alloc.prim and a.alloc.space == b.alloc.space
 
 
 def _refused(

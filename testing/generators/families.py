@@ -293,6 +293,19 @@ def deep_maps(count: int) -> str:
     return _entry(f"{names} (a: {sizes}i64): {sizes}i64", lines, "a")
 
 
+def filters(count: int) -> str:
+    """Filters of one array."""
+    lines = [f"  let a{k} = filter (\\x -> x % {k + 2} == 0) xs" for k in range(count)]
+    sums = " + ".join(f"length a{k}" for k in range(count))
+    return _entry("(xs: []i64): i64", lines, sums)
+
+
+def filter_chain(count: int) -> str:
+    """Filters, each of what the one before keeps."""
+    lines = [f"  let a{k + 1} = filter (\\x -> x % {k + 2} != 0) a{k}" for k in range(count)]
+    return _entry("(a0: []i64): []i64", lines, f"a{count}")
+
+
 FAMILIES: tuple[Callable[[int], str], ...] = (
     constant_slices,
     constant_rows,
@@ -315,6 +328,8 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     in_kernel,
     maps,
     map_chain,
+    filters,
+    filter_chain,
     scalars,
     statements,
     small_functions,

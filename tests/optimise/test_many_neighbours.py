@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
 from compiler.base.context import Options
+from compiler.optimise.fuse.graph import Above
 from compiler.pipeline import Compilation
+from compiler.storage.interference import Sizes
+from testing.generators.families import filter_chain, filters
 
 
 def remarks(count: int) -> int:
@@ -41,3 +50,30 @@ def test_two_without_names_are_not_called_the_same() -> None:
     work.result("fused")
     (said,) = (r.because for r in work.remarks() if r.rule == "fuse/side-by-side")
     assert said == "One pass over `xs` computes the reduction and another reduction."
+
+
+@pytest.mark.parametrize("family", [filters, filter_chain])
+def test_what_is_looked_at_grows_with_the_number_of_filters(
+    family: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edges between statements while they are joined, sizes of blocks while these become one."""
+    looked: Counter[str] = Counter()
+
+    def counted(what: type, name: str) -> None:
+        real = getattr(what, name)
+
+        def call(*args: Any) -> Any:
+            looked[name] += 1
+            return real(*args)
+
+        monkeypatch.setattr(what, name, call)
+
+    counted(Above, "_reach")
+    counted(Sizes, "holds")
+    counts = []
+    for count in (80, 160):
+        looked.clear()
+        Compilation(family(count), Options(target="cuda")).result("merged")
+        counts.append(looked.copy())
+    for name in ("_reach", "holds") if family is filter_chain else ("_reach",):
+        assert 0 < counts[1][name] <= 3 * counts[0][name], name

@@ -34,6 +34,12 @@ PROGRAMS = {
     "wide": "entry main [n] (xs: [n]i64) = unzip5 (scan (\\(a, b, c, d, e) (f, g, h, i, j) ->"
     " (a + f, b + g, c ^ h, i64.max d i, e * j)) (0, 0, 0, i64.lowest, 1)"
     " (map (\\x -> (x, x + 1, x * x, -x, x)) xs))",
+    "too wide": "entry main [n] (xs: [n]i64) = unzip3 (map (\\(a, b) ->"
+    " (a.0 + b.4, a.1 ^ b.0 ^ b.1, a.2 + a.3 - b.2 + b.3)) (scan (\\(a, b) (c, d) ->"
+    " ((a.0 + c.0, a.1 + c.1, a.2 * c.2, a.3 ^ c.3),"
+    " (i64.max b.0 d.0, i64.min b.1 d.1, b.2 | d.2, b.3 & d.3, b.4 * d.4)))"
+    " ((0, 0, 1, 0), (i64.lowest, i64.highest, 0, -1, 1))"
+    " (map (\\x -> ((x, x + 1, x, -x), (x, 2 * x, -x, x + 7, x + 2))) xs)))",
     "checked": "entry main [n] (xs: [n]i64) = scan (+) 0 (map (\\x -> xs[x % n]) xs)",
 }
 SIZES = (0, 1, 33, 255, 256, 257, 1025, 5000)
@@ -118,7 +124,9 @@ def test_what_was_chosen_is_told() -> None:
     assert "up to 23 elements" in because
     assert "once for 5888 elements" in because
     ((kind, because),) = told(PROGRAMS["wide"])
-    assert (kind, "one element of 40 bytes" in because) == ("missed", True)
+    assert (kind, "up to 3 elements" in because) == ("applied", True)
+    ((kind, because),) = told(PROGRAMS["too wide"])
+    assert (kind, "one element of 72 bytes" in because) == ("missed", True)
     assert told(SUM) == []
 
 

@@ -27,6 +27,7 @@ TAKEN = {
     ),
     "what is parted is computed": "entry main (xs: []i32) = partition (> 3) (map (* 3) xs)",
     "partition": "entry main (xs: []i32) = partition (> 0) xs",
+    "parts of three": "entry main (xs: []i32) = partition2 (> 2) (< -2) xs",
     "differences": "entry main (xs: []i32) = map2 (-) (scan (+) 0 xs) xs",
     "checks": (
         "entry main [n] (xs: [n]i32) (ys: [n]i32) ="
@@ -45,7 +46,13 @@ NOT_TAKEN = {
         " let k = if n == 0 then 0 else ys[n - 1]"
         " in map2 (\\s y -> s * y - k) ss ys"
     ),
-    "too much to keep": "entry main (xs: []i32) = partition2 (> 2) (< -2) xs",
+    "too much to keep": (
+        "entry main (xs: []i32) = map (\\(a, b) -> a.0 ^ a.1 ^ a.2 ^ a.3 ^ b.0 ^ b.1 ^ b.2 ^ b.3)"
+        " (scan (\\(a, b) (c, d) -> ((a.0 + c.0, a.1 + c.1, a.2 * c.2, a.3 ^ c.3),"
+        " (i64.max b.0 d.0, i64.min b.1 d.1, b.2 | d.2, b.3 & d.3)))"
+        " ((0, 0, 1, 0), (i64.lowest, i64.highest, 0, -1))"
+        " (map (\\y -> let x = i64.i32 y in ((x, x + 1, x, -x), (x, 2 * x, -x, x + 7))) xs))"
+    ),
     "the prefixes are a result": (
         "entry main (xs: []i32) = let ss = scan (+) 0 xs in (ss, map2 (^) ss xs)"
     ),

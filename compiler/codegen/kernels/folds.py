@@ -25,7 +25,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
-from compiler.base.target import Target
+from compiler.base.target import TILE_BYTES, Target
 from compiler.codegen.imp.nodes import (
     Alloc,
     Assign,
@@ -57,9 +57,7 @@ SEGMENT, RANGE, TILE, STEP, LANE, WARP_OF, COUNT, ITEMS, AT = (
 BLOCKS, CHUNK = "blocks_0", "chunk_0"
 """How many blocks of threads share a segment, and how many elements each takes."""
 SEVERAL = Rule("kernels/several", "Threads take several elements of a reduction or scan at once.")
-MOST_ITEMS = 23
-TILE_BYTES = 24 << 10
-"""Shared memory for a tile: eight blocks of threads have as much at once."""
+MOST_ITEMS, FEWEST_ITEMS = 23, 3
 
 
 def own(name: Name, what: str) -> Name:
@@ -129,7 +127,9 @@ def several(
     width = sum(BYTES[prim] for _, prim, _ in components(folds))
     width += sum(BYTES[one.prim] for one in kept)
     each = min(MOST_ITEMS, (TILE_BYTES // (target.threads * width) - 1) | 1)
-    if each < 2:
+    if each < FEWEST_ITEMS:
+        each = FEWEST_ITEMS
+    if (each * target.threads + WARP) * width > target.shared_bytes:
         return Missed(
             f"Each thread takes one element of {width} bytes at a time, since there is no room for "
             "several in the memory that a block of threads shares."

@@ -4,7 +4,7 @@ In every body, outermost first, after views of what maps make moved to their inp
 
 1. producers with a single reader go into it (`vertical.py`);
 2. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
-   them read has a single reader now;
+   them read has a single reader now; maps that scans read wait, since not all scans become one;
 3. what is left of 1 once more, now with producers that others need too: those arrays become
    further results of the merged operator; and of 2.
 
@@ -33,6 +33,7 @@ from compiler.ir.nodes import (
     Map,
     Operand,
     Prog,
+    Scan,
     Soac,
     Stm,
 )
@@ -198,6 +199,15 @@ def _needed_elsewhere(graph: Graph, first: Node, second: Node) -> set[Name]:
     }
 
 
+def _is_scanned(graph: Graph, node: Node) -> bool:
+    """Whether it is a map that a scan reads, which it goes into first: see `fits_a_block`."""
+    return type(node.stm.exp) is Map and any(
+        type(user.stm.exp) is Scan and param.name in user.arrays
+        for param in node.stm.pat
+        for user in graph.users(param.name, node)
+    )
+
+
 def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
     """Neighbours that read the same array, in the order of the text.
 
@@ -206,6 +216,8 @@ def _horizontally(graph: Graph, ctx: Ctx, *, last: bool) -> bool:
     changed = False
     by_array: dict[Name, list[Node]] = {}
     for node in graph.live():
+        if not last and _is_scanned(graph, node):
+            continue
         current = node
         for name in dict.fromkeys(node.arrays):
             near = by_array.get(name, [])[-_NEIGHBOURS:]

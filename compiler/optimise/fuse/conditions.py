@@ -8,6 +8,7 @@
    covers arrays that are overwritten in between.
 4. `can_keep`: arrays that others need as well can be results of the merged operator.
 5. `no_overwrite`: the reader does not overwrite an array that the producer reads.
+6. `fits_a_block`: what a block of threads shares has room for what both combine.
 
 Each answers None when it holds and a `Missed` that says what is wrong when it does not.
 """
@@ -18,8 +19,9 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import base_of
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Missed
+from compiler.base.target import TILE_BYTES, TILE_THREADS
 from compiler.ir import nodes as ir
-from compiler.ir.types import shape_of
+from compiler.ir.types import prim_type, shape_of
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import produced
 
@@ -93,6 +95,32 @@ def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed |
                 "Write into a copy.",
             )
     return None
+
+
+_ROOM = {ir.Scan: TILE_BYTES // (3 * TILE_THREADS), ir.Reduce: TILE_BYTES // 32}
+"""Bytes that scans or reductions over one array combine at most: of a scan, blocks of threads share
+three elements for each thread; of a reduction, what each of the 32 lanes of a warp comes to."""
+
+
+def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
+    """Condition 6, whatever the target: more than that is no faster on a processor either."""
+    one, other = first.exp, second.exp
+    if not isinstance(one, ir.Scan | ir.Reduce) or type(one) is not type(other):
+        return None
+    need, room = _combined(one) + _combined(other), _ROOM[type(one)]
+    if need <= room:
+        return None
+    what = "scans" if isinstance(one, ir.Scan) else "reductions"
+    return Missed(
+        f"{names_of(first)} and {names_of(second)} are {what} of {need} bytes an element together, "
+        f"and what the threads of a block share has room for {room}."
+    )
+
+
+def _combined(exp: ir.Soac) -> int:
+    """Bytes that the operators of a scan or a reduction combine at each element."""
+    ops = exp.ops if isinstance(exp, ir.Scan | ir.Reduce) else ()
+    return sum(BYTES[prim_type(kind)] for op in ops for kind in op.fn.returns)
 
 
 # --- words -----------------------------------------------------------------------------------

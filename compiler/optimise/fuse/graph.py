@@ -77,6 +77,41 @@ class Node:
         return node
 
 
+class Above:
+    """What a statement depends on through others, with the first of those directly before it.
+
+    Found out as far up as it is asked for: ranks grow along edges, so that what lies between two
+    statements has a rank between theirs.
+    """
+
+    __slots__ = ("_before", "_first", "_todo", "target")
+
+    def __init__(self, target: Node) -> None:
+        self.target = target
+        self._before = sorted(target.before, key=_rank)
+        self._first: dict[Node, int] = {}
+        self._todo: list[tuple[float, int, Node]] = []
+        for number, node in enumerate(self._before):
+            self._reach(node, number)
+
+    def _reach(self, node: Node, number: int) -> None:
+        """What is before a node is reached through the one of that number, or an earlier one."""
+        for one in node.before:
+            known = self._first.get(one)
+            if known is None:
+                heappush(self._todo, (-one.rank, -one.at, one))
+            if known is None or number < known:
+                self._first[one] = number
+
+    def through(self, source: Node) -> Node | None:
+        """Through which of the statements directly before it, if it depends on `source` so."""
+        while self._todo and -self._todo[0][0] > source.rank:
+            node = heappop(self._todo)[2]
+            self._reach(node, self._first[node])
+        number = self._first.get(source)
+        return None if number is None else self._before[number]
+
+
 class Graph:
     """All statements of a body; `results` are the names that the body's results use.
 
@@ -103,8 +138,8 @@ class Graph:
         self.called: dict[Node, str] = {}
         """What remarks call statements."""
         self.results: set[Name] = walk.free(tuple(results))
-        self._last: tuple[Node, dict[Node, Node]] | None = None
-        """The latest answer of `_above`."""
+        self._last: Above | None = None
+        """What was last asked about."""
         self._connect()
 
     def _connect(self) -> None:
@@ -140,7 +175,9 @@ class Graph:
         """A statement between the two, directly before `target`, if one depends on `source`."""
         if source.rank >= target.rank:
             return None
-        return self._above(target).get(source)
+        if self._last is None or self._last.target is not target:
+            self._last = Above(target)
+        return self._last.through(source)
 
     def overwritten_between(self, source: Node, target: Node) -> bool:
         """Whether what `source` reads is overwritten before `target` can run."""
@@ -150,24 +187,6 @@ class Graph:
             and (node in target.before or self.path(node, target) is not None)
             for node in self._below(source, target.rank)
         )
-
-    def _above(self, target: Node) -> dict[Node, Node]:
-        """What a statement depends on through others, with the last of those each.
-
-        Found out once for one target in a row.
-        """
-        if self._last is not None and self._last[0] is target:
-            return self._last[1]
-        found: dict[Node, Node] = {}
-        for before in sorted(target.before, key=_rank):
-            todo = list(before.before)
-            while todo:
-                node = todo.pop()
-                if node not in found:
-                    found[node] = before
-                    todo.extend(node.before)
-        self._last = (target, found)
-        return found
 
     def _below(self, source: Node, rank: float) -> set[Node]:
         """What depends on `source`, among the nodes up to that rank."""

@@ -6,7 +6,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
-from compiler.ir.nodes import Array, Hist, Iota, Soac, Stm
+from compiler.ir.nodes import Array, Hist, Iota, Scan, Soac, Stm
 from compiler.ir.types import with_dims
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
@@ -29,8 +29,11 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
     if not isinstance(one, Soac) or not isinstance(other, Soac) or one.width != other.width:
         return None
     obstacle = _obstacle(graph, first, second)
-    if obstacle and not explain:
+    too_much = None if obstacle else conditions.fits_a_block(first.stm, second.stm)
+    if (obstacle or too_much) and not explain:
         return None
+    if too_much is not None:
+        return too_much
     names = [_called(graph, first), _called(graph, second)]
     if names[0] == names[1]:
         names[1] = names[1].replace("the ", "another ")
@@ -52,9 +55,27 @@ def _obstacle(graph: Graph, first: Node, second: Node) -> str:
         return "One of {one} and {other} overwrites what both read."
     if _are_hists(first, second) and (_combines_rows(first) or _combines_rows(second)):
         return "Histograms of rows become histograms of elements, so {one} and {other} stay apart."
+    if _ends_of_scans(graph, first, second):
+        return "{one} and {other} belong to different scans, which can take what follows with them."
     if first.is_nested() != second.is_nested():
         return "Only one of {one} and {other} has parallelism inside: they become separate kernels."
     return ""
+
+
+def _ends_of_scans(graph: Graph, *nodes: Node) -> bool:
+    """Whether one takes a scan's prefixes, and the other takes those of another scan, or is one.
+
+    Blocks of threads take a scan's prefixes where they find them (`codegen/kernels/handed.py`).
+    """
+    if all(isinstance(node.stm.exp, Scan) for node in nodes):
+        return False
+    one, other = (
+        {made for name in node.arrays if (made := graph.definer.get(name)) is not None} | {node}
+        for node in nodes
+    )
+    return not any(isinstance(made.stm.exp, Scan) for made in one & other) and all(
+        any(isinstance(made.stm.exp, Scan) for made in found) for found in (one, other)
+    )
 
 
 def _are_hists(*nodes: Node) -> bool:

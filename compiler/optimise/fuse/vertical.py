@@ -36,6 +36,7 @@ def fuse_into_reader(
         or conditions.nothing_between(graph, first, second, name)
         or conditions.can_keep(second, others)
         or conditions.no_overwrite(graph, first, second, name)
+        or conditions.fits_a_block(first.stm, second.stm)
     )
     if failed is not None:
         return failed
