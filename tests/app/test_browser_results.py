@@ -1,5 +1,6 @@
 """Results as pictures and tables, and inputs from files, with the compiler behind the page."""
 
+import io
 import re
 import struct
 from collections.abc import Iterator
@@ -184,6 +185,51 @@ def test_inputs_come_out_of_files_and_are_kept_with_the_program(page: Page, tmp_
     page.get_by_role("tab", name="Tests").click()
     page.get_by_role("button", name="Run all").click()
     expect(page.locator(".trials-top [role=status]")).to_contain_text("passed")
+
+
+def saved(values: object) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(values, np.float64))
+    return file.getvalue()
+
+
+HEAD = b"b" + bytes([2])
+WHOLE = saved([[0.5]])
+DAMAGED = {
+    "none.npy": (b"", "none.npy is empty."),
+    "none.txt": (b"", "none.txt is empty."),
+    "magic.npy": (WHOLE[:6], "magic.npy ends before its end, or is damaged."),
+    "head.npy": (WHOLE[:11], "head.npy ends before its end, or is damaged."),
+    "cells.npy": (WHOLE[:-3], "An array of 1 by 1 elements ends before its end."),
+    "head.bin": (HEAD, "head.bin ends before its end, or is damaged."),
+    "rank.bin": (
+        HEAD + b"\x09 f64" + b"\xff" * 72,
+        "An array of 9 dimensions ends before its end.",
+    ),
+    "long.csv": (b"1\n" * 5_000_000, "long.csv has 10.0 MB; at most 4.00 MB of text are taken."),
+    "long.npy": (
+        saved(np.zeros((1000, 700))),
+        "long.npy is 5.60 MB as text; at most 4.00 MB are taken.",
+    ),
+}
+TAKEN = {
+    "rows.csv": (b"a,b,c\n", "empty([0][3]f64)"),
+    "old.npy": (WHOLE.replace(b"(1, 1)", b"(1L,1)"), "[[0.5f64]]"),
+}
+
+
+def test_a_file_that_is_empty_cut_or_too_long_says_so_and_changes_nothing(page: Page) -> None:
+    write(page, "entry main (xs: [][]f64) = map (map (* 2)) xs\n")
+    expect(page.locator(".run-field label").first).to_have_text("xs: [][]f64")
+    field, given = page.locator("#run-value-0"), page.locator(".run-field input[type=file]")
+    field.fill("[[7.0]]")
+    for name, (data, said) in DAMAGED.items():
+        given.set_input_files({"name": name, "mimeType": "", "buffer": data})
+        expect(page.locator(".run-fields .said")).to_have_text(said)
+        expect(field).to_have_value("[[7.0]]")
+    for name, (data, value) in TAKEN.items():
+        given.set_input_files({"name": name, "mimeType": "", "buffer": data})
+        expect(field).to_have_value(value)
 
 
 def test_a_picture_is_an_array_and_a_long_value_is_not_put_into_a_field(page: Page) -> None:

@@ -1,4 +1,5 @@
 // Files as values of a parameter: .npy, Futhark's text and binary, CSV, pictures. Throws, in words, what is wrong.
+import { bytes } from "../dom";
 import type { Leaf } from "../input_types";
 import { fromBinary, toText, typed, Values } from "./values";
 
@@ -10,6 +11,21 @@ const MOST_PIXELS = 400_000;
 
 /** The text of a file's values, where a parameter takes `leaf`; null where nothing is known of what it takes. */
 export async function valueOf(file: File, leaf: Leaf | null): Promise<string> {
+  const most = longest();
+  // Text is nearly as long as what it is made of, or longer: such a file need not be read.
+  if (file.size > 2 * most && !file.type.startsWith("image/")) throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are taken.`);
+  const text = await read(file, leaf).catch((error: unknown) => {
+    throw error instanceof RangeError ? new Error(`${file.name} ends before its end, or is damaged.`) : error;
+  });
+  if (text.length > most) throw new Error(`${file.name} is ${bytes(text.length)} as text; at most ${bytes(most)} are taken.`);
+  return text;
+}
+
+/** Characters that the server takes as the inputs of a run. */
+const longest = (): number => Number(document.querySelector<HTMLMetaElement>("meta[name='longest-input']")?.content ?? 4_000_000);
+
+async function read(file: File, leaf: Leaf | null): Promise<string> {
+  if (!file.size) throw new Error(`${file.name} is empty.`);
   if (file.type.startsWith("image/")) return toText(await picture(file, leaf));
   const data = await file.arrayBuffer();
   const start = new Uint8Array(data, 0, Math.min(6, data.byteLength));
@@ -47,7 +63,7 @@ function npy(data: ArrayBuffer): Values {
   const header = new TextDecoder("latin1").decode(new Uint8Array(data, start, length));
   const [, order, kind] = /'descr':\s*'([<>|=])(\w+)'/.exec(header) ?? [];
   const prim = DTYPES[kind ?? ""];
-  const shape = (/'shape':\s*\(([^)]*)\)/.exec(header)?.[1] ?? "").split(",").filter((part) => part.trim()).map(Number);
+  const shape = (/'shape':\s*\(([^)]*)\)/.exec(header)?.[1] ?? "").split(",").filter((part) => part.trim()).map((part) => parseInt(part, 10));
   if (!prim || (order === ">" && kind !== "u1" && kind !== "i1")) throw new Error("This .npy file holds elements of a type that the language does not have, or in the wrong order of bytes.");
   const { values } = typed(prim, shape, data, start + length);
   if (!/'fortran_order':\s*True/.test(header) || shape.length < 2) return values;
@@ -71,6 +87,7 @@ function table(text: string, leaf: Leaf | null, name: string): string {
   const rows = text.split(/\r?\n/).map((line) => line.split(/[,;\t]/).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
   const named = !rows[0]!.some((cell) => NUMBER.test(cell) || /^(true|false|nan|[-+]?inf)$/i.test(cell));
   const cells = rows.slice(named ? 1 : 0).map((row, r) => row.map((cell, c) => element(cell, prim, `${name}, row ${r + 1 + (named ? 1 : 0)}, column ${c + 1}`)));
+  if (!cells.length) return `empty([0]${dims.slice(1).map((_, k) => `[${k ? 0 : rows[0]!.length}]`).join("")}${prim})`;
   if (dims.length === 2) {
     const width = cells[0]?.length ?? 0;
     const odd = cells.findIndex((row) => row.length !== width);

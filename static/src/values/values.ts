@@ -116,7 +116,7 @@ export function typed(prim: string, shape: readonly number[], data: ArrayBuffer,
   const maker = MAKERS[prim];
   if (!maker) throw new Error(`There is no type ${prim}.`);
   const end = start + elements(shape) * (maker as unknown as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT;
-  if (end > data.byteLength) throw new Error(`An array of ${shape.join(" by ")} elements ends before its end.`);
+  if (end > data.byteLength) throw new Error(`An array of ${shape.length > 4 ? `${shape.length} dimensions` : `${shape.join(" by ")} elements`} ends before its end.`);
   const cells = new maker(data.slice(start, end));
   return { values: new Values(prim, shape, prim === "f16" ? Float32Array.from(cells as Uint16Array, half) : cells), end };
 }
