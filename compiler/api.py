@@ -133,6 +133,8 @@ def options_from(
     check_target(known.get("target", TARGETS[0]))
     disabled = known.get("disable", ())
     switches.check(disabled)
+    limits = known.get("limits", {})
+    switches.check_limits(limits)
     return Options(
         entry=known.get("entry", ""),
         target=known.get("target", TARGETS[0]),
@@ -144,6 +146,7 @@ def options_from(
         files=tuple(sorted(files.items())),
         main=main,
         thresholds=tuple(sorted(known.get("thresholds", {}).items())),
+        limits=tuple(sorted(limits.items())),
     )
 
 

@@ -1,12 +1,14 @@
 """What a rule or a pass does, told by a tiny program: compiled with it and without it, and run.
 
 Nothing of it is written by hand but the program (`explain/tiny_programs.py`). A rule that cannot be
-switched off is shown by the stage before its own and by its own.
+switched off is shown by the stage before its own and by its own, or where lower limits have it do
+something, with the usual ones and with those.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -85,6 +87,8 @@ def shown(what: Rule | Pass, tiny: Tiny) -> Shown:
     if isinstance(what, Rule) and what.optional:
         stage = BY_ID[READABLE] if stage.kind == "syntax" else stage
         before = _version(_asked(tiny, (what.id,)), stage, tiny)
+    elif tiny.limits:
+        before = _version(_asked(replace(tiny, limits=()), ()), stage, tiny)
     else:
         earlier = [s for s in stages[: stages.index(stage)] if s.kind != "text"]
         before = _version(made, earlier[-1] if earlier else None, tiny)
@@ -96,10 +100,16 @@ def shown(what: Rule | Pass, tiny: Tiny) -> Shown:
         "input": tiny.given,
         "target": tiny.target,
         "disable": list(tiny.off),
+        "limits": [_limit(name, here) for name, here in tiny.limits],
         "before": before,
         "after": after,
         "remarks": [remark_json(remark) for remark in told],
     }
+
+
+def _limit(name: str, here: int) -> programs.LimitShown:
+    one = switches.LIMITS[name]
+    return {"id": name, "counts": one.counts, "usual": one.usual, "here": here}
 
 
 def _targets(tiny: Tiny) -> tuple[str, ...]:
@@ -107,7 +117,9 @@ def _targets(tiny: Tiny) -> tuple[str, ...]:
 
 
 def _asked(tiny: Tiny, off: tuple[str, ...]) -> OfProgram:
-    options: Options = {"target": tiny.target, "disable": [*tiny.off, *off]}
+    options: Options = {
+        "target": tiny.target, "disable": [*tiny.off, *off], "limits": dict(tiny.limits),
+    }  # fmt: skip
     return OfProgram(tiny.source, options, main=f"main{FLATPACK}" if tiny.flatpack else "")
 
 
@@ -159,6 +171,9 @@ def told(answer: RuleAnswer) -> str:
 
 def _told(one: Shown) -> list[str]:
     lines = ["", "A program:", "", *_indented(one["source"])]
+    if one["limits"]:
+        lines += ["", "Run with lower limits, as only large programs come to the usual ones."]
+        lines += [f"  {x['counts']}: {x['here']}, usually {x['usual']:,}" for x in one["limits"]]
     for title, version, sign in (("Before", one["before"], "-"), ("After", one["after"], "+")):
         if version["stage"]:
             changed = set(version["changed"])

@@ -7,7 +7,7 @@ in `NECESSARY` leaves remarks as well, but programs could not be compiled withou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from compiler import pipeline
 from compiler.base.errors import UsageError
@@ -31,6 +31,9 @@ NECESSARY: dict[str, str] = {
 }
 """Remarks whose rule cannot be switched off, and what the rule is there for."""
 
+LIMITS = {one.id: one for p in pipeline.PASSES for rule in p.rules for one in rule.limits}
+"""What `limits` takes."""
+
 _BY_ID = {p.id: p for p in PASSES}
 
 
@@ -39,6 +42,15 @@ def check(names: Iterable[str]) -> None:
     for name in names:
         if name not in _BY_ID and name not in RULES:
             raise _unknown(name)
+
+
+def check_limits(given: Mapping[str, int]) -> None:
+    """Refuse what is no limit of a rule, or more than it usually is."""
+    for name, value in given.items():
+        if name not in LIMITS:
+            raise UsageError(f"There is no limit `{name}`.", hint=did_you_mean(name, LIMITS))
+        if not 0 <= value <= LIMITS[name].usual:
+            raise UsageError(f"The limit `{name}` may be 0 to {LIMITS[name].usual}.")
 
 
 def _unknown(name: str) -> UsageError:

@@ -15,8 +15,6 @@ from compiler.testing.compare import same
 from compiler.worker import answer
 from testing import kernel_interp
 
-LARGE = {"shortcircuit/budget", "simplify/keep-function"}
-"""What only programs show that are no longer tiny."""
 RULES = {rule.id: rule for step in pipeline.PASSES for rule in step.rules}
 
 
@@ -25,7 +23,7 @@ def shown(name: str) -> Shown:
 
 
 def test_every_rule_has_a_program_and_so_has_every_pass_without_rules() -> None:
-    assert BY_RULE.keys() | LARGE == RULES.keys()
+    assert BY_RULE.keys() == RULES.keys()
     assert BY_PASS.keys() == {step.id for step in pipeline.PASSES if not step.rules}
 
 
@@ -34,7 +32,9 @@ def test_a_rule_does_something_that_changes_no_result(name: str) -> None:
     found = shown(name)
     before, after = found["before"], found["after"]
     assert {remark["rule"] for remark in found["remarks"]} == {name}
-    assert (before["stage"] == after["stage"]) is RULES[name].optional
+    limits = BY_RULE[name].limits
+    assert (before["stage"] == after["stage"]) is (RULES[name].optional or bool(limits))
+    assert [one["here"] for one in found["limits"]] == [number for _, number in limits]
     assert before["changed"] or after["changed"]
     if name.startswith(("kernels/", "cuda/")):
         assert after["output"] == ""
@@ -80,3 +80,23 @@ def test_a_pass_lists_its_rules_and_all_are_listed() -> None:
     told = answer({"op": "rule", "rule": "fuse/mapmap"})
     assert "There is no pass or rule `fuse/mapmap`." in told["error"]["message"]
     assert "fuse/map-map" in told["error"]["hint"]
+
+
+def test_limits_are_known_and_go_down_alone() -> None:
+    for name, wrong in {
+        "shortcircuit/budget/step": (1, "There is no limit `shortcircuit/budget/step`."),
+        "shortcircuit/budget/steps": (100_001, "may be 0 to 100000."),
+        "simplify/keep-function/least": (-1, "may be 0 to 24."),
+    }.items():
+        told = answer(
+            {"op": "show", "source": "entry main = 1", "options": {"limits": {name: wrong[0]}}}
+        )
+        assert wrong[1] in told["error"]["message"]
+
+
+def test_with_the_usual_limits_a_tiny_program_shows_nothing() -> None:
+    for name, tiny in BY_RULE.items():
+        if tiny.limits:
+            work = api.compilation(OfProgram(tiny.source, {"target": tiny.target}))
+            work.result(tiny.target)
+            assert name not in {remark.rule for remark in work.remarks()}

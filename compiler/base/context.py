@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from compiler.base.fuel import Fuel
 from compiler.base.names import Name, NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
-from compiler.base.rules import Pass, Rule
+from compiler.base.rules import Limit, Pass, Rule
 from compiler.base.spans import Prov, Span, merge_prov
 from compiler.base.target import Target
 
@@ -44,8 +44,14 @@ class Options:
     thresholds: tuple[tuple[str, int], ...] = ()
     """Tuning parameters by name; others keep their defaults."""
 
+    limits: tuple[tuple[str, int], ...] = ()
+    """Limits of rules by id, below the usual ones."""
     traced: bool = False
     """Keep the calls of `trace` and `break`, for a run that shows their values."""
+
+    def limit(self, of: Limit) -> int:
+        """The number that a limit is for this compilation."""
+        return dict(self.limits).get(of.id, of.usual)
 
     def is_off(self, what: Rule | Pass) -> bool:
         """Whether a pass is switched off, or a rule or its pass."""

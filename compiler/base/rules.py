@@ -12,12 +12,26 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """A number from which on a rule does something, or up to which.
+
+    `id`: `pass/rule/name`. `counts`: what it is a number of. `usual`: what it is unless a
+    compilation says otherwise (`Options.limits`), which may say less: then a small program shows
+    what else only large ones do.
+    """
+
+    id: str
+    counts: str
+    usual: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A decision of a pass. Its remarks have its id, `pass/rule`.
 
     `does`: a sentence for the program's author. `optional`: it can be switched off; the others
     only tell something, or programs could not be compiled without them. `equation`: what becomes
-    what, where that can be said in a line.
+    what, where that can be said in a line. `limits`: what keeps it from small programs.
     """
 
     id: str
@@ -25,6 +39,7 @@ class Rule:
     _: KW_ONLY
     optional: bool = True
     equation: str = ""
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ class Tiny:
     flatpack: bool = False
     off: tuple[str, ...] = ()
     """What else is switched off, before and after, since it would be done first."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """Limits of the rule, lower than usual: else only large programs have it do something."""
 
 
 def _flatpack(source: str, given: str) -> Tiny:
@@ -77,6 +79,19 @@ BY_RULE: dict[str, Tiny] = {
     ),
     # --- simplification -----------------------------------------------------------------------
     "simplify/inline": Tiny("def square (x: i32) = x * x\nentry main (x: i32) = square x + 1", "3"),
+    "simplify/keep-function": Tiny(
+        "def f (x: i32) =\n"
+        "  let a = x * x + 1\n"
+        "  let b = a * a + x\n"
+        "  in a * b + b\n"
+        "entry main (x: i32) (y: i32) = f x + f y",
+        "1 2",
+        limits=(
+            ("simplify/keep-function/program", 2),
+            ("simplify/keep-function/least", 2),
+            ("simplify/keep-function/copies", 2),
+        ),
+    ),
     "simplify/assert": Tiny("entry main (x: i32) = assert (2 > 1) (x + 1)", "1"),
     "simplify/branch-known": Tiny(
         "entry main (xs: []i32) = if 2 > 1i32 then map (+ 1) xs else map (+ 2) xs", "[1, 2]"
@@ -276,6 +291,13 @@ BY_RULE: dict[str, Tiny] = {
         "[1, 2, 3, 4, 5] [6, 7, 8]",
     ),
     # --- short-circuiting ---------------------------------------------------------------------
+    "shortcircuit/budget": Tiny(
+        "entry main [n] (xss: *[3][n]i32) =\n"
+        "  let xss = xss with [1] = map (+ 1) xss[0]\n"
+        "  in xss with [2] = map (* 2) xss[0]",
+        "[[1, 2], [3, 4], [5, 6]]",
+        limits=(("shortcircuit/budget/steps", 2),),
+    ),
     "shortcircuit/concat": Tiny(
         "entry main (xs: [3]i32) (ys: [2]i32) = map (+ 1) xs ++ map (* 2) ys", "[1, 2, 3] [4, 5]"
     ),

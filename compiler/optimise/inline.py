@@ -17,7 +17,7 @@ from dataclasses import replace
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied
-from compiler.base.rules import Pass, Rule
+from compiler.base.rules import Limit, Pass, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import Apply, Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
@@ -36,19 +36,22 @@ INLINED = Rule(
     "Puts functions in the place of calls.",
     optional=False,
 )
+PROGRAM = Limit(
+    "simplify/keep-function/program", "statements in the copies of all functions", 2_000
+)
+"""More than these, and functions are simplified before they are copied."""
+LEAST = Limit("simplify/keep-function/least", "statements of the function", 24)
+"""Of the smallest function that stays one: in smaller ones, a call is seen through."""
+COPIES = Limit("simplify/keep-function/copies", "statements in all copies of the function", 240)
+"""From these on it stays one."""
 KEPT = Rule(
     "simplify/keep-function",
     "A function of scalars stays one, instead of many copies of it.",
+    limits=(PROGRAM, LEAST, COPIES),
 )
 
 _LARGE = 20_000
-"""Statements from which on functions are simplified before they are copied."""
-_WITH_FUNCTIONS = 2_000
-"""The same where there are functions that may stay."""
-_LEAST = 24
-"""Statements of the smallest function that stays one: in smaller ones, a call is seen through."""
-_COPIES = 240
-"""Statements in all copies of a function from which on it stays one."""
+"""Statements from which on functions are simplified before they are copied, where none may stay."""
 NEAREST = 16
 """Places at each end of a chain of calls that a statement is from."""
 
@@ -65,7 +68,7 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
     uses = _uses(prog, calls)
     sizes = {fun.name: sum(1 for _ in walk.all_stms(fun.body.stms)) for fun in prog.funs}
     copied = sum(uses[name] * size for name, size in sizes.items())
-    few = _WITH_FUNCTIONS if _may_stay(prog, calls, uses, sizes) else _LARGE
+    few = ctx.options.limit(PROGRAM) if _may_stay(prog, calls, uses, sizes, ctx) else _LARGE
     if copied > few and not ctx.options.is_off(SIMPLIFY):
         made = _Simplified(ctx, functions, uses, unique_arrays(prog))
         entries = [made.function(fun) for fun in prog.funs if fun.entry]
@@ -96,16 +99,23 @@ def _may_stay(
     calls: dict[str, list[tuple[Stm, str]]],
     uses: dict[str, int],
     sizes: dict[str, int],
+    ctx: Ctx,
 ) -> bool:
     """Whether a function is of scalars, with all that it calls, and copies of it would be many."""
     whole: dict[str, int] = {}
     for fun in prog.funs:
         if is_of_scalars(replace(fun, entry=False), whole.keys()):
             size = sizes[fun.name] + sum(whole[callee] for _, callee in calls[fun.name])
-            if size >= _LEAST and size * uses[fun.name] >= _COPIES:
+            if _are_many(size, uses[fun.name], ctx):
                 return True
             whole[fun.name] = size
     return False
+
+
+def _are_many(size: int, uses: int, ctx: Ctx) -> bool:
+    """Whether so many copies of so many statements are better one function."""
+    limit = ctx.options.limit
+    return size >= limit(LEAST) and size * uses >= limit(COPIES)
 
 
 def _remark(fun: Function, prov: Prov, ctx: Ctx) -> None:
@@ -247,7 +257,7 @@ class _Simplified:
             return self.kept.get(key)
         size = sum(1 for _ in walk.all_stms(version.body.stms))
         fun = replace(version, name=self.ctx.fresh(version.name), entry=False)
-        if size >= _LEAST and size * uses >= _COPIES and is_of_scalars(fun):
+        if _are_many(size, uses, self.ctx) and is_of_scalars(fun):
             because = (
                 f"`{base_of(fun.name)}` stays a function: "
                 f"there would be {uses} copies of its {size} statements."

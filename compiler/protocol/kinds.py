@@ -85,6 +85,9 @@ them"""
         dict[str, int], Says("maps names of tuning parameters to whole numbers of at most 64 bits")
     ]
     """values of tuning parameters by name; `tuning` lists them"""
+    limits: Annotated[dict[str, int], Says("maps limits of rules to whole numbers")]
+    """limits of rules by id, below the usual ones: so a small program shows what else only large \
+ones do; `rule` lists those of its program"""
     verify: bool
     """check the program after every pass"""
     unsafe: bool

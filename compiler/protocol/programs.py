@@ -337,6 +337,16 @@ class Version(TypedDict):
 the texts of back ends do not"""
 
 
+class LimitShown(TypedDict):
+    """A limit of a rule that is lower for its tiny program."""
+
+    id: str
+    counts: str
+    """what it is a number of"""
+    usual: int
+    here: int
+
+
 class Shown(TypedDict):
     """A rule or pass at work on a tiny program."""
 
@@ -347,8 +357,11 @@ class Shown(TypedDict):
     target: str
     disable: list[str]
     """what else is switched off, before and after"""
+    limits: list[LimitShown]
+    """what is lower than usual"""
     before: Version
-    """the same stage with the rule switched off; the stage before, where it cannot be"""
+    """the same stage with the rule switched off; where it cannot be, with the usual limits, or \
+the stage before"""
     after: Version
     remarks: list[Remark]
     """those of the rule"""

@@ -146,6 +146,8 @@ export interface Options {
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */
   thresholds?: Record<string, number>;
+  /** limits of rules by id, below the usual ones: so a small program shows what else only large ones do; `rule` lists those of its program */
+  limits?: Record<string, number>;
   /** check the program after every pass */
   verify?: boolean;
   /** honour `#[unsafe]`; a server refuses it */
@@ -335,11 +337,22 @@ export interface Shown {
   target: string;
   /** what else is switched off, before and after */
   disable: string[];
-  /** the same stage with the rule switched off; the stage before, where it cannot be */
+  /** what is lower than usual */
+  limits: LimitShown[];
+  /** the same stage with the rule switched off; where it cannot be, with the usual limits, or the stage before */
   before: Version;
   after: Version;
   /** those of the rule */
   remarks: Remark[];
+}
+
+/** A limit of a rule that is lower for its tiny program. */
+export interface LimitShown {
+  id: string;
+  /** what it is a number of */
+  counts: string;
+  usual: number;
+  here: number;
 }
 
 /** A stage of a program. */

@@ -20,7 +20,7 @@ def test_rules_are_listed_and_shown_at_work(real_app: Flask) -> None:
         "laws/inverse": "Types, with it",
         "simplify": "simplify/loop-unroll",
         "parse": "After: Syntax",
-        "shortcircuit/budget": "does not happen in programs that are small enough",
+        "shortcircuit/budget": "steps of proofs for a program 2 instead of 100,000",
     }.items():
         shown = client.get(f"/rules/{name}")
         assert shown.status_code == 200, name

@@ -85,8 +85,9 @@ entry main (xs: []f64) = map (\\x ->
 @pytest.fixture
 def all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every function stays that can."""
-    for name, number in (("_LARGE", 0), ("_WITH_FUNCTIONS", 0), ("_LEAST", 1), ("_COPIES", 0)):
-        monkeypatch.setattr(inline, name, number)
+    lowest = {inline.PROGRAM: 0, inline.LEAST: 1, inline.COPIES: 0}
+    monkeypatch.setattr(Options, "limit", lambda _, of: lowest.get(of, of.usual))
+    monkeypatch.setattr(inline, "_LARGE", 0)
 
 
 def agree(source: str, entry: str, args: list[Value]) -> None:

@@ -141,6 +141,7 @@ def requests() -> list[dict[str, Any]]:
         },
         {"op": "dataflow", "source": scans(50), "stage": "kernels"},
         {"op": "rule", "rule": "fuse/map-map"},
+        {"op": "rule", "rule": "shortcircuit/budget"},
         {"op": "memory", "source": EXAMPLE, "stage": "imp"},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "check"}]},
         {"op": "batch", "source": EXAMPLE, "requests": [{"op": "tuning"}], "stream": True},

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.base.context import Options
 from compiler.storage.short_circuit import budget
 from compiler.storage.short_circuit.safety import Safety
 from testing.attempts import attempts
@@ -110,7 +111,7 @@ def test_a_budget_that_is_spent_is_told_and_the_rest_compiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source = families.unknown_rows(6)
-    monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (60, False))
+    monkeypatch.setattr(Options, "limit", lambda _, of: 60 if of is budget.STEPS else of.usual)
     rows = [np.int64(k) for k in (2, 3, 3, 0, 1, 4)]
     work = check(source, [ROWS, *rows])
     told = [r for r in work.remarks() if r.rule == "shortcircuit/budget"]

@@ -52,7 +52,7 @@ from compiler.ir.nodes import Prog
 from compiler.protocol.kinds import Json
 from compiler.storage.short_circuit.assumptions import forget_many
 from compiler.storage.short_circuit.attempts import RULES, Attempt, Record
-from compiler.storage.short_circuit.budget import BUDGET, Budget
+from compiler.storage.short_circuit.budget import BUDGET, STEPS, Budget
 from compiler.storage.short_circuit.points import Shortcut
 
 ID = "shortcircuit"
@@ -67,7 +67,7 @@ def short_circuit(prog: Prog, ctx: Ctx) -> Prog:
     """
     if ctx.is_shown:
         forget_many()
-    budget, numbers = Budget(), count()
+    budget, numbers = Budget(ctx.options.limit(STEPS)), count()
     shortcuts = tuple(Shortcut(fun, ctx, budget=budget, numbers=numbers) for fun in prog.funs)
     funs = tuple(shortcut.run() for shortcut in shortcuts)
     records = tuple(

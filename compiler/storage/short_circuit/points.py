@@ -35,7 +35,7 @@ from compiler.storage.short_circuit.attempts import (
     UPDATE,
     Attempt,
 )
-from compiler.storage.short_circuit.budget import BUDGET, SPENT, Budget
+from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
 from compiler.storage.short_circuit.edited import Edited
@@ -469,7 +469,7 @@ class Shortcut:
             return
         if not budget.told:
             budget.told = True
-            self.ctx.tell("note", BUDGET, attempt.prov, SPENT)
+            self.ctx.tell("note", BUDGET, attempt.prov, budget.said)
         raise spent()
 
     def _refuse(self, attempt: Attempt, failed: Failed) -> None:
