@@ -55,10 +55,13 @@ def policy(framed: bool) -> str:
 
 
 def _secure(response: Response) -> None:
-    response.headers.setdefault("Content-Security-Policy", policy(framed=False))
+    # What is wrong with a frame's address has to be read in the frame, too.
+    framed = request.path.startswith("/embed/")
+    response.headers.setdefault("Content-Security-Policy", policy(framed))
     response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
-    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+    origin = "cross-origin" if framed else "same-origin"
+    response.headers.setdefault("Cross-Origin-Resource-Policy", origin)
 
 
 def _cache(response: Response) -> None:

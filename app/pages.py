@@ -30,7 +30,7 @@ from app.context import parts
 from app.frozen import frozen_view, texts
 from app.gallery import Example
 from app.highlight import html_lines, kind_of
-from app.http import A_WHILE, FOREVER, policy, tagged, zipped
+from app.http import A_WHILE, FOREVER, tagged, zipped
 from app.paths import static_folder
 from app.permalinks import State, is_id
 from app.renderings import Rendering
@@ -191,12 +191,13 @@ def embedded(name: str) -> Response:
         abort(404, f"There is no theme `{theme}`; there are {', '.join(THEMES[1:])}.")
     shown = [(part, known[part]) for part in dict.fromkeys(asked or usual)]
     spoiler = request.args.get("spoiler", "")
+    for part in spoiler.split(","):
+        if part not in ("", "1", "all", *known):
+            abort(404, f"This link has no part `{part}` to fold; it has {', '.join(known)}.")
     page = render_template(
         "embed.html", name=name, frozen=frozen, shown=shown, theme=theme, spoiler=spoiler
     )
     response = Response(page)
-    response.headers["Content-Security-Policy"] = policy(framed=True)
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.headers["Cache-Control"] = A_WHILE
     return response
 

@@ -50,6 +50,13 @@ def test_a_link_shows_in_other_pages_what_is_asked_for_and_only_there(client: Fl
     text = client.get(f"/embed/{usual}").get_data(as_text=True)
     assert 'id="source"' in text
     assert 'id="funmem"' in text
+    for query in ("stages=fussed", "spoiler=fussed", "theme=fussed"):
+        told = client.get(f"/embed/{name}?{query}")
+        assert told.status_code == 404
+        assert "`fussed`" in told.get_data(as_text=True)
+        # What is wrong is read in the frame that it is written for.
+        assert "frame-ancestors" not in told.headers["Content-Security-Policy"]
+        assert told.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
     wrong = client.get(f"/embed/{name}?stages=fussed")
     assert wrong.status_code == 404
     assert "no part `fussed`" in html.unescape(wrong.get_data(as_text=True))
