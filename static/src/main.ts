@@ -221,6 +221,10 @@ export class Page {
     this.dock.add({ id: SOURCE, title: "Source", content: source });
     root.replaceChildren(...this.layout());
     this.model.on("files", () => this.save());
+    this.model.on("frozen", () => {
+      const { frozen } = this.model;
+      document.documentElement.classList.toggle("as-linked", frozen !== null && frozen.id === root.dataset["permalink"]);
+    });
     this.link.on((selection, chosen) => {
       if (!chosen) return;
       if (selection?.origin !== "story") this.ring(null);

@@ -79,3 +79,43 @@ def test_a_part_of_a_link_is_shown_in_a_page_that_is_a_file(
     expect(other.frame_locator("iframe >> nth=0").locator("#source")).to_contain_text("kept")
     assert other.frames[2].locator("#source").count() == 0
     other.close()
+
+
+def test_a_link_is_printed_whole_and_what_is_made_of_it_as_it_is_seen(
+    page: Page, site: str
+) -> None:
+    program = "-- kept\nentry main = 1\n" + "-- and so on\n" * 200
+    made = page.request.post(f"{site}/api/share", data={"source": program})
+    page.goto(f"{site}/z/{made.json()['id']}")
+    expect(source(page)).to_contain_text("kept")
+    page.emulate_media(media="print")
+    whole = page.locator("main.nojs .code").first
+    expect(whole).to_be_visible()
+    expect(source(page)).to_be_hidden()
+    assert whole.evaluate("code => code.scrollHeight - code.clientHeight") <= 0
+    assert page.evaluate("document.documentElement.scrollHeight") > 200 * 15
+    page.emulate_media(media="screen")
+    expect(whole).to_be_hidden()
+    write(page, "entry main = 2\n")
+    expect(pane(page)).to_contain_text("2 -- fused")
+    page.emulate_media(media="print")
+    expect(whole).to_be_hidden()
+    expect(source(page)).to_contain_text("entry main = 2")
+
+
+def test_nothing_moves_where_somebody_has_asked_for_that(page: Page, site: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(site)
+    expect(pane(page)).to_contain_text("-- fused")
+    source(page).click()  # its cursor would blink
+    page.get_by_role("button", name="Next").click()
+    page.keyboard.press("Control+Enter")
+    moving = """() => [...document.querySelectorAll("*")].flatMap(one => ["", "::before", "::after"]
+      .map(part => getComputedStyle(one, part || null))
+      .filter(({ animationName, transitionDuration }) =>
+        animationName !== "none" || transitionDuration !== "0s")
+      .map(() => one.className))"""
+    assert page.evaluate(moving) == []
+    assert page.evaluate("document.getAnimations().length") == 0
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(moving) != []
