@@ -45,7 +45,7 @@ def check(names: Iterable[str]) -> None:
 
 
 def check_limits(given: Mapping[str, int]) -> None:
-    """Refuse what is no limit of a rule, or more than it usually is."""
+    """Raise UsageError for what is no limit of a rule, or more than it usually is."""
     for name, value in given.items():
         if name not in LIMITS:
             raise UsageError(f"There is no limit `{name}`.", hint=did_you_mean(name, LIMITS))
