@@ -7,10 +7,14 @@ and odd ones, with numbers from the borders of their types too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compiler import api
+from compiler.algebra.poly import Poly
 from compiler.base.errors import CompileError, TimeoutError_, UsageError
+from compiler.base.names import base_of
 from compiler.explain.validity import compare
+from compiler.ir.nodes import Param
 from compiler.ir.types import shape_of
 from compiler.ir.values import Value
 from compiler.lessons import measured, placed, subject
@@ -32,8 +36,10 @@ def solve(asked: SolveRequest) -> SolveAnswer:
         raise file.wrong("title", "This is a lesson, and no puzzle.", "A puzzle has a `goal`.")
     with placed(file, "program"):
         given = subject(file, file.program).asked
-    attempt = subject(file, asked.source)
-    because = _other_arguments(given, attempt.asked, file.entry)
+    own = subject(replace(file, sizes={}), asked.source).asked
+    because = _other_arguments(given, own, file.entry)
+    sizes = {} if because else _sizes(given, own, file)
+    attempt = subject(replace(file, sizes=sizes), asked.source)
     same, count = not because, 0
     for words, args in _inputs(given, file) if same else ():
         try:
@@ -61,10 +67,31 @@ def _other_arguments(given: OfProgram, attempt: OfProgram, entry: str) -> str:
     """Why a program cannot be compared with another one, in a sentence, or nothing."""
     wanted, found = (
         [(type(param.type), param.type.prim, len(shape_of(param.type)), param.unique)
-         for param in fun.params[fun.implicit :]]
-        for fun in (api.entry_function(api.compilation(one), entry) for one in (given, attempt))
+         for param in _arguments(one, entry)]
+        for one in (given, attempt)
     )  # fmt: skip
     return "" if wanted == found else "It takes other arguments than the program of the puzzle."
+
+
+def _sizes(given: OfProgram, own: OfProgram, file: LessonFile) -> dict[str, int]:
+    """The sizes and numbers of a puzzle under the names that a program with its arguments has."""
+    found: dict[str, int] = {}
+    for wanted, param in zip(*(_arguments(one, file.entry) for one in (given, own)), strict=True):
+        pairs = zip(shape_of(wanted.type), shape_of(param.type), strict=True)
+        for name, called in ((wanted.name, param.name), *((_name(a), _name(b)) for a, b in pairs)):
+            if called and base_of(name) in file.sizes:
+                found[base_of(called)] = file.sizes[base_of(name)]
+    return found
+
+
+def _name(size: Poly) -> str:
+    """The name that a size is, or nothing."""
+    return next((name for name in size.names() if size == Poly.var(name)), "")
+
+
+def _arguments(asked: OfProgram, entry: str) -> tuple[Param, ...]:
+    fun = api.entry_function(api.compilation(asked), entry)
+    return fun.params[fun.implicit :]
 
 
 def _inputs(asked: OfProgram, file: LessonFile) -> Iterator[tuple[str, list[Value]]]:

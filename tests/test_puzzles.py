@@ -1,5 +1,7 @@
 """Puzzles: each can be solved, is not solved already, and no wrong program solves it."""
 
+import re
+
 import pytest
 
 from app.lesson_files import load
@@ -44,6 +46,14 @@ def test_the_solution_reaches_par_and_the_beginning_does_not_solve_it(name: str)
     assert not before["solved"]
 
 
+@pytest.mark.parametrize("name", PUZZLES)
+def test_sizes_and_parameters_may_have_other_names(name: str) -> None:
+    source = PUZZLES[name].file.solution
+    for word in ("n", "m", "k", "xs", "ys"):
+        source = re.sub(rf"\b{word}\b", f"{word}_of_mine", source)
+    assert solved(name, source)["value"] == PUZZLES[name].file.par
+
+
 WRONG = (
     # right where k divides n, and there only
     (
@@ -65,6 +75,8 @@ WRONG = (
     ("count_only", "entry main (xs: []i64): i64 = 2\n", "It takes other arguments"),
     ("count_only", "entry main [n] (xs: *[n]i32): i64 = 2\n", "It takes other arguments"),
     ("count_only", "entry main (xs: []i32) (k: i64): i64 = 2\n", "It takes other arguments"),
+    ("count_only", "entry main (x: i32): i64 = 2\n", "It takes other arguments"),
+    ("strided_chunks", "entry main (x: i32) = x\n", "It takes other arguments"),
     ("one_array_less", "entry main (xs: []i32): i32 = assert false 0\n", "On the input `[3, 4]`:"),
 )
 
