@@ -127,7 +127,9 @@ export class Header {
   }
 
   hideLink(): void {
+    const within = this.link.contains(document.activeElement);
     this.link.hidden = true;
+    if (within) this.share.focus();
   }
 
   private chosen(value: string): void {

@@ -28,6 +28,13 @@ export function listen(page: Page, root: HTMLElement): void {
 function nextPane(root: HTMLElement, by: number): void {
   const panes = [...root.querySelectorAll<HTMLElement>(".rail, .pane:not(:has(.pane)), .run")].filter((pane) => pane.checkVisibility());
   const at = panes.findIndex((pane) => pane.contains(document.activeElement));
-  const next = panes[(at + by + panes.length) % panes.length];
-  next?.querySelector<HTMLElement>(".cm-content, [tabindex='0'], select, button")?.focus();
+  for (let k = 1; k <= panes.length; k += 1) if (enter(panes[(((at + by * k) % panes.length) + panes.length) % panes.length]!)) return;
+}
+
+/** Focus the text of a pane, or the first thing that takes it, which what is disabled or hidden does not. */
+function enter(pane: HTMLElement): boolean {
+  return [".cm-content", "[tabindex='0'], select, button"].flatMap((what) => [...pane.querySelectorAll<HTMLElement>(what)]).some((one) => {
+    one.focus();
+    return document.activeElement === one;
+  });
 }

@@ -20,7 +20,9 @@ from tests.app.browsing import (
     is_held,
     pane,
     release,
+    source,
     visiting,
+    working,
     write,
 )
 
@@ -417,3 +419,58 @@ def box(part: Locator) -> FloatRect:
     found = part.bounding_box()
     assert found is not None
     return found
+
+
+def test_a_visit_by_keyboard_alone(browser: Browser, address: str) -> None:
+    """An example, the steps of its story, a pair of its proof, a run, a link, a comparison."""
+    with working(browser, address) as page:
+        keys, focused = page.keyboard, page.locator(":focus")
+
+        def reach(name: str) -> None:
+            wanted = page.get_by_role("button", name=name, exact=True)
+            for _ in range(100):
+                if wanted.evaluate_all("all => all.includes(document.activeElement)"):
+                    return
+                keys.press("Tab")
+            raise AssertionError(name)
+
+        while focused.count() == 0 or focused.get_attribute("aria-label") != "Example":
+            keys.press("Tab")
+        keys.type("Anti-diagonal")
+        expect(source(page)).to_contain_text("Anti-diagonal")
+        compiled(page)
+        reach("Next")
+        keys.press("Enter")
+        expect(page.locator(".story [aria-current]")).to_contain_text("memory of their own")
+        keys.press("Enter")
+        expect(page.locator(".outcome")).to_contain_text("Built in place")
+        reach("Pair 2 of 2, proved")
+        keys.press("Enter")
+        second = page.get_by_role("button", name="Pair 2 of 2, proved")
+        expect(second).to_have_attribute("aria-pressed", "true")
+        expect(second).to_be_focused()
+        keys.press("Control+Enter")
+        expect(page.locator(".run-result .value")).to_have_text(re.compile(r"^\[1i32, 2i32, 4i32"))
+        keys.press("Control+k")
+        keys.type("share")
+        keys.press("Enter")
+        expect(page.get_by_label("Link", exact=True)).to_be_focused()
+        keys.press("Escape")
+        expect(page.get_by_role("button", name="Share")).to_be_focused()
+        places = {focused.evaluate("one => one.closest('.pane, .rail, .run')?.className ?? ''")}
+        for _ in range(5):
+            keys.press("F6")
+            places.add(focused.evaluate("one => one.closest('.pane, .rail, .run').className"))
+        assert len(places) == 6, places
+        keys.press("Control+k")
+        keys.type("compare")
+        keys.press("Enter")
+        reach("Pin as A")
+        keys.press("Enter")
+        while "Source" not in (focused.get_attribute("aria-label") or ""):
+            keys.press("F6")
+        keys.press("Control+End")
+        keys.type("-- more\nentry other = 1\n")
+        keys.press("F7")
+        expect(pane(page)).to_contain_text("entry other")
+        expect(page.get_by_role("tabpanel", name="Compare")).to_contain_text("other text")
