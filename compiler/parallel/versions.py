@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
@@ -34,10 +34,8 @@ INTRA_BLOCK = Rule(
 
 NEVER = 1 << 40
 """More elements than a device has room for."""
-MOVES = 8
-"""So many elements can be moved while one is computed."""
-Sizes = dict[Poly, int]
-"""The sizes of what a block of threads does, each with how many elements a thread may have."""
+FEW = 8
+"""So many elements a thread may have of what takes little of the time."""
 Version = Callable[[nest.ResultNames], nest.HostCode]
 BlockCode = Callable[[nest.FlatteningScope], list[ir.Stm]]
 
@@ -149,12 +147,22 @@ def _branch(code: nest.HostCode, pat: tuple[ir.Param, ...]) -> ir.Body:
 
 
 @dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Of what a block of threads does for its element."""
+
+    computed: tuple[Poly, ...] = ()
+    """Those of the operators that compute something."""
+    most: Mapping[Poly, int] = field(default_factory=dict)
+    """All sizes, each with how many elements a thread may have."""
+
+
+@dataclass(frozen=True, slots=True)
 class _PerBlock:
     """A kernel with a block of threads for each element, and how much each finds to do."""
 
     stm: ir.Stm
     blocks: Poly
-    sizes: Sizes
+    sizes: _Sizes
 
     @property
     def code(self) -> nest.HostCode:
@@ -183,14 +191,14 @@ def _under_intra(
     return nest.HostCode([*stms, nest.emit(sc, out, exp, prov)], [p.name for p in out])
 
 
-def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: Sizes) -> list[ir.SE]:
+def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: _Sizes) -> list[ir.SE]:
     """That no block goes through much more than it has threads, or that there are enough blocks.
 
     A block's threads take any number of elements by turns; what counts is that no core is idle.
     """
     target = sc.ctx.target
     enough = _at_most(Poly.const(_enough(sc)), blocks)
-    limits = ((size, Poly.const(target.most_threads * each)) for size, each in sizes.items())
+    limits = ((size, Poly.const(target.most_threads * each)) for size, each in sizes.most.items())
     found = (either(_at_most(size, most), enough) for size, most in limits)
     return [cond for cond in found if cond != ir.TRUE]
 
@@ -207,9 +215,9 @@ def _at_most(small: Poly, large: Poly) -> ir.SE:
     return ir.Bin("<=", "i64", se_of(small), se_of(large))
 
 
-def _least(sizes: Sizes) -> ir.SE:
-    """The least size of what is computed."""
-    first, *others = (se_of(size) for size, each in sizes.items() if each == 1)
+def _least(sizes: _Sizes) -> ir.SE:
+    """The least size of what computes something."""
+    first, *others = map(se_of, sizes.computed)
     for other in others:
         first = ir.Bin("min", "i64", first, other)
     return first
@@ -227,7 +235,7 @@ def _per_block(
     problem, sizes = _examine(sc, stms)
     blocks = Poly.product([width for _, width in nest.space(task.nest).dims])
     if not problem and ir.FALSE in _fits(sc, blocks, sizes):
-        longest = max(size.constant or 0 for size in sizes)
+        longest = max(size.constant or 0 for size in sizes.most)
         problem = (
             f"{longest} inner elements are too many for each of only {blocks.constant} blocks of "
             "threads."
@@ -251,26 +259,29 @@ def _per_block(
     return _PerBlock(nest.emit(sc, pat, exp, task.prov), blocks, sizes)
 
 
-def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, Sizes]:
+def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Sizes]:
     """Why a block cannot run the statements (empty: it can), and the sizes of its operators.
 
-    What only fills an array, or updates part of one, is nothing to make a version for.
+    What only fills an array, or updates part of one, is nothing to make a version for. That, and
+    what runs once where operators are in loops, may have more elements.
     """
-    sizes: Sizes = {}
-    filled: Sizes = {}
-    for stm in _block_stms(stms):
-        made: Sequence[Poly] = ()
+    once: dict[Poly, None] = {}
+    again: dict[Poly, None] = {}
+    moved: dict[Poly, None] = {}
+    for stm, in_loop in _block_stms(stms):
+        shape: Sequence[Poly] = ()
+        kind = again if in_loop else once
         match stm.exp:
-            case ir.SegMap() as exp if _only_moves(exp.body):
-                made = [width for _, width in exp.space.dims]
             case ir.SegMap(_, space_, _) | ir.SegRed(_, space_, _, _) | ir.SegScan(_, space_, _, _):
-                sizes[Poly.product([width for _, width in space_.dims])] = 1
+                shape = [width for _, width in space_.dims]
+                if isinstance(stm.exp, ir.SegMap) and _only_moves(stm.exp.body):
+                    kind = moved
             case ir.Copy() | ir.Concat() | ir.Reshape():
-                made = shape_of(stm.pat[0].type)
+                shape, kind = shape_of(stm.pat[0].type), moved
             case ir.Update(_, dims, _):
-                made = selected(dims)
+                shape, kind = selected(dims), moved
             case ir.SegHist():
-                return "A block of threads has one thread for a histogram.", {}
+                return "A block of threads has one thread for a histogram.", _Sizes()
             case ir.Loop() | ir.If() | ir.Apply() | ir.Assert() | ir.Index() | ir.Slice():
                 pass
             case ir.Rearrange():
@@ -278,14 +289,16 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, Siz
             case exp if isinstance(exp, ir.SE_NODES):
                 pass
             case exp:
-                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", {}
-        if made:
-            filled[Poly.product(made)] = MOVES
-    if not all(name in sc.host for size in (*sizes, *filled) for name in size.names()):
-        return "The size of the inner parallelism is known only inside of the map.", {}
-    if not sizes:
-        return "Nothing inside is parallel for a block of threads.", {}
-    return "", filled | sizes
+                return f"A block of threads cannot do `{type(exp).__name__.lower()}`.", _Sizes()
+        if shape:
+            kind[Poly.product(shape)] = None
+    if not all(name in sc.host for size in (*again, *once, *moved) for name in size.names()):
+        return "The size of the inner parallelism is known only inside of the map.", _Sizes()
+    if not again and not once:
+        return "Nothing inside is parallel for a block of threads.", _Sizes()
+    others = (*once, *moved) if again else moved
+    most = dict.fromkeys(others, FEW) | dict.fromkeys(again or once, 1)
+    return "", _Sizes((*again, *(size for size in once if size not in again)), most)
 
 
 def _only_moves(body: ir.KernelBody) -> bool:
@@ -294,15 +307,13 @@ def _only_moves(body: ir.KernelBody) -> bool:
     return given and all(isinstance(stm.exp, ir.Index | ir.Var | ir.Lit) for stm in body.stms)
 
 
-def _block_stms(stms: Sequence[ir.Stm]) -> list[ir.Stm]:
-    """The statements at block level: those in loops and branches, not those of its operators."""
-    found: list[ir.Stm] = []
+def _block_stms(stms: Sequence[ir.Stm], *, in_loop: bool = False) -> Iterator[tuple[ir.Stm, bool]]:
+    """The statements at block level, and whether they are in a loop; not those of its operators."""
     for stm in stms:
-        found.append(stm)
+        yield stm, in_loop
         match stm.exp:
             case ir.Loop(_, _, _, body):
-                found.extend(_block_stms(body.stms))
+                yield from _block_stms(body.stms, in_loop=True)
             case ir.If(_, then, orelse):
-                found.extend(_block_stms(then.stms))
-                found.extend(_block_stms(orelse.stms))
-    return found
+                yield from _block_stms(then.stms, in_loop=in_loop)
+                yield from _block_stms(orelse.stms, in_loop=in_loop)

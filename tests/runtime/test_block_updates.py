@@ -9,6 +9,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.ir.printer import show_text
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import observe
 from compiler.semantics import interp
@@ -142,3 +143,25 @@ def test_a_fill_may_have_more_elements_than_a_block_has_threads() -> None:
     assert "there is a version" in remark(fill)
     computed = few + body.format(size=4096, then="i32.sum (map (+ a[7]) a)")
     assert remark(computed).startswith("4096 inner elements are too many")
+
+
+def test_what_loops_run_decides_how_many_threads_are_enough() -> None:
+    """The table has 61 * 61 elements, each set once; its diagonals have 61."""
+    large = HEAD + BOUNDED.replace("i64.min m 9", "i64.min m 60")
+    assert "there is a version" in remark(large)
+    text = show_text(Compilation(large, Options(target="cuda")).result("flat").prog)
+    assert " <= 1024i64" not in text
+    for more in ("i64.min m 90", "m"):
+        text = HEAD + BOUNDED.replace("i64.min m 9", more)
+        text = show_text(Compilation(text, Options(target="cuda")).result("flat").prog)
+        assert " + 1i64 <= 8192i64 || n_19 >= 128i64)" in text
+
+
+@needs_cxx
+def test_a_loop_over_diagonals_is_one_launch() -> None:
+    source = HEAD + BOUNDED.replace("i64.min m 9", "i64.min m 60")
+    code = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
+    args = arguments(3, 64)
+    seen = observe(code, "main", args)
+    kernels.same(results(seen), interp.run(compiled(source).result("soa").prog, "main", args))
+    assert [blocks for _, blocks in seen.launches] == [3]
