@@ -94,7 +94,9 @@ function svgOf(drawing: SVGElement): string {
   }
   for (const [name, value] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", width, height })) copy.setAttribute(name, String(value));
   // The page's policy takes an attribute for a style of its own.
-  return new XMLSerializer().serializeToString(copy).replace("<svg", `<svg style="background: ${getComputedStyle(document.body).backgroundColor}"`);
+  const own = (copy.getAttribute("style") ?? "").replaceAll('"', "&quot;");
+  copy.removeAttribute("style");
+  return new XMLSerializer().serializeToString(copy).replace("<svg", `<svg style="background: ${getComputedStyle(document.body).backgroundColor}; ${own}"`);
 }
 
 async function pngOf(picture: SVGElement | HTMLCanvasElement): Promise<Blob> {

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, violations, write
+from tests.app.browsing import MARKS, pane, violations, working, write
 
 pytestmark = MARKS
+PICTURED = {"Memory", "Proof", "Warps", "Graph"}
 
 
 def open_menu(of: Locator) -> Locator:
@@ -73,6 +74,35 @@ def test_tables_and_pictures_are_saved(page: Page) -> None:
     assert width > 2 * height > 100
     told = json.loads(saved(page, menu, "Save data")[1])
     assert told["accesses"][0]["array"] == "xs_mem_3"
+
+
+def test_every_pane_is_saved_and_every_picture_reads_back(browser: Browser, address: str) -> None:
+    with working(browser, address) as page:
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".run-result .value")).to_be_visible()
+        side, drawn = page.locator(".side"), set()
+        for name in page.locator(".side [role=tab]").all_text_contents():
+            page.keyboard.press("Control+k")
+            page.keyboard.insert_text(f"details {name}")
+            page.keyboard.press("Enter")
+            shown = page.get_by_role("tabpanel", name=name)
+            expect(shown).to_be_visible()
+            if name in PICTURED:
+                expect(shown.get_by_role("img").first).to_be_visible()
+            menu = open_menu(side)
+            assert saved(page, menu, "Save text")[1], name
+            for save in menu.get_by_role("button", name=re.compile("^Save .* as .svg")).all():
+                with page.expect_download() as download:
+                    save.click()
+                root = ElementTree.fromstring(Path(download.value.path()).read_text())
+                assert root.get("style", "").startswith("background: rgb"), name
+                drawn.add(name)
+            for save in menu.get_by_role("button", name=re.compile("^Save .* as .png")).all():
+                with page.expect_download() as download:
+                    save.click()
+                assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG", name
+            page.keyboard.press("Escape")
+        assert drawn >= PICTURED
 
 
 def test_a_link_has_a_title_and_notes_until_its_text_changes(page: Page, browser: Browser) -> None:
