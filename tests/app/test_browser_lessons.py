@@ -217,7 +217,9 @@ def test_what_a_lesson_speaks_of_is_there_without_javascript(
             expect(folded.first.locator("table, svg, .tree li, .remarks li").first).to_be_visible()
     opened.goto(f"{address}/lessons/tuning")
     opened.locator("summary", has_text="Versions").click()
-    expect(opened.locator(".tree strong")).to_have_text(["V1", "V2", "V3"])
+    leaves = opened.locator(".tree strong").all_text_contents()
+    assert leaves == [f"V{number}" for number in range(1, len(leaves) + 1)]
+    assert len(leaves) >= 3
     expect(opened.locator(".tree")).to_contain_text("n ≥ suff_outer_0 (32)")
     context.close()
 

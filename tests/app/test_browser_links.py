@@ -103,6 +103,15 @@ def test_a_link_is_printed_whole_and_what_is_made_of_it_as_it_is_seen(
     expect(source(page)).to_contain_text("entry main = 2")
 
 
+def test_on_paper_proofs_are_unfolded(page: Page, old_site: str) -> None:
+    page.goto(f"{old_site}/z/{OLD_REAL}")
+    expect(pane(page)).to_contain_text("map [n_")
+    page.emulate_media(media="print")
+    folded = page.locator("#attempts details:not([open]) > :not(summary)")
+    assert folded.count() > 0
+    assert folded.evaluate_all("all => all.every(one => one.checkVisibility())")
+
+
 def test_nothing_moves_where_somebody_has_asked_for_that(page: Page, site: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.goto(site)
