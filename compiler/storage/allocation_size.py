@@ -23,7 +23,7 @@ class AllocationSizes:
         self.made: dict[Name, ir.Stm] = {}
         """The statement that binds a name inside the kernel."""
         self.wholes: dict[Name, Poly] = {}
-        """The size of the array that a part is taken of, by the name of the part's size."""
+        """What a part's size is at most, by its name: the size of the array that it is taken of."""
 
     def index(self, name: Name, bound: Poly) -> None:
         """Enter an index of a kernel."""
@@ -45,6 +45,9 @@ class AllocationSizes:
             for dim, size in zip(stm.exp.dims, shape_of(types[stm.exp.array]), strict=False):
                 if isinstance(dim, ir.DimSlice) and dim.stride == ir.ONE and dim.count.as_name:
                     self.wholes.setdefault(dim.count.as_name, size)
+        if isinstance(stm.exp, ir.Assert):
+            for name, limit in _asserted(stm.exp.cond):
+                self.wholes.setdefault(name, limit)
 
     def inner(self, poly: Poly) -> set[Name]:
         """The names of `poly` that have no meaning outside the kernel."""
@@ -117,6 +120,18 @@ def _rises(count: Poly, name: Name) -> bool | None:
     """Whether `count` grows with `name`, which like all sizes is not negative."""
     signs = {coeff > 0 for mono, coeff in count.terms.items() if any(name == x for x, _ in mono)}
     return signs.pop() if len(signs) == 1 else None
+
+
+def _asserted(cond: ir.SE) -> list[tuple[Name, Poly]]:
+    """Names with what they are at most where they are not 0, as the check of a slice says it."""
+    match cond:
+        case ir.Bin("&&", _, lhs, rhs):
+            return _asserted(lhs) + _asserted(rhs)
+        case ir.Bin("||", _, ir.Bin("==", "i64", ir.Var(name), ir.Lit(0)), rest):
+            return [(one, limit) for one, limit in _asserted(rest) if one == name]
+        case ir.Bin("<=", "i64", ir.Var(name), rhs) if (limit := poly_of(rhs)) is not None:
+            return [(name, limit)]
+    return []
 
 
 def _limits(se: ir.SE, sizes: frozenset[Name]) -> list[Poly]:

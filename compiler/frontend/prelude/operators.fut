@@ -75,7 +75,8 @@ def filter [n] 'a (p: a -> bool) (xs: [n]a) : *[]a =
   let upto = intrinsics.scan (+) 0i64 (intrinsics.map (\k -> i64.bool k) keep)
   let count = if n == 0 then 0 else upto[n - 1]
   let places = intrinsics.map (\(k, u) -> if k then u - 1 else -1) (intrinsics.zip keep upto)
-  in intrinsics.scatter_1d (intrinsics.copy xs[0:count]) places xs
+  let sorted = intrinsics.scatter_1d (intrinsics.scratch xs) places xs
+  in sorted[0:count]
 
 -- The first part from the left, the second behind it, both in their old order: all is written.
 def partition [n] 'a (p: a -> bool) (xs: [n]a) : ?[k].([k]a, [n - k]a) =
