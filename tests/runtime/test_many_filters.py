@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.walk import shared_bytes, statements
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import observe
-from compiler.semantics import interp
+from compiler.semantics import heap, interp
 from compiler.targets import BACK_ENDS, target_named
 from testing import kernel_interp
 from testing.kernels import same
@@ -102,3 +104,44 @@ def test_of_many_filters_each_moves_little(kind: str, most: float) -> None:
     moved = 32 * sum(site.sectors for site in seen.sites if not site.shared) / n
     assert moved / 8 < most
     assert seen.copied == 0
+
+
+STEPS = (
+    "filter (\\x -> x % {c} != 0) {a}",
+    "(partition (\\x -> x % {c} == 0) {a}).{k}",
+    "map (+ {c}) (filter (> {c}) {a})",
+    "filter (> {c}) (map (* {k}) {a})",
+    "filter (\\x -> x % {c} == 0) xs",
+    "let ys = scan (+) 0 {a} in filter (\\y -> y % {c} > 0) ys",
+    "concat (filter (< {c}) {a}) (filter (> -{c}) {a})",
+)
+
+
+def by_chance(seed: int) -> str:
+    """Filters of the input and of what others keep, and some of these as results."""
+    draw = random.Random(seed)
+    lines, names = list[str](), ["xs"]
+    for at in range(draw.randint(2, 7)):
+        step = draw.choice(STEPS).format(a=draw.choice(names), c=draw.randint(2, 5), k=at % 2)
+        lines.append(f"  let a{at} = {step}")
+        names.append(f"a{at}")
+    results = ", ".join(draw.sample(names[1:], min(3, len(lines))))
+    return "\n".join(["entry main (xs: []i32) =", *lines, f"  in ({results})\n"])
+
+
+@needs_cxx
+@pytest.mark.parametrize("seed", range(6))
+def test_filters_by_chance_agree_in_all_stages_and_as_text(seed: int) -> None:
+    work = compiled(by_chance(seed), "cuda")
+    for n in (0, 1, 40, 800):
+        xs = np.random.default_rng(seed).integers(-30, 30, n).astype("i4")
+        expected = interp.run(work.result("soa").prog, "main", [xs.copy()])
+        for stage in ("fused", "flat"):
+            same(interp.run(work.result(stage).prog, "main", [xs.copy()]), expected, stage)
+        for stage in ("funmem", "shortcircuit", "merged"):
+            same(heap.run(work.result(stage).prog, "main", [xs.copy()])[0], expected, stage)
+        seen = observe(
+            plain(work.result("cuda").text), "main", [xs.copy()], "random", records=False
+        )
+        assert not seen.problems
+        same(results(seen), expected)
