@@ -123,14 +123,17 @@ def _rises(count: Poly, name: Name) -> bool | None:
 
 
 def _asserted(cond: ir.SE) -> list[tuple[Name, Poly]]:
-    """Names with what they are at most where they are not 0, as the check of a slice says it."""
+    """Names with what they are at most where they are not 0, as the check of a slice says it.
+
+    Not a number: an array has fewer bytes than can be addressed, and no device has that many.
+    """
     match cond:
         case ir.Bin("&&", _, lhs, rhs):
             return _asserted(lhs) + _asserted(rhs)
         case ir.Bin("||", _, ir.Bin("==", "i64", ir.Var(name), ir.Lit(0)), rest):
             return [(one, limit) for one, limit in _asserted(rest) if one == name]
         case ir.Bin("<=", "i64", ir.Var(name), rhs) if (limit := poly_of(rhs)) is not None:
-            return [(name, limit)]
+            return [(name, limit)] if limit.constant is None else []
     return []
 
 

@@ -177,13 +177,16 @@ PROGRAMS = {
     Refusal.SPENT: OLD + "-- a text of its own: what was made of the one above is kept\n",
     Refusal.SLOWER: (EXAMPLES / "lattice_boltzmann.fut").read_text("utf-8"),
 }
-TARGETS = {Refusal.OTHER_SPACE: "cuda"}
-"""Where it takes another one than C."""
+OPTIONS: dict[Refusal, dict[str, Any]] = {
+    Refusal.OTHER_SPACE: {"target": "cuda"},
+    Refusal.SPENT: {"limits": {budget.STEPS.id: 1}},
+}
+"""Where it takes others than the usual ones."""
 
 
-def told(source: str, target: str = "c") -> list[dict[str, Any]]:
+def told(source: str, options: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """All attempts, as the page is told of them."""
-    asked = AttemptsRequest(source, {"target": target})
+    asked = AttemptsRequest(source, options or {})
     found: list[dict[str, Any]] = explanations.attempts(asked)["attempts"]
     return found
 
@@ -197,18 +200,10 @@ def test_every_kind_has_a_program() -> None:
     assert set(Refusal) == set(PROGRAMS)
 
 
-@pytest.fixture
-def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No steps at all for the refusal that tells of them."""
-    if request.getfixturevalue("kind") is Refusal.SPENT:
-        monkeypatch.setattr(budget.Budget.__init__, "__defaults__", (0, False))
-
-
-@pytest.mark.usefixtures("steps")
 @pytest.mark.parametrize("kind", PROGRAMS, ids=lambda kind: kind.name)
 def test_a_refusal_ends_in_what_helps_or_says_that_nothing_does(kind: Refusal) -> None:
     source = PROGRAMS[kind]
-    refused = of_kind(kind, told(source, TARGETS.get(kind, "c")))
+    refused = of_kind(kind, told(source, OPTIONS.get(kind)))
     assert refused
     for one in refused:
         assert one["condition"] == kind.condition
@@ -265,7 +260,7 @@ def test_every_change_that_is_offered_is_tried_here() -> None:
 def test_the_change_that_is_offered_builds_it_in_its_place(kind: Refusal) -> None:
     source = PROGRAMS[kind]
     hint, changed = CHANGED[kind]
-    (before,) = of_kind(kind, told(source, TARGETS.get(kind, "c")))
+    (before,) = of_kind(kind, told(source, OPTIONS.get(kind)))
     assert before["hint"] == hint
     after = [one for one in told(changed) if one["rule"] == before["rule"]]
     assert after

@@ -103,7 +103,7 @@ three elements for each thread; of a reduction, what each of the 32 lanes of a w
 
 
 def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
-    """Condition 6, whatever the target: more than that is no faster on a processor either."""
+    """Condition 6, whatever the target, so that all have one stage `fused`."""
     one, other = first.exp, second.exp
     if not isinstance(one, ir.Scan | ir.Reduce) or type(one) is not type(other):
         return None
