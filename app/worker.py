@@ -259,7 +259,9 @@ def _with_texts(answer: dict[str, Any]) -> None:
     for part in (answer, answer.get("answer")):
         stages = part.get("stages") if isinstance(part, dict) else None
         for stage in stages.values() if isinstance(stages, dict) else ():
-            if isinstance(stage, dict) and "lines" in stage and stage.get("text", "") is None:
+            if not isinstance(stage, dict) or stage.get("lines") is None:
+                continue
+            if stage.get("text", "") is None:
                 try:
                     stage["text"] = "".join(f"{line['text']}\n" for line in stage["lines"])
                 except (TypeError, KeyError):

@@ -237,23 +237,30 @@ def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.Show
     """Texts, counts and times of the stages asked for, and all remarks."""
     work = compilation(asked)
     wanted = list(BY_ID) if asked.stages is None else asked.stages
+    with_text = wanted if asked.texts is None else [stage_named(name).id for name in asked.texts]
     shown: dict[str, programs.Stage] = {}
     for name in [stage_named(name).id for name in wanted]:
-        result = work.result(name)
-        start = time.perf_counter()
-        text = result.text
-        shown[name] = {
-            "text": plain(text),
-            "lines": lines_json(text),
-            "counts": result.counts,
-            "ms": round(result.ms, 3),
-            "show_ms": round((time.perf_counter() - start) * 1000, 3),
-        }
+        shown[name] = stage_json(work, name, name in with_text)
         if asked.stream and tell:
             lines_alone: programs.Stage = {**shown[name], "text": None}
             tell({"ok": True, "partial": True, "stages": {name: lines_alone}})
     remarks = [remark_json(remark) for remark in work.remarks()]
     return {"ok": True, "stages": shown, "remarks": remarks}
+
+
+def stage_json(work: Compilation, name: str, with_text: bool) -> programs.Stage:
+    """A stage of a program, with its text or without."""
+    result = work.result(name)
+    start = time.perf_counter()
+    text = result.text if with_text else None
+    return {
+        "text": None if text is None else plain(text),
+        "lines": None if text is None else lines_json(text),
+        "counts": result.counts,
+        "same": work.is_unchanged(name),
+        "ms": round(result.ms, 3),
+        "show_ms": round((time.perf_counter() - start) * 1000, 3),
+    }
 
 
 @answers(programs.RULES)

@@ -509,7 +509,7 @@ def _flow(args: argparse.Namespace) -> int:
         return OK
     stage = args.stage or "soa"
     shown = api.show(programs.ShowRequest(*program, stages=[stage]))["stages"][stage]
-    lines = {line["node"]: k for k, line in reversed([*enumerate(shown["lines"], 1)])}
+    lines = {line["node"]: k for k, line in reversed([*enumerate(shown["lines"] or (), 1)])}
     for step in answer["steps"]:
         given = ", ".join(f"{one['name']} = {one['text']}" for one in step["values"])
         print(f"line {lines.get(step['node'], '-')}: {given or 'no value'}")

@@ -132,7 +132,8 @@ def listing(asked: listings.ListingRequest) -> listings.ListingAnswer:
         "stage": {
             "text": plain(found.text),
             "lines": lines_json(found.text),
-            "counts": {},
+            "counts": {"line": len(found.text)},
+            "same": False,
             "ms": round(ms, 3),
             "show_ms": 0.0,
         },

@@ -27,12 +27,16 @@ from compiler.base.rules import Pass
 from compiler.base.spans import EXPRESSION
 from compiler.base.target import AskedTarget
 from compiler.base.text import Text
+from compiler.codegen.imp.nodes import Kernel
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.codegen.kernels.lower import KERNELS
+from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.codegen.kernels.verify import verify as verify_kernels
+from compiler.codegen.kernels.walk import statements
 from compiler.codegen.to_imp import to_imp
+from compiler.explain.occurrences import Index
 from compiler.frontend import decs, flatpack, show_ast, show_typed
 from compiler.frontend.check import check
 from compiler.frontend.files import FLATPACK
@@ -40,6 +44,7 @@ from compiler.frontend.flatpack.laws import PASS as LAWS
 from compiler.frontend.flatpack.repack import PASS as REPACK
 from compiler.frontend.flatpack.windows import PASS as WINDOWS
 from compiler.frontend.parser import parse, parse_expression
+from compiler.frontend.shown import shown
 from compiler.ir import forms, printer
 from compiler.ir.counts import counts
 from compiler.ir.forms import Form
@@ -360,8 +365,21 @@ class StageResult:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each construct there are; empty outside the core language."""
-        return counts(self.prog) if self.stage.kind == "ir" else {}
+        """How many of each construct there are; of trees definitions, of texts lines.
+
+        Counted without making the text.
+        """
+        match self.stage.kind:
+            case "ir":
+                return counts(self.prog)
+            case "syntax":
+                return {"definition": len(self.prog.decs)}
+            case "typed":
+                return {"definition": len(shown(self.prog))}
+            case "imp" | "kernels":
+                made = [stm for fun in self.prog.funs for stm in statements(fun.body)]
+                return {"kernel": sum(isinstance(stm, Kernel | Launch) for stm in made)}
+        return {"line": len(self.prog)}
 
 
 @dataclass(slots=True)
@@ -372,6 +390,8 @@ class Compilation:
     options: Options = field(default_factory=Options)
     _results: dict[tuple[str, str], StageResult | CompileError] = field(default_factory=dict)
     _ctx: dict[str, Ctx] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
+    """Of the texts of stages, where somebody has asked what stands where."""
 
     def result(self, name: str, target: str = "") -> StageResult:
         """The stage's result, for `target` (default: the options', or the one of a back end)."""
@@ -389,6 +409,12 @@ class Compilation:
         """The result of a stage; of a text that of the stage whose statements it prints."""
         earlier = _before(stage, stage.target) if stage.kind == "text" else None
         return self.result((earlier or stage).id, stage.target if earlier else "")
+
+    def is_unchanged(self, name: str) -> bool:
+        """Whether the passes of a stage have left the program of the stage before as it is."""
+        found = self.result(name)
+        earlier = _before(found.stage, _target(found.stage, self.options.target))
+        return earlier is not None and self.result(earlier.id).prog is found.prog
 
     def names(self) -> NameSource:
         """Who is called what, behind all stages that have run."""

@@ -221,3 +221,37 @@ FORMAT = Operation(
     share=0.1,
     answered_in="compiler.editor.answers",
 )
+
+
+class Occurrence(TypedDict):
+    """What a stage has of an expression."""
+
+    lines: int
+    """how many come from it, or from inside of it"""
+    text: str
+    """the first of them that has a word; if there are none, of those that it has a part in, or \
+else that hold it; or nothing"""
+
+
+class OccurrencesAnswer(Answer):
+    """What became of an expression."""
+
+    stages: dict[str, Occurrence]
+    """by their ids; those that the program reaches"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OccurrencesRequest(AtPlace):
+    """What each stage has of an expression of the program."""
+
+    end_line: Natural
+    end_column: Natural
+
+
+OCCURRENCES = Operation(
+    "occurrences",
+    OccurrencesRequest,
+    OccurrencesAnswer,
+    {"line": 3, "column": 13, "end_line": 3, "end_column": 39},
+    answered_in="compiler.texts",
+)

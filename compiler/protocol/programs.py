@@ -223,10 +223,13 @@ class Stage(TypedDict):
     """A stage of a program."""
 
     text: str | None
-    """null in what is streamed, where the lines come alone"""
-    lines: list[Line]
+    """null in what is streamed, where the lines come alone, and where the text is not wanted"""
+    lines: list[Line] | None
+    """null where the text is not wanted"""
     counts: dict[str, int]
-    """how many nodes of each kind it has"""
+    """how many nodes of each kind it has; of syntax trees definitions, of texts lines"""
+    same: bool
+    """whether its passes have left the program of the stage before as it is"""
     ms: float
     """what making it took"""
     show_ms: float
@@ -273,11 +276,48 @@ class ShowRequest(OfProgram):
 
     stages: Annotated[list[str], Says("is a list of ids")] | None = None
     """their ids; all if left out"""
+    texts: Annotated[list[str], Says("is a list of ids")] | None = None
+    """of these whose texts are wanted; of all if left out. What is long is made when it is asked
+    for, by `text`"""
     stream: Annotated[bool, Own()] = False
     """each stage comes as an answer of its own, marked `partial`, as soon as it is there"""
 
 
 SHOW = Operation("show", ShowRequest, ShowAnswer, {"stages": ["c"]}, partial=ShowPart, limit="show")
+
+
+class TextAnswer(Answer):
+    """A stage with its text."""
+
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRequest(OfProgram):
+    """The text of one stage, for who compiled with `show` and wanted other texts only."""
+
+    stage: str
+    """its id"""
+
+
+TEXT = Operation("text", TextRequest, TextAnswer, {"stage": "c"}, answered_in="compiler.texts")
+
+
+class PlacesAnswer(Answer):
+    """Places in the program."""
+
+    places: list[Span]
+    """each once"""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesRequest(OfProgram):
+    """The expressions that lines of stages come from: of the types and of the core language."""
+
+
+PLACES = Operation(
+    "places", PlacesRequest, PlacesAnswer, {}, share=0.2, answered_in="compiler.texts"
+)
 
 
 class RuleUse(Rule):

@@ -1,10 +1,10 @@
 // The only file that calls the server.
 import { SLICE } from "./dom";
-import { Questions, type BatchEvents, type Question } from "./questions";
+import { Questions, type BatchEvents, type Question, type Send } from "./questions";
 import { eventsOf } from "./events";
 import type { AnyAsked, Example, Frozen, Run } from "./kept";
 import type { Text } from "./model";
-import type { Backend, CheckAnswer, Failure, Operations, Pass, Problem, ShowAnswer, Stage, StageInfo } from "./types";
+import type { Backend, CheckAnswer, Failure, Operations, Pass, PlacesAnswer, Problem, ShowAnswer, Stage, StageInfo } from "./types";
 
 type Op = keyof Operations;
 type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
@@ -211,24 +211,34 @@ export interface CompileEvents {
   queued(position: number): void;
   checked(answer: Answer<CheckAnswer>): void;
   part(stages: Record<string, Stage>): void;
+  places(answer: Answer<PlacesAnswer>): void;
 }
 
 /**
- * Check and compile, in one request with what panes will ask. Stages are reported as they come; the answer,
- * which may come before the panes' answers, has the remarks and what was left.
+ * Check and compile, in one request with what panes will ask. Stages are reported as they come, those of `texts` with
+ * their lines; the answer, which may come before the panes' answers, has the remarks and what was left.
  */
-export function compile(text: Text, events: CompileEvents, signal: AbortSignal): Promise<Answer<ShowAnswer>> {
+export function compile(text: Text, texts: readonly string[], events: CompileEvents, signal: AbortSignal): Promise<Answer<ShowAnswer>> {
   return new Promise((resolve) => {
     const first = [
       { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<CheckAnswer>) },
       {
-        question: { op: "show" },
+        question: { op: "show", texts },
         partial: (answer: object) => events.part((answer as ShowAnswer).stages),
         resolve: (answer: Answer<object>) => resolve(answer as Answer<ShowAnswer>),
       },
+      { question: { op: "places" }, resolve: (answer: Answer<object>) => events.places(answer as Answer<PlacesAnswer>) },
     ];
     void questions.begin(text, first, (position) => events.queued(position), signal);
   });
+}
+
+/** All stages with their texts, one by one; null, or why they did not come. */
+export function texts(text: Text, part: (stages: Record<string, Stage>) => void): Promise<Failure | null> {
+  return sendBatch(text, [{ op: "show" }], {
+    queued: () => undefined,
+    answer: (_, answer) => "stages" in answer && part((answer as ShowAnswer).stages),
+  }, null);
 }
 
 let troubled: (problem: Problem) => void = () => undefined;
@@ -238,13 +248,12 @@ export function onTrouble(listener: (problem: Problem) => void): void {
   troubled = listener;
 }
 
-const questions = new Questions(
-  (text, requests, events, signal) => {
-    batches += 1;
-    return inTurn(() => batch(text, requests, events, signal), signal).catch(() => unreachable()).finally(() => (batches -= 1));
-  },
-  (problem) => troubled(problem),
-);
+const sendBatch: Send = (text, requests, events, signal) => {
+  batches += 1;
+  return inTurn(() => batch(text, requests, events, signal), signal).catch(() => unreachable()).finally(() => (batches -= 1));
+};
+
+const questions = new Questions(sendBatch, (problem) => troubled(problem));
 
 /** Null, or why a batch did not come to its end. */
 async function batch(

@@ -106,14 +106,15 @@ export class Compiler {
     this.asked = began;
     const fresh = new Set<string>();
     model.setStatus({ phase: "checking" });
-    const shown = await client.compile(text, {
+    const shown = await client.compile(text, model.wanted, {
       queued: (position) => current() && model.setStatus({ phase: "queued", position }),
       checked: (answer) => current() && this.check(answer),
       part: (stages) => {
         if (!current()) return;
         for (const id of Object.keys(stages)) fresh.add(id);
-        model.setStages(stages);
+        model.setStages(stages, text);
       },
+      places: (answer) => current() && model.setPlaces(answer.ok ? answer.places : []),
     }, this.stopping.signal);
     const took = performance.now() - began;
     this.took = current() ? took : Math.max(this.took, took);
@@ -124,7 +125,7 @@ export class Compiler {
       model.remarks = shown.remarks ?? [];
       model.made = text;
     }
-    model.setStages(stages);
+    model.setStages(stages, text);
     if (!shown.ok) {
       this.fail(shown.error, fresh);
       return;

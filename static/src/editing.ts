@@ -16,7 +16,7 @@ import { wrapping } from "./wrap";
 /** What is known of a text where the compiler is not asked, or does not answer. */
 export interface Text {
   /** What the typed program says of a place. */
-  type(at: number): [Span, string] | null;
+  type(at: number): Promise<[Span, string] | null>;
   /** Names and texts of all files, whose words may be meant. */
   files(): [string, string][];
   /** The file that is shown. */

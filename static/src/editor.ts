@@ -16,6 +16,7 @@ import { showProblems } from "./problems";
 import { fileOf, hueAt } from "./spans";
 import { Language } from "./language";
 import { showTraced, tracedValues } from "./traced";
+import type { Texts } from "./texts";
 import { typed, typedStage } from "./types_at";
 import type { Access, Problem, Span, TextEdit } from "./types";
 
@@ -49,6 +50,7 @@ export class SourceEditor {
     parent: HTMLElement,
     private readonly model: Model,
     private readonly link: Link,
+    private readonly texts: Texts,
     private readonly events: EditorEvents,
   ) {
     this.shown = model.files.open;
@@ -251,11 +253,13 @@ export class SourceEditor {
     });
   }
 
-  /** What the typed program says of a place, where nobody is asked. */
-  private typeAt(at: number): [Span, string] | null {
+  /** What the typed program says of a place. */
+  private async typeAt(at: number): Promise<[Span, string] | null> {
     const line = this.view.state.doc.lineAt(at);
     const place = this.link.at(this.path, line.number, columnOf(line, at))?.spans[0];
-    return place ? typed(typedStage(this.model), place) : null;
+    const id = typedStage(this.model.manifest);
+    const state = this.model.stages.get(id);
+    return place && state && !state.stale ? typed(await this.texts.lines(id, state), place) : null;
   }
 
   private edited(): void {

@@ -96,14 +96,15 @@ export class Language {
     return post("inspect", { ...this.program.now(), ...this.place(view.state, at) });
   }
 
-  /** The type and the documentation of what is under the mouse; `otherwise` where nobody can be asked. */
-  types(otherwise: (at: number) => [Span, string] | null): Extension {
+  /** The type and the documentation of what is under the mouse; `otherwise` where that is not known. */
+  types(otherwise: (at: number) => Promise<[Span, string] | null>): Extension {
     return hoverTooltip(async (view, at) => {
       const doc = view.state.doc;
       const answer = this.program.isFrozen() ? null : await this.inspect(view, at);
       if (view.state.doc !== doc) return null;
       const known = answer?.ok && answer.says && answer.span;
-      const found = known ? [answer.span!, answer.says] as const : otherwise(at);
+      const found = known ? [answer.span!, answer.says] as const : await otherwise(at);
+      if (view.state.doc !== doc) return null;
       const range = found && rangeOf(view.state.doc, found[0]);
       if (!found || !range) return null;
       const told = known && answer.doc ? h("p", {}, ...quoted(answer.doc)) : null;

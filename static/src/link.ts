@@ -55,17 +55,18 @@ export class Link {
   }
 
   /**
-   * Every place that some line of some stage comes from, each once. The syntax tree has one for
+   * Every place that some line of some stage comes from, each once, as the compiler tells, or the texts of a link. The syntax tree has one for
    * each word; the places that a program keeps through the compiler are those of later stages.
    */
   places(): readonly Span[] {
+    if (this.model.places) return this.model.places;
     if (this.generation !== this.model.generation) {
       const found = new Map<string, Span>();
       const present = this.model.present();
       const later = present.filter((info) => info.kind !== "syntax");
       for (const { id } of later.length ? later : present) {
         const stage = this.model.stages.get(id)!;
-        if (!stage.stale) for (const [key, span] of placesOf(stage.lines)) found.set(key, span);
+        if (!stage.stale) for (const [key, span] of placesOf(stage.lines ?? [])) found.set(key, span);
       }
       this.known = [...found.values()];
       this.generation = this.model.generation;

@@ -35,7 +35,6 @@ import { WarpsPane } from "./panes/warps";
 import { GraphPane } from "./panes/graph";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
-import { Listings } from "./listings";
 import { Palette } from "./palette";
 import type { LinkedA } from "./pinned";
 import { Rail } from "./rail";
@@ -43,6 +42,7 @@ import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
 import { load, remember, runOf, save, saveRun, type Work } from "./storage";
 import { Story, type Said } from "./story";
+import { Texts } from "./texts";
 import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
 import type { Attempt, Example, Frozen, Look } from "./kept";
@@ -63,7 +63,7 @@ export class Page {
     leave: (go) => this.leave(go),
   });
   readonly workbench = new Workbench(this.model, this.link, this.dock, () => this.arranged());
-  private readonly listings = new Listings(this.model, () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]));
+  private readonly texts = new Texts(this.model, () => this.workbench.choices());
   private readonly rail = new Rail(this.model, {
     open: (stage, beside) => this.openStage(stage, beside),
     shown: () => this.workbench.choices().map((choice) => choice.stage),
@@ -164,7 +164,7 @@ export class Page {
     const warps = this.warps = new WarpsPane(this.model, this.link, showProof);
     const layouts = new IndexFunctionsPane(this.model, this.link);
     const graph = this.graph = new GraphPane(this.model, this.link, () => this.save());
-    const compare = this.compare = new ComparePane(this.model, {
+    const compare = this.compare = new ComparePane(this.model, this.texts, {
       run: () => this.runPane.request(),
       open: (stage) => this.turnTo(stage),
       pinned: (pinned) => this.workbench.pin(pinned),
@@ -195,6 +195,7 @@ export class Page {
       { id: "notebook", title: "Notebook", content: notebook.element },
       { id: "bench", title: "Bench", content: bench.element },
     );
+    this.model.shown = () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]);
     this.model.inputs = async () => {
       await this.compiler.known();
       return this.runPane.inputsOnly();
@@ -205,7 +206,7 @@ export class Page {
       return this.goTo(stop).catch((error: unknown) => this.unanswered(error));
     });
     const body = h("div", { class: "pane-body" });
-    this.editor = new SourceEditor(body, this.model, this.link, {
+    this.editor = new SourceEditor(body, this.model, this.link, this.texts, {
       edited: () => this.edited(),
       leave: (go) => this.leave(go),
       create: (name) => this.files.create(name),
@@ -216,7 +217,7 @@ export class Page {
       isNobodys: () => this.isNobodys(),
       replace: (program) => this.openOther(program),
     });
-    this.programA = new ProgramA(this.model, this.dock, this.editor, compare.pins);
+    this.programA = new ProgramA(this.model, this.dock, this.editor, compare.pins, this.texts);
     source.append(this.dock.grip(SOURCE));
     this.dock.add({ id: SOURCE, title: "Source", content: source });
     root.replaceChildren(...this.layout());
@@ -323,6 +324,7 @@ export class Page {
     model.remarks = state.remarks;
     model.made = model.now;
     model.stages.clear();
+    model.places = null;
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });
     model.setProblems(state.error ? state.error.errors ?? [state.error] : []);
@@ -611,7 +613,7 @@ export class Page {
     const { now, files: { main, open } } = this.model;
     const pinned = await this.compare.pins.shared();
     const answer = !pinned.ok ? pinned : await client.share(now, this.runPane.last, [
-      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums, this.listings, this.workbench,
+      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums, this.texts, this.workbench,
     ].flatMap((one) => one.shared()), {
       ...this.view(), drawn: this.memory.shared, ...(open === main ? {} : { open }), run: this.runPane.shown(),
       ...(pinned.a ? { a: pinned.a } : {}), ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
@@ -664,7 +666,7 @@ export class Page {
 
   private arranged(): void {
     this.rail?.draw();
-    this.listings?.changed();
+    this.texts?.changed();
     this.save?.();
   }
 

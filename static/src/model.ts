@@ -21,6 +21,10 @@ export const sameText = (a: Text, b: Text): boolean =>
 
 const same = (a: object | undefined, b: object | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
+/** Stands for the pinned compilation's text of the same stage. */
+export const PINNED = "@A";
+
+/** A stage; its `lines` are null until they are wanted. */
 export interface StageState extends Stage {
   of: Text;
   /** It belongs to an earlier text: the current one did not get this far. */
@@ -39,7 +43,7 @@ export interface Pinned {
   /** What it is, in words. */
   label: string;
   text: Text;
-  stages: Record<string, Stage>;
+  stages: Record<string, StageState>;
   remarks: Remark[];
   /** Why it does not compile, or its warnings. */
   problems: Problem[];
@@ -68,7 +72,7 @@ export class Model {
   manifest: StageInfo[] = [];
   /** What other compilers make of stages. */
   listings: StageInfo[] = [];
-  /** Why there is no listing, by its id. */
+  /** Why there is no listing, or no text of a stage, by its id. */
   refused = new Map<string, Problem>();
   stages = new Map<string, StageState>();
   remarks: Remark[] = [];
@@ -95,6 +99,10 @@ export class Model {
   inputs: () => Promise<Omit<Run, "backend" | "runs" | "stage">> = () => Promise.resolve({});
   /** Grows with every set of stages, for caches. */
   generation = 0;
+  /** Every place that lines of stages come from; null: the stages tell, of which a link has all lines. */
+  places: readonly Span[] | null = null;
+  /** The ids of what panes show. */
+  shown: () => readonly string[] = () => [];
 
   private listeners = new Map<Topic, Set<Listener>>();
 
@@ -138,16 +146,25 @@ export class Model {
     this.listings = all.filter(({ of }) => of !== undefined);
   }
 
-  /** A listing was made, is being made, or there is none. */
-  setListing(id: string, why: Problem | null): void {
+  /** The stages whose texts are seen, and so are wanted of each compilation. */
+  get wanted(): string[] {
+    const shown = new Set(this.shown());
+    return this.manifest.map(({ id }) => id).filter((id) => shown.has(id));
+  }
+
+  get isCompiling(): boolean {
+    return ["checking", "compiling", "queued"].includes(this.status.phase);
+  }
+
+  /** A listing or a text was made, is being made, or there is none. */
+  setRefused(id: string, why: Problem | null): void {
     if (why) this.refused.set(id, why);
     else this.refused.delete(id);
     this.emit("status");
   }
 
-  setStages(stages: Record<string, Stage>): void {
-    const of = this.now;
-    for (const [id, stage] of Object.entries(stages)) this.stages.set(id, { ...stage, of, stale: false });
+  setStages(stages: Record<string, Stage>, of = this.now): void {
+    for (const [id, state] of Object.entries(statesOf(stages, of))) this.stages.set(id, state);
     this.generation += 1;
     this.emit("stages");
   }
@@ -155,6 +172,11 @@ export class Model {
   /** Keep the last good texts, marked as out of date. */
   markStale(except: ReadonlySet<string> = new Set()): void {
     for (const [id, stage] of this.stages) stage.stale = !except.has(id);
+    this.emit("stages");
+  }
+
+  setPlaces(places: readonly Span[] | null): void {
+    this.places = places;
     this.emit("stages");
   }
 
@@ -197,6 +219,7 @@ export class Model {
   /** There is no program. */
   clear(): void {
     this.stages.clear();
+    this.places = [];
     this.remarks = [];
     this.made = null;
     this.warnings = [];
@@ -219,6 +242,11 @@ export class Model {
   present(): StageInfo[] {
     return this.manifest.filter((stage) => this.stages.has(stage.id));
   }
+}
+
+/** Stages as answers have them, with what they were made of. */
+export function statesOf(stages: Record<string, Stage>, of: Text): Record<string, StageState> {
+  return Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, { ...stage, of, stale: false }]));
 }
 
 /** An error with those found beside it, as a flat list. */

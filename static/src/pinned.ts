@@ -2,9 +2,9 @@
 import * as client from "./client";
 import { announce, debounce } from "./dom";
 import type { Frozen } from "./kept";
-import { flat, sameText, type Model, type Pinned, type Text } from "./model";
+import { flat, sameText, statesOf, type Model, type Pinned, type Text } from "./model";
 import { load, save } from "./storage";
-import type { Options } from "./types";
+import type { Options, Stage } from "./types";
 
 /** What is kept of A over reloads: it is compiled again, or read from its link. */
 type Saved = ({ link: string } | { label: string; text: Text }) & { apart?: boolean };
@@ -207,9 +207,9 @@ export class Pins {
   /** What the compiler makes of a text, as far as it gets; null where something else is asked by now. */
   private async compile(text: Text): Promise<Pick<Pinned, "stages" | "remarks" | "problems"> | null> {
     const mine = this.asked += 1;
-    const [checked, shown] = await Promise.all([client.post("check", text), client.post("show", text)]);
+    const [checked, shown] = await Promise.all([client.post("check", text), client.post("show", { ...text, texts: this.model.wanted })]);
     if (mine !== this.asked) return null;
-    const { stages = {} } = shown as { stages?: Pinned["stages"] };
+    const stages = statesOf((shown as { stages?: Record<string, Stage> }).stages ?? {}, text);
     if (!shown.ok) return { stages, remarks: [], problems: flat(shown.error) };
     return { stages, remarks: shown.remarks, problems: checked.ok ? checked.warnings : [] };
   }
@@ -227,7 +227,7 @@ export class Pins {
     if (mine !== this.asked) return;
     const { source, options, files, main, version, stages, remarks, error } = state;
     const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
-    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages, remarks, problems: error ? flat(error) : [], link: id }, { link: id }, shown);
+    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages: statesOf(stages, text), remarks, problems: error ? flat(error) : [], link: id }, { link: id }, shown);
   }
 }
 

@@ -1,8 +1,7 @@
 // The pipeline rail: one chip per stage, with what it changed.
-import { diff } from "./diff";
 import { arrange, h, milliseconds, replace } from "./dom";
 import type { Model, StageState } from "./model";
-import type { Line, StageInfo } from "./types";
+import type { StageInfo } from "./types";
 
 export interface RailEvents {
   /** Open a stage in the current pane, or in a new one beside it. */
@@ -23,7 +22,7 @@ export function counted(count: number, name: string): string {
 
 /** What a stage changed in the counts, largest change first: `−1 map`, `+1 segred`. */
 export function changes(before: Record<string, number> | undefined, after: Record<string, number> | undefined): string[] {
-  if (!before || !after || !Object.keys(before).length || !Object.keys(after).length) return [];
+  if (!before || !after) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names]
     .map((name) => ({ name, by: (after[name] ?? 0) - (before[name] ?? 0) }))
@@ -32,25 +31,12 @@ export function changes(before: Record<string, number> | undefined, after: Recor
     .map(({ name, by }) => `${by > 0 ? "+" : "−"}${counted(Math.abs(by), name)}`);
 }
 
-/** What a stage changed: in the counts, or else in the lines; of another kind of text, how long it is. */
-function told(before: StageState | undefined, stage: StageState, isSameKind: boolean, changed: readonly string[]): readonly string[] {
+/** What a stage changed: in the counts, or else how often it rewrote something; of another kind, what it has most of. */
+function told(stage: StageState, isSameKind: boolean, changed: readonly string[], rewrites: number): readonly string[] {
+  if (!isSameKind) return changes({}, stage.counts).map((change) => change.replace("+", ""));
   if (changed.length) return changed;
-  const more = stage.lines.length - (before?.lines.length ?? 0);
-  if (!before || !isSameKind) return [counted(stage.lines.length, "line")];
-  if (more) return [`${more > 0 ? "+" : "−"}${counted(Math.abs(more), "line")}`];
-  const amount = added(before, stage);
-  return [amount ? `${counted(amount, "line")} changed` : "no change"];
-}
-
-const amounts = new WeakMap<readonly Line[], WeakMap<readonly Line[], number>>();
-
-/** How many lines a stage has that the one before has not; found once. */
-function added({ lines: before }: StageState, { lines: now }: StageState): number {
-  const known = amounts.get(before) ?? new WeakMap<readonly Line[], number>();
-  amounts.set(before, known);
-  const amount = known.get(now) ?? diff(before.map(({ text }) => text), now.map(({ text }) => text)).filter(({ kind }) => kind === "added").length;
-  known.set(now, amount);
-  return amount;
+  if (stage.same) return ["no change"];
+  return [rewrites ? counted(rewrites, "rewrite") : "as many of each"];
 }
 
 export class Rail {
@@ -82,11 +68,13 @@ export class Rail {
     const { pinned } = this.model;
     const against = pinned?.apart ? undefined : pinned?.stages[info.id];
     const differs = against && stage ? changes(against.counts, stage.counts) : [];
-    const changed = changes(before && this.model.stages.get(before.id)?.counts, stage?.counts);
+    const isSameKind = before?.kind === info.kind;
+    const changed = isSameKind ? changes(this.model.stages.get(before.id)?.counts, stage?.counts) : [];
+    const rewrites = this.model.remarks.filter((one) => one.stage === info.id && one.kind === "applied").length;
     const missing = !stage || stage.stale;
     const reached = !before || this.model.stages.get(before.id)?.stale === false;
     const stopped = this.model.status.phase === "failed" && reached ? "stops here" : "";
-    const [first, second] = missing ? [stopped] : told(before && this.model.stages.get(before.id), stage, before?.kind === info.kind, changed);
+    const [first, second] = missing ? [stopped] : told(stage, isSameKind, changed, rewrites);
     const open = shown.includes(info.id);
     const toA = against && stage && !stage.stale ? ` Against A: ${differs.join(", ") || "as many of each"}.` : "";
     const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.` : "");

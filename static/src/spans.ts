@@ -1,5 +1,5 @@
 // Places in the source: order, containment, and the lines of a stage that show a place.
-import type { Line, Span } from "./types";
+import type { Line, Occurrence, Span } from "./types";
 
 export const keyOf = (span: Span): string => span.join(":");
 
@@ -64,6 +64,14 @@ export function linesFor(lines: readonly Line[], place: Span): Lit {
   });
   if (strong.length || shared.length) return { strong, weak: shared };
   return { strong: [], weak: around.length > 60 ? [] : around };
+}
+
+/** What the lines of a stage have of a place, as the compiler tells where a text is not there. */
+export function occurrenceIn(lines: readonly Line[], place: Span): Occurrence {
+  const { strong, weak } = linesFor(lines, place);
+  const numbers = strong.length ? strong : weak.toSorted((a, b) => a - b);
+  const first = numbers.find((k) => /\w/.test(lines[k]!.text)) ?? numbers[0];
+  return { lines: strong.length, text: first === undefined ? "" : lines[first]!.text.trim() };
 }
 
 /** How many UTF-16 units the first so many characters of a line have; a column counts characters. */

@@ -205,6 +205,8 @@ export interface ShowRequest {
   main?: string;
   /** their ids; all if left out */
   stages?: string[];
+  /** of these whose texts are wanted; of all if left out. What is long is made when it is asked for, by `text` */
+  texts?: string[];
 }
 
 /** A compiled program. */
@@ -217,11 +219,14 @@ export interface ShowAnswer {
 
 /** A stage of a program. */
 export interface Stage {
-  /** null in what is streamed, where the lines come alone */
+  /** null in what is streamed, where the lines come alone, and where the text is not wanted */
   text: string | null;
-  lines: Line[];
-  /** how many nodes of each kind it has */
+  /** null where the text is not wanted */
+  lines: Line[] | null;
+  /** how many nodes of each kind it has; of syntax trees definitions, of texts lines */
   counts: Record<string, number>;
+  /** whether its passes have left the program of the stage before as it is */
+  same: boolean;
   /** what making it took */
   ms: number;
   /** what printing it took */
@@ -259,6 +264,45 @@ export interface ShowPart {
   ok: true;
   partial: true;
   stages: Record<string, Stage>;
+}
+
+/** The text of one stage, for who compiled with `show` and wanted other texts only. */
+export interface TextRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its id */
+  stage: string;
+}
+
+/** A stage with its text. */
+export interface TextAnswer {
+  ok: true;
+  stage: Stage;
+}
+
+/** The expressions that lines of stages come from: of the types and of the core language. */
+export interface PlacesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+}
+
+/** Places in the program. */
+export interface PlacesAnswer {
+  ok: true;
+  /** each once */
+  places: Span[];
 }
 
 /** What the rules do that the remarks name, and how often each was applied or missed. */
@@ -565,6 +609,39 @@ export interface FormatRequest {
 /** A text in its layout. */
 export interface FormatAnswer {
   ok: true;
+  text: string;
+}
+
+/** What each stage has of an expression of the program. */
+export interface OccurrencesRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** its path among `files`; empty: `source` */
+  file?: string;
+  line?: number;
+  column?: number;
+  end_line: number;
+  end_column: number;
+}
+
+/** What became of an expression. */
+export interface OccurrencesAnswer {
+  ok: true;
+  /** by their ids; those that the program reaches */
+  stages: Record<string, Occurrence>;
+}
+
+/** What a stage has of an expression. */
+export interface Occurrence {
+  /** how many come from it, or from inside of it */
+  lines: number;
+  /** the first of them that has a word; if there are none, of those that it has a part in, or else that hold it; or nothing */
   text: string;
 }
 
@@ -2201,6 +2278,10 @@ export interface Operations {
   translate: { request: TranslateRequest; answer: TranslateAnswer };
   /** Compile: stages as text lines, counts, remarks. */
   show: { request: ShowRequest; answer: ShowAnswer; partial: ShowPart };
+  /** The text of one stage, for who compiled with `show` and wanted other texts only. */
+  text: { request: TextRequest; answer: TextAnswer };
+  /** The expressions that lines of stages come from: of the types and of the core language. */
+  places: { request: PlacesRequest; answer: PlacesAnswer };
   /** What the rules do that the remarks name, and how often each was applied or missed. */
   rules: { request: RulesRequest; answer: RulesAnswer };
   /** What a rule or a pass does, shown at a tiny program that is compiled with it and without. */
@@ -2219,6 +2300,8 @@ export interface Operations {
   outline: { request: OutlineRequest; answer: OutlineAnswer };
   /** A text in the one layout of all programs; one with errors of syntax has none. */
   format: { request: FormatRequest; answer: FormatAnswer };
+  /** What each stage has of an expression of the program. */
+  occurrences: { request: OccurrencesRequest; answer: OccurrencesAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
   /** Evaluate an expression over the definitions of a program, in the language of the program. Places in it are in the file `<expression>`. */

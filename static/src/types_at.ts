@@ -1,7 +1,6 @@
 // What is under the mouse, with its type: the line of the typed program that shows it.
-import type { Model } from "./model";
 import { keyOf } from "./spans";
-import type { Line, Span } from "./types";
+import type { Line, Span, StageInfo } from "./types";
 
 const MOST = 4;
 
@@ -16,9 +15,7 @@ export function typed(lines: readonly Line[], place: Span): [Span, string] | nul
   return [place, found.length > MOST ? `${text}\n…` : text];
 }
 
-/** The lines of the first stage with types, as far as they are of the program as it is now. */
-export function typedStage(model: Model): readonly Line[] {
-  const info = model.present().find(({ kind }) => kind === "typed");
-  const stage = info && model.stages.get(info.id);
-  return stage && !stage.stale ? stage.lines : [];
+/** The id of the first stage with types. */
+export function typedStage(manifest: readonly StageInfo[]): string {
+  return manifest.find(({ kind }) => kind === "typed")?.id ?? "";
 }

@@ -4,8 +4,8 @@ import type { Dock } from "./dock";
 import type { Flow } from "./kept";
 import type { Link } from "./link";
 import { topOf, toTop, type Top } from "./lit";
-import type { Model } from "./model";
-import { PINNED, StagePane } from "./panes/stage";
+import { PINNED, type Model } from "./model";
+import { StagePane } from "./panes/stage";
 
 export interface PaneChoice {
   stage: string;

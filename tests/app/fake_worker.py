@@ -41,22 +41,54 @@ def stage(source: str, name: str) -> dict[str, Any]:
     """The source's own lines, each linked to itself."""
     lines = [
         {
-            "text": f"let x_{number}: i64 = {text.strip()} -- {name}"
-            + (" @ mem_1" * (name == "funmem")),
-            "src": [[number, 1, number, len(text) + 1]],
-            "node": number - 1,
+            "text": f"let x_{src[0]}: i64 = {text} -- {name}" + " @ mem_1" * (name == "funmem"),
+            "src": [src],
+            "node": src[0] - 1,
         }
-        for number, text in enumerate(source.split("\n"), 1)
-        if text.strip()
+        for text, src in placed(source)
     ]
     text = "".join(f"{line['text']}\n" for line in lines)
     return {
         "text": text,
         "lines": lines,
         "counts": {"map": source.count("map")},
+        "same": False,
         "ms": clock(),
         "show_ms": clock(),
     }
+
+
+def placed(source: str) -> list[tuple[str, list[int]]]:
+    """The lines of the source that say something, with their places."""
+    lines = enumerate(source.split("\n"), 1)
+    return [(text.strip(), [k, 1, k, len(text) + 1]) for k, text in lines if text.strip()]
+
+
+def of_texts(request: dict[str, Any]) -> dict[str, Any]:
+    """A stage with its text, or what stands where in the texts."""
+    source = request["source"]
+    if "WRONG" in source:
+        return check(request)
+    match request["op"]:
+        case "text":
+            return {"ok": True, "stage": stage(source, request["stage"])}
+        case "places":
+            return {"ok": True, "places": [src for _, src in placed(source)]}
+    return occurrences(request)
+
+
+def occurrences(request: dict[str, Any]) -> dict[str, Any]:
+    """Each stage has the lines of the source: those in the place, or else the one that holds it."""
+    low, high = ((request[f"{p}line"], request[f"{p}column"]) for p in ("", "end_"))
+    found = {}
+    for info in MANIFEST:
+        lines = stage(request["source"], info["id"])["lines"]
+        ends = [(line, tuple(line["src"][0][:2]), tuple(line["src"][0][2:])) for line in lines]
+        of = [line for line, a, b in ends if low <= a and b <= high]
+        around = [line for line, a, b in ends if a <= low and high <= b]
+        text = next((line["text"].strip() for line in of or around), "")
+        found[info["id"]] = {"lines": len(of), "text": text}
+    return {"ok": True, "stages": found}
 
 
 def show(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -64,7 +96,9 @@ def show(request: dict[str, Any]) -> list[dict[str, Any]]:
     source, wanted = request["source"], request.get("stages") or [s["id"] for s in MANIFEST]
     if "WRONG" in source:
         return [check(request)]
-    made = {name: stage(source, name) for name in wanted}
+    texts = request.get("texts", wanted)
+    without = {"text": None, "lines": None}
+    made = {name: {**stage(source, name), **({} if name in texts else without)} for name in wanted}
     remark = {
         "kind": "applied",
         "rule": "fuse/map-map",
@@ -533,6 +567,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return show(request)
         case "check":
             return [check(request)]
+        case "text" | "places" | "occurrences":
+            return [of_texts(request)]
         case "run" if "ENDLESS" in source:
             time.sleep(1000)
         case "run" if "FAILS" in source:
@@ -545,10 +581,8 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
             return [{"ok": True, "tags": [], "cases": []}]
         case "memory":
             return [memory(request)]
-        case "prove":
-            return [prove(request)]
-        case "cells":
-            return [cells(request)]
+        case "prove" | "cells" as op:
+            return [prove(request) if op == "prove" else cells(request)]
         case "attempts":
             return [attempts()]
         case "bounds" | "accesses" as op:

@@ -81,9 +81,9 @@ def test_an_edit_costs_one_request_whatever_is_seen(page: Page, asked: Asked) ->
         (tab if tab.count() else page.get_by_role("button", name=look)).click()
         asked.settle()
         assert len(edit(page, asked, 2 * number)) == 1, look
-        assert edit(page, asked, 2 * number + 1) == [sorted(["check", "outline", "show", *ops])], (
-            look
-        )
+        assert edit(page, asked, 2 * number + 1) == [
+            sorted(["check", "outline", "places", "show", *ops])
+        ], look
 
 
 def test_answers_that_came_with_an_edit_are_those_that_panes_show(page: Page, asked: Asked) -> None:

@@ -2,10 +2,11 @@
 import * as client from "../client";
 import { announce, bytes, debounce, h, quoted, replace, s } from "../dom";
 import type { Run } from "../kept";
-import type { Model, Pinned, Text } from "../model";
+import { statesOf, type Model, type Pinned, type Text } from "../model";
 import { Pins } from "../pinned";
 import { changes } from "../rail";
-import type { Forest, LifeFunction, Options, Pass, Problem, Remark, TreeNode } from "../types";
+import type { Forest, LifeFunction, Options, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
+import type { Texts } from "../texts";
 import { exactly, spreadOf } from "./times";
 
 export interface CompareEvents {
@@ -50,7 +51,7 @@ export class ComparePane {
   private pinnedText: Text | undefined;
   readonly pins: Pins;
 
-  constructor(private readonly model: Model, private readonly events: CompareEvents) {
+  constructor(private readonly model: Model, private readonly texts: Texts, private readonly events: CompareEvents) {
     this.element.append(this.head, this.said, this.differences, this.memory, this.race,
       h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
       h("details", {}, h("summary", {}, "Rewrite by rewrite"), this.rewrites),
@@ -100,6 +101,7 @@ export class ComparePane {
     if (!settled) return;
     const isMade = !failed(pinned) && !pinned.pending;
     this.race.hidden = this.memory.hidden = !isMade;
+    if (!pinned.pending) this.texts.whole([...Object.entries(pinned.stages), ...this.model.stages]);
     replace(this.differences, this.stages(pinned), isMade ? remarksOf(pinned.remarks, this.model.remarks) : null);
     if (!this.race.childElementCount) this.offerRace();
     if (isMade && made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
@@ -108,10 +110,12 @@ export class ComparePane {
   private stages(pinned: Pinned): HTMLElement {
     const rows = this.model.present().map(({ id, title }) => {
       const [a, b] = [pinned.stages[id], this.model.stages.get(id)!];
-      const same = a && a.lines.length === b.lines.length && a.lines.every((line, k) => line.text === b.lines[k]!.text);
-      const differs = !a ? "not in A" : same ? "the same" : changes(a.counts, b.counts).join(", ") || "other text";
+      const [before, now] = [a?.lines ?? null, b.lines];
+      const isKnown = before !== null && now !== null;
+      const same = isKnown && before.length === now.length && before.every((line, k) => line.text === now[k]!.text);
+      const differs = !a ? "not in A" : same ? "the same" : changes(a.counts, b.counts).join(", ") || (isKnown ? "other text" : "…");
       return h("tr", {}, h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(id) }, title)),
-        h("td", {}, a ? a.lines.length : "–"), h("td", {}, b.lines.length), h("td", { class: "words" }, differs));
+        h("td", {}, a ? before?.length ?? "…" : "–"), h("td", {}, now?.length ?? "…"), h("td", { class: "words" }, differs));
     });
     return table("Stages", ["Stage", "Lines in A", "in B", "B has"], rows);
   }
@@ -222,20 +226,33 @@ export class ComparePane {
     const mine = this.stepping += 1;
     this.events.options({ fuel });
     if (!fuel) return replace(shown, h("p", {}, "No rewrite is done."));
-    const { source, files, main, options } = this.model.now;
-    const ask = (count: number) => client.post("show", { source, ...(files ? { files } : {}), ...(main ? { main } : {}), options: { ...options, fuel: count } });
+    const { now } = this.model;
+    const of = (count: number): Text => ({ ...now, options: { ...now.options, fuel: count } });
+    const ask = (count: number) => client.post("show", { ...of(count), texts: [] });
     const [before, after] = [await ask(fuel - 1), await ask(fuel)];
     if (mine !== this.stepping) return;
     if (!before.ok || !after.ok) return replace(shown, h("p", { class: "said" }, before.ok ? (after as { error: { message: string } }).error.message : before.error.message));
-    const stage = this.model.manifest.find(({ id }) => before.stages[id]?.text !== after.stages[id]?.text);
     const known = before.remarks.map(keyOf);
     const done = after.remarks.find((one) => one.kind === "applied" && !taken(known, keyOf(one)));
+    const stage = await this.changed(of(fuel - 1), of(fuel), done?.stage);
+    if (mine !== this.stepping) return;
     if (!stage) return replace(shown, h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."));
-    this.model.pinned = { label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`, text: { ...this.model.now, options: { ...options, fuel: fuel - 1 } }, stages: before.stages, remarks: before.remarks, problems: [] };
+    this.model.pinned = { label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`, text: of(fuel - 1), stages: statesOf(before.stages, of(fuel - 1)), remarks: before.remarks, problems: [] };
     this.model.emit("pinned");
     this.events.open(stage.id);
     this.events.pinned(true);
     replace(shown, h("p", {}, done ? h("code", {}, done.rule) : "A rewrite", ` changed ${stage.title}${done?.src[0] ? `, line ${done.src[0][0]}` : ""}. `, ...quoted(done?.because ?? "")));
+  }
+
+  /** The first stage, from that of the rewrite on, whose text is another one. */
+  private async changed(before: Text, after: Text, from = ""): Promise<StageInfo | undefined> {
+    const { manifest } = this.model;
+    for (const info of manifest.slice(Math.max(0, manifest.findIndex(({ id }) => id === from)))) {
+      const [a, b] = await Promise.all([before, after].map((text) => client.post("text", { ...text, stage: info.id })));
+      if (!a?.ok || !b?.ok) return undefined;
+      if (a.stage.text !== b.stage.text) return info;
+    }
+    return undefined;
   }
 
   private async drawThresholds(of: Text): Promise<void> {

@@ -17,8 +17,9 @@ import type { Beside, Pins } from "../pinned";
 import { showProblems } from "../problems";
 import { counted } from "../rail";
 import { fileOf, innermost } from "../spans";
-import { typed } from "../types_at";
-import type { Line, Span, TextEdit } from "../types";
+import type { Texts } from "../texts";
+import { typed, typedStage } from "../types_at";
+import type { Span, TextEdit } from "../types";
 import { readOnly } from "../view";
 
 export class ProgramA {
@@ -39,7 +40,7 @@ export class ProgramA {
   private applying = false;
   private readonly soon = debounce(100, () => this.compare());
 
-  constructor(private readonly model: Model, private readonly dock: Dock, private readonly source: SourceEditor, private readonly pins: Pins) {
+  constructor(private readonly model: Model, private readonly dock: Dock, private readonly source: SourceEditor, private readonly pins: Pins, private readonly texts: Texts) {
     const body = h("div", { class: "pane-body" });
     this.language = new Language({
       now: () => model.pinned?.text ?? model.now,
@@ -235,11 +236,12 @@ export class ProgramA {
   }
 
   /** What A's typed program says of a place. */
-  private typeAt(at: number): [Span, string] | null {
+  private async typeAt(at: number): Promise<[Span, string] | null> {
     const { pinned, manifest } = this.model;
-    const id = manifest.find(({ kind }) => kind === "typed")?.id ?? "";
-    const lines: readonly Line[] = pinned && !pinned.pending ? pinned.stages[id]?.lines ?? [] : [];
+    const id = typedStage(manifest);
+    const state = pinned && !pinned.pending ? pinned.stages[id] : undefined;
     const line = this.view.state.doc.lineAt(at);
+    const lines = state ? await this.texts.lines(id, state) : [];
     const place = innermost(lines.flatMap(({ src }) => src.slice(0, 1)), this.path, line.number, columnOf(line, at));
     return place && typed(lines, place);
   }

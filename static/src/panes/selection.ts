@@ -1,13 +1,16 @@
 // What is selected, and what became of it: its lines in every stage, and the remarks on it.
+import * as client from "../client";
+import type { Answer } from "../client";
 import { debounce, h, quoted, replace } from "../dom";
 import type { Link } from "../link";
 import { hueOf } from "../margin";
 import { fateOf } from "../fate";
-import type { Model } from "../model";
-import { contains, excerpt, hueAt, linesFor, placeName } from "../spans";
+import type { Model, Text } from "../model";
+import { messageElement } from "../problems";
+import { contains, excerpt, fileOf, hueAt, keyOf, occurrenceIn, placeName } from "../spans";
 import { about, called, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
 import type { Attempt } from "../kept";
-import type { Span } from "../types";
+import type { Occurrence, OccurrencesAnswer, Span, StageInfo } from "../types";
 import { remarkItem, type ShowProof } from "./remarks";
 
 export interface SelectionEvents {
@@ -23,6 +26,11 @@ export interface SelectionEvents {
 export class SelectionPane {
   readonly element = h("div", { class: "scroll selection" });
   private readonly tried = h("div", {});
+  private readonly fates = h("div", {});
+  /** The place whose fates are drawn. */
+  private drawn = "";
+  /** What the fates are of, and what was answered. */
+  private told: { of: Text; place: string; answer: Promise<Answer<OccurrencesAnswer>> } | null = null;
   private visible = false;
 
   constructor(
@@ -33,7 +41,10 @@ export class SelectionPane {
   ) {
     const soon = debounce(60, () => this.draw());
     model.on("stages", soon);
-    model.on("status", () => void this.attempts());
+    model.on("status", () => {
+      void this.attempts();
+      void this.fate();
+    });
     link.on((_, chosen) => chosen && this.draw());
   }
 
@@ -76,9 +87,11 @@ export class SelectionPane {
     replace(this.element,
       h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
       h("p", { class: `subject ${hueOf(hueAt(place))}` }, h("code", {}, excerpt(this.model.textAt(place), place, 160))),
-      this.headline(place), this.occurrences(), this.tried, h("h2", {}, "Through the compiler"), this.fate(place), ...this.remarks(place));
+      this.headline(place), this.steps(), this.tried, h("h2", {}, "Through the compiler"), this.fates, ...this.remarks(place));
     replace(this.tried);
+    if (this.drawn !== keyOf(place)) replace(this.fates);
     void this.attempts();
+    void this.fate();
   }
 
   /** What became of it, in a sentence. */
@@ -87,29 +100,51 @@ export class SelectionPane {
     return fate && h("p", { class: "headline" }, fate.text, " ", h("button", { class: "link", onclick: () => this.events.goTo(fate.other) }, "show it"));
   }
 
-  private occurrences(): HTMLElement {
+  private steps(): HTMLElement {
     const step = (by: number, sign: string, name: string) =>
       h("button", { "aria-label": `${name} occurrence`, title: by > 0 ? "F4" : "Shift+F4", onclick: () => this.events.occurrence(by) }, sign);
     return h("p", { class: "occurrences" }, "In the current pane: ", step(-1, "↑", "Previous"), step(1, "↓", "Next"));
   }
 
-  private fate(place: Span): HTMLElement {
+  /** Its lines at each stage; what was told of an earlier text stays until that is known. */
+  private async fate(): Promise<void> {
+    const place = this.link.chosen?.spans[0];
+    const { model } = this;
+    const of = model.present().map(({ id }) => model.stages.get(id)!).find(({ stale }) => !stale)?.of;
+    if (!this.visible || !place || model.isCompiling) return;
+    const answer = of && !model.frozen ? await this.occurrences(of, place) : null;
+    if (place !== this.link.chosen?.spans[0] || answer && this.told?.of !== of) return;
+    this.drawn = keyOf(place);
+    if (answer && !answer.ok) {
+      this.told = null; // so that it is asked again
+      return replace(this.fates, messageElement(answer.error));
+    }
+    replace(this.fates, this.table((info) => answer ? answer.stages[info.id] : occurrenceIn(model.stages.get(info.id)!.lines ?? [], place)));
+  }
+
+  private occurrences(of: Text, place: Span): Promise<Answer<OccurrencesAnswer>> {
+    const key = keyOf(place);
+    if (this.told?.of === of && this.told.place === key) return this.told.answer;
+    const [line, column, end_line, end_column] = place;
+    const answer = client.post("occurrences", { ...of, file: fileOf(place), line, column, end_line, end_column });
+    this.told = { of, place: key, answer };
+    return answer;
+  }
+
+  private table(occurrence: (info: StageInfo) => Occurrence | undefined): HTMLElement {
     let before = -1;
     const rows = this.model.present().map((info) => {
-      const { lines, stale } = this.model.stages.get(info.id)!;
-      if (stale) return notReached(info.title);
-      const { strong, weak } = linesFor(lines, place);
-      const words = (numbers: readonly number[]) => lines[numbers.find((k) => /\w/.test(lines[k]!.text)) ?? numbers[0]!]!.text.trim();
-      const first = strong[0] ?? weak[0];
-      const gone = !strong.length && before > 0;
-      before = strong.length;
-      const what = strong.length
-        ? h("code", {}, words(strong))
-        : h("span", { class: "quiet" }, weak.length ? "a part of " : gone ? "gone" : "no line of its own",
-          weak.length ? h("code", {}, words(weak)) : null);
+      const found = occurrence(info);
+      if (this.model.stages.get(info.id)!.stale || !found) return notReached(info.title);
+      const { lines, text } = found;
+      const gone = !lines && before > 0;
+      before = lines;
+      const what = lines
+        ? h("code", {}, text)
+        : h("span", { class: "quiet" }, text ? "a part of " : gone ? "gone" : "no line of its own", text ? h("code", {}, text) : null);
       return h("tr", { class: gone ? "gone" : "" },
         h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(info.id) }, info.title)),
-        h("td", { class: "amount" }, strong.length || (first === undefined ? "–" : "·")),
+        h("td", { class: "amount" }, lines || (text ? "·" : "–")),
         h("td", {}, what));
     });
     return h("table", { class: "fate" },

@@ -10,7 +10,7 @@ import type { Flow } from "../kept";
 import type { Link, Selection } from "../link";
 import { bringUp, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
-import { sameText, type Model, type StageState } from "../model";
+import { PINNED, sameText, type Model } from "../model";
 import { explaining, namesAlone } from "../explaining";
 import { allFolded, foldAll, folding, foldsOf, isFolding, setFolding, unfoldAt, type Folds } from "../folded";
 import { numbered } from "../numbers";
@@ -30,9 +30,6 @@ interface Shown {
   folded: ReadonlyMap<number, number>;
 }
 
-/** Stands for the pinned compilation's text of the same stage. */
-export const PINNED = "@A";
-
 const NO_FOLDS: Folds = new Map();
 
 export interface StagePaneEvents {
@@ -46,7 +43,9 @@ export class StagePane {
   readonly view: EditorView;
   private shown: Shown = { lines: [], pieces: null, folded: new Map() };
   private readonly unfolded = new Set<number>();
-  private drawn: { stage: string; state: StageState | undefined; against: { lines: readonly Line[] } | undefined } | null = null;
+  private drawn: { stage: string; lines: readonly Line[] | null | undefined; against: readonly Line[] | null | undefined } | null = null;
+  /** What was opened and is not there yet: another stage, or the same one against another. */
+  private opening: "stage" | "comparison" | "" = "";
   private language = new Compartment();
   private numbers = new Compartment();
   private readonly select = h("select", { "aria-label": "Stage", class: "stage-select" });
@@ -110,9 +109,8 @@ export class StagePane {
     const change = other || compare !== this.compare;
     this.compare = compare === stage ? "" : compare;
     if (change) this.unfolded.clear();
+    this.opening = other ? "stage" : change ? "comparison" : this.opening;
     this.update();
-    if (change && this.shown.pieces?.some(({ kind }) => kind !== "same")) this.difference(1, true);
-    else if (other && !this.light()) this.toProgram();
     this.events.changed();
   }
 
@@ -183,18 +181,28 @@ export class StagePane {
     const { pinned } = this.model;
     const against = this.compare === PINNED ? pinned?.stages[this.stage] : this.compare ? this.model.stages.get(this.compare) : undefined;
     const { drawn, stage } = this;
-    if (!drawn || stage !== drawn.stage || state !== drawn.state || against !== drawn.against) {
+    const lines = state?.lines;
+    if (!drawn || stage !== drawn.stage || lines !== drawn.lines || against?.lines !== drawn.against) {
       const top = drawn?.stage === stage ? topOf(this.view) : null;
-      this.draw(state?.lines ?? [], against?.lines);
-      this.drawn = { stage, state, against };
+      this.draw(lines ?? [], against?.lines ?? undefined);
+      this.drawn = { stage, lines, against: against?.lines };
       if (top) toTop(this.view, top);
     }
+    if (this.opening && lines !== null && against?.lines !== null) this.arrive();
     const kept = this.keptFlow;
     if (kept && kept !== this.begun && !this.flowing.hidden && state && sameText(state.of, this.model.now)) {
       this.begun = kept;
       void this.flow.open(stage, kept);
     }
     this.describe();
+  }
+
+  /** What was opened is there: go to its first difference, to what is selected, or to where the program begins. */
+  private arrive(): void {
+    const { opening } = this;
+    this.opening = "";
+    if (this.shown.pieces?.some(({ kind }) => kind !== "same")) this.difference(1, true);
+    else if (opening === "stage" && !this.light()) this.toProgram();
   }
 
   private draw(lines: readonly Line[], before: readonly Line[] | undefined): void {
@@ -315,10 +323,12 @@ export class StagePane {
     this.element.classList.toggle("stale", stale && (phase === "failed" || phase === "stopped"));
     let note = this.model.info(this.stage)?.explain ?? "";
     const refused = this.model.refused.get(this.stage);
-    if (refused) {
+    if (refused && (!state?.lines || this.model.info(this.stage)?.of !== undefined)) {
       note = `${refused.message} ${refused.hint}`.trim();
     } else if (!state && this.model.info(this.stage)?.of !== undefined) {
       note = this.model.frozen ? "This link does not keep it." : phase === "failed" ? note : "It is being made.";
+    } else if (state?.lines === null) {
+      note = "It is being made.";
     } else if (!state) {
       note = phase === "failed" ? "This stage was not reached: see the error in the source." : note;
     } else if (stale && phase === "failed") {
@@ -344,7 +354,7 @@ export class StagePane {
     const folded = this.shown.folded.get(line);
     if (folded !== undefined) {
       this.unfolded.add(folded);
-      this.drawn = this.drawn && { ...this.drawn, state: undefined };
+      this.drawn = this.drawn && { ...this.drawn, lines: [] };
       return this.update();
     }
     this.link.choose(this.selectionOf(line));
