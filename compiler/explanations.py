@@ -194,8 +194,8 @@ def lifetimes(asked: storage.LifetimesRequest) -> Json:
 def interference(asked: storage.InterferenceRequest) -> storage.InterferenceAnswer:
     """Which blocks are needed at the same time, and which can share memory."""
     prog, called = _with_memory(asked)
-    handed = target_named(compilation(asked).options.target).has_blocks
-    return {"ok": True, "functions": interference_of(prog, called, handed)}
+    target = target_named(compilation(asked).options.target)
+    return {"ok": True, "functions": interference_of(prog, called, target)}
 
 
 @answers(graphs.DATAFLOW)

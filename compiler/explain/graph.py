@@ -8,38 +8,43 @@ from compiler.algebra.plain import applied, plain
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
+from compiler.base.target import Target
 from compiler.explain.lifetimes import label
 from compiler.ir.nodes import Body, Function, If, Loop, Prog
 from compiler.protocol.polynomials import Factor, names_in
 from compiler.protocol.storage import Colour as Shared
 from compiler.protocol.storage import FunctionGraphs, Interference, Node, Place
-from compiler.storage.interference import Life, Sizes, lives
+from compiler.storage.interference import Life, Sizes, handed_on, lives
 from compiler.storage.merge import Colour, Colouring
 
 
 def interference(
-    prog: Prog, called: Called = base_of, handed: bool = False
+    prog: Prog, called: Called = base_of, target: Target | None = None
 ) -> list[FunctionGraphs]:
     """For each function one graph per body with several blocks; `called`: how names are shown.
 
-    `handed`: as `Colouring` has it.
+    `target`: what the blocks are for; on it prefixes that may end up in no memory stay apart.
     """
-    return [_function(fun, called, handed) for fun in prog.funs]
+    return [_function(fun, called, target) for fun in prog.funs]
 
 
-def _function(fun: Function, called: Called, handed: bool) -> FunctionGraphs:
-    bodies = _graphs(fun, called, handed)
+def _function(fun: Function, called: Called, target: Target | None) -> FunctionGraphs:
+    bodies = _graphs(fun, called, target)
     names = {name: called(name) for name in names_in(bodies)}
     return {"name": fun.name, "names": names, "bodies": bodies}
 
 
-def _graphs(fun: Function, called: Called, handed: bool) -> list[Interference]:
+def _graphs(fun: Function, called: Called, target: Target | None) -> list[Interference]:
     sizes = Sizes(fun)
     return [
-        _graph(where, prov, found, Colouring(body, sizes, None, handed=handed), called)
+        _graph(where, prov, found, Colouring(body, sizes, None, apart=_apart(body, target)), called)
         for where, prov, body in _bodies(f"`{fun.name}`", fun.prov, fun.body)
         if (found := lives(body))
     ]
+
+
+def _apart(body: Body, target: Target | None) -> frozenset[Name]:
+    return handed_on(body, target) if target else frozenset()
 
 
 def _bodies(where: str, prov: Prov, body: Body) -> Iterator[tuple[str, Prov, Body]]:

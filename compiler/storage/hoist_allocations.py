@@ -65,7 +65,7 @@ class _Hoisting:
         self.stm = stm
         self.loop = loop
         self.ctx = ctx
-        apart = handed_on(loop.body) if ctx.target.has_blocks else frozenset[Name]()
+        apart = handed_on(loop.body, ctx.target)
         self.made = {name: stm for name, stm in made.items() if name not in apart}
         self.same = classes(loop.body.stms)
         self.inside = {param.name for stm in loop.body.stms for param in stm.pat}

@@ -18,6 +18,7 @@ from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
+from compiler.base.target import Target
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.sizes import HIGH, poly_of, se_of
@@ -90,8 +91,8 @@ def lives(body: ir.Body) -> list[Life]:
     return sorted(found, key=lambda life: life.start)
 
 
-def handed_on(body: ir.Body) -> frozenset[Name]:
-    """The blocks of scans whose prefixes a map of the same points takes.
+def handed_on(body: ir.Body, target: Target) -> frozenset[Name]:
+    """The blocks of scans whose prefixes a map of the same points takes; on a processor none.
 
     Where threads work in blocks they may end up in no memory (`codegen/kernels/handed.py`). So
     these blocks are not for others: what is in memory for something else has to be made.
@@ -106,7 +107,9 @@ def handed_on(body: ir.Body) -> frozenset[Name]:
             case ir.SegMap(level="grid", space=ir.SegSpace((_,))) if scans:
                 for name in mentioned(stm) & scans.keys():
                     found.update(owner[param.name] for param in scans[name].pat)
-    return frozenset(found.difference(result for result in body.results if isinstance(result, str)))
+    found.difference_update(result for result in body.results if isinstance(result, str))
+    # Only where it matters is the target asked: what asks nothing is shared by all of them.
+    return frozenset(found) if found and target.has_blocks else frozenset()
 
 
 def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:

@@ -105,10 +105,9 @@ class _Merging:
 
     def _shared(self, body: ir.Body) -> ir.Body:
         """A body whose own allocations share memory."""
-        found = Colouring(
-            body, self.sizes, self.ctx, self.called, handed=self.ctx.target.has_blocks
-        ).of(lives(body))
-        return _with_colours(body, found)
+        apart = handed_on(body, self.ctx.target)
+        found = Colouring(body, self.sizes, self.ctx, self.called, apart=apart)
+        return _with_colours(body, found.of(lives(body)))
 
 
 @dataclass(slots=True)
@@ -199,16 +198,16 @@ class Colouring:
         rule: Rule = RULE,
         grows: bool = True,
         *,
-        handed: bool = False,
+        apart: frozenset[Name] = frozenset(),
     ) -> None:
-        """`handed`: prefixes of scans may be in no memory, so their blocks stay apart."""
+        """`apart`: blocks that get no others', such as prefixes that may end up in no memory."""
         self.body = body
         self.sizes = sizes
         self.ctx = ctx
         self.called = called
         self.rule = rule
         self.grows = grows
-        self.apart = handed_on(body) if handed else frozenset[Name]()
+        self.apart = apart
         self._bound: dict[Name, int] | None = None
         """Which statement of the body binds a name."""
 
