@@ -21,7 +21,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -37,6 +36,7 @@ from bench.compile import program_of
 from bench.machine import ROOT, save
 from compiler.api import MEMORY_STAGES
 from testing import endless
+from testing.ports import free_port
 
 PUPILS = 30
 RUNS = 10
@@ -163,9 +163,7 @@ def server() -> Iterator[int]:
 @contextmanager
 def serving(folder: str) -> Iterator[tuple[int, int]]:
     """A server that keeps everything in this folder; its port and process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "compiler", "serve", "--port", str(port)],
         cwd=ROOT,

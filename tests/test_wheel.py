@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,16 +14,10 @@ from pathlib import Path
 import pytest
 
 from app.version import version_of
+from testing.ports import free_port
 
 ROOT = Path(__file__).parent.parent
 BUILT = ROOT / "static" / "dist" / "main.js"
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 60) -> bytes:

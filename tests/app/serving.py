@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from testing.ports import free_port
 from tests.app.conftest import FAKE
 from tests.app.fake_worker import MANIFEST
 
@@ -55,12 +56,6 @@ def servers(data: Path, **usual: Any) -> Iterator[Serve]:
             process.terminate()
         for process in started:
             process.wait(PATIENCE)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        return int(free.getsockname()[1])
 
 
 def await_port(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from testing import endless
+from testing.ports import free_port
 from testing.waiting import until
 from tests.app.conftest import FAKE
 from tests.codegen.helpers import needs_cc
@@ -157,9 +158,7 @@ class Site:
     """A served site, its connections and its processes."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.master = subprocess.Popen(
             [sys.executable, "-m", "compiler", "serve", "--port", str(self.port)],
             cwd=ROOT,

@@ -4,18 +4,17 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from app.context import EXTENSION
+from testing.ports import free_port
 from tests.app.conftest import SOURCE, MakeApp
 
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -44,8 +43,7 @@ def server() -> Iterator[str]:
             os.chown(folder, user["user"], user["group"])
         made = [str(PROGRAMS["initdb"]), "-D", f"{folder}/data", "-U", "links", "-A", "trust", "-N"]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
-        with closing(socket.create_server(("127.0.0.1", 0))) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         command = [str(PROGRAMS["postgres"]), "-D", f"{folder}/data", "-p", str(port)]
         command += ["-c", "listen_addresses=127.0.0.1", "-k", folder, "-F"]
         ready = threading.Event()

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from app.clients import TOKEN_HEADER
+from testing.ports import free_port
 from tests.app.conftest import SOURCE
-from tests.app.serving import PATIENCE, await_port, free_port, servers
+from tests.app.serving import PATIENCE, await_port, servers
 
 DOCS = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
 NAME = "explorer.example.org"
