@@ -11,6 +11,8 @@ TOOLS := .tools/bin
 LOCKS := dev run tools node zig cuda12 cuda13 postgres lsp
 LOCKED := -m pip --quiet --disable-pip-version-check install --require-hashes --requirement
 UPGRADE ?=
+# Modules are compiled once and kept, whatever the environment says: workers cannot write them.
+export PYTHONDONTWRITEBYTECODE :=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
 .PHONY: run test setup screenshots lock audit sbom clean
@@ -27,6 +29,7 @@ test: setup
 	$(BIN)/pytest -n auto
 
 setup: .venv/.installed static/dist/.built
+	$(BIN)/python -m compileall -q compiler app
 
 screenshots: setup
 	$(BIN)/python tests/install_chromium.py

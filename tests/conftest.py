@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -16,6 +18,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores: a third of their time is waiting for servers and browsers."""
+    return max(1, len(os.sched_getaffinity(0)) * 3 // 2)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
