@@ -142,6 +142,7 @@ def options_from(
         fuel=known.get("fuel"),
         unsafe=known.get("unsafe", False),
         verify=known.get("verify", False),
+        fma=known.get("fma", False),
         sanitize=known.get("sanitize", False),
         files=tuple(sorted(files.items())),
         main=main,

@@ -13,6 +13,7 @@ from compiler.algebra.export import FORMATS
 from compiler.protocol.kinds import Json
 from compiler.protocol.storage import Generation
 
+FMA = "let a product and a sum be one instruction of a GPU, which rounds once, as Futhark does"
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -82,6 +83,7 @@ def _common(**file: Any) -> argparse.ArgumentParser:
     )
     common.add_argument("--verify", action="store_true", help="check the program after every pass")
     common.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
+    common.add_argument("--fma", action="store_true", help=FMA)
     common.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
     common.add_argument(
         "--disable",
@@ -280,6 +282,7 @@ def _add_testing(commands: _Commands) -> None:
         "--exclude", action="append", default=[], metavar="TAG", help="no tests with this tag"
     )
     testing.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
+    testing.add_argument("--fma", action="store_true", help=FMA)
     testing.add_argument(
         "--deadline", type=float, default=60.0, metavar="SECONDS", help="of a run; default: 60"
     )

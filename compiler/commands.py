@@ -384,6 +384,7 @@ def _test(args: argparse.Namespace) -> int:
         structure=args.structure,
         any_words=args.any_error,
         unsafe=args.unsafe,
+        fma=args.fma,
         verify=args.verify,
         tuning=_tuning(args),
     )
@@ -404,6 +405,7 @@ def _bench(args: argparse.Namespace) -> int:
         entry=args.entry,
         exclude=frozenset(args.exclude),
         unsafe=args.unsafe,
+        fma=args.fma,
         tuning=_tuning(args),
     )
     well = benchmark.main(args.paths, how, sys.stdout, args.results, args.compare)
@@ -670,6 +672,7 @@ def _options(args: argparse.Namespace) -> Options:
         "disable": args.disable,
         "fuel": args.fuel,
         "unsafe": args.unsafe,
+        "fma": args.fma,
         "verify": args.verify,
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),

@@ -47,6 +47,7 @@ class Measuring:
     entry: str = ""
     exclude: frozenset[str] = frozenset()
     unsafe: bool = False
+    fma: bool = False
     tuning: str | None = None
 
 

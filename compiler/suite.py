@@ -42,6 +42,7 @@ class Wanted:
     structure: bool = False
     any_words: bool = False
     unsafe: bool = False
+    fma: bool = False
     verify: bool = False
     tuning: str | None = None
     """the file of tuning parameters, as `with_tuning` takes it"""
@@ -91,7 +92,7 @@ def tested(path: Path, wanted: Wanted) -> ProgramTested:
     except CompileError as error:
         error.others = ()
         return {**made, "error": error_json(error, source)}
-    options: Options = {"unsafe": wanted.unsafe, "verify": wanted.verify}
+    options: Options = {"unsafe": wanted.unsafe, "fma": wanted.fma, "verify": wanted.verify}
     asked = OfProgram(program.source, options, program.files, program.main)
     try:
         asked = with_tuning(asked, path, wanted.tuning)

@@ -35,6 +35,8 @@ class Options:
     """Drop bounds checks and assertions where the program says `#[unsafe]`."""
     verify: bool = False
     """Check the program after every pass."""
+    fma: bool = False
+    """On a GPU a product and the sum it goes into may be one instruction, which rounds once."""
     sanitize: bool = False
     """Run C under sanitisers, which report each access outside of its block."""
     files: tuple[tuple[str, str], ...] = ()

@@ -92,6 +92,9 @@ ones do; `rule` lists those of its program"""
     """check the program after every pass"""
     unsafe: bool
     """honour `#[unsafe]`; a server refuses it"""
+    fma: bool
+    """in CUDA a product and the sum that it goes into may be one instruction, which rounds once; \
+floats may then differ from those of the reference interpreter"""
     sanitize: bool
     """run C, without walls, under the address and undefined-behaviour sanitisers; what they find \
 is an error of kind `internal`; a server refuses it"""

@@ -106,7 +106,9 @@ _CODE = re.compile(r"\s*\.section\s+\.text\.(\S+?),")
 def ptx(text: Text) -> Listed:
     """The PTX that NVRTC makes of the kernels, which a device's driver compiles on."""
     made, _ = nvrtc.with_lines(_kernels(text), "PTX")
-    return Listed((*_head(()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//")))
+    return Listed(
+        (*_head(text, ()), *_beside(text, _ptx(made.rstrip(b"\0").decode().split("\n")), "//"))
+    )
 
 
 def _ptx(said: list[str]) -> Iterator[Piece]:
@@ -132,7 +134,7 @@ def sass(text: Text) -> Listed:
     names = [*(n for n in order if n in code), *(n for n in code if n not in order)]
     kernels = tuple(_use(name, code[name], log) for name in names if name in order)
     pieces = (piece for name in names for piece in ((0, f"{name}:"), *code[name]))
-    return Listed((*_head(kernels), *_beside(text, pieces, "//")), kernels)
+    return Listed((*_head(text, kernels), *_beside(text, pieces, "//")), kernels)
 
 
 def _kernels(text: Text) -> str:
@@ -193,10 +195,11 @@ def blocks_at_once(registers: int, shared: int) -> int:
     return min(by_registers, by_shared, WARPS // warps, BLOCKS)
 
 
-def _head(kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
+def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
     """What made it, and a table of what kernels take."""
     version = ".".join(map(str, nvrtc.version()))
-    yield Line(f"// NVRTC {version} for {nvrtc.DEFAULT_ARCH}, {' '.join(nvrtc.OPTIONS)}")
+    options = " ".join(nvrtc.options(plain(text)))
+    yield Line(f"// NVRTC {version} for {nvrtc.DEFAULT_ARCH}, {options}")
     yield Line("")
     if not kernels:
         return

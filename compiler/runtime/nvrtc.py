@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from compiler.base.errors import CompilerBug, UsageError
+from compiler.codegen.cuda.runtime import FMA
 from compiler.runtime import libraries, tools
 from compiler.sandbox import walls
 from compiler.sandbox.policies import COMPILE
@@ -40,7 +41,6 @@ OLD_DRIVER = (
     "The GPU's driver is older than NVRTC",
     "Update the driver, or install `stridescope[cuda12]` for a driver of CUDA 12.",
 )
-OPTIONS = ("--fmad=false", "--ftz=false", "--std=c++17", "--device-int128", "-w")
 What = Literal["PTX", "CUBIN"]
 LINES = ("-lineinfo", "--ptxas-options=-v")
 """Options for results that know their lines, and a log of what kernels need."""
@@ -108,7 +108,7 @@ def kept(text: str, capability: int, driver: tuple[int, int]) -> Path:
     `capability` is 90 for 9.0, `driver` the CUDA that the driver knows. Raises UsageError where
     NVRTC, driver and device do not fit, Limitation for what takes too long.
     """
-    parts = (text, *OPTIONS, str(capability), str(driver), _identity())
+    parts = (text, *options(text), str(capability), str(driver), _identity())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     found = libraries.find(key)
     if found is not None:
@@ -180,16 +180,25 @@ def _compile(text: str, arch: str, what: What, more: Sequence[str] = ()) -> tupl
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
         target = arch if what == "CUBIN" else arch.replace("sm_", "compute_")
-        given = (f"--gpu-architecture={target}", *OPTIONS, *more)
-        options = [option.encode() for option in given]
-        array = (ctypes.c_char_p * len(options))(*options)
-        failed = lib.nvrtcCompileProgram(program, len(options), array)
+        given = (f"--gpu-architecture={target}", *options(text), *more)
+        array = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
+        failed = lib.nvrtcCompileProgram(program, len(given), array)
         log = _bytes(lib, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if failed:
             raise CompilerBug(f"NVRTC refused our program:\n{log[:2000]}")
         return _bytes(lib, program, what), log
     finally:
         lib.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def options(text: str) -> tuple[str, ...]:
+    """How a text is compiled: each operation rounds, as in the interpreter and in C.
+
+    A product and the sum that it goes into are one instruction, NVRTC's default, only where the
+    text begins with FMA. Numbers below the normal ones stay.
+    """
+    fmad = f"--fmad={'true' if text.startswith(FMA) else 'false'}"
+    return fmad, "--ftz=false", "--std=c++17", "--device-int128", "-w"
 
 
 def _bytes(lib: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:

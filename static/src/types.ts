@@ -152,6 +152,8 @@ export interface Options {
   verify?: boolean;
   /** honour `#[unsafe]`; a server refuses it */
   unsafe?: boolean;
+  /** in CUDA a product and the sum that it goes into may be one instruction, which rounds once; floats may then differ from those of the reference interpreter */
+  fma?: boolean;
   /** run C, without walls, under the address and undefined-behaviour sanitisers; what they find is an error of kind `internal`; a server refuses it */
   sanitize?: boolean;
 }

@@ -71,6 +71,16 @@ def test_entry_points_of_any_name(name: str) -> None:
     same(cuda_on_cpu.results(seen), [np.arange(3, 6)])
 
 
+@cuda_on_cpu.needs_cxx
+def test_the_observer_rounds_each_operation() -> None:
+    """Also of a text in which a device may fuse a product and a sum."""
+    source = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"
+    code = plain(compiled(source, "cuda", fma=True).result("cuda").text)
+    assert nvrtc.options(code)[0] == "--fmad=true"
+    x = np.array([1 + 2**-12], np.float32)
+    same(cuda_on_cpu.run(code, [x, x * x]), [np.zeros(1, np.float32)])
+
+
 WHOLE = "entry main (n: i64) (m: i64) = copy (transpose (tabulate_2d n m (\\i j -> i + j)))"
 THREADS = """
 entry main (xs: []i64) (is: []i64) =

@@ -8,16 +8,19 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from compiler import api, explanations
 from compiler.base.errors import CompilerBug, UsageError
 from compiler.base.text import Line, plain
+from compiler.codegen.cuda.program import split
 from compiler.pipeline import Compilation
 from compiler.protocol.listings import ListingRequest
 from compiler.runtime import cc, listings, nvdisasm, nvrtc
 from compiler.runtime.listings import Listed
 from compiler.sandbox import walls
+from compiler.semantics import interp
 from compiler.targets import LISTINGS
 from tests.codegen.helpers import compiled, needs_cc, needs_nvrtc
 
@@ -104,6 +107,31 @@ def test_what_kernels_take_is_what_their_code_says() -> None:
         assert use.spilled == 0
         row = next(line for line in text.split("\n") if line.startswith(f"// {use.kernel} "))
         assert row.split()[2:4] == [str(use.instructions), str(use.registers)]
+
+
+ROUNDED = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("fma", [False, True])
+def test_a_product_and_a_sum_are_one_instruction_only_where_that_is_asked_for(fma: bool) -> None:
+    """What that changes: of a product of 48 bits and its rounded value the difference is not 0."""
+    text = compiled(ROUNDED, "cuda", fma=fma).result("cuda").text
+    code = plain(listings.sass(text).text)
+    assert re.findall(r"\b(FMUL|FADD|FFMA)\b", code) == (["FFMA"] if fma else ["FMUL", "FADD"])
+    assert ("mul.rn.f32" in plain(listings.ptx(text).text)) != fma
+    assert f"--fmad={str(fma).lower()}" in code.split("\n")[0]
+    x = np.array([1 + 2**-12], np.float32)
+    meaning = compiled(ROUNDED).result("soa").prog
+    assert interp.run(meaning, "main", [x, x * x])[0].tolist() == [0]
+    meaning = compiled(ROUNDED.replace("x * x - y", "f32.fma x x (-y)")).result("soa").prog
+    assert interp.run(meaning, "main", [x, x * x])[0].tolist() == [2**-24]
+
+
+@needs_nvrtc
+def test_machine_code_is_kept_apart_by_how_products_are_rounded() -> None:
+    texts = [compiled(ROUNDED, "cuda", fma=fma).result("cuda").text for fma in (False, True)]
+    assert len({nvrtc.kept(split(plain(t))[0], 90, nvrtc.version()) for t in texts}) == 2
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
-    head = [cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
+    fma = (cuda_runtime.FMA,) if ctx.options.fma else ()
+    head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
     for word, text in (("ss_bits(", cuda_runtime.BITS), ("half_", cuda_runtime.HALF)):
         if word in body or any(word in h for h in scalars.helpers.values()):
             head.append(text)

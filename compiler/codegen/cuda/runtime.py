@@ -17,6 +17,9 @@ typedef unsigned long long uint64_t;
 enum {{ THREADS = {THREADS} }};
 """
 
+FMA = "// nvrtc: --fmad=true\n"
+"""What a text begins with in which a product and a sum may be one instruction, rounded once."""
+
 INDEX = """\
 typedef int32_t index_t;  // 64 bits in runs where a launch has indices that need them
 """
