@@ -9,8 +9,8 @@ A negative power of the program is refused by an assertion, not by the operator.
 from __future__ import annotations
 
 from compiler.base.prim import INTS, Prim
-from compiler.ir.nodes import SE, Bin, Lit, Var
-from compiler.ir.walk import se_parts
+from compiler.ir.nodes import SE, Bin, Lit, Select, Var
+from compiler.ir.walk import map_subexpressions, se_parts
 
 FAILING: dict[str, int] = {"/": 0, "%": 0, "//": 0, "%%": 0}
 """The operators that fail at integer types, each with the right operand on which it does."""
@@ -38,3 +38,23 @@ def cannot_fail(se: SE) -> bool:
             return False
         pending.extend(se_parts(part))
     return True
+
+
+def total(se: SE) -> SE | None:
+    """An expression that has a value for all values of its variables: the same where `se` has one.
+
+    Where an operator of `se` fails, that takes 1 as its right operand. None if that operand may
+    fail itself, since it is there twice.
+    """
+    fails = type(se) is Bin and operator_may_fail(se.op, se.at, se.rhs)
+    if type(se) is Bin and fails and not cannot_fail(se.rhs):
+        return None
+    parts = [part for part in map(total, se_parts(se)) if part is not None]
+    if len(parts) < len(se_parts(se)):
+        return None
+    left = iter(parts)
+    se = map_subexpressions(se, lambda _: next(left))
+    if type(se) is not Bin or not fails:
+        return se
+    refused = Bin("==", se.at, se.rhs, Lit(FAILING[se.op], se.at))
+    return Bin(se.op, se.at, se.lhs, Select(refused, Lit(1, se.at), se.rhs))

@@ -14,7 +14,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
 from compiler.ir import nodes as ir
-from compiler.ir.may_fail import cannot_fail
+from compiler.ir.may_fail import total
 from compiler.ir.types import shape_of
 from compiler.ir.walk import free
 from compiler.parallel.nest import FlatteningScope
@@ -39,12 +39,16 @@ def is_invariant(
 def invariant_names(
     sc: FlatteningScope, stms: tuple[ir.Stm, ...], invariant: frozenset[Name] = _NONE
 ) -> frozenset[Name]:
-    """`invariant`, and the scalars of a body that are the same in every thread of the nest."""
+    """`invariant`, and the scalars of a body that are the same in every thread of the nest.
+
+    Also what may fail: what is computed before the nest is made total (`may_fail.total`).
+    """
     found = set(invariant)
     for stm in stms:
-        if not isinstance(stm.exp, ir.SE_NODES) or not cannot_fail(stm.exp):
+        exp = stm.exp
+        if not isinstance(exp, ir.SE_NODES) or total(exp) is None:
             continue
-        if all(name in sc.host or name in found for name in free(stm.exp)):
+        if all(name in sc.host or name in found for name in free(exp)):
             found.add(stm.pat[0].name)
     return frozenset(found)
 

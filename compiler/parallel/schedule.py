@@ -3,7 +3,8 @@
 Every statement gets a stage: the parallel ones of stage `s` come after the sequential segment of
 stage `s` and before that of `s + 1`. A segment becomes one kernel over the nest.
 
-    hoisted     scalar code that is the same in every thread: computed once, outside
+    hoisted     scalar code that is the same in every thread: computed once, outside, and total:
+                there may be no thread, or none may come to it
     recomputed  cheap code and views: every kernel that needs them runs them
     sequential  the rest of the segments; values used outside of their segment are stored
     parallel    an operator (or a loop around one) that becomes kernels of its own
@@ -27,7 +28,7 @@ from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed, roots_of
 from compiler.ir.build import either
-from compiler.ir.may_fail import cannot_fail
+from compiler.ir.may_fail import total
 from compiler.ir.slices import selected
 from compiler.ir.types import prim_type, shape_of, with_dims
 from compiler.ir.walk import free
@@ -231,6 +232,8 @@ class _Scheduler:
                 self.ready[param.name] = after
         elif isinstance(stm.exp, ir.Assert):
             stm = ir.Stm(stm.pat, self.guarded(stm.exp), stm.prov)
+        elif isinstance(stm.exp, ir.SE_NODES):
+            stm = ir.Stm(stm.pat, _total(stm.exp), stm.prov)
         for param in stm.pat:
             self.kinds[param.name] = kind
         return Step(stm, kind, stage, uses)
@@ -244,8 +247,10 @@ class _Scheduler:
             return "recomputed" if cost(exp) <= CHEAP else "sequential"
         match exp:
             case ir.Assert():
+                values = (exp.cond, *(p for p in exp.message if not isinstance(p, str)))
                 invariant = is_invariant(self.sc, uses, self.invariant)
-                return "hoisted" if invariant and cannot_fail(exp.cond) else "sequential"
+                early = invariant and all(total(value) is not None for value in values)
+                return "hoisted" if early else "sequential"
             case ir.Index(array, _):
                 return "sequential" if self.changes(array) else "recomputed"
             case (
@@ -292,8 +297,16 @@ class _Scheduler:
     def guarded(self, check: ir.Assert) -> ir.Assert:
         """An assertion for the whole nest: it must not fail where the nest has no threads."""
         empty = is_empty(self.nest)
-        cond = check.cond if empty is None else either(empty, check.cond)
-        return ir.Assert(cond, check.message)
+        cond = _total(check.cond)
+        message = tuple(p if isinstance(p, str) else _total(p) for p in check.message)
+        return ir.Assert(cond if empty is None else either(empty, cond), message)
+
+
+def _total(se: ir.SE) -> ir.SE:
+    """What is hoisted has a value for all values of its variables."""
+    found = total(se)
+    assert found is not None
+    return found
 
 
 def returns_views(sc: FlatteningScope, body: ir.Body) -> bool:

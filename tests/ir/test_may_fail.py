@@ -29,7 +29,7 @@ from compiler.base.prim import (
     Prim,
     int_range,
 )
-from compiler.ir.may_fail import FAILING, cannot_fail, is_division, operator_may_fail
+from compiler.ir.may_fail import FAILING, cannot_fail, is_division, operator_may_fail, total
 from compiler.ir.nodes import SE, Bin, Body, Conv, Fun, Function, Lit, Param, Prog, Scalar, Un, Var
 from compiler.optimise.simplify import simplify
 from compiler.pipeline import verify
@@ -101,6 +101,30 @@ def test_a_division_by_a_literal_is_total_unless_that_is_zero(op: str) -> None:
     for at in INTS:
         for b in values(at):
             assert cannot_fail(Bin(op, at, Var(A, at), Lit(b.item(), at))) == (b != 0)
+
+
+@pytest.mark.parametrize("op", sorted(FAILING))
+def test_what_is_made_total_never_fails_and_is_the_same_elsewhere(op: str) -> None:
+    for at in INTS:
+        a, b = Var(A, at), Var(B, at)
+        inner, both = Bin(op, at, a, b), dict.fromkeys((A, B), at)
+        for se in (inner, Bin(op, at, Bin("+", at, inner, a), b)):
+            made = total(se)
+            assert made is not None
+            for run, never in zip(runs(se, both, at), runs(made, both, at), strict=True):
+                for x, y in product(values(at), repeat=2):
+                    with np.errstate(all="ignore"):
+                        found = never(x, y)
+                        assert fails(run, x, y) or run(x, y) == found, (op, at, x, y)
+        assert total(Bin(op, at, a, inner)) is None
+        assert total(Bin("+", at, a, b)) == Bin("+", at, a, b)
+
+
+def test_what_is_made_total_grows_linearly() -> None:
+    se: SE = Var(A, "i64")
+    for _ in range(100):
+        se = Bin("/", "i64", se, Var(B, "i64"))
+    assert len(str(total(se))) < 10 * len(str(se))
 
 
 @pytest.mark.parametrize("op", UN_OPS)

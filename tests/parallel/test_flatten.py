@@ -157,6 +157,42 @@ def test_what_can_fail_is_not_computed_for_no_elements() -> None:
         compare_all(before, after, [np.ones((n, 3), np.int64), np.int64(k)])
 
 
+QUOTIENT = r"""
+entry main [n_1, m_2] (xss_3: [n_1][m_2]i64, k_4: i64) : (r_5: [n_1]i64) =
+  let (r_6: [n_1]i64) =
+    map [n_1] (xss_3)
+      \(row_7: [m_2]i64) : (i64) ->
+        assert(k_4 != 0i64, "division by zero")
+        assert(m_2 % k_4 == 0i64, "rest ", m_2 % k_4)
+        let (q_8: i64) = m_2 / k_4
+        assert(q_8 >= 0i64, "size ", q_8)
+        let (is_9: [q_8]i64) = iota(q_8, 0i64, 1i64)
+        let (s_10: i64) =
+          reduce [q_8] (is_9)
+            op (0i64) comm \(a_11: i64, b_12: i64) : (i64) -> (a_11 + b_12)
+            map \(i_13: i64) : (i64) ->
+              let (x_14: i64) = row_7[i_13 * k_4]
+              in (x_14)
+        in (s_10)
+  in (r_6)
+"""
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_a_size_that_is_a_quotient_is_the_same_in_all_threads(target: str) -> None:
+    before = parse(QUOTIENT)
+    after, _ = flat(before, target)
+    assert "segred" in show_text(after)
+    for n, k in ((0, 0), (0, 2), (2, 2), (2, 6)):
+        compare_all(before, after, [np.arange(6 * n).reshape(n, 6), np.int64(k)])
+    for k, message in ((0, "division by zero"), (4, "rest 2"), (-2, "size -3")):
+        for setting in versions(after):
+            with pytest.raises(RuntimeError_, match=message):
+                interp.run(
+                    after, "main", [np.ones((2, 6), np.int64), np.int64(k)], thresholds=setting
+                )
+
+
 def test_a_call_inside_of_a_map_is_a_limitation() -> None:
     text = r"""
 fun f_1 (x_2: i64) : (r_3: i64) = (x_2)
