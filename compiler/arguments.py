@@ -100,6 +100,14 @@ def _common(**file: Any) -> argparse.ArgumentParser:
         help="how much parallelism a code version needs, by the names that stage flat shows; "
         "may be given several times",
     )
+    common.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a lower limit of a rule, so that small programs meet it as well; "
+        "may be given several times",
+    )
     return common
 
 

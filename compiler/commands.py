@@ -676,6 +676,7 @@ def _options(args: argparse.Namespace) -> Options:
         "verify": args.verify,
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),
+        "limits": _numbers("--limit", args.limit),
     }
 
 

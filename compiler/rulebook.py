@@ -173,7 +173,8 @@ def _told(one: Shown) -> list[str]:
     lines = ["", "A program:", "", *_indented(one["source"])]
     if one["limits"]:
         lines += ["", "Run with lower limits, as only large programs come to the usual ones."]
-        lines += [f"  {x['counts']}: {x['here']}, usually {x['usual']:,}" for x in one["limits"]]
+        for x in one["limits"]:
+            lines.append(f"  --limit {x['id']}={x['here']}   {x['counts']}, usually {x['usual']:,}")
     for title, version, sign in (("Before", one["before"], "-"), ("After", one["after"], "+")):
         if version["stage"]:
             changed = set(version["changed"])

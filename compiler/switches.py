@@ -48,7 +48,8 @@ def check_limits(given: Mapping[str, int]) -> None:
     """Raise UsageError for what is no limit of a rule, or more than it usually is."""
     for name, value in given.items():
         if name not in LIMITS:
-            raise UsageError(f"There is no limit `{name}`.", hint=did_you_mean(name, LIMITS))
+            listed = f"{did_you_mean(name, LIMITS)} The limits are {', '.join(LIMITS)}.".strip()
+            raise UsageError(f"There is no limit `{name}`.", hint=listed)
         if not 0 <= value <= LIMITS[name].usual:
             raise UsageError(f"The limit `{name}` may be 0 to {LIMITS[name].usual}.")
 
@@ -94,10 +95,12 @@ def listing() -> list[programs.Pass]:
 
 
 def help_text() -> str:
-    """What can be switched off, as lines for the command line's help."""
-    width = max(map(len, RULES)) + 2
+    """What can be switched off, and limits, as lines for the command line's help."""
+    width = max(map(len, (*RULES, *LIMITS))) + 2
     lines = ["what can be switched off with --disable, a pass or a single rule:"]
     for p in PASSES:
         lines.append(f"  {p.id:{width + 2}}{p.does}")
         lines += [f"    {rule.id:{width}}{rule.does}" for rule in p.switches]
+    lines += ["", "limits of rules, which --limit lowers, with what they count and usually are:"]
+    lines += [f"  {one.id:{width + 2}}{one.counts}: {one.usual}" for one in LIMITS.values()]
     return "\n".join(lines)

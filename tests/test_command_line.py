@@ -70,6 +70,10 @@ def test_wrong_input_is_status_1(
         (["--threshold", "=3"], "NAME=NUMBER"),
         (["--threshold", "other=3"], "has no threshold `other`"),
         (["--threshold", "a=3", "--threshold", "a=4"], "given twice for `a`"),
+        (["--limit", "shortcircuit/budget/steps"], "NAME=NUMBER"),
+        (["--limit", "budget=1"], "The limits are simplify/keep-function/program, "),
+        (["--limit", "shortcircuit/budget/stepps=1"], "Did you mean `shortcircuit/budget/steps`?"),
+        (["--limit", "shortcircuit/budget/steps=100001"], "may be 0 to 100000"),
         (["--fuel", "-1"], "0 or more"),
     ],
 )
@@ -78,6 +82,21 @@ def test_wrong_usage_is_status_2_and_lists_what_there_is(
 ) -> None:
     assert main(["show", program, *options]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_lower_limit_is_taken_by_what_compiles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "concat.fut"
+    path.write_text("entry main (xs: []i64) = concat xs (map (+1) xs)")
+    assert main(["attempts", str(path)]) == 0
+    assert "used up" not in capsys.readouterr().out
+    assert main(["attempts", str(path), "--limit", "shortcircuit/budget/steps=0"]) == 0
+    assert "used up" in capsys.readouterr().out
+    assert main(["explain", "shortcircuit/budget"]) == 0
+    told = capsys.readouterr().out
+    assert any(f"--limit {name}=" in told for name in switches.LIMITS)
+    assert main(["check", str(path), "--limit", "shortcircuit/budget/steps=100001"]) == 2
 
 
 def test_wrong_programs_are_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
