@@ -47,20 +47,26 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
     h("li", {}, h("span", {}, what), h("button", { "aria-label": `Copy ${what}`, onclick: () => void copy(made()) }, "Copy"),
       h("button", { "aria-label": `Save ${what} as .${ending}`, onclick: () => save(`${name}.${ending}`, new Blob([made()], { type })) }, `.${ending}`));
   const seen = <T extends Element>(what: string): T[] => [...element.querySelectorAll<T>(what)].filter((one) => one.checkVisibility()).slice(0, MOST);
-  const pictures = seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
+  const pictures = (): (SVGElement | HTMLCanvasElement)[] => seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
+  // The pane may have drawn it anew since the menu opened: what is taken is what is seen now.
+  const savePicture = async (k: number, ending: string, made: (of: SVGElement | HTMLCanvasElement) => Blob | Promise<Blob>): Promise<void> => {
+    const one = pictures()[k];
+    said.textContent = one ? "" : "This picture is not shown any more.";
+    if (one) save(`${name}.${ending}`, await made(one));
+  };
   replace(content, h("ul", { "aria-label": `Taken of ${title}` },
     row("text", "txt", "text/plain", () => {
       if (text === undefined) makeWhole(element);
       return text ?? element.innerText;
     }),
     data === undefined ? null : row("data", "json", "application/json", () => JSON.stringify(data, null, 1)),
-    ...seen<HTMLTableElement>("table").map((table, k) => row(labelled(table, `table ${k + 1}`), "csv", "text/csv", () => csvOf(table))),
-    ...pictures.map((one, k) => {
+    ...seen<HTMLTableElement>("table").map((table, k) => row(labelled(table, `table ${k + 1}`), "csv", "text/csv", () => csvOf(seen<HTMLTableElement>("table")[k] ?? table))),
+    ...pictures().map((one, k) => {
       const what = labelled(one, `picture ${k + 1}`);
-      const png = h("button", { "aria-label": `Save ${what} as .png`, onclick: () => void pngOf(one).then((blob) => save(`${name}.png`, blob)) }, ".png");
-      return one instanceof HTMLCanvasElement ? h("li", {}, h("span", {}, what), png)
-        : h("li", {}, h("span", {}, what), h("button", { "aria-label": `Save ${what} as .svg`,
-          onclick: () => save(`${name}.svg`, new Blob([svgOf(one)], { type: "image/svg+xml" })) }, ".svg"), png);
+      const svg = (of: Element): Blob => new Blob([svgOf(of as SVGElement)], { type: "image/svg+xml" });
+      return h("li", {}, h("span", {}, what),
+        one instanceof HTMLCanvasElement ? null : h("button", { "aria-label": `Save ${what} as .svg`, onclick: () => void savePicture(k, "svg", svg) }, ".svg"),
+        h("button", { "aria-label": `Save ${what} as .png`, onclick: () => void savePicture(k, "png", pngOf) }, ".png"));
     })), said);
 }
 
