@@ -10,6 +10,9 @@ const GAP = 7;
 const CHART = 64;
 const LEFT = 6;
 const RIGHT = 10;
+const LETTER = 6.4; // pixels, as in lanes.css
+const NEEDED = "bytes needed";
+const atMost = (amount: number): string => ` at most ${bytes(amount)}, at ●`;
 let drawings = 0;
 
 interface Lane {
@@ -66,7 +69,11 @@ export function drawLanes(fun: LifeFunction, width: number, most: number, later?
   const stay = new Set(later?.fun.blocks.map((block) => block.name));
   const count = fun.points.length;
   const step = Math.max(8, Math.min(56, (width - LEFT - RIGHT) / count));
-  const total = LEFT + RIGHT + step * count;
+  const words = (block: LifeBlock): string => ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${block.size === undefined ? "" : `, ${bytes(block.size)}`}`;
+  const gone = (block: LifeBlock): string => later && !stay.has(block.name) ? ", goes away" : "";
+  // As wide as its statements, and as what stands above lanes, where those are few.
+  const labels = [...fun.blocks.map((block) => block.name + words(block) + gone(block)), fun.peak ? NEEDED + atMost(fun.peak.bytes) : ""];
+  const total = LEFT + RIGHT + Math.max(step * count, LETTER * Math.max(...labels.map(({ length }) => length)));
   const x = (point: number): number => LEFT + point * step;
   let y = 4;
   const lanes = new Map<string, Lane>();
@@ -88,15 +95,13 @@ export function drawLanes(fun: LifeFunction, width: number, most: number, later?
   }, hatch(id));
   const laneOf = (block: LifeBlock, k: number): Part[] => {
     const lane = lanes.get(block.name)!;
-    const size = block.size === undefined ? "" : `, ${bytes(block.size)}`;
-    const gone = later && !stay.has(block.name) ? ", goes away" : "";
     const lower = lane.y + HEAD;
     const depth = Math.max(1, lane.rows.length) * (BAR + 2);
     const [from, room] = [x(block.at) + 0.5, (block.until - block.at + 1) * step - 1];
     return [
       { left: LEFT, right: total, top: lane.y, bottom: lower, make: () => s("text", { x: LEFT, y: lane.y + 11, class: "lane-name" },
-        s("tspan", { class: "strong" }, block.name), ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${size}`,
-        gone ? s("tspan", { class: "gone" }, gone) : null) },
+        s("tspan", { class: "strong" }, block.name), words(block),
+        gone(block) ? s("tspan", { class: "gone" }, gone(block)) : null) },
       { left: from, right: from + room, top: lower, bottom: lower + depth,
         make: () => s("rect", { x: from, y: lower - 1, width: room, height: depth + 1, rx: 3, class: "lane" }) },
       ...lane.rows.flatMap((row, number) => row.map((one): Part => {
@@ -144,7 +149,7 @@ function chart(fun: LifeFunction, live: readonly number[], x: (point: number) =>
   const end = x(live.length - 1) + step;
   const base = top + CHART;
   return s("g", {},
-    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, "bytes needed"), ` at most ${bytes(most)}, at ●`),
+    s("text", { x: x(0), y: top - 4, class: "lane-name" }, s("tspan", { class: "strong" }, NEEDED), atMost(most)),
     s("path", { class: "needed", d: `${outline}L${end},${base}L${x(0)},${base}Z` }),
     s("line", { class: "peak", x1: x(0), x2: end, y1: level(most), y2: level(most) }),
     s("circle", { class: "peak-at", cx: x(point) + step / 2, cy: level(most), r: 3.5 }));

@@ -85,10 +85,10 @@ export class MemoryPane extends AskingPane {
     this.choose(this.mode);
     this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
-      this.at = [];
-      const src = this.chosen()?.array.src;
-      if (src?.length) this.link.choose({ spans: src, origin: "memory", line: -1 });
-      void this.loadCells();
+      const array = this.chosen()?.array;
+      if (!array) return;
+      if (array.src.length) this.link.choose({ spans: array.src, origin: "memory", line: -1 });
+      this.pick(array);
     });
     model.on("entry", () => this.followEntry());
     link.on((selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]));
@@ -378,8 +378,14 @@ export class MemoryPane extends AskingPane {
     if (!place || !this.visible) return;
     const all = this.functions.flatMap((fun) => fun.arrays);
     const found = all.find((array) => array.src[0] && contains(place, array.src[0]));
-    if (!found || found.name === this.array.value) return;
-    this.array.value = found.name;
+    if (found && found.name !== this.array.value) this.pick(found);
+  }
+
+  /** Show another array of those that are listed. */
+  private pick(array: ArrayInfo): void {
+    this.array.value = array.name;
+    this.base = array.base;
+    this.at = [];
     void this.loadCells();
   }
 }
