@@ -28,7 +28,7 @@ export function actionsOf(page: Page): Action[] {
     }, keys.replaceAll("-", "+"))),
     ...model.shownAs.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
     ...model.shownAs.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
-    ...dock.details.map(([id, name]) => one("details", name, () => dock.open(id))),
+    ...dock.details.map(([id, name]) => one("details", name, () => dock.enter(id))),
     ...PRESETS.map((preset) => one("layout", preset.name, () => page.leave(() => page.arrange(preset)))),
     ...page.layouts.own.map(([name, show]) => one("your layout", name, show)),
     ...([["left", "left"], ["right", "right"], ["above", "up"], ["below", "down"]] as const).map(([to, word]) =>

@@ -83,6 +83,12 @@ export class Dock {
     if (byUser && before !== id) this.events.changed();
   }
 
+  /** Open a pane's tab, and focus it. */
+  enter(id: string): void {
+    this.open(id);
+    this.element.querySelector<HTMLElement>(`#tab-${id}`)?.focus();
+  }
+
   private use(id: string): void {
     if (this.panes.has(id)) this.opened = [id, ...this.opened.filter((other) => other !== id)];
   }
@@ -353,8 +359,7 @@ export class Dock {
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: panes.length - 1 }[event.key];
     if (to === undefined || event.ctrlKey || event.altKey) return;
     const next = panes[(to + panes.length) % panes.length]!;
-    this.open(next);
-    this.element.querySelector<HTMLElement>(`#tab-${next}`)!.focus();
+    this.enter(next);
     event.preventDefault();
   }
 

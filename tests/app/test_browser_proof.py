@@ -28,6 +28,8 @@ def test_an_attempt_is_shown_with_its_proof_and_its_picture(page: Page) -> None:
     expect(page.locator(".legend li").first).to_contain_text("here from cell 5: 5 steps of 1")
     expect(page.locator(".proof-tree")).to_contain_text("The smallest value of the sum is n·m")
     expect(page.locator(".proof-tree .needs")).to_contain_text("n ≥ 2·b + 1")
+    told = page.locator(".pair").get_by_text("A square is a cell of")
+    expect(told.locator("code")).to_have_text("ys_mem")
     page.locator(".term").first.focus()
     expect(page.locator("svg.sets .pointed")).to_have_count(1)
     page.locator(".pair").get_by_role("button", name="Table").click()

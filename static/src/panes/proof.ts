@@ -189,7 +189,7 @@ export class ProofPane extends AskingPane {
     return {
       about: JSON.stringify([attempt.rule, called(attempt, attempt.source), called(attempt, attempt.destination), number, one.witness?.values]),
       names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { nonnegative: one.facts }, proved: one,
-      ...(block ? { block } : {}),
+      ...(block ? { block: blocksOf(attempt)(block) } : {}),
     };
   }
 }
@@ -218,10 +218,14 @@ function wanted({ done, title: condition }: Attempt): HTMLElement | null {
   return done || !condition ? null : h("p", { class: "quiet" }, "What would have to hold: ", ...quoted(condition));
 }
 
+/** Names of an attempt's blocks, without numbers that tell apart nothing. */
+const blocksOf = (attempt: Attempt): (name: string) => string =>
+  unnumbered([attempt.place, attempt.projected, ...attempt.moved].map((at) => at.block ?? ""));
+
 /** Where the arrays lie after it, by their index functions. */
 function places(attempt: Attempt): HTMLElement[] {
   const name = (one: string): string => called(attempt, one);
-  const block = unnumbered([attempt.place, attempt.projected, ...attempt.moved].map((at) => at.block ?? ""));
+  const block = blocksOf(attempt);
   const shown = (at: MemoryPlace) => [h("code", {}, at.lmad ? prettyCells(at.lmad) : ""), " of ", h("code", {}, block(at.block ?? ""))];
   const row = (title: string, ...value: (Node | string)[]) => [h("dt", {}, title), h("dd", {}, ...value)];
   const others = attempt.moved.filter((one) => one.array !== attempt.creation);
