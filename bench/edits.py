@@ -2,7 +2,7 @@
 
     python -m bench.edits
 
-Each edit adds a definition that no answer before had, to the text that is edited; times are the
+Each edit makes a text that no answer before had, most by another definition; times are the
 process's, as a worker that lives on answers.
 """
 
@@ -51,6 +51,7 @@ def measure() -> dict[str, dict[str, float]]:
     """Lines of each case, and the median and longest milliseconds of its answers."""
     main, files = program(FILES, LINES)
     small, long = functions("f", 50), functions("f", FILES * LINES)
+    middle = f"x * c + {FILES * LINES // 10}"
 
     def in_a_file(added: str) -> tuple[str, Mapping[str, str]]:
         return main, {**files, "f10.fut": files["f10.fut"] + added}
@@ -72,6 +73,14 @@ def measure() -> dict[str, dict[str, float]]:
         "its first line": (_lines(main, *files.values()), above),
         "its first function": (_lines(main, *files.values()), within),
         "one long file": (_lines(long), lambda added: (long + added, {})),
+        "lines above it": (
+            _lines(long),
+            lambda added: ("\n" * int(added.split()[-1]) + long, {}),
+        ),
+        "a function in its middle": (
+            _lines(long),
+            lambda added: (long.replace(middle, f"{added.split()[-1]} + {middle}"), {}),
+        ),
     }
     return {name: {"lines": lines, **_times(edited)} for name, (lines, edited) in cases.items()}
 

@@ -27,7 +27,7 @@ from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
 from compiler.explain.bounds import warned
 from compiler.explain.calls import calls
-from compiler.frontend import flatpack
+from compiler.frontend import edited, flatpack
 from compiler.frontend.check.finish.attributes import parameters
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
@@ -220,17 +220,35 @@ def translate(asked: programs.TranslateRequest) -> programs.TranslateAnswer:
 @answers(programs.CHECK)
 def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
     """The entry points and warnings of a program, or its errors (raised)."""
+    entries, found = _edited(asked) or _checked(asked)
+    return {
+        "ok": True,
+        "entries": [entry_json(e) for e in entries],
+        "warnings": [warning_json(w, asked.source, asked.files) for w in found],
+    }
+
+
+def _edited(asked: programs.CheckRequest) -> edited.Answer | None:
+    """What `edited` answers; None where a program has to be read, or compiled, as a whole."""
+    options = options_from(asked.options, asked.files, asked.main)
+    compiled = _WARNED in "".join((asked.source, *asked.files.values())) or options.thresholds
+    if compiled or asked.main.endswith(FLATPACK):
+        return None
+    return edited.checked(asked.source, asked.files, asked.main, options.entry)
+
+
+def _checked(asked: programs.CheckRequest) -> edited.Answer:
     work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
     found = warnings(work.result("ast").prog, typed, asked.files, asked.main)
-    if typed.entries and "safety_checks" in "".join((asked.source, *asked.files.values())):
+    if typed.entries and _WARNED in "".join((asked.source, *asked.files.values())):
         with suppress(CompileError):  # that it cannot be compiled is told then
             found = [*found, *warned(typed, work.result("merged").prog)]
-    return {
-        "ok": True,
-        "entries": [entry_json(e) for e in typed.entries],
-        "warnings": [warning_json(w, asked.source, asked.files) for w in found],
-    }
+    return list(typed.entries), found
+
+
+_WARNED = "safety_checks"
+"""What a program says that asks which checks are left when it is compiled."""
 
 
 @answers(programs.SHOW)

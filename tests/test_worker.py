@@ -208,14 +208,16 @@ def test_compilations_that_are_kept_are_bounded_by_their_length(
     monkeypatch.setattr(api, "REMEMBERED_CHARACTERS", 1000)
     for number in range(8):
         program = f"entry main (x: i32) = x + {number}".ljust(300)
-        assert worker.answer({"op": "check", "source": program})["ok"]
+        assert worker.answer({"op": "show", "source": program, "stages": ["ast"]})["ok"]
         assert [source for source, _ in api._recent][-1] == program
         assert sum(len(source) for source, _ in api._recent) <= 1000
     assert len(api._recent) == 3
-    assert worker.answer({"op": "check", "source": program.ljust(5000)})["ok"]
+    longer = program.ljust(5000)
+    assert worker.answer({"op": "show", "source": longer, "stages": ["ast"]})["ok"]
     assert len(api._recent) == 1, "the last one is kept however long it is"
     for number in range(40):
-        worker.answer({"op": "check", "source": f"entry main = {number}"})
+        program = f"entry main = {number}"
+        worker.answer({"op": "show", "source": program, "stages": ["ast"]})
     assert len(api._recent) == api.REMEMBERED
 
 
@@ -225,10 +227,10 @@ def test_compilations_that_are_kept_are_bounded_by_their_length(
 def test_a_stage_that_has_no_room_is_no_defect(
     monkeypatch: pytest.MonkeyPatch, problem: type[Exception], kind: str
 ) -> None:
-    def full(*_: Any) -> Any:
+    def full(*_: Any, **__: Any) -> Any:
         raise problem
 
-    monkeypatch.setattr("compiler.pipeline.parse", full)
+    monkeypatch.setattr("compiler.frontend.pieces.parse", full)
     answer = worker.answer({"op": "check", "source": "def a_new_program = 1"})
     assert answer["error"]["kind"] == kind
 

@@ -6,6 +6,7 @@ And what a later version of the language no longer has.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from compiler import codes
 from compiler.base.spans import Span
@@ -29,18 +30,23 @@ _last: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
 """Of the program before: definitions of files that have not changed are the same objects."""
 
 
-def certain(prog: t.TypedProg) -> list[Warning_]:
+def certain(defs: Iterable[t.Def]) -> list[Warning_]:
     """Warnings about what the program defines, and uses of the files that it imports."""
     found: dict[int, tuple[t.Exp, tuple[Warning_, ...]]] = {}
-    for d in (d for d in prog.defs if d.span.is_own):
+    for d in (d for d in defs if d.span.is_own):
         body = d.body
         known = _last.get(id(body))
         if known is None or known[0] is not body:
-            known = body, (*_in_body(body), *_before_itself(d))
+            known = body, in_definition(d)
         found[id(body)] = known
     _last.clear()
     _last.update(found)
     return [warning for _, of_body in found.values() for warning in of_body]
+
+
+def in_definition(d: t.Def) -> tuple[Warning_, ...]:
+    """Warnings about one definition."""
+    return (*_in_body(d.body), *_before_itself(d))
 
 
 def _before_itself(d: t.Def) -> list[Warning_]:

@@ -45,6 +45,8 @@ _PUNCTUATION = {
     "..>": "RANGE_END",
     "`": "TICK",
 }
+_QUANTIFIED = frozenset(("LBRACK", "IBRACK", "ID", "RBRACK"))
+"""What stands between the `?` and the `.` of `?[n][m].[n][m]i32`."""
 _INDEXABLE = frozenset(("ID", "FIELD", "RPAR", "RBRACK", "RCURL", "STRING"))
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_']*"
@@ -99,11 +101,14 @@ class Lexed:
             self.errors.append(_bad_character(source, pos, span))
 
 
-def tokenise(source: str, file: str = "") -> Lexed:
-    """All tokens of `source`; characters that cannot start one become errors and are skipped."""
+def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
+    """All tokens of `source`, which begins at that line of its file.
+
+    Characters that cannot start one become errors and are skipped.
+    """
     out = Lexed()
     tokens = out.tokens
-    pos, line, line_start = 0, 1, 0
+    pos, line_start = 0, 0
     previous, adjacent, quantifier = "", False, False
     doc: list[str] = []
     match = _TOKEN.match
@@ -138,7 +143,7 @@ def tokenise(source: str, file: str = "") -> Lexed:
             text = text[:length]
         if type_ == "QUEST":
             quantifier = True
-        elif type_ == "DOT":
+        elif type_ not in _QUANTIFIED:
             quantifier = False
         if doc:
             out.docs[len(tokens)], doc = "\n".join(doc), []

@@ -136,12 +136,12 @@ _HEAD = tuple(Token(*one, -1, 1, 1, 1, 1, 0) for one in (("DEF", "def"), ("ID", 
 """What makes a program of an expression behind it."""
 
 
-def parse(source: str, file: str = "", head: tuple[Token, ...] = ()) -> decs.Program:
-    """The program's syntax tree; `head` are tokens that stand before it.
+def parse(source: str, file: str = "", head: tuple[Token, ...] = (), line: int = 1) -> decs.Program:
+    """The program's syntax tree; `head` are tokens that stand before it, `line` is its first.
 
     Raises `SyntaxError_` for the first error in the text; its `others` are the errors after it.
     """
-    lexed = tokenise(source, file)
+    lexed = tokenise(source, file, line)
     if head:
         lexed.tokens[:0], lexed.docs = head, {}
     errors = list(lexed.errors)
@@ -161,7 +161,7 @@ def parse(source: str, file: str = "", head: tuple[Token, ...] = ()) -> decs.Pro
         except UnexpectedToken as error:
             bad = error.token
             if not _follows(lexed.errors, tokens, bad):
-                errors.append(_explain(error, tokens, source, file))
+                errors.append(_explain(error, tokens, source, file, line))
             at = _next_declaration(tokens, at, bad)
             if at >= len(tokens):
                 break
@@ -202,12 +202,14 @@ def _next_declaration(tokens: list[Token], start: int, bad: Token) -> int:
     return len(tokens)
 
 
-def _explain(error: UnexpectedToken, tokens: list[Token], source: str, file: str) -> SyntaxError_:
+def _explain(
+    error: UnexpectedToken, tokens: list[Token], source: str, file: str, first: int
+) -> SyntaxError_:
     token = error.token
     accepts = set(error.accepts or error.expected)
     wanted = expected_in_words(accepts)
     if token.type == "$END":
-        span, found = span_at(source, len(source.rstrip(" \t\r\n")), file), "the text ends here"
+        span, found = end_of(source, file, first), "the text ends here"
     else:
         line, column = token.line or 1, token.column or 1
         span = Span(line, column, token.end_line or line, token.end_column or column, file)
@@ -220,6 +222,12 @@ def _explain(error: UnexpectedToken, tokens: list[Token], source: str, file: str
     return SyntaxError_(
         codes.syntax.UNEXPECTED, message, span, way_out(Slip(token, frozenset(accepts), before))
     )
+
+
+def end_of(source: str, file: str = "", line: int = 1) -> Span:
+    """Where what a text says ends, which begins at that line."""
+    span = span_at(source, len(source.rstrip(" \t\r\n")), file)
+    return span._replace(line=span.line + line - 1, end_line=span.end_line + line - 1)
 
 
 def _shown(token: Token) -> str:

@@ -24,10 +24,10 @@ ATTRIBUTES = frozenset(
 )
 
 
-def unused(program: decs.Program) -> list[Warning_]:
+def unused(declared: tuple[decs.Dec, ...]) -> list[Warning_]:
     """A warning for each unused name and each unknown attribute, in no particular order."""
     walk = _Walk()
-    for dec in program.decs:
+    for dec in declared:
         walk.node(dec)
     return walk.found
 

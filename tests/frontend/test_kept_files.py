@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compiler import api
+from compiler.frontend import edited, pieces
 from compiler.frontend import files as files_
 from compiler.frontend.check import files as checking
 from compiler.frontend.check import kept
@@ -36,25 +37,31 @@ def forget() -> None:
     api._recent.clear()
     kept._kept.clear()
     files_._trees.clear()
+    edited.forget()
 
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which files are parsed and which are checked, the main program under no name."""
+    """Which files are parsed and checked, and which pieces of the main program, under no name."""
     done: list[str] = []
-    parse, check_decs = files_.parse, checking.check_decs
+    parse, check_decs, check_each = files_.parse, checking.check_decs, edited.check_each
 
-    def parsing(text: str, file: str = "") -> Any:
+    def parsing(text: str, file: str = "", **more: Any) -> Any:
         done.append(f"parse {file}")
-        return parse(text, file)
+        return parse(text, file, **more)
 
     def check(out: Any, decs: Any) -> None:
         done.append(f"check {out.importing[-1] if out.importing else ''}")
         check_decs(out, decs)
 
+    def check_piece(out: Any, decs: Any) -> None:
+        done.append("check ")
+        check_each(out, decs)
+
     monkeypatch.setattr(files_, "parse", parsing)
-    monkeypatch.setattr("compiler.pipeline.parse", parsing)
+    monkeypatch.setattr(pieces, "parse", parsing)
     monkeypatch.setattr(checking, "check_decs", check)
+    monkeypatch.setattr(edited, "check_each", check_piece)
     return done
 
 
@@ -64,7 +71,7 @@ def checked(source: str, files: dict[str, str], **more: Any) -> dict[str, Any]:
 
 def test_an_edit_in_the_main_program_checks_it_alone(work: list[str]) -> None:
     assert checked(PROGRAM, FILES)["ok"]
-    assert len(work) == 2 * (COUNT + 1)
+    assert len(work) == 2 * (COUNT + COUNT + 1)  # each import is a piece of the main program
     work.clear()
     assert checked(PROGRAM + "-- more", FILES)["ok"]
     assert work == ["parse ", "check "]
@@ -75,17 +82,17 @@ def test_an_edit_in_the_main_program_checks_it_alone(work: list[str]) -> None:
 
 
 def checks(work: list[str], files: dict[str, str]) -> list[str]:
-    """The files that are checked after an edit."""
+    """The files that are checked after an edit, each once."""
     work.clear()
     assert checked(PROGRAM, files)["ok"]
-    return [one.removeprefix("check ") for one in work if one.startswith("check")]
+    return list(dict.fromkeys(one[6:] for one in work if one.startswith("check")))
 
 
 def test_an_edit_in_a_file_checks_it_and_those_that_can_tell(work: list[str]) -> None:
     assert checked(PROGRAM, FILES)["ok"]
     text = FILES["f6.fut"]
     assert checks(work, {**FILES, "f6.fut": text + "def more = 1i32"}) == ["f6.fut", "f7.fut", ""]
-    assert [one for one in work if "parse" in one] == ["parse ", "parse f6.fut"]
+    assert [one for one in work if "parse" in one] == ["parse f6.fut", "parse "]
     assert checks(work, {**FILES, "f6.fut": text + "-- more"}) == ["f6.fut", ""]
     assert checks(work, {**FILES, "f6.fut": "-- more\n\n" + text}) == ["f6.fut", ""]
     assert checks(work, {**FILES, "f6.fut": text.replace("* 3", "* 4")}) == ["f6.fut", ""]

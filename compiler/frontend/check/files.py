@@ -22,14 +22,21 @@ from compiler.frontend.files import Import, imports, parsed
 def check_program(
     out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
 ) -> None:
-    """Check a program, and before it the files that it imports; `empty` makes a scope for one.
+    """Check a program, and before it the files that it imports. Arguments as below."""
+    check_imports(out, program, files, empty)
+    check_decs(out, program.decs)
+
+
+def check_imports(
+    out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
+) -> None:
+    """Check the files that a program imports; `empty` makes a scope for one.
 
     Errors: a file that is not among `files`, imports itself, or has errors.
     """
     all_files = _Files(out, files, empty)
     for one in imports(program.decs):
         _import(all_files, one)
-    check_decs(out, program.decs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,13 @@ class Checked:
 def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
     """Check declarations one by one; errors are collected, and the rest goes on."""
     outer = out.st.declared_later
-    out.st.declared_later = outer | _later(declared)
+    out.st.declared_later = outer | later(declared)
+    check_each(out, declared)
+    out.st.declared_later = outer
+
+
+def check_each(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
+    """Check declarations of which it is known what is declared later."""
     for dec in declared:
         mark = out.st.scope.mark()
         try:
@@ -87,10 +93,9 @@ def check_decs(out: Checked, declared: tuple[decs.Dec, ...]) -> None:
             _poison(out.st, dec)
         if not isinstance(dec, (decs.LocalDec, decs.ImportDec)):
             out.exported.add(out.st.scope.since(mark))
-    out.st.declared_later = outer
 
 
-def _later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
+def later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
     """The line of each declaration. A name that is not known, and is here, is one to come."""
     found: dict[tuple[str, str], int] = {}
     for dec in decs_:
@@ -190,13 +195,13 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
     st.level = 0
     dec = _inner(dec)
     if isinstance(dec, decs.ValDec):
-        st.scope.bind(dec.name, Poison(dec.span))
+        st.scope.bind(dec.name, Poison())
     elif isinstance(dec, decs.TypeDec):
         st.wrong_types.add(dec.name)
     elif isinstance(dec, decs.ModDec):
         st.scope.bind_module(dec.name, Module(wrong=True))
     elif isinstance(dec, decs.ModTypeDec):
-        st.scope.bind_module_type(dec.name, Poison(dec.span))
+        st.scope.bind_module_type(dec.name, Poison())
 
 
 def _once(out: Checked, name: str, span: Span) -> None:

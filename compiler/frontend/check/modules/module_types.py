@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler import codes
 from compiler.base.errors import TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
 from compiler.frontend.check.definitions.functions import LIFTS, bind_type_params
@@ -225,7 +225,7 @@ def _opaque(st: Checker, name: str, types: list[Name], sizes: list[Name], lift: 
         st.sized.add(own)
     result: Type = TypeVar(own)
     if types:
-        inner = [("abstract", result), *((f"of_{n}", TypeVar(n)) for n in types)]
+        inner = [("abstract", result), *((f"of_{base_of(n)}", TypeVar(n)) for n in types)]
         result = Record(tuple(inner))
     return Array(tuple(SizeVar(n) for n in sizes), result) if sizes else result
 

@@ -58,8 +58,6 @@ class Builtin:
 class Poison:
     """A definition that is wrong itself; its uses are not reported again."""
 
-    span: Span
-
 
 @dataclass(slots=True)
 class Recursive:
