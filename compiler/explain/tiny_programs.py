@@ -372,6 +372,12 @@ BY_RULE: dict[str, Tiny] = {
     # --- kernels for blocks of threads --------------------------------------------------------
     "kernels/rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]", target="cuda"),
     "kernels/handed": Tiny("entry main (xs: []i32) = filter (> 0) xs", "[1, -2, 3]", target="cuda"),
+    "kernels/kept": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  scan (+) 0 (map (\\x -> i64.bool (xs[i64.i32 x % n] > 3)) xs)",
+        "[1, 4, 3]",
+        target="cuda",
+    ),
     "kernels/several": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]", target="cuda"),
     "kernels/tiled": Tiny(
         "entry main [n][m] (a: [n][m]i32) =\n"

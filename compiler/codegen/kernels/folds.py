@@ -415,14 +415,17 @@ def segment(kernel: Kernel) -> Stms:
     return (k.Indices(outer, i64(SEGMENT), kernel.prov),) if outer else ()
 
 
-def first_stage(kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None) -> Stms:
+def first_stage(
+    kernel: Kernel, folds: tuple[Fold, ...], tile_of: Tile | None, points: Stms | None = None
+) -> Stms:
     """Every block of threads folds its range of a segment.
 
-    A scan whose points are cheap computes them again in the third stage; others store here.
+    A scan whose points are cheap computes them again in the third stage, but for what `points`
+    keep; others store here.
     """
     scan, body, prov = isinstance(kernel.work, ScanWork), kernel.body, kernel.prov
     if scan and may_recompute(body, traits_of(body)):
-        scan, body = False, without_stores(body)
+        scan, body = False, points or without_stores(body)
     head, low, high = own_range(kernel)
     code = head + totals(kernel, folds) + carries(folds)
     code += tiles(kernel, folds, low, high, scan, body, tile_of)

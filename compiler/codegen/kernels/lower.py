@@ -36,6 +36,7 @@ from compiler.codegen.kernels.folds import (
 )
 from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed, total
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
+from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
@@ -64,7 +65,7 @@ KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, HANDED, SHARED_BINS, TILED, SQUARES, RESIDENT),
+    (ROWS, SEVERAL, HANDED, KEPT, SHARED_BINS, TILED, SQUARES, RESIDENT),
 )
 
 
@@ -271,11 +272,22 @@ class _Lowering:
             made = self.function(f"{name}_{stage}", code, kernel)
             return k.Launch(made, "blocks", segments, times, prov)
 
-        out.append(launch("first", first_stage(kernel, folds, tile)))
+        points = None
+        if scan:
+            outcome = kept_points(kernel, folds, kept, self.blocks)
+            points = self.ctx.commit(KEPT, prov, outcome)
+        if points:
+            every = product([size for _, size in kernel.dims])
+            out += [k.Part(cell, prim, every, prov=prov) for cell, prim in points.cells]
+        first = points.first if points else None
+        out.append(launch("first", first_stage(kernel, folds, tile, first)))
         out.append(launch("second", second_stage(kernel, folds, tile, plan), ""))
         out += [k.Fetch(name_, prim, result_cell(name_), ZERO, prov) for name_, prim in cells]
         if not scan:
             return tuple(out), ()
+        if points:
+            kernel, folds = replace(kernel, body=points.last), points.folds
+            plan = plan and replace(plan, kept=points.ends)
         last = launch("third", third_stage(kernel, folds, tile, plan))
         return tuple(out), (ranges, last) if plan else (last,)
 
