@@ -152,7 +152,7 @@ def _stage(entry: Json, stages: Json) -> StageView:
         id=entry["id"],
         title=str(entry.get("title", entry["id"])),
         explain=entry.get("explain", ""),
-        counts=", ".join(f"{n} {name}" for name, n in stage.get("counts", {}).items() if n),
+        counts=", ".join(f"{name}: {n}" for name, n in stage.get("counts", {}).items() if n),
         lines=lines,
     )
 

@@ -16,11 +16,12 @@ export class Fresh {
   /** The content below a note that takes no room of its own. */
   readonly element: HTMLElement;
   private readonly note = h("p", { class: "outdated-note", hidden: true }, h("span", {}, "Out of date: made for an earlier text"));
+  private readonly waiting = h("p", { class: "empty", hidden: true }, "It is being made.");
   private of: Text | null = null;
   private asked = 0;
 
   constructor(private readonly model: Model, private readonly content: HTMLElement) {
-    this.element = h("div", { class: "fresh" }, this.note, content);
+    this.element = h("div", { class: "fresh" }, this.note, this.waiting, content);
     model.on("source", () => this.tell());
   }
 
@@ -28,6 +29,7 @@ export class Fresh {
   made(of: Text | null, answer?: unknown): void {
     this.asked += 1;
     this.of = of;
+    this.waiting.hidden = true;
     ANSWERS.set(this.element, answer);
     this.tell();
   }
@@ -39,7 +41,9 @@ export class Fresh {
   async answer<T extends object>(of: Text, asked: Promise<Answer<T>>, place = this.content): Promise<T | null> {
     const mine = this.asked += 1;
     const { frozen } = this.model;
+    this.waiting.hidden = Boolean(this.content.textContent);
     const answer = await asked;
+    if (mine === this.asked) this.waiting.hidden = true;
     if (mine !== this.asked || (this.model.frozen && this.model.frozen !== frozen)) return null;
     this.made(of, answer);
     if (!("error" in answer)) return answer;

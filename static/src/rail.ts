@@ -77,7 +77,8 @@ export class Rail {
     const [first, second] = missing ? [stopped] : told(stage, isSameKind, changed, rewrites);
     const open = shown.includes(info.id);
     const toA = against && stage && !stage.stale ? ` Against A: ${differs.join(", ") || "as many of each"}.` : "";
-    const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.` : "");
+    const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.`
+      : isSameKind && !missing && !stage.same ? " Another text, with as many of each statement as before." : "");
     const looks = {
       class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
       "aria-pressed": String(open),

@@ -92,8 +92,19 @@ def test_the_page_goes_on_by_itself_when_the_connection_is_back(guest: Page) -> 
     guest.goto("/")
     expect(pane(guest)).to_contain_text("-- fused")
     guest.context.set_offline(True)
+    guest.get_by_role("tab", name="Bounds").click()
+    panel = guest.get_by_role("tabpanel", name="Bounds")
+    message = panel.locator(".problem-text")
+    expect(message).to_contain_text("This browser is offline.")
     write(guest, "entry main = 8\n")
     expect(trouble(guest)).to_contain_text("This browser is offline. What you typed is kept here.")
+    outdated = panel.locator(".outdated-note span")
+    expect(outdated).to_be_visible()
+    expect(message).to_be_visible()
+    over, below = outdated.bounding_box(), message.bounding_box()
+    assert over is not None
+    assert below is not None
+    assert over["y"] + over["height"] <= below["y"]
     guest.context.set_offline(False)
     expect(pane(guest)).to_contain_text("entry main = 8 -- fused")
     expect(trouble(guest)).to_be_hidden()

@@ -1,5 +1,7 @@
 """What a hurried user does while an answer is under way: nothing is lost or goes astray."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -42,6 +44,24 @@ def test_the_second_digit_is_typed_when_the_answer_for_the_first_comes(holding: 
     field.evaluate(f"(field) => {{ ({TYPE})(field, '71'); ({RELEASE})(); }}")
     expect(saved).to_contain_text("less to copy and to allocate568 B")
     expect(field).to_have_value("71")
+
+
+def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
+    page = holding
+    hold(page, "/api/batch")
+    page.get_by_role("tab", name="Bounds").click()
+    is_held(page)
+    panel = page.get_by_role("tabpanel", name="Bounds")
+    waiting = panel.get_by_text("It is being made.")
+    expect(waiting).to_be_visible()
+    release(page)
+    expect(waiting).to_be_hidden()
+    expect(panel).to_have_text(re.compile(r"\S"))
+    hold(page, "/api/batch")
+    write(page, "-- Another\nentry main (xs: []i64) = map (+1) xs\n")
+    is_held(page)
+    expect(waiting).to_be_hidden()  # what was told before is still seen
+    release(page)
 
 
 def test_who_types_a_size_goes_on_when_another_program_was_compiled(holding: Page) -> None:
