@@ -9,7 +9,7 @@ it in that order reads what was written, and the copy goes if nothing else needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import is_
@@ -110,6 +110,11 @@ class _Coalescing:
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> None:
         """A kernel, and the copies before and behind it."""
+        moved = self.moved(stm, exp, scope)
+        if moved:
+            for each in moved:
+                self.bind(each, scope)
+            return
         instead = self.reads(stm, exp, scope)
         if instead:
             exp = replace(exp, body=_reading(exp.body, instead, scope.types))
@@ -134,7 +139,7 @@ class _Coalescing:
         taken = consumed(exp)
         best: dict[Name, tuple[int, Order]] = {}
         for (array, order), found in groups.items():
-            gain = sum(one.before - one.after for one in found if one.whole)
+            gain = sum(one.before - one.after for one in found if one.whole or one.again)
             if array not in taken and gain > best.get(array, (0, ()))[0]:
                 best[array] = gain, order
         kinds = scope.types
@@ -145,18 +150,57 @@ class _Coalescing:
                 self.missed(READS, stm.prov, array, kinds[array], f"{_FAR} {_PART}", _WHOLE)
         for array, (gain, order) in best.items():
             found = groups[array, order]
-            there = self.in_order(array, order, gain, found[0], stm.prov, scope)
+            there = self.in_order(array, order, gain, found, stm.prov, scope)
             if there is not None:
                 instead |= dict.fromkeys((one.name for one in found), there)
         return instead
 
-    def in_order(
-        self, array: Name, order: Order, gain: int, read: Read, prov: Prov, scope: _Scope
-    ) -> Name | None:
-        """The array in that order: there already, or a copy made as far outside as it can be."""
+    def moved(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> tuple[ir.Stm, ...]:
+        """For a kernel that only puts an array in another order: a copy of a view."""
+        if not self.ctx.target.in_step or not isinstance(exp, ir.SegMap) or exp.per_block:
+            return ()
+        indices = [ir.Var(index, "i64") for index, _ in exp.space.dims]
+        match exp.body.stms:
+            case (ir.Stm((element,), ir.Index(array, at)),):
+                is_turned = sorted(at, key=str) == sorted(indices, key=str) and [*at] != indices
+            case _:
+                return ()
         kind = scope.types[array]
         assert isinstance(kind, ir.Array)
-        there, cost = scope.ordered.get((array, order)), 2 * BYTES[kind.prim]
+        assert kind.mem is not None
+        order = tuple(map(at.index, indices)) if is_turned else ()
+        shape = tuple(kind.shape[dim] for dim in order)
+        if not shape or shape != tuple(size for _, size in exp.space.dims):
+            return ()
+        if exp.body.results != (ir.Var(element.name, kind.prim),) or not reads(exp, scope.types):
+            return ()
+        because = (
+            f"All that the kernel does is to put {self.spell.array(array)} in another order: it is "
+            "copied, so that neighbouring threads find elements next to each other."
+        )
+        if self.ctx.commit(READS, stm.prov, Applied(True, because), blocks=(_block(kind),)) is None:
+            return ()
+        mem = ir.MemBind(kind.mem.block, kind.mem.lmad.permute(order))
+        view = ir.Param(self.ctx.fresh(array), ir.Array(kind.prim, shape, mem))
+        return (
+            ir.Stm((view,), ir.Rearrange(order, array), stm.prov),
+            ir.Stm(stm.pat, ir.Copy(view.name), stm.prov),
+        )
+
+    def in_order(
+        self,
+        array: Name,
+        order: Order,
+        gain: int,
+        found: Sequence[Read],
+        prov: Prov,
+        scope: _Scope,
+    ) -> Name | None:
+        """The array in that order: there already, or a copy made as far outside as it can be."""
+        read, again = found[0], any(one.again for one in found)
+        kind = scope.types[array]
+        assert isinstance(kind, ir.Array)
+        there, cost = scope.ordered.get((array, order)), 0 if again else 2 * BYTES[kind.prim]
         called = self.spell.array(array)
         how = ", as it lies in that order already" if there else " in a copy in another order"
         because = (
@@ -167,7 +211,7 @@ class _Coalescing:
             ("sectors for 32 threads", f"{read.before} -> {read.after}"),
         )
         if not there:
-            numbers += (("for the copy", str(cost)),)
+            numbers += (("for the copy", str(cost) if cost else "once for many threads"),)
         if not there and gain <= cost:
             saved = (("saved for 32 threads", f"{gain} sectors"), ("for the copy", str(cost)))
             self.missed(READS, prov, array, kind, f"{_FAR} {_COSTS}", numbers=saved)

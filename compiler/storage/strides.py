@@ -25,6 +25,7 @@ class Read:
     `name` is bound to it.
     `order`: the array's dimensions, that of neighbouring threads last. `before`, `after`: sectors
     for a warp as the array lies, and if it lay in that order. `whole`: all of the array is read.
+    `again`: other threads, far more than a few, read the same.
     """
 
     name: Name
@@ -33,6 +34,7 @@ class Read:
     before: int
     after: int
     whole: bool
+    again: bool
 
 
 def in_order(shape: Sequence[Poly], order: Sequence[int]) -> Lmad[Poly]:
@@ -161,7 +163,13 @@ class _Walk:
             inmost = [max([-1, *map(self._depth, poly.names())]) for poly in indices]
             order = tuple(sorted(range(kind.rank), key=inmost.__getitem__))
             whole = sure and all(map(self._covers, at, indices, kind.shape))
-            yield Read(name, array, order, before, after, whole)
+            others = set(self.order).difference(*(poly.names() for poly in indices))
+            again = sure and any(self._is_large(self.bounds[name]) for name in others)
+            yield Read(name, array, order, before, after, whole, again)
+
+    def _is_large(self, size: Poly) -> bool:
+        """Whether a size is not known to be small."""
+        return size.constant is None or size.constant >= WARP
 
     def _depth(self, name: Name) -> int:
         return self.order.index(name) if name in self.order else -1

@@ -193,3 +193,30 @@ def test_what_would_not_pay_stays(source: str) -> None:
     work = compiled_for(source, OUTER)
     text = plain(work.result("merged").text)
     assert text == plain(without_coalescing(work).result("merged").text)
+
+
+def test_what_only_changes_the_order_is_one_copy() -> None:
+    source = (
+        "entry main [k][n][m] (a: [k][n][m]f32): [k][m][n]f32 ="
+        " map (\\r -> transpose (map (scan (+) 0) r)) a"
+    )
+    a = np.random.default_rng(3).integers(-9, 9, (3, 40, 70)).astype(np.float32)
+    found = seen(compiled_for(source, 1 << 40), [a], [a.cumsum(2).transpose(0, 2, 1)])
+    written = sum(s.lanes and s.visits for s in found.sites if s.kind == "writes" and not s.shared)
+    assert written == 2 * a.size
+    assert needed(found) > 0.8
+
+
+@pytest.mark.parametrize(("rows", "copies"), [("n", 1), ("2", 0)])
+def test_a_part_that_many_threads_read_is_copied_in_another_order(rows: str, copies: int) -> None:
+    """Each thread reads one of three, and so do those with the same `j` of all rows."""
+    source = (
+        f"entry main [n][m] (a: [n]f32) (b: [m][3]f32): [{rows}][m]f32 ="
+        f" tabulate_2d {rows} m (\\i j -> a[i] * b[j, 1])"
+    )
+    work = compiled_for(source, None)
+    rng = np.random.default_rng(4)
+    a, b = rng.random(33, np.float32), rng.random((70, 3), np.float32)
+    expected = np.outer(a if rows == "n" else a[:2], b[:, 1])
+    found = seen(work, [a, b], [expected])
+    assert sum(name.startswith("copy") for name, _ in found.launches) == copies
