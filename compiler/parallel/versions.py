@@ -151,7 +151,7 @@ class _Sizes:
     """Of what a block of threads does for its element."""
 
     computed: tuple[Poly, ...] = ()
-    """Those of the operators that compute something."""
+    """Those of the operators that compute something: if some are in loops, of these alone."""
     most: Mapping[Poly, int] = field(default_factory=dict)
     """All sizes, each with how many elements a thread may have."""
 
@@ -298,7 +298,7 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
         return "Nothing inside is parallel for a block of threads.", _Sizes()
     others = (*once, *moved) if again else moved
     most = dict.fromkeys(others, FEW) | dict.fromkeys(again or once, 1)
-    return "", _Sizes((*again, *(size for size in once if size not in again)), most)
+    return "", _Sizes(tuple(again or once), most)
 
 
 def _only_moves(body: ir.KernelBody) -> bool:

@@ -18,6 +18,11 @@ from tests.codegen.helpers import check_source, compiled, needs_cc
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 from tests.runtime.test_kernel_interp import is_noticed, mutants
 
+TABLE = (
+    "entry main [n][m][k] (xss: [n][m]i32) (is: [k]i32) = map (\\xs ->"
+    " let table = map (+ xs[0]) is"
+    " in loop a = map (+ 1) xs for i < k do map (+ table[i]) (scan (+) 0 (reverse a))) xss"
+)
 HEAD = "entry main [n][m] (xss: [n][m]i32) (is: [m]i64) = "
 PROGRAMS = {
     "scatter": "map (\\xs -> let a = scatter (replicate m 7) is (map (+ 1) xs)"
@@ -165,3 +170,13 @@ def test_a_loop_over_diagonals_is_one_launch() -> None:
     seen = observe(code, "main", args)
     kernels.same(results(seen), interp.run(compiled(source).result("soa").prog, "main", args))
     assert [blocks for _, blocks in seen.launches] == [3]
+
+
+@needs_cxx
+def test_a_small_table_keeps_no_block_from_its_loop() -> None:
+    work = Compilation(TABLE, Options(target="cuda"))
+    assert 'threshold("suff_intra_0", m' in plain(work.result("flat").text)
+    args = [rng.integers(-9, 9, (40, 64), np.int32), rng.integers(-9, 9, 3, np.int32)]
+    seen = observe(plain(work.result("cuda").text), "main", args)
+    kernels.same(results(seen), interp.run(compiled(TABLE).result("soa").prog, "main", args))
+    assert len(seen.launches) == 1
