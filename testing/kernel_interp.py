@@ -33,6 +33,7 @@ from compiler.codegen.signature import symbol
 from compiler.ir.nodes import Bin, Var
 from compiler.runtime.imp_interp import MAX_CELLS, RUNTIME, PythonText, add_functions, call
 from compiler.runtime.runs import Value
+from compiler.storage.state import SHARED_BYTES
 
 Order = Literal["ascending", "descending", "random"]
 UNWRITTEN = object()
@@ -176,8 +177,12 @@ class WatchedDevice:
         """Cells that lie together."""
         dest.values[to : to + count] = source.values[start : start + count]
 
-    def launch(self, name: str, points: int = -1, blocks: int = -1) -> Callable[..., None]:
-        """A kernel for so many threads, or blocks of threads."""
+    def launch(
+        self, name: str, points: int = -1, blocks: int = -1, shared: int = 0
+    ) -> Callable[..., None]:
+        """A kernel for so many threads, or blocks of threads, with so much shared memory."""
+        if not 0 <= shared <= SHARED_BYTES:
+            raise Fault(f"kernel `{name}` is launched with {shared} bytes of shared memory")
         size = self.kernels[name][0].threads or self.threads
         total = blocks if points < 0 else -(-points // size)
 

@@ -84,7 +84,7 @@ class _Planned(Device):
     zeros = part
 
     def launch(
-        self, name: str, points: int = -1, blocks: int = -1, most: int = 0
+        self, name: str, points: int = -1, blocks: int = -1, most: int = 0, shared: int = 0
     ) -> Callable[..., None]:
         """A launch, with how many blocks of threads it has."""
         count = blocks if points < 0 else -(-points // THREADS)

@@ -131,9 +131,11 @@ class Device:
         return cells
 
     def launch(
-        self, name: str, points: int = -1, blocks: int = -1, most: int = 0
+        self, name: str, points: int = -1, blocks: int = -1, most: int = 0, shared: int = 0
     ) -> Callable[..., None]:
         """A kernel for so many points, or blocks of threads; no index of it exceeds `most`.
+
+        Each block has `shared` bytes of shared memory beside what the kernel says itself.
 
         Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once, `TooWide` where
         its indices have too few bits.
@@ -156,7 +158,7 @@ class Device:
                 self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
             words = [_word(a) for a in (*arguments, self.failure)]
             places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
-            grid = count, 1, 1, THREADS, 1, 1, 0, 0
+            grid = count, 1, 1, THREADS, 1, 1, int(shared), 0
             self.launches.append((name, count))
             self.running = True
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)

@@ -5,14 +5,16 @@ the index functions inside say which part is whose. On the CPU a thread's elemen
 other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
 of constant size stay with their thread (`private`), which are registers or the stack; so do, on the
 CPU, arrays of a size that only the thread knows. On the GPU a kernel before measures the largest.
-What a block of threads shares stays with it, if a number is known that its size does not exceed.
+What a block of threads shares stays with it, if a number is known that its size does not exceed,
+or if the launch tells its size: a version of the kernel for launches where all of it fits has it
+there, and another one has it in device memory.
 Blocks that go through loops and branches inside a kernel are made to stay first
 (`fixed_blocks.py`); those of a thread that are never needed at once share memory (`merge.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections import ChainMap
 from dataclasses import replace
 
 from compiler import codes
@@ -25,13 +27,14 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
+from compiler.ir.build import conjunction
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants
-from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rewrite
+from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rename, rewrite
 from compiler.storage.allocation_size import AllocationSizes
 from compiler.storage.array_operators import PRIVATE_BYTES
 from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts
-from compiler.storage.interference import Sizes
+from compiler.storage.interference import Sizes, mentioned
 from compiler.storage.largest_size import LargestSizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated
@@ -80,7 +83,7 @@ def _host(
         new = stm
         if isinstance(stm.exp, _SEGOPS):
             if _allocates(stm):
-                new = Expansion(ctx, types, stm.exp, sizes, called).kernel(stm, stm.exp, out)
+                new = Expansion(ctx, types, stm.exp, sizes, called).versions(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
             if isinstance(stm.exp, ir.Loop):
                 types.update((param.name, param.type) for param in stm.exp.params)
@@ -136,11 +139,12 @@ class Expansion:
         sizes: Sizes,
         called: Inhabitants,
     ) -> None:
+        self.exp = exp
         self.called = called
         self.sizes = sizes
         self.ctx = ctx
         self.outer = outer
-        self.types: MutableMapping[Name, ir.Type] = outer
+        self.types: ChainMap[Name, ir.Type] = ChainMap(outer)
         self.counts = AllocationSizes(exp.space, sizes.names)
         self.largest = LargestSizes(ctx, exp.space, exp.body.stms, called.fun, outer)
         per_block = isinstance(exp, ir.SegMap) and exp.per_block
@@ -152,18 +156,32 @@ class Expansion:
         """Blocks that branches return, which must not be private."""
         self.shapes: dict[Name, tuple[Poly, ...]] = {}
         """The shape of an array that fills its block, by block."""
+        self.at_launch: dict[Poly, int] = {}
+        """Numbers of elements of shared blocks that the launch tells, with the bytes of one of
+        each."""
+        self.used: set[Name] = set()
+        """Names that the kernel's statements mention, if there are such blocks."""
+        self.is_other = False
+        """Whether another version of the kernel shares such blocks."""
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
         """The kernel without allocations; those it needs join `out`."""
+        return self._expanded(stm, self._prepared(exp), out)
+
+    def _prepared(self, exp: ir.SegOp) -> ir.KernelBody:
+        """The kernel's body, whose blocks stay where they are and share memory."""
         fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
         stms = tuple(fixed.transform(exp.body.stms))
         self.types = fixed.types
         self.travelling = fixed.travelling
         body = replace(exp.body, stms=stms)
-        body = merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
+        return merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
+
+    def _expanded(self, stm: ir.Stm, body: ir.KernelBody, out: list[ir.Stm]) -> ir.Stm:
+        """The kernel with that body; what stands before it joins `out`."""
         self.shapes = _shapes(body.stms)
         self.largest.stms = body.stms
-        new = self._owned(replace(exp, body=body))
+        new = self._owned(replace(self.exp, body=body))
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
                 earlier = Expansion(
@@ -171,6 +189,60 @@ class Expansion:
                 ).kernel(earlier, earlier.exp, out)
             out.append(earlier)
         return ir.Stm(stm.pat, new, stm.prov)
+
+    def versions(self, stm: ir.Stm, exp: ir.SegOp, out: list[ir.Stm]) -> ir.Stm:
+        """The kernel; where it shares what the launch tells the size of, under a condition.
+
+        Then there are two: one that shares it, and one that has it in device memory.
+        """
+        body = self._prepared(exp)
+        if not self._has_launch_sizes(body):
+            return self._expanded(stm, body, out)
+        self.used = set().union(*map(mentioned, body.stms))
+        other = Expansion(self.ctx, self.outer, exp, self.sizes, self.called)
+        other.types, other.travelling = self.types.new_child(), self.travelling
+        other.is_other = True
+        alone: list[ir.Stm] = []
+        made = self._expanded(stm, body, alone)
+        if not self.at_launch:
+            out += alone
+            return made
+        rest: list[ir.Stm] = []
+        rest.append(other._expanded(stm, body, rest))
+        cond = self._fit_together(stm.prov, out)
+        results = tuple(param.name for param in stm.pat)
+        then, orelse = (
+            rename(ir.Body(tuple(side), results), self.ctx.fresh) for side in ([*alone, made], rest)
+        )
+        return ir.Stm(stm.pat, ir.If(cond, then, orelse), stm.prov)
+
+    def _fit_together(self, prov: Prov, out: list[ir.Stm]) -> ir.SE:
+        """Whether the blocks that a launch tells the sizes of fit into what is left."""
+        conds: list[ir.SE] = []
+        total = Poly.const(0)
+        for count, width in self.at_launch.items():
+            name = count.as_name
+            if name is None:
+                stms, most = saturated(count, self.ctx.fresh, prov)
+                name = self.ctx.fresh("size")
+                out += [*stms, ir.Stm((ir.Param(name, ir.I64),), most, prov)]
+            size = ir.Var(name, "i64")
+            if not self.sizes.nonnegative(count):
+                conds.append(ir.Bin(">=", "i64", size, ir.ZERO))
+            conds.append(ir.Bin("<=", "i64", size, ir.Lit(self.owner.left // width, "i64")))
+            total += Poly.var(name) * width
+        if len(self.at_launch) > 1:
+            conds.append(ir.Bin("<=", "i64", se_of(total), ir.Lit(self.owner.left, "i64")))
+        return conjunction(conds)
+
+    def _has_launch_sizes(self, body: ir.KernelBody) -> bool:
+        """Whether the body makes shared blocks whose size only a launch tells."""
+        return any(
+            isinstance(stm.exp, ir.Alloc)
+            and stm.exp.space == "shared"
+            and stm.exp.count.constant is None
+            for stm in all_stms(body.stms)
+        )
 
     def _owned(self, exp: ir.SegOp) -> ir.SegOp:
         """The operator that `self.owner` belongs to, its private blocks first in its body."""
@@ -260,6 +332,10 @@ class Expansion:
                 because = f"The threads of a block share {self.called(param.name, prov)}."
                 self.ctx.tell("note", EXPANSION, prov, because, numbers=(("at most", shown),))
                 return []
+            if self._is_launched(exp):
+                if param.name in self.used:
+                    self._at_launch(param, exp, prov)
+                return []
             return self._expand(param, exp, prov)
         size = exp.count.constant
         if (
@@ -270,6 +346,24 @@ class Expansion:
             self._own(param, size, exp.prim, "private", prov)
             return []
         return self._expand(param, exp, prov)
+
+    def _is_launched(self, exp: ir.Alloc) -> bool:
+        """Whether a shared block is as large as the launch of this version says."""
+        known = exp.count.constant is None and not self.counts.inner(exp.count)
+        return known and self.owner.is_block and not self.is_other
+
+    def _at_launch(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> None:
+        """A shared block as large as the launch says."""
+        width = self.at_launch.get(exp.count, 0) + BYTES[exp.prim]
+        self.at_launch[exp.count] = width
+        own = ir.Param(param.name, ir.Mem(exp.prim, "shared"))
+        self.owner.own.append(ir.Stm((own,), exp, prov))
+        because = (
+            f"The threads of a block share {self.called(param.name, prov)}, where what they share "
+            "fits; else a version of the kernel has it in device memory."
+        )
+        numbers = (("per block of threads", self.called.spell.size(exp.prim, exp.count)),)
+        self.ctx.tell("note", EXPANSION, prov, because, numbers=numbers)
 
     def _own(self, param: ir.Param, size: int, prim: Prim, space: ir.Space, prov: Prov) -> None:
         """A block of that many elements that stays with its owner."""

@@ -6,13 +6,15 @@ row of the result (`memcpy` of thesis figure 4.8), unless it is there already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.algebra.poly import Poly
+from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
+from compiler.ir.walk import count_uses
 from compiler.storage.array_operators import combines_arrays, needs_memory, sequential
 from compiler.storage.state import SHARED_BYTES, MemoryState
 
@@ -102,8 +104,10 @@ def _kernel_body(
     per_block: bool = False,
 ) -> ir.KernelBody:
     """The body with memory, its statements one scope further in."""
-    saved = state.per_block, state.shared_left, state.in_kernel
+    saved = state.per_block, state.shared_left, state.in_kernel, state.outside, state.given
+    state.given = frozenset(_only_returned(body) if per_block else ())
     state.per_block = per_block
+    state.outside = state.depth
     state.in_kernel = True
     state.shared_left = SHARED_BYTES if per_block else 0
     state.depth += 1
@@ -111,8 +115,22 @@ def _kernel_body(
         state.index(index)
     stms = state.transform(body.stms)
     state.depth -= 1
-    state.per_block, state.shared_left, state.in_kernel = saved
+    state.per_block, state.shared_left, state.in_kernel, state.outside, state.given = saved
     return ir.KernelBody(tuple(stms), body.results, body.returns, body.prov)
+
+
+def _only_returned(body: ir.Body | ir.KernelBody) -> Iterator[Name]:
+    """What a body computes and does not use itself; of branches, what these return."""
+    used = count_uses(body.stms)
+    own = {result for result in body.results if isinstance(result, str) and result not in used}
+    yield from own
+    for stm in body.stms:
+        if isinstance(stm.exp, ir.If):
+            for side in (stm.exp.then, stm.exp.orelse):
+                there = set(_only_returned(side))
+                for param, result in zip(stm.pat, side.results, strict=True):
+                    if param.name in own and result in there:
+                        yield str(result)
 
 
 def _operators(state: MemoryState, ops: Sequence[ir.Operator]) -> tuple[ir.Operator, ...]:

@@ -32,12 +32,14 @@ class MemoryState:
         "ctx",
         "depth",
         "fits",
+        "given",
         "handlers",
         "in_kernel",
         "known",
         "levels",
         "most",
         "notes",
+        "outside",
         "per_block",
         "shared_left",
         "spell",
@@ -71,6 +73,10 @@ class MemoryState:
         self.in_kernel = False
         self.per_block = False
         """Whether the statements at hand are run by a whole block of threads."""
+        self.given: frozenset[Name] = frozenset()
+        """Arrays that the kernel at hand makes for its result alone, where they may be built."""
+        self.outside = 0
+        """The depth around the kernel at hand."""
         self.shared_left = 0
 
     def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
@@ -154,19 +160,26 @@ class MemoryState:
             size if self.fits(size) else self._named(se_of(size), "size", prov, out)
             for size in shape
         )
-        space = space or self._choose_space(prim, count)
-        if space == "shared" and (most := self.most(count)) is not None:
+        space = space or self._choose_space(name, prim, count)
+        most = self.most(count) if space == "shared" else None
+        if most is not None and most * BYTES[prim] <= SHARED_BYTES:
             count = Poly.const(most)
         block = self.bind(ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(prim, space)))
         out.append(ir.Stm((block,), ir.Alloc(count, prim, space), prov))
         mem = ir.MemBind(block.name, Lmad.row_major(shape))
         return self.bind(ir.Param(name, ir.Array(prim, tuple(shape), mem)))
 
-    def _choose_space(self, prim: Prim, count: Poly) -> ir.Space:
-        """Shared memory for what a block of threads works on, if it is known to fit."""
-        size = self.most(count) if self.per_block else None
-        if size is None or size * BYTES[prim] > self.shared_left:
+    def _choose_space(self, name: Name, prim: Prim, count: Poly) -> ir.Space:
+        """Shared memory for what a block of threads works on, if it is known to fit.
+
+        Where the launch tells how large it is, whether it fits is asked then (`expand.py`).
+        """
+        if not self.per_block:
             return "device"
+        size = self.most(count)
+        if size is None or size * BYTES[prim] > self.shared_left:
+            by_launch = count.constant is None and self.in_scope(count, self.outside)
+            return "shared" if by_launch and name not in self.given else "device"
         self.shared_left -= size * BYTES[prim]
         return "shared"
 

@@ -9,14 +9,15 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.cuda.runtime import AT_LAUNCH
 from compiler.codegen.cuda.scalar import NOBODY, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Narrowing
 from compiler.codegen.kernels.threads import POINT
-from compiler.codegen.kernels.walk import statements
-from compiler.ir.nodes import SE, Bin, Lit, Var
+from compiler.codegen.kernels.walk import launch_sized, statements
+from compiler.ir.nodes import SE, ZERO, Bin, Lit, Var
 from compiler.ir.sizes import prim_of
 
 IDS = {
@@ -48,6 +49,8 @@ class DeviceCode(Statements):
     """The blocks that kernels only read, by the kernels' names."""
     after_checks: frozenset[str]
     """The kernels that a check may have failed before."""
+    places: Mapping[Name, SE]
+    """Where shared blocks of the kernel begin whose size its launch tells."""
     volatile = False
     qualified = "__device__ inline"
 
@@ -65,6 +68,7 @@ class DeviceCode(Statements):
         ]
         params = ", ".join([*shown, "int64_t *failure"])
         self.scalars.names = IDS if POINT not in made.names else NARROW_IDS
+        self.places, _ = launch_sized(kernel)
         self.line("")
         self.open(f'extern "C" __global__ void {kernel.name}({params}) {{')
         for a in kernel.params:
@@ -159,9 +163,13 @@ class DeviceCode(Statements):
         if stm.space != "shared":
             self.local_array(stm)
             return
-        assert isinstance(stm.count, Lit)
-        size = max(1, int(stm.count.value))
-        self.line(f"__shared__ {self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
+        kind, name = self.cell_type(stm.prim), c_name(stm.name)
+        if isinstance(stm.count, Lit):
+            self.line(f"__shared__ {kind} {name}[{max(1, int(stm.count.value))}];")
+            return
+        at = self.places[stm.name]
+        start = AT_LAUNCH if at == ZERO else f"({AT_LAUNCH} + {self.scalars.within(at, 10)})"
+        self.line(f"{kind} *const {name} = ({kind} *){start};")
 
     # --- control -----------------------------------------------------------------------------
 

@@ -50,7 +50,12 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
     fma = (cuda_runtime.FMA,) if ctx.options.fma else ()
     head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
-    for word, text in (("ss_bits(", cuda_runtime.BITS), ("half_", cuda_runtime.HALF)):
+    helpers = (
+        (cuda_runtime.AT_LAUNCH, cuda_runtime.SHARED),
+        ("ss_bits(", cuda_runtime.BITS),
+        ("half_", cuda_runtime.HALF),
+    )
+    for word, text in helpers:
         if word in body or any(word in h for h in scalars.helpers.values()):
             head.append(text)
     if scalars.helpers:

@@ -26,6 +26,11 @@ typedef int32_t index_t;  // 64 bits in runs where a launch has indices that nee
 WIDE_INDEX = INDEX.replace("int32_t", "int64_t")
 """The same where a launch has said so."""
 
+AT_LAUNCH = "at_launch"
+SHARED = f"""\
+extern __shared__ __align__(8) char {AT_LAUNCH}[];  // as many bytes as a launch says
+"""
+
 FAILURE = """\
 // A failed check leaves its number and the values it shows; the first one stays.
 __device__ __noinline__ void ss_fail(int64_t *failure, int64_t site, int64_t a = 0, int64_t b = 0,

@@ -18,10 +18,10 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Bound
-from compiler.codegen.kernels.walk import free_names
+from compiler.codegen.kernels.walk import free_names, launch_sized
 from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
 from compiler.codegen.signature import symbol
-from compiler.ir.nodes import SE, Operand
+from compiler.ir.nodes import SE, ZERO, Operand
 
 NOTHING: Mapping[str, Bound] = {}
 MOST_READ = 16
@@ -165,7 +165,9 @@ class Host(Writer):
         count = self.times(s.count, s.times)
         bound = self.most.get(s.kernel.name)
         most = "" if bound is None else f", most={self.bound(bound, s)}"
-        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count}{most})({arguments})')
+        bytes_ = launch_sized(s.kernel)[1]
+        shared = "" if bytes_ == ZERO else f", shared={show(bytes_)}"
+        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count}{most}{shared})({arguments})')
 
     def bound(self, bound: Bound, s: k.Launch) -> str:
         """A bound as an expression, whose numbers are exact."""

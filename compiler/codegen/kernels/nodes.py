@@ -19,7 +19,8 @@ none: it stands under no condition that differs between threads, and behind no e
 Note [Shuffles]. WARP threads of a block that follow each other are a warp, and have a lane each. By
 a shuffle they see each other's values without memory: all of them come to it, as to a barrier.
 
-Note [Shared memory] belongs to a block of threads: an `alloc` of constant size.
+Note [Shared memory] belongs to a block of threads: an `alloc` of constant size, or of one that is
+computed from the kernel's parameters, which the host computes as well, for the launch.
 
 Note [Races]. Two threads may touch one cell, and one of them write it, if a barrier of their block
 stands between, or if both do it by atomic operations or under the cell's lock. All else is a race.

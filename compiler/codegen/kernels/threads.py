@@ -65,8 +65,8 @@ def private(stm: Alloc) -> Alloc:
 
 
 def shared(stm: Alloc) -> Alloc:
-    """A block that a block of threads shares. Raises Limitation if its size is not constant."""
-    if not isinstance(stm.count, Lit):
+    """A block that a block of threads shares. Raises Limitation if it was to be a thread's own."""
+    if not isinstance(stm.count, Lit) and stm.space != "shared":
         raise _unsupported(stm, "a shared array whose size is not a constant")
     return replace(stm, space="shared")
 

@@ -10,8 +10,9 @@ from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
 from compiler.codegen.imp.parts import PARTS as IMP_PARTS
 from compiler.codegen.imp.parts import Fields, fields
+from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
-from compiler.ir.nodes import SE, Lit
+from compiler.ir.nodes import SE, ZERO, Lit
 
 PARTS: Mapping[type, Fields] = {
     **IMP_PARTS,
@@ -53,12 +54,30 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
 
 
 def shared_bytes(kernel: k.Kernel) -> int:
-    """The shared memory of a block of threads."""
+    """The shared memory of a block of threads, without what a launch tells the size of."""
     return sum(
         max(1, int(stm.count.value)) * BYTES[stm.prim]
         for stm in statements(kernel.body)
         if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit)
     )
+
+
+def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
+    """Where shared blocks begin whose size a launch tells, in bytes, and how many there are in all.
+
+    Those with the widest elements come first, so that each begins where its elements may.
+    """
+    found = [
+        stm
+        for stm in statements(kernel.body)
+        if isinstance(stm, Alloc) and stm.space == "shared" and not isinstance(stm.count, Lit)
+    ]
+    places: dict[Name, SE] = {}
+    end: SE = ZERO
+    for stm in sorted(found, key=lambda stm: -BYTES[stm.prim]):
+        places[stm.name] = end
+        end = add(end, mul(stm.count, Lit(BYTES[stm.prim], "i64")))
+    return places, end
 
 
 def free_names(stms: Stms) -> FreeNames:

@@ -17,6 +17,9 @@ HERE = Path(__file__).parent
 _HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 _LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
 _HALF = re.compile(r'asm\("cvt\..*"[hf]"\((\w)\)\);')
+_AT_LAUNCH = re.compile(r"extern __shared__ (.* (\w+))\[\];")
+MOST_SHARED = 48 << 10
+"""Bytes of shared memory that a launch may ask for, as in `driver.cpp`."""
 _COMMON = ("-std=c++17", "-g1", "-w", "-fwrapv", "-fPIC", "-shared", "-x", "c++", "-")
 _WATCH = ("-O2", "-ldl")
 KERNELS = (
@@ -55,7 +58,7 @@ def driver() -> Path:
 
 
 def library(kernels: str) -> Path:
-    """The kernels of a text, each with a function `launch_NAME(blocks, threads, arguments)`."""
+    """The kernels of a text, each with `launch_NAME(blocks, threads, shared, arguments)`."""
     return _compiled(observed(kernels), KERNELS)
 
 
@@ -65,7 +68,10 @@ def observed(kernels: str) -> str:
     What is left to the assembler of a device is done by functions.
     """
     body = with_turns(_HALF.sub(r"r = observer_half(\1);", kernels))
-    launches = "".join(_launch(name, params) for name, params in _HEAD.findall(kernels))
+    body = _AT_LAUNCH.sub(rf"__shared__ \1[{MOST_SHARED}];", body)
+    found = _AT_LAUNCH.search(kernels)
+    area = found[2] if found else "nullptr"
+    launches = "".join(_launch(name, params, area) for name, params in _HEAD.findall(kernels))
     return (
         f'#include "device.hpp"\n#line 1 "kernels.cu"\n{body}\n#line 1 "launches"\n{launches}{END}'
     )
@@ -87,7 +93,7 @@ extern "C" char *observer_high() { return __stop_of_block; }
 """
 
 
-def _launch(name: str, params: str) -> str:
+def _launch(name: str, params: str, area: str) -> str:
     """Variables for the parameters, and a function that fills them and runs the kernel."""
     plain = params.replace("const ", "").replace("__restrict__ ", "")
     kinds = [p.rsplit(" ", 1)[0] + " *" * ("*" in p) for p in plain.split(", ")]
@@ -100,10 +106,11 @@ def _launch(name: str, params: str) -> str:
     fields = "".join(f"static {kind} {name}_{k};\n" for k, kind in enumerate(kinds))
     takes = "".join(f"    {name}_{k} = *({kind} *)given[{k}];\n" for k, kind in enumerate(kinds))
     call = ", ".join(f"{name}_{k}" for k in range(len(kinds)))
+    has = f"    observer_at_launch({area}, {MOST_SHARED}, shared);\n"
     return (
         f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
-        f'extern "C" QUIET int launch_{name}(long long blocks, int threads, void **given) {{\n'
-        f"{takes}    if ({check}) observer_not_constant();\n"
+        f'extern "C" QUIET int launch_{name}(long long blocks, int threads, int shared, '
+        f"void **given) {{\n{has}{takes}    if ({check}) observer_not_constant();\n"
         f"    return observer_run(blocks, threads, body_{name});\n}}\n"
     )
 

@@ -100,4 +100,5 @@ QUIET static unsigned short observer_half(float x) {
 }
 
 extern "C" int observer_run(long long blocks, int threads, void (*kernel)());
+extern "C" void observer_at_launch(char *low, int room, int bytes);
 extern "C" void observer_not_constant();

@@ -10,7 +10,8 @@ enum { HANGS = -1, OUT_OF_MEMORY = 2, INVALID_VALUE = 1, INVALID_IMAGE = 200, NO
 const size_t MEMORY_BYTES = 1ull << 30;  // of the device: all of it is filled, and has its shadow
 
 typedef unsigned long long Address;
-typedef int (*Kernel)(long long blocks, int threads, void **given);
+typedef int (*Kernel)(long long blocks, int threads, int shared, void **given);
+enum { MOST_SHARED = 48 << 10 };
 
 char observer_fails[] = "FAILS=                                                          ";
 
@@ -110,9 +111,10 @@ int cuModuleGetFunction(Kernel *kernel, void *module, const char *name) {
     return *kernel ? 0 : NOT_FOUND;
 }
 int cuLaunchKernel(Kernel kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned, void *, void **given, void **) {
+                   unsigned shared, void *, void **given, void **) {
     CALLED;
-    return kernel(blocks, (int)threads, given) ? 0 : LAUNCH_FAILED;
+    if (shared > MOST_SHARED) return INVALID_VALUE;
+    return kernel(blocks, (int)threads, (int)shared, given) ? 0 : LAUNCH_FAILED;
 }
 
 int cuMemAllocAsync(Address *made, size_t bytes, void *) {

@@ -127,6 +127,8 @@ unsigned seed;
 
 // The shared memory of all kernels lies in one section of their library.
 char *shared_low, *shared_high;
+// Of that, what launches tell the size of: the room for it, and how much of it the launch has.
+char *room_low, *room_high, *launched_high;
 
 unsigned any(unsigned below) {
     seed = seed * 1664525u + 1013904223u;
@@ -412,6 +414,8 @@ void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void 
     Memory *memory = of_block ? nullptr : find(at);
     if (!of_block && (!memory || at + size > memory->base + memory->bytes))
         problem("outside of all blocks of memory", where, true);
+    if (at >= room_low && at < room_high && at + size > launched_high)
+        problem("outside of the shared memory of the launch", where, true);
     if (of_block) {
         size_t first = at - shared_low;
         size_t found = problems.size();
@@ -483,7 +487,13 @@ void observer_begin(int how, int records, double seconds, int without) {
 void observer_shared(char *low, char *high) {
     ended = false;
     shared_low = low, shared_high = high;
+    room_low = room_high = nullptr;
     shared.assign(high - low, Cell());
+}
+
+// How many bytes of the shared memory that launches tell the size of the next launch has.
+void observer_at_launch(char *low, int room, int bytes) {
+    room_low = low, room_high = low ? low + room : low, launched_high = low + bytes;
 }
 
 // A block of memory; what overlaps it is there no more.
