@@ -112,7 +112,7 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
     proof = search.solve(problem, provers[-1], 0)
     if proof is None:
         wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
-        provers.append(Prover(known))
+        provers.append(Prover(known, alike=provers[-1]))
         proof = wider.solve(problem, provers[-1], 0)
     if proof is not None:
         why = encode.refusal(first, second, facts, proof)

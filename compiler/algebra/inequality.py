@@ -25,21 +25,107 @@ Terms = dict[tuple[Poly, ...], int]
 _MARK = "\0"
 
 
+class _Bounds:
+    """A set of bounds with what follows from them alone, whatever the work: each is found once."""
+
+    __slots__ = ("_depths", "_linear", "_lower", "_shifted", "bounds")
+
+    def __init__(self, bounds: tuple[Poly, ...]) -> None:
+        self.bounds = bounds
+        self._lower = _lower_bounds(bounds)
+        self._depths = _depths(self._lower)
+        self._linear: dict[Name, list[tuple[Poly, int]]] = {}
+        self._shifted: dict[Poly, tuple[int, Terms] | None] = {}
+
+    def linear(self, name: Name) -> list[tuple[Poly, int]]:
+        """The bounds in which a name stands once, with a number before it; and that number."""
+        found = self._linear.get(name)
+        if found is None:
+            found = self._linear[name] = []
+            for bound in self.bounds:
+                slope = bound.coefficient(name).constant if bound.degree(name) == 1 else None
+                if slope is not None:
+                    found.append((bound, slope))
+        return found
+
+    def shift(self, p: Poly) -> tuple[int, Terms] | None:
+        """With every name at its lower bound plus something, no coefficient is negative."""
+        if p not in self._shifted:
+            found, chosen = self._shift_by(p, tightest=True)
+            if found is None and chosen:
+                found, _ = self._shift_by(p, tightest=False)
+            self._shifted[p] = found
+        return self._shifted[p]
+
+    def _shift_by(self, p: Poly, *, tightest: bool) -> tuple[tuple[int, Terms] | None, bool]:
+        """The same with the tightest bounds, or the loosest; and whether there was a choice."""
+        symbols: dict[Name, Poly] = {}
+        done: set[Name] = set()
+        chosen = False
+        while True:
+            open_names = [n for n in p.names() if n[0] != _MARK]
+            if not open_names:
+                break
+            name = max(open_names, key=lambda n: (self._depths.get(n, 0), n))
+            choices = self._lower.get(name, [])
+            chosen = chosen or len(choices) > 1
+            fact = next(
+                (
+                    f
+                    for f in (choices if tightest else reversed(choices))
+                    if not (f.names() - {name}) & done
+                ),
+                None,
+            )
+            if fact is None:
+                return None, chosen
+            done.add(name)
+            symbol = f"{_MARK}{len(symbols)}"
+            symbols[symbol] = fact
+            p = p.subst({name: Poly.var(symbol) + Poly.var(name) - fact})
+            if len(p.terms) > LARGEST:
+                return None, chosen
+        if any(coefficient < 0 for coefficient in p.terms.values()):
+            return None, chosen
+        terms: Terms = {}
+        for monomial, coefficient in p.terms.items():
+            factors = tuple(symbols[name] for name, power in monomial for _ in range(power))
+            terms[factors] = terms.get(factors, 0) + coefficient
+        return (1, terms), chosen
+
+
 class Prover:
     """Proves inequalities from one set of facts; `missing` is the last that failed unrefuted."""
 
-    __slots__ = ("_at_points", "_failed", "_left", "_orders", "_vain", "_work", "facts", "missing")
+    __slots__ = (
+        "_at_points",
+        "_bounds",
+        "_failed",
+        "_known",
+        "_left",
+        "_vain",
+        "_work",
+        "facts",
+        "missing",
+    )
 
-    def __init__(self, facts: Facts, parent: Prover | None = None) -> None:
-        """With a `parent`, both draw on the same amount of work."""
+    def __init__(
+        self, facts: Facts, parent: Prover | None = None, alike: Prover | None = None
+    ) -> None:
+        """With a `parent`, both draw on the same amount of work.
+
+        `alike` is another one for the same question: what it knows of sets of bounds is kept.
+        """
         self.facts = facts
         self._work: list[int] = [WORK] if parent is None else parent._work
+        other = parent or alike
+        self._known: dict[tuple[Poly, ...], _Bounds] = {} if other is None else other._known
+        self._bounds: _Bounds | None = None
         self.missing: Poly | None = None
         self._failed: set[Poly] = set()
         self._left = 0
         self._vain: dict[tuple[Poly, int], tuple[int, int]] = {}
         self._at_points: dict[Poly, list[int]] = {}
-        self._orders: tuple[dict[Name, list[Poly]], dict[Name, int]] | None = None
 
     @property
     def steps(self) -> int:
@@ -80,7 +166,7 @@ class Prover:
             self._left -= left
             return None
         work, left = self._work[0], self._left
-        found = self._read_off(p) or self._shift(p)
+        found = self._read_off(p) or self._of_bounds().shift(p)
         if found is None and depth > 0:
             found = self._eliminate(p, depth) or self._products(p, depth)
         if found is None and self._work[0] >= 0 and self._left > 0:
@@ -95,61 +181,20 @@ class Prover:
                 return 1, {(fact,): 1, **({(): difference} if difference else {})}
         return None
 
-    def _shift(self, p: Poly) -> tuple[int, Terms] | None:
-        """With every name at its lower bound plus something, no coefficient is negative."""
-        for tightest in (True, False):
-            found = self._shift_by(p, tightest)
-            if found is not None:
-                return found
-        return None
-
-    def _shift_by(self, p: Poly, tightest: bool) -> tuple[int, Terms] | None:
-        if self._orders is None:
-            bounds = _lower_bounds(self.facts)
-            self._orders = bounds, _depths(bounds)
-        lower, depth = self._orders
-        symbols: dict[Name, Poly] = {}
-        done: set[Name] = set()
-        while True:
-            open_names = [n for n in p.names() if n[0] != _MARK]
-            if not open_names:
-                break
-            name = max(open_names, key=lambda n: (depth.get(n, 0), n))
-            choices = lower.get(name, ())
-            fact = next(
-                (
-                    f
-                    for f in (choices if tightest else reversed(choices))
-                    if not (f.names() - {name}) & done
-                ),
-                None,
-            )
-            if fact is None:
-                return None
-            done.add(name)
-            symbol = f"{_MARK}{len(symbols)}"
-            symbols[symbol] = fact
-            p = p.subst({name: Poly.var(symbol) + Poly.var(name) - fact})
-            if len(p.terms) > LARGEST:
-                return None
-        if any(coefficient < 0 for coefficient in p.terms.values()):
-            return None
-        terms: Terms = {}
-        for monomial, coefficient in p.terms.items():
-            factors = tuple(symbols[name] for name, power in monomial for _ in range(power))
-            terms[factors] = terms.get(factors, 0) + coefficient
-        return 1, terms
+    def _of_bounds(self) -> _Bounds:
+        """What follows from the bounds alone; most provers never ask."""
+        if self._bounds is None:
+            bounds = self.facts.bounds
+            if bounds not in self._known:
+                self._known[bounds] = _Bounds(bounds)
+            self._bounds = self._known[bounds]
+        return self._bounds
 
     def _eliminate(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
         for name in sorted(p.names(), key=lambda n: (p.degree(n), n)):
             if p.degree(name) > DEGREE:
                 continue
-            for fact in self.facts.bounds:
-                if fact.degree(name) != 1:
-                    continue
-                slope = fact.coefficient(name).constant
-                if slope is None:
-                    continue
+            for fact, slope in self._of_bounds().linear(name):
                 if self._left <= 0:
                     return None
                 found = self._at_bound(p, name, fact, slope, depth)
@@ -234,10 +279,10 @@ class Prover:
         return None
 
 
-def _lower_bounds(facts: Facts) -> dict[Name, list[Poly]]:
+def _lower_bounds(bounds: tuple[Poly, ...]) -> dict[Name, list[Poly]]:
     """Facts of the form `name - L`, by name; the ones with the most names first."""
     found: dict[Name, list[Poly]] = {}
-    for fact in sorted(facts.bounds, key=lambda f: (-len(f.names()), len(f.terms))):
+    for fact in sorted(bounds, key=lambda f: (-len(f.names()), len(f.terms))):
         for name in fact.names():
             if fact.degree(name) == 1 and fact.coefficient(name).constant == 1:
                 found.setdefault(name, []).append(fact)
