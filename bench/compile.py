@@ -17,7 +17,7 @@ from bench.machine import EXAMPLES, save
 from compiler.base.context import Options
 from compiler.pipeline import STAGES, Compilation
 from compiler.storage.short_circuit.assumptions import forget
-from compiler.worker import with_deep_stack
+from compiler.worker import seldom_look_for_garbage, with_deep_stack
 
 REPEATS = 15
 GROWTH = (10, 30, 100, 300, 1000, 3000)
@@ -103,6 +103,7 @@ def measure() -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    seldom_look_for_garbage()
     figures: dict[str, Any] = {}
     with_deep_stack(lambda: figures.update(measure()))
     path: Path = save("compile", "python -m bench.compile", figures)

@@ -8,14 +8,13 @@ process's, as a worker that lives on answers.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.machine import save
-from compiler.worker import GARBAGE_THRESHOLD, answer, with_deep_stack
+from compiler.worker import answer, seldom_look_for_garbage, with_deep_stack
 
 FILES, LINES, EDITS = 20, 100, 9
 
@@ -108,8 +107,7 @@ def _times(edited: Callable[[str], tuple[str, Mapping[str, str]]]) -> dict[str, 
 
 def main() -> None:
     """The command line."""
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD)
+    seldom_look_for_garbage()
     figures: list[dict[str, Any]] = []
     with_deep_stack(lambda: figures.append(measure()))
     print(save("edits", "python -m bench.edits", figures[0]))

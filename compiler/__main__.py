@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             worker.end_with_parent()
         worker.serve(sys.stdin.buffer, sys.stdout)
         return 0
+    if argv is None:
+        worker.seldom_look_for_garbage()
     status: int = import_module("compiler.commands").run(args)
     return status
 

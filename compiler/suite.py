@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -130,8 +129,7 @@ def _begin() -> None:
     parent = parent_process()
     if parent is not None and not parent.is_alive():  # it ended before this one could be told
         os._exit(0)
-    gc.freeze()
-    gc.set_threshold(worker.GARBAGE_THRESHOLD)
+    worker.seldom_look_for_garbage()
 
 
 def _deep(task: tuple[Path, Wanted]) -> ProgramTested:

@@ -76,13 +76,18 @@ def end_with_parent() -> None:
         kernel.die_with_parent()
 
 
+def seldom_look_for_garbage() -> None:
+    """For a process that compiles: see `GARBAGE_THRESHOLD`. What is there by now stays for good."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+
+
 def serve(requests: IO[bytes], answers: IO[str]) -> None:
     """Answer requests until the input ends, each in a thread of its own.
 
     So one that was given a lower priority, because it took long, takes that with it.
     """
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD)
+    seldom_look_for_garbage()
     with contextlib.suppress(OSError):
         kernel.one_heap()
     for line in requests:

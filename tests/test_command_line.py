@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from compiler import switches
 from compiler.__main__ import main
 from compiler.codes import CODES
-from compiler.worker import answer
+from compiler.worker import GARBAGE_THRESHOLD, answer
 
 PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
 
@@ -326,3 +327,16 @@ def test_a_problem_that_is_none_is_refused(
     file.write_text(text)
     assert main(["prove", str(file)]) in (1, 2)
     assert capsys.readouterr().err.strip()
+
+
+def test_a_process_of_its_own_seldom_looks_for_garbage() -> None:
+    """One that is called as a function leaves its caller's settings alone."""
+    before = gc.get_threshold()
+    assert main(["explain", "U001"]) == 0
+    assert gc.get_threshold() == before
+    code = (
+        "import gc, sys; from compiler.__main__ import main; sys.argv[1:] = ['explain', 'U001'];"
+        "status = main(); print(status, gc.get_threshold()[0], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == ["0", str(GARBAGE_THRESHOLD)]
