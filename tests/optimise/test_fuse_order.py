@@ -9,7 +9,7 @@ import pytest
 
 from compiler.ir.nodes import Assert, Lit, Stm
 from compiler.optimise.fuse import graph as graphs
-from compiler.optimise.fuse.graph import Node
+from compiler.optimise.fuse.graph import Above, Node
 
 STM = Stm((), Assert(Lit(True, "bool"), ("",)))
 STEP = 1 / 1024
@@ -79,3 +79,12 @@ def test_a_chain_that_also_hangs_on_what_moved_is_looked_at_once() -> None:
     graphs._push_down(nodes[0])
     assert [node.rank for node in nodes] == [size + k * STEP for k in range(size)]
     assert sum(node.asked for node in nodes) == size
+
+
+def test_of_several_statements_between_two_the_first_in_the_text_is_named() -> None:
+    """Also where all of them have been pushed down to one rank."""
+    between = range(1, 30)
+    nodes = made([edge for at in between for edge in ((0, at), (at, 30))], 31)
+    for at in between:
+        nodes[at].rank = 29.0
+    assert Above(nodes[30]).through(nodes[0]) is nodes[1]

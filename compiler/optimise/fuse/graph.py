@@ -88,7 +88,7 @@ class Above:
 
     def __init__(self, target: Node) -> None:
         self.target = target
-        self._before = sorted(target.before, key=_rank)
+        self._before = sorted(target.before, key=_order)
         self._first: dict[Node, int] = {}
         self._todo: list[tuple[float, int, Node]] = []
         for number, node in enumerate(self._before):
@@ -245,10 +245,6 @@ def _push_down(moved: Node) -> None:
                     raised.add(user)
                     heappush(todo, (user.rank, user.at, user))
                 user.rank = node.rank + _STEP
-
-
-def _rank(node: Node) -> float:
-    return node.rank
 
 
 def _order(node: Node) -> tuple[float, int]:
