@@ -341,7 +341,7 @@ def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
     for step in stage.passes:
         if (step.optional and ctx.options.is_off(step)) or (step.cleans and prog is before):
             continue
-        prog = step.run(prog, ctx)
+        prog = step.run(prog, ctx, before) if step.cleans else step.run(prog, ctx)
     return prog
 
 

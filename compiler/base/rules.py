@@ -67,7 +67,8 @@ class Pass:
 
     `optional`: programs compile without it, and the pipeline leaves it out if it is switched off.
     Of other passes, what is switched off are their optional rules. `cleans`: it only tidies up
-    behind the passes of its stage, and does not run where these have changed nothing.
+    behind the passes of its stage, and does not run where these have changed nothing. It is given
+    the program before them as well, and leaves the functions alone that are still the same.
     """
 
     id: str

@@ -11,8 +11,11 @@ import pytest
 
 from compiler import switches
 from compiler.base.rules import NodeRule, Rule
+from compiler.ir.nodes import Function
 from compiler.optimise import simplify
 from compiler.optimise.simplify import SIMPLIFY, branch, engine, hoist, index, loop, parallel, soac
+from compiler.optimise.simplify.state import State
+from compiler.pipeline import Compilation
 from compiler.worker import answer
 
 CASES = Path(__file__).with_name("simplify.cases").read_text("utf-8")
@@ -52,3 +55,20 @@ def test_who_lists_rules_tells_their_equations() -> None:
     source = "entry main (xs: [5]i32) = map (+ 1) (replicate 5 2i32)"
     used = {rule["id"]: rule for rule in answer({"op": "rules", "source": source})["rules"]}
     assert "replicate n x" in used["simplify/soac-input"]["equation"]
+
+
+def test_what_fusion_leaves_is_not_tidied_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function is simplified again where it is fused itself, not where another one is."""
+    tidied: set[str] = set()
+
+    def noted(state: State, fun: Function) -> Function:
+        tidied.add(fun.name)
+        return engine.simplify_function(state, fun)
+
+    alone = "entry apart [n] (xs: [n]i32): [n]i32 = map (+ 1) xs\n"
+    other = "entry joined [n] (xs: [n]i32): i32 = reduce (+) 0 (map (* 2) xs)\n"
+    work = Compilation(alone + other)
+    work.result("simplified")
+    monkeypatch.setattr(simplify, "simplify_function", noted)
+    work.result("fused")
+    assert tidied == {"joined"}

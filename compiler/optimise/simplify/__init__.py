@@ -27,13 +27,17 @@ from compiler.optimise.simplify.state import State
 _MAX_ROUNDS = 4
 
 
-def simplify(prog: Prog, ctx: Ctx) -> Prog:
+def simplify(prog: Prog, ctx: Ctx, before: Prog | None = None) -> Prog:
     """The same program, simplified; nested or flat, before memory is introduced.
 
     Needs: unique names, no calls. Keeps: results, the order of effects, every statement's places.
+    `before`: a program that is simplified already; functions that are still the same stay.
     """
     unique = unique_arrays(prog)
-    funs = remove_unused(tuple(_function(fun, ctx, unique) for fun in prog.funs))
+    done = set() if before is None else {id(fun) for fun in before.funs}
+    funs = remove_unused(
+        tuple(fun if id(fun) in done else _function(fun, ctx, unique) for fun in prog.funs)
+    )
     if len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs)):
         return prog
     return Prog(funs)
