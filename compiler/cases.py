@@ -18,7 +18,9 @@ from compiler.base.errors import (
     TimeoutError_,
     UsageError,
 )
+from compiler.base.prim import DTYPE
 from compiler.frontend.typed import Def, TypedProg
+from compiler.frontend.types import PrimT, Type
 from compiler.ir import entry
 from compiler.ir.values import Value
 from compiler.lower.components import components
@@ -227,10 +229,11 @@ def _property(asked: OfProgram, case: Trial, manner: Manner) -> Tested:
         raise UsageError(f"There is no entry point `{case.entry}`.")
     how = Property.of(case.entry, known[case.entry].attrs)
 
-    def call(name: str, args: list[Value]) -> list[Value]:
+    def call(name: str, args: list[Value | int]) -> list[Value]:
         if name not in known:
             raise UsageError(f"There is no entry point `{name}`, which `#[prop]` names.")
-        found: list[Value] = run_on(asked, name, args, manner, manner.backend)["values"]
+        values = _numbers(args, api.outside(asked, name).params)
+        found: list[Value] = run_on(asked, name, values, manner, manner.backend)["values"]
         return found
 
     of = api.outside(asked, case.entry)
@@ -241,6 +244,17 @@ def _property(asked: OfProgram, case: Trial, manner: Manner) -> Tested:
     says = "It is false for\n" + shown
     differs: tests.Difference = {"says": says, "expected": "true", "found": "false"}
     return {**_tested(0, "failed", says), "difference": differs}
+
+
+def _numbers(args: list[Value | int], kinds: tuple[Type, ...]) -> list[Value]:
+    """Arguments with plain numbers of the types of the parameters, counted from the last one."""
+    of = [None] * (len(args) - len(kinds)) + list(kinds[-len(args) :])
+    return [
+        DTYPE[kind.prim if isinstance(kind, PrimT) else "i64"].type(arg)
+        if isinstance(arg, int)
+        else arg
+        for arg, kind in zip(args, of, strict=True)
+    ]
 
 
 def _run(asked: OfProgram, case: Trial, manner: Manner) -> Tested:

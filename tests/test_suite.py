@@ -197,7 +197,7 @@ entry main (xs: []i32) = map (+ 1) xs
 def test_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = """\
 -- ==
--- property: twice short even plain missing
+-- property: twice short even odd plain missing
 #[prop]
 entry twice (xs: []i32) = and (map2 (==) (reverse (reverse xs)) xs)
 #[prop(size(30))]
@@ -206,14 +206,19 @@ entry short (xs: []i32) (ys: []i32) = length xs < 4
 entry even (x: i64) = x % 2 == 0 || x < 5
 entry numbers (size: i64) (seed: i64): i64 = size + seed
 entry less (x: i64) (_: i32): i64 = x - 2
+#[prop(gen(pairs), shrink(fewer))]
+entry odd ((x, _): (u8, []i32)) = x % 2 == 1 || x < 6
+entry pairs (size: i64) (seed: u64): (u8, []i32) = (u8.u64 seed, replicate size 0)
+entry fewer ((x, xs): (u8, []i32)) (_: u64): (u8, []i32) = (x - 2, xs)
 entry plain (x: i32) = x == x
 """
     found = outcomes(program, tmp_path, capsys)
-    assert [outcome for outcome, _ in found] == ["passed", "failed", "failed", "failed", "failed"]
+    assert [outcome for outcome, _ in found] == ["passed", *["failed"] * 5]
     assert found[1][1].startswith("It is false for\n[")
     assert found[2][1] == "It is false for\n5i64"
-    assert found[3][1] == "`plain` is no property."
-    assert found[4][1] == "There is no entry point `missing`."
+    assert found[3][1].startswith("It is false for\n(6u8, ")
+    assert found[4][1] == "`plain` is no property."
+    assert found[5][1] == "There is no entry point `missing`."
 
 
 def test_folders_in_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,8 @@ SHRINKS = 100
 _SIZE = 20
 _PART = re.compile(r"(\w+)\s*\(\s*([\w']+)\s*\)")
 
-Call = Callable[[str, list[Value]], list[Value]]
+Call = Callable[[str, list[Value | int]], list[Value]]
+"""Calls an entry point; an `int` among the arguments is of the type that its parameter has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None
         raise UsageError(f"`{how.entry}` gives no bool: a property is true or false.")
     for seed in range(CANDIDATES):
         made = candidate(how, of, call, seed)
-        if not call(how.entry, made)[0]:
+        if not call(how.entry, [*made])[0]:
             return shrunk(how, made, call)
     return None
 
@@ -75,7 +76,7 @@ def candidate(how: Property, of: Outside, call: Call, seed: int) -> list[Value]:
     """An input; the first ones are small."""
     size = min(how.size, seed // 2)
     if how.gen:
-        return call(how.gen, [np.int64(size), np.int64(seed)])
+        return call(how.gen, [size, seed])
     rng = np.random.default_rng(seed)
     names = random_values.inputs(of.fun, {}, seed).sizes
     sizes = {name: int(rng.integers(0, size + 1)) for name in names}
@@ -86,7 +87,7 @@ def shrunk(how: Property, made: list[Value], call: Call) -> list[Value]:
     """A smaller counterexample, as far as the program can say what is smaller."""
     if how.shrink:
         for number in range(SHRINKS):
-            smaller = call(how.shrink, [*made, np.int32(number)])
-            if not call(how.entry, smaller)[0]:
+            smaller = call(how.shrink, [*made, number])
+            if not call(how.entry, [*smaller])[0]:
                 made = smaller
     return made
