@@ -263,7 +263,7 @@ class _Program:
     ) -> bool:
         """Whether the checker knows the same of two names; see `Interface`."""
         st = self.out.st
-        sets = (st.constants, st.given, st.functional, st.sized, st.own_sizes)
+        sets = (st.constants, st.given, st.apart, st.functional, st.sized, st.own_sizes)
         reach = frozenset(same.get(name, name) for name in st.of_constants.get(one, ()))
         return (
             all((one in names) == (other in names) for names in sets)

@@ -55,10 +55,12 @@ def is_tuple(fields: tuple[tuple[str, object], ...]) -> bool:
     return len(fields) != 1 and all(name == str(i) for i, (name, _) in enumerate(fields))
 
 
-def _record(fields: tuple[tuple[str, Type], ...], full: bool) -> str:
+def _record(fields: tuple[tuple[str, Type], ...], full: bool, fresh: tuple[str, ...] = ()) -> str:
+    """`fresh`: the fields whose types have `*`."""
+    texts = [(name, "*" * (name in fresh) + show_type(t, full)) for name, t in fields]
     if is_tuple(fields):
-        return f"({', '.join(show_type(t, full) for _, t in fields)})"
-    return f"{{{', '.join(f'{name}: {show_type(t, full)}' for name, t in fields)}}}"
+        return f"({', '.join(text for _, text in texts)})"
+    return f"{{{', '.join(f'{name}: {text}' for name, text in texts)}}}"
 
 
 def _variant(name: str, args: tuple[Type, ...], full: bool) -> str:
@@ -75,7 +77,10 @@ def _arrow(t: Arrow, full: bool) -> str:
     if t.name:
         param = f"({t.name if full else base_of(t.name)}: {param})"
     exists = "".join(f"[{n if full else base_of(n)}]" for n in t.ext)
-    result = ("*" if t.unique else "") + show_type(t.result, full)
+    if t.fresh_fields and isinstance(t.result, Record):
+        result = _record(t.result.fields, full, t.fresh_fields)
+    else:
+        result = ("*" if t.unique else "") + show_type(t.result, full)
     return f"{param} -> {f'?{exists}.' if exists else ''}{result}"
 
 

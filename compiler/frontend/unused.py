@@ -132,8 +132,14 @@ def _bound(pat: ast.Pat) -> Iterator[tuple[str, Span]]:
 # --- nodes that bind or mention names ------------------------------------------------------------
 
 
-def _var(walk: _Walk, e: ast.Var | ast.TName) -> None:
+def _var(walk: _Walk, e: ast.Var) -> None:
     walk.use(e.name[0])
+
+
+def _type_name(walk: _Walk, e: ast.TName) -> None:
+    """Types and values do not share their names; values and modules do."""
+    if len(e.name) > 1:
+        walk.use(e.name[0])
 
 
 def _open_in(walk: _Walk, e: ast.OpenIn) -> None:
@@ -233,7 +239,7 @@ def _value(walk: _Walk, dec: decs.ValDec) -> None:
 
 
 def _sizes(params: tuple[ast.TypeParam, ...]) -> tuple[str, ...]:
-    return tuple(p.name for p in params)
+    return tuple(p.name for p in params if p.kind == "size")
 
 
 def _module(walk: _Walk, dec: decs.ModDec) -> None:
@@ -262,7 +268,7 @@ def _body(walk: _Walk, exp: decs.MBody) -> None:
 
 _SPECIAL: dict[type, Any] = {
     ast.Var: _var,
-    ast.TName: _var,
+    ast.TName: _type_name,
     ast.OpenIn: _open_in,
     ast.BinOp: _binary,
     ast.OpSection: _section,

@@ -73,10 +73,10 @@ def counterexample(how: Property, of: Outside, call: Call) -> list[Value] | None
 
 
 def candidate(how: Property, of: Outside, call: Call, seed: int) -> list[Value]:
-    """An input; the first ones are small."""
+    """An input; the first ones are small, though generators need not know how to make nothing."""
     size = min(how.size, seed // 2)
     if how.gen:
-        return call(how.gen, [size, seed])
+        return call(how.gen, [size or min(how.size, 1), seed])
     rng = np.random.default_rng(seed)
     names = random_values.inputs(of.fun, {}, seed).sizes
     sizes = {name: int(rng.integers(0, size + 1)) for name in names}

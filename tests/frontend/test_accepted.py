@@ -20,6 +20,14 @@ RUN = {
         "entry main (x: i32) = (x n.+ x, x n.** x, x n.<=> 4, [x, 7] `n.at` 1)",
         "3", "9i32\n15i32\ntrue\n7i32",
     ),
+    "a result of which the type says that a part is fresh, and all of it is": (
+        "module type T = {val f [n] : *[n]i32 -> [n]i32 -> *([n]i32, [n]i32)}\n"
+        "module m : T = {\n"
+        " def f [n] (a: *[n]i32) (b: [n]i32): (*[n]i32, [n]i32) = (a, map (+ 1) b)}\n"
+        "entry main [n] (a: *[n]i32) (b: [n]i32) =\n"
+        " let (x, y) = m.f a b in (x with [0] = b[0], y with [0] = b[1])",
+        "[1, 2] [3, 4]", "[3i32, 2i32]\n[4i32, 5i32]",
+    ),
     "a local function that uses an earlier one of its name": (
         "entry main (x: i32) =\n let f (y: i32) = y * 2\n let f (y: i32) = f y + 1\n in f x",
         "3", "7i32",
@@ -378,6 +386,8 @@ RUN = {
 """By what it is about: a program, the input of `main`, its output."""
 
 REFUSED = {
+    "module m: {val f: *[1]i32 -> [1]i32 -> *([1]i32, [1]i32)} ="
+    " {def f (a: *[1]i32) (b: [1]i32): (*[1]i32, [1]i32) = (a, b)}": "-> (*[1]i32, [1]i32)`",
     "def f [n] (_: [n + 1]i32) = n def g [m] (xs: [m]i32) = f xs": "cannot be shown to be",
     "type~ s = #a ([]i8) | #b ([]i8) def f (x: []i8) = let _v: s = #a x in x": "Nothing determines",
     "type p = {a: i32} i32": "Only types with names take arguments",

@@ -42,6 +42,7 @@ UNUSED = [
     ("def f (xs: *[]i32) = let xs[0] = 1 in 2i32", unused("xs", 1, 26)),
     ("def f (s: #a i32 | #b) = match s case #a x -> 1i32 case #b -> 2", unused("x", 1, 42)),
     ("module m (p: {val x: i32}) = {def y = 1i32}", unused("p", 1, 11)),
+    ("def f 'a (a: a) (b: a) = b", unused("a", 1, 11)),
     ("def x = 1i32 module m = {def f (x: i32) = 2i32}", unused("x", 1, 33)),
 ]
 
@@ -53,6 +54,7 @@ def test_unused_names(source: str, expected: str) -> None:
 
 QUIET = [
     "def helper (x: i32) = x",
+    "def f 'a (b: a) (a: a -> i32) = a b",
     "def f (x: i32) (_y: i32) = x",
     "def f [n] (xs: [n]i32) = xs",
     "def f (n: i64) (xs: [n]i32) = xs",

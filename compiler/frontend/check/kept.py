@@ -164,7 +164,8 @@ def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
         name = names.pop()
         if name not in found:
             alias, constants = st.alias.get(name), st.of_constants.get(name, frozenset())
-            found[name] = (name in st.constants, name in st.given, constants, alias)
+            sets = (st.constants, st.given, st.apart)
+            found[name] = (*(name in one for one in sets), constants, alias)
             names |= constants
             if alias is not None:
                 names_in_size(alias, names)

@@ -40,7 +40,7 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, resolve, resolve_size
 from compiler.frontend.check.types.unify import final_type
-from compiler.frontend.check.types.walks import names_in_type, shows_arrays
+from compiler.frontend.check.types.walks import names_in_type, shows_arrays, with_unique_result
 from compiler.frontend.files import Import, path_of
 from compiler.frontend.types import ANY_SIZE, Arrow, Record, Size, Sum, Type
 
@@ -298,15 +298,6 @@ def _sizes_are_known(st: Checker) -> None:
                 "Write the type of the value, with the size that it has.",
             )
     st.let_sizes.clear()
-
-
-def with_unique_result(type_: Type) -> Type:
-    """A function type whose final result has `*`."""
-    if not isinstance(type_, Arrow):
-        return type_
-    if isinstance(type_.result, Arrow):
-        return replace(type_, result=with_unique_result(type_.result))
-    return replace(type_, unique=True)
 
 
 # --- type abbreviations --------------------------------------------------------------------------

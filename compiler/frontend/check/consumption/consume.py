@@ -67,13 +67,21 @@ def check_definition(d: t.Def, annotated: bool, partial: bool, shown: Type, st: 
     walk = Walk(
         _EXPS, given=st.given, applying=st.applying, kept=st.kept, of_constants=st.of_constants
     )
-    unique = _function(walk, d, annotated, shown, partial)
+    unique = _function(walk, d, annotated, shown, partial, st.apart)
     if walk.needless_stars:
         d = without_stars(d, walk.needless_stars)
     return d if unique == d.unique else replace(d, unique=unique)
 
 
-def _function(walk: Walk, d: t.Def, annotated: bool, shown: Type, partial: bool = False) -> bool:
+def _function(
+    walk: Walk,
+    d: t.Def,
+    annotated: bool,
+    shown: Type,
+    partial: bool = False,
+    apart: set[Name] | None = None,
+) -> bool:
+    """Whether its result is fresh; `apart` gets its name if so, and the type says it of parts."""
     owned: set[Name] = set()
     for pat in d.params:
         owns = consumes(pat)
@@ -94,6 +102,8 @@ def _function(walk: Walk, d: t.Def, annotated: bool, shown: Type, partial: bool 
             must_be_fresh(walk, what, d.body, result, owned)
         for f in d.fresh_fields:
             must_be_fresh(walk, what, d.body, field_aliases(result, f), owned)
+        if apart is not None and d.fresh_fields and is_fresh(walk, result, owned):
+            apart.add(d.name)
         return d.unique
     return may_alias(d.ret) and is_fresh(walk, result, owned)
 

@@ -50,6 +50,7 @@ from compiler.frontend.check.types.walks import (
     shows_arrays,
     sizes_of,
     subst,
+    with_unique_result,
 )
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.types import UNIT, Arrow, Opaque, Size, SizeVar, Type, TypeVar
@@ -472,6 +473,8 @@ def _check_value(a: _Ascription, value: Value, spec: decs.ValSpec) -> Value:
     wanted = resolve_type(st, spec.type, anonymous).type
     st.scope.leave(mark)
     actual = _instance(st, value, spec.span)
+    if isinstance(value, Scheme) and value.name in st.apart:
+        actual = replace(actual, type=with_unique_result(actual.type))
     st.level -= 1
     try:
         unify(st, wanted, actual.type)

@@ -85,6 +85,8 @@ class Checker:
     """Constants that functions may return: those of abstract types, and of functors' parameters."""
     gave: set[Name] = field(default_factory=set)
     """Those of them that this file has made so."""
+    apart: set[Name] = field(default_factory=set)
+    """Functions whose results are fresh, of which the types that they were given say parts."""
     applying: bool = False
     """Whether this is the body of a functor that is applied, after it was checked by itself."""
     used: set[Name] = field(default_factory=set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from operator import is_
 
 from compiler.base.names import Name
@@ -230,3 +231,12 @@ def is_scalar(type_: Type) -> bool:
         case Opaque(meaning=meaning):
             return is_scalar(meaning)
     return False
+
+
+def with_unique_result(type_: Type) -> Type:
+    """A function type whose final result has `*`."""
+    if not isinstance(type_, Arrow):
+        return type_
+    if isinstance(type_.result, Arrow):
+        return replace(type_, result=with_unique_result(type_.result))
+    return replace(type_, unique=True)
