@@ -238,10 +238,11 @@ def framed(page: Page) -> None:
     """Source, a stage and proofs of a link in a frame of another page."""
     followed(page, "they are written to their cells")
     link = shared(page).replace("/z/", "/embed/")
-    text = FRAME.format(f"{link}?stages=source,funmem,proofs&amp;theme=light")
+    text = FRAME.format(f"{link}?stages=source,proofs,funmem&amp;theme=light")
     page.route("**/slides", lambda route: route.fulfill(body=text, content_type="text/html"))
     page.goto(f"{link.partition('/embed/')[0]}/slides")
-    expect(page.frame_locator("iframe").get_by_role("heading", name="FUNMEM")).to_be_visible()
+    for part in ("FUNMEM", "Built in place"):
+        expect(page.frame_locator("iframe").get_by_role("heading", name=part).first).to_be_visible()
 
 
 @dataclass(frozen=True)
