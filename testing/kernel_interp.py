@@ -145,6 +145,10 @@ class WatchedDevice:
         """A block of zeros."""
         return Cells(self, [0] * count)
 
+    def rounds(self, count: int, turning: object) -> range:
+        """Each is interpreted."""
+        return range(count)
+
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes.
 

@@ -392,6 +392,9 @@ BY_RULE: dict[str, Tiny] = {
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "cuda/narrow": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
+    "cuda/graphs": Tiny(
+        "entry main [n] (xs: *[n]i32) = loop xs for _i < 2i32 do map (+ 1) xs", "[1]", target="cuda"
+    ),
     "kernels/resident": Tiny(
         "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
         "[1, 2]",

@@ -39,6 +39,8 @@ class Borrowed(DeviceBlock):
     def __init__(self, device: Device, address: int, count: int, owner: object) -> None:
         self.device, self.count, self.owner = device, count, owner
         self.address = address
+        device.made += 1
+        self.serial = device.made
 
     def __del__(self) -> None:
         """They are not ours to give back."""

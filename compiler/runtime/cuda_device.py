@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import ctypes
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
-from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, DeviceError, Gpu
+from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, Captured, DeviceError, Gpu
 from compiler.runtime.runs import (
     Cells,
     RunResult,
@@ -35,6 +36,10 @@ MOST_CELLS = 1 << 58
 """Cells of a block; more bytes than can be told in 64 bits are not asked for."""
 MOST_BLOCKS = 2**31 - 1
 """Blocks of threads of a launch."""
+MOST_ROUNDS = 16
+"""Rounds of a loop until blocks are where they were, if they ever are; with two in turn it is 3."""
+LEAST_LAUNCHES = 4
+"""Of a graph, so that making it is worth while."""
 _FLAG = 16
 """Words of the failure flag: whether, which check, and the values that it shows."""
 
@@ -51,6 +56,8 @@ class DeviceBlock:
         self.device, self.count, self.dtype = device, count, dtype
         self.bytes = max(count, 1) * dtype.itemsize
         self.address = 0
+        device.made += 1
+        self.serial = device.made
         if device.used + self.bytes > device.most:
             full = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
             full.number = OUT_OF_MEMORY
@@ -79,11 +86,14 @@ class Device:
 
     def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int, wide: bool = False) -> None:
         self.gpu, self.about, self.most, self.wide = gpu, about, most, wide
-        self.used = self.peak = 0
+        self.used = self.peak = self.made = 0
+        self.stream = 0
+        """Which kernels and copies go to: the default one, or that which is captured."""
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}
         self.launches: list[tuple[str, int]] = []
+        """Where a driver watches: kernels, with their blocks of threads."""
         self.module = gpu.driver.number("cuModuleLoadData", image)
         self.failure = self.zeros(_FLAG, "i64")
 
@@ -158,12 +168,54 @@ class Device:
                 self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
             words = [_word(a) for a in (*arguments, self.failure)]
             places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
-            grid = count, 1, 1, THREADS, 1, 1, int(shared), 0
-            self.launches.append((name, count))
+            grid = count, 1, 1, THREADS, 1, 1, int(shared), self.stream
+            if self.gpu.typed:
+                self.launches.append((name, count))
             self.running = True
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start
+
+    def rounds(self, count: int, turning: Callable[[], Sequence[DeviceBlock]]) -> Iterator[int]:
+        """The rounds of a loop that the host goes through; the device goes through `count`.
+
+        What a round asks for follows from `turning()`, the blocks of some variables, unless a block
+        is made (Note [Rounds] in `codegen/kernels/repeats.py`). Rounds that come again are captured
+        several times over, so that there are about as many launches of the graph as rounds in it.
+        """
+        seen: dict[tuple[int, ...], tuple[int, int]] = {}
+        begun, made = 0, -1
+        while begun < count:
+            serials = tuple(0 if block is None else block.serial for block in turning())
+            before, made = seen.get(serials, (begun, -1))
+            if made == self.made or begun == MOST_ROUNDS:
+                break
+            seen[serials] = begun, self.made
+            yield begun
+            begun += 1
+        if made == self.made and begun < count:
+            period = begun - before
+            times = (count - begun) // period
+            together = isqrt(times)
+            if together >= LEAST_LAUNCHES:
+                inside, launches = together * period, times // together
+                yield from self._captured(range(begun, begun + inside), launches)
+                begun += inside * launches
+        yield from range(begun, count)
+
+    def _captured(self, rounds: Iterable[int], launches: int) -> Iterator[int]:
+        """Rounds that become a graph, which is launched so often."""
+        first = len(self.launches)
+        with Captured(self.gpu) as graph:
+            self.stream = self.gpu.aside
+            try:
+                yield from rounds
+            finally:
+                self.stream = 0
+        self.launches += self.launches[first:] * (launches - 1)
+        for _ in range(launches):
+            graph.launch()
+        graph.close()
 
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes."""
@@ -211,7 +263,8 @@ class Device:
         """Cells that lie together."""
         if count > 0:
             size = count * dest.dtype.itemsize
-            self.gpu.driver("cuMemcpyDtoDAsync_v2", dest.at(to), source.at(start), size, 0)
+            there, here = dest.at(to), source.at(start)
+            self.gpu.driver("cuMemcpyDtoDAsync_v2", there, here, size, self.stream)
 
     def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
         """Copy cells to the host's landing, without waiting."""

@@ -15,8 +15,8 @@ from compiler.base.errors import CompileError, RuntimeError_, UsageError
 
 LIBRARY = "libcuda.so.1"
 OUT_OF_MEMORY = 2
-_MAJOR, _MINOR, _RELEASE_THRESHOLD = 75, 76, 4
-"""Attributes, by the numbers that CUDA's headers give them."""
+_MAJOR, _MINOR, _RELEASE_THRESHOLD, _NON_BLOCKING, _RELAXED = 75, 76, 4, 1, 2
+"""Attributes and modes, by the numbers that CUDA's headers give them."""
 
 _INSTEAD = "Run with the C back end, or"
 NO_DRIVER = (
@@ -164,6 +164,8 @@ class Gpu:
         self.begin, self.end = driver.number("cuEventCreate", 0), driver.number("cuEventCreate", 0)
         self.landing = driver.number("cuMemHostAlloc", 256, 0)
         """Bytes of the host to which copies go while it does something else."""
+        self.aside = driver.number("cuStreamCreate", _NON_BLOCKING)
+        """A stream whose work is captured, and done by none of it."""
         self.typed = getattr(driver.library, "observer_memory", None)
         """Tells a driver that watches accesses how large the cells of a block are."""
 
@@ -192,3 +194,29 @@ class Gpu:
         """Give memory that no block lies in back to others."""
         self.wait()
         self.driver("cuMemPoolTrimTo", self.pool, 0)
+
+
+class Captured:
+    """What is asked of the stream `aside` inside of `with`: not done then, but by each launch."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu, self.ready = gpu, 0
+
+    def __enter__(self) -> Captured:
+        self.gpu.driver("cuStreamBeginCapture_v2", self.gpu.aside, _RELAXED)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        driver, graph = self.gpu.driver, ctypes.c_uint64()
+        driver("cuStreamEndCapture", self.gpu.aside, ctypes.byref(graph))
+        if kind is None:
+            self.ready = driver.number("cuGraphInstantiateWithFlags", graph.value, 0)
+        driver("cuGraphDestroy", graph.value)
+
+    def launch(self) -> None:
+        """Ask for all of it once more."""
+        self.gpu.driver("cuGraphLaunch", self.ready, 0)
+
+    def close(self) -> None:
+        """Give it back; what has been asked for is done all the same."""
+        self.gpu.driver("cuGraphExecDestroy", self.ready)

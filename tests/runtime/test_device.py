@@ -122,6 +122,33 @@ def test_every_failure_has_a_name_and_a_way_out(
     assert not device_process._CHILDREN, "a process that failed is not used again"
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        "cuStreamCreate 0 2",
+        "cuStreamBeginCapture_v2 0 900",
+        "cuStreamEndCapture 0 901",
+        "cuGraphInstantiateWithFlags 0 2",
+        "cuGraphLaunch 2 700",
+        "cuGraphExecDestroy 0 999",
+    ],
+)
+def test_a_failure_of_what_is_captured_has_a_name(
+    failing: Callable[[str], Toolkit], how: str
+) -> None:
+    """Each ends the run and its process, and the next one is as if nothing had been."""
+    turns = "def main (xs: []i32) (k: i64) = loop ys = xs for _i < k do map (+ 1) (rotate 1 ys)"
+    args = [np.arange(9, dtype=np.int32), np.int64(100)]
+    device_process.close_children()
+    call, _, number = how.split()
+    with pytest.raises(RuntimeError_) as caught:
+        run_cuda(code_of(turns, None), "main", args, toolkit=failing(how))
+    assert f"in `{call}`" in caught.value.message
+    named = cuda_driver._CODES.get(int(number), cuda_driver.OTHER)
+    assert named[0].removesuffix(".") in caught.value.message
+    assert not device_process._CHILDREN
+
+
 def test_a_device_that_is_lost_is_there_again_for_the_next_run(
     failing: Callable[[str], Toolkit],
 ) -> None:

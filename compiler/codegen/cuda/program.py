@@ -17,19 +17,20 @@ from compiler.codegen.c.program import description
 from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
-from compiler.codegen.imp.nodes import ImpProg
+from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.failing import after_checks
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.read_only import READ_ONLY, held, launches, read_only
+from compiler.codegen.kernels.repeats import GRAPHS, turning
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
-def emit(prog: ImpProg, ctx: Ctx) -> Text:
+def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     """Kernels, then the host program after `HOST_MARK`."""
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
@@ -38,7 +39,11 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     kernels.constant = dict(_constant(prog, ctx))
     kernels.narrow = dict(_narrow(prog, ctx))
     most = {name: made.most for name, made in kernels.narrow.items()}
-    host = Host(kernels.numbers, sites, kernels.launched, most)
+
+    def rounds(loop: imp.For) -> tuple[Name, ...] | None:
+        return ctx.commit(GRAPHS, loop.prov, turning(loop, ctx.names.called))
+
+    host = Host(kernels.numbers, sites, kernels.launched, most, rounds)
     host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
     for applied in prog.applied:
@@ -75,7 +80,7 @@ def emit(prog: ImpProg, ctx: Ctx) -> Text:
     )
 
 
-def _constant(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
+def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
     """The blocks that kernels are told to be constant, by the kernels' names."""
     for fun in prog.funs:
         blocks = held(fun)
@@ -92,7 +97,7 @@ def _constant(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
                 ctx.commit(READ_ONLY, kernel.prov, Missed(because))
 
 
-def _narrow(prog: ImpProg, ctx: Ctx) -> Iterator[tuple[str, Narrowing]]:
+def _narrow(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, Narrowing]]:
     """The names of few bits, by the kernels' names."""
     for fun in prog.funs:
         for stm in statements(fun.body):
@@ -132,4 +137,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW)),)
+PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW, GRAPHS)),)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
+from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov, merge_prov
 from compiler.codegen.c.stms import Sites, Writer
@@ -24,6 +25,8 @@ from compiler.codegen.signature import symbol
 from compiler.ir.nodes import SE, ZERO, Operand
 
 NOTHING: Mapping[str, Bound] = {}
+Turning = Callable[[imp.For], Sequence[Name] | None]
+"""The variables for blocks that a loop changes, if its rounds depend on nothing else."""
 MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
 
@@ -31,7 +34,8 @@ MOST_READ = 16
 class Host(Writer):
     """Prints host statements. `launched` is given each kernel, where it is launched first.
 
-    `sites` are the checks, by number, `most` the bounds of kernels' narrow indices.
+    `sites` are the checks, by number, `most` the bounds of kernels' narrow indices, and `turning`
+    tells the loops whose rounds may be captured.
     """
 
     def __init__(
@@ -40,11 +44,13 @@ class Host(Writer):
         sites: Sites,
         launched: Callable[[k.Kernel, Host], None],
         most: Mapping[str, Bound] = NOTHING,
+        turning: Turning = lambda _: None,
     ) -> None:
         super().__init__(numbers)
         self.sites = sites
         self.launched = launched
         self.most = most
+        self.turning = turning
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
         """A function of scalars."""
@@ -139,7 +145,11 @@ class Host(Writer):
 
     def count_loop(self, s: imp.For) -> None:
         """A loop of the host."""
-        self.nested(f"for {py_name(s.index)} in range({show(s.bound)}):", s.body)
+        rounds, turning = f"range({show(s.bound)})", self.turning(s)
+        if turning is not None:
+            blocks = "".join(f"{py_name(name)}, " for name in turning)
+            rounds = f"device.rounds({show(s.bound)}, lambda: ({blocks}))"
+        self.nested(f"for {py_name(s.index)} in {rounds}:", s.body)
 
     def while_loop(self, s: imp.While) -> None:
         """A loop of the host."""

@@ -107,7 +107,9 @@ def _launch(name: str, params: str, area: str) -> str:
     takes = "".join(f"    {name}_{k} = *({kind} *)given[{k}];\n" for k, kind in enumerate(kinds))
     call = ", ".join(f"{name}_{k}" for k in range(len(kinds)))
     has = f"    observer_at_launch({area}, {MOST_SHARED}, shared);\n"
+    sizes = "".join(f"sizeof({kind}), " for kind in kinds)
     return (
+        f'extern "C" const unsigned long sizes_{name}[] = {{{sizes}0}};\n'
         f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
         f'extern "C" QUIET int launch_{name}(long long blocks, int threads, int shared, '
         f"void **given) {{\n{has}{takes}    if ({check}) observer_not_constant();\n"

@@ -6,11 +6,19 @@
 // calls of it go well, and the error of the next, after which all calls fail so; -1: it never returns.
 #include <unistd.h>
 
-enum { HANGS = -1, OUT_OF_MEMORY = 2, INVALID_VALUE = 1, INVALID_IMAGE = 200, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+#include <functional>
+#include <set>
+
+enum { HANGS = -1, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_HANDLE = 400,
+       NOT_FOUND = 500, LAUNCH_FAILED = 719, CAPTURED = 900 };
 const size_t MEMORY_BYTES = 1ull << 30;  // of the device: all of it is filled, and has its shadow
 
 typedef unsigned long long Address;
-typedef int (*Kernel)(long long blocks, int threads, int shared, void **given);
+typedef int (*Launch)(long long blocks, int threads, int shared, void **given);
+typedef std::function<int()> Work;
+
+struct Kernel { Launch launch; const size_t *sizes; };  // of its parameters, up to a 0
+struct Stream { bool captures; std::vector<Work> asked; };
 enum { MOST_SHARED = 48 << 10 };
 
 char observer_fails[] = "FAILS=                                                          ";
@@ -19,6 +27,7 @@ namespace {
 size_t in_use;
 int failure;
 std::map<Address, size_t> blocks_of_memory;
+std::set<Stream *> streams;
 
 int failed(const char *call) {
     static int left, with;
@@ -38,6 +47,16 @@ std::string visible() {
     size_t length = strlen(chosen);
     return length && strchr("01", chosen[length - 1]) ? std::string(chosen + length - 1) : "";
 }
+
+bool captures(Stream *stream) { return streams.count(stream) && stream->captures; }
+
+// Work is done at once, unless a stream is captured.
+int asked(Stream *stream, Work work) {
+    if (!captures(stream)) return work();
+    stream->asked.push_back(work);
+    return 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -46,6 +65,7 @@ extern "C" {
 int cuGetErrorName(int code, const char **name) {
     switch (code) {
         case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+        case CAPTURED: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
         case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
         default: return INVALID_VALUE;
     }
@@ -105,20 +125,58 @@ int cuModuleLoadData(void **module, const char *image) {
     return 0;
 }
 int cuModuleUnload(void *module) { CALLED; return dlclose(module); }
-int cuModuleGetFunction(Kernel *kernel, void *module, const char *name) {
+int cuModuleGetFunction(Kernel **kernel, void *module, const char *name) {
     CALLED;
-    *kernel = (Kernel)dlsym(module, (std::string("launch_") + name).c_str());
-    return *kernel ? 0 : NOT_FOUND;
+    auto part = [&](const char *what) { return dlsym(module, (std::string(what) + name).c_str()); };
+    *kernel = new Kernel{(Launch)part("launch_"), (const size_t *)part("sizes_")};
+    return (*kernel)->launch ? 0 : NOT_FOUND;
 }
-int cuLaunchKernel(Kernel kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned shared, void *, void **given, void **) {
+int cuLaunchKernel(Kernel *kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
+                   unsigned shared, Stream *stream, void **given, void **) {
     CALLED;
     if (shared > MOST_SHARED) return INVALID_VALUE;
-    return kernel(blocks, (int)threads, (int)shared, given) ? 0 : LAUNCH_FAILED;
+    std::vector<std::string> values;  // the caller's are gone when captured work is done
+    for (int k = 0; kernel->sizes[k]; k++) values.emplace_back((char *)given[k], kernel->sizes[k]);
+    return asked(stream, [=]() mutable {
+        std::vector<void *> places;
+        for (std::string &value : values) places.push_back(value.data());
+        return kernel->launch(blocks, (int)threads, (int)shared, places.data()) ? 0 : LAUNCH_FAILED;
+    });
 }
 
-int cuMemAllocAsync(Address *made, size_t bytes, void *) {
+// What a stream captures is copied, as a driver does it: a graph that is launched does it once more.
+int cuStreamCreate(Stream **stream, unsigned) { CALLED; streams.insert(*stream = new Stream()); return 0; }
+int cuStreamBeginCapture_v2(Stream *stream, int) {
     CALLED;
+    if (!streams.count(stream) || stream->captures) return CAPTURED;
+    stream->captures = true;
+    return 0;
+}
+int cuStreamEndCapture(Stream *stream, std::vector<Work> **graph) {
+    CALLED;
+    if (!captures(stream)) return CAPTURED;
+    *graph = new std::vector<Work>();
+    std::swap(**graph, stream->asked), stream->captures = false;
+    return 0;
+}
+int cuGraphInstantiateWithFlags(std::vector<Work> **ready, std::vector<Work> *graph, unsigned long long) {
+    CALLED;
+    *ready = new std::vector<Work>(*graph);
+    return 0;
+}
+int cuGraphDestroy(std::vector<Work> *graph) { CALLED; delete graph; return 0; }
+int cuGraphExecDestroy(std::vector<Work> *ready) { CALLED; delete ready; return 0; }
+int cuGraphLaunch(std::vector<Work> *ready, Stream *stream) {
+    CALLED;
+    if (captures(stream)) return CAPTURED;
+    for (Work &work : *ready)
+        if (int code = work()) return code;
+    return 0;
+}
+
+int cuMemAllocAsync(Address *made, size_t bytes, Stream *stream) {
+    CALLED;
+    if (captures(stream)) return CAPTURED;
     if (bytes > MEMORY_BYTES - in_use) return OUT_OF_MEMORY;
     char *area = (char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
     for (size_t k = 0; k < bytes; k += 4) {  // a constant would hide defects
@@ -128,38 +186,48 @@ int cuMemAllocAsync(Address *made, size_t bytes, void *) {
     in_use += bytes, blocks_of_memory[*made = (Address)area] = bytes;
     return 0;
 }
-int cuMemFreeAsync(Address block, void *) {
+int cuMemFreeAsync(Address block, Stream *stream) {
     CALLED;
+    if (captures(stream)) return CAPTURED;
     in_use -= blocks_of_memory[block], blocks_of_memory.erase(block);
     free((void *)block);
     return 0;
 }
-int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void *) {
+int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream *stream) {
     CALLED;
+    if (captures(stream)) return CAPTURED;
     memset((void *)to, value, bytes);
     observer_written((char *)to, nullptr, (long long)bytes);
     return 0;
 }
-int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *) {
+int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
     CALLED;
+    if (captures(stream)) return CAPTURED;
     memcpy((void *)to, from, bytes);
     observer_written((char *)to, nullptr, (long long)bytes);
     return 0;
 }
-int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void *) {
+int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream) {
     CALLED;
-    memmove((void *)to, (void *)from, bytes);
-    observer_written((char *)to, (char *)from, (long long)bytes);
-    return 0;
+    return asked(stream, [=]() {
+        memmove((void *)to, (void *)from, bytes);
+        observer_written((char *)to, (char *)from, (long long)bytes);
+        return 0;
+    });
 }
-int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *) {
+int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
     CALLED;
+    if (captures(stream)) return CAPTURED;
     observer_is_read((char *)from, (long long)bytes);
     memcpy(to, (void *)from, bytes);
     return 0;
 }
 
-int cuStreamSynchronize(void *) { CALLED; return 0; }
+int cuStreamSynchronize(Stream *stream) {
+    CALLED;
+    bool is_default = stream <= (Stream *)2;
+    return captures(stream) ? CAPTURED : is_default || streams.count(stream) ? 0 : INVALID_HANDLE;
+}
 int cuEventCreate(double **event, unsigned) { CALLED; *event = new double(0); return 0; }
 int cuEventRecord(double *event, void *) { CALLED; *event = now(); return 0; }
 int cuEventSynchronize(double *) { CALLED; return 0; }

@@ -158,8 +158,8 @@ void problem(const char *what, void *where, bool fatal = false) {
 // A place that is known by its line.
 void *in_line(int line) { return (void *)(intptr_t)-line; }
 
-void tick() {
-    if (++ticks % TICKS == 0 && now() > until) problem("the deadline has passed", nullptr, true);
+void tick(void *where) {
+    if (++ticks % TICKS == 0 && now() > until) problem("the deadline has passed", where, true);
 }
 
 Memory *find(char *at) {
@@ -392,7 +392,7 @@ void given_back(void *at) {
 }
 
 Turn::Turn(int line) {
-    tick();
+    tick(in_line(line + 1));
     Fiber &me = fibers[current];
     int d = me.depth++;
     if (d + 1 >= DEEPEST) return;
@@ -407,7 +407,7 @@ Turn::~Turn() { fibers[current].depth--; }
 void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void *where) {
     char *at = (char *)p;
     if (!running || (at >= stacks && at < stacks + (size_t)MOST_THREADS * STACK)) return;
-    tick();
+    tick(where);
     uintptr_t held = is_volatile ? fibers[current].lock : 0;
     uintptr_t lock = held ? held : atomic || (is_volatile && !writes) ? ATOMIC : ALONE;
     bool of_block = at >= shared_low && at < shared_high;
