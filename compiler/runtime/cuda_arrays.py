@@ -9,15 +9,17 @@ Nothing protects the process here: what a program does wrong on the device ends 
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import UsageError
+from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split, widened
@@ -29,16 +31,39 @@ from compiler.runtime.device_process import GPUS, Toolkit
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
 INTERFACE = "__cuda_array_interface__"
+VERSIONS = (2, 3)
 ORDERED = (None, 1)
 """Streams of an array whose writes come before what the default stream does."""
+_DEVICE_ORDINAL = 9
+"""An attribute of addresses, by the number that CUDA's headers give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What an array's interface says; `constant`: nobody may write to it."""
+
+    address: int
+    constant: bool
+    shape: tuple[int, ...]
+    kind: np.dtype[np.generic]
+    strides: tuple[int, ...]
+    stream: int | None
+    masked: bool
+
+    @property
+    def together(self) -> bool:
+        """Whether the elements lie next to each other, row by row; one of a kind has no step."""
+        steps = zip(self.shape, self.strides, row_major(self.shape, self.kind), strict=True)
+        return not self.masked and (0 in self.shape or all(n == 1 or s == w for n, s, w in steps))
 
 
 class Borrowed(DeviceBlock):
     """Cells that somebody else has, who is kept as long as they are used."""
 
-    def __init__(self, device: Device, address: int, count: int, owner: object) -> None:
+    def __init__(self, device: Device, told: _Told, count: int, owner: object) -> None:
         self.device, self.count, self.owner = device, count, owner
-        self.address = address
+        self.address, self.constant, self.dtype = told.address, told.constant, told.kind
+        self.bytes = count * told.kind.itemsize
         device.made += 1
         self.serial = device.made
 
@@ -48,7 +73,7 @@ class Borrowed(DeviceBlock):
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """An array on the device, row-major."""
+    """An array on the device, row-major; read-only if it is an input that was."""
 
     block: DeviceBlock
     shape: tuple[int, ...]
@@ -62,7 +87,7 @@ class DeviceArray:
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (where, False),
+            "data": (where, self.block.constant),
             "strides": None,
             "stream": 1,
             "version": 3,
@@ -75,8 +100,9 @@ class DeviceArray:
     def get(self) -> Cells:
         """A copy for the host."""
         device = self.block.device
-        found = device.taken(self.block, math.prod(self.shape), self.dtype)
-        device.gpu.wait()
+        with device.gpu.current():
+            found = device.taken(self.block, math.prod(self.shape), self.dtype)
+            device.gpu.wait()
         return found.reshape(self.shape)
 
 
@@ -84,7 +110,7 @@ class DeviceArray:
 class _Given:
     """An input: where it lies, and what is known of it without reading it."""
 
-    address: int
+    told: _Told
     shape: tuple[int, ...]
     owner: object
     unique: bool
@@ -103,8 +129,11 @@ class DeviceProgram:
     def __init__(self, code: str | Text, number: int = 0, toolkit: Toolkit = GPUS) -> None:
         self.code = code if isinstance(code, str) else plain(code)
         self.toolkit, self.driver = toolkit, Driver(str(toolkit.driver))
+        before = self.driver.number("cuCtxGetCurrent")
         self.found, self.gpu = self.driver.about(number), Gpu(self.driver, number)
         self.device = self.opened(False)
+        if before:  # the device that the user's own calls are about
+            self.driver("cuCtxSetCurrent", before)
         self.functions = host_functions(self.code)
 
     def opened(self, wide: bool) -> Device:
@@ -120,6 +149,10 @@ class DeviceProgram:
         Inputs are arrays of the device, of NumPy, or numbers. None of them is overwritten; a result
         may be one of them. Raises UsageError for values that do not fit, and what a run raises.
         """
+        with self.gpu.current():
+            return self._run(entry, given)
+
+    def _run(self, entry: str, given: Sequence[Any]) -> list[DeviceArray | values.Value]:
         chosen = choose_entry(self.device.about, entry)
         takes = chosen["takes"]
         if len(given) != len(takes):
@@ -133,19 +166,23 @@ class DeviceProgram:
         sizes = sizes_of(chosen, arrays)
         function = self.functions[chosen["symbol"]]
         outcome: Any = None
-        with suppress(TooWide):
-            outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
-        if outcome is None:
-            self.gpu.wait()
-            self.device.close()
-            self.device = self.opened(True)
-            outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+        try:
+            with suppress(TooWide):
+                outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+            if outcome is None:
+                self.gpu.wait()
+                self.device.close()
+                self.device = self.opened(True)
+                outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+        except RuntimeError_:
+            self.device.forgive()
+            raise
         return results(chosen, outcome, sizes, lambda b, n, kind: DeviceArray(b, (n,), kind))
 
     def given(self, taken: Plain, value: Any, number: int) -> _Given:
         """An array of the device. Raises UsageError if it is not what the entry point takes."""
-        told = getattr(value, INTERFACE)
-        shape, kind = tuple(told["shape"]), np.dtype(told["typestr"])
+        told = _told(value, number)
+        shape, kind = told.shape, told.kind
         if taken["shape"] is None or len(taken["shape"]) != len(shape):
             kind_of = (
                 "a number" if taken["shape"] is None else f"of {len(taken['shape'])} dimensions"
@@ -156,32 +193,64 @@ class DeviceProgram:
                 f"Input {number} must be of type {taken['prim']}, not {kind.name}.",
                 hint=f'Convert it on the device: `.astype("{DTYPE[taken["prim"]].name}")`.',
             )
-        steps = told.get("strides") or _row_major(shape, kind)
-        apart = 0 not in shape and tuple(steps) != _row_major(shape, kind)
-        if told.get("mask") is not None or apart:
+        if not told.together:
             raise UsageError(
                 f"Input {number} is not row-major with all of its elements next to each other.",
                 hint="Copy it on the device: `cupy.ascontiguousarray`.",
             )
-        if told.get("stream") not in ORDERED:
-            self.device.gpu.driver("cuStreamSynchronize", told["stream"])
-        return _Given(told["data"][0], shape, value, taken["unique"])
+        if 0 not in shape:
+            self.check_place(told.address, number)
+        if told.stream not in ORDERED:
+            self.gpu.driver("cuStreamSynchronize", told.stream)
+        return _Given(told, shape, value, taken["unique"])
+
+    def check_place(self, address: int, number: int) -> None:
+        """Raise UsageError unless that is an address of this device."""
+        place = ctypes.c_int()
+        where = ctypes.c_uint64(address)
+        of = self.driver.library.cuPointerGetAttribute
+        if of(ctypes.byref(place), _DEVICE_ORDINAL, where) or place.value != self.gpu.handle:
+            raise UsageError(
+                f"Input {number} is not in the memory of the device of this program.",
+                hint="Copy it there; `DeviceProgram(text, number)` chooses another device.",
+            )
 
     def block(self, array: Cells | _Given) -> DeviceBlock:
         """Where an input's cells are; a copy of those that the program may overwrite."""
         if not isinstance(array, _Given):
             return self.device.given(array)
         count = math.prod(array.shape)
-        kind = np.dtype(getattr(array.owner, INTERFACE)["typestr"])
-        there = Borrowed(self.device, array.address, count, array.owner)
-        there.dtype, there.bytes = kind, count * kind.itemsize
+        there = Borrowed(self.device, array.told, count, array.owner)
         if not array.unique:
             return there
-        made = DeviceBlock(self.device, count, kind)
+        made = DeviceBlock(self.device, count, there.dtype)
         self.device.copy(made, 0, there, 0, count)
         return made
 
 
-def _row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
+def _told(value: object, number: int) -> _Told:
+    """What an array tells of itself, read once. Raises UsageError for what makes no sense."""
+    told = getattr(value, INTERFACE)
+    try:
+        shape, kind = tuple(map(index, told["shape"])), np.dtype(told["typestr"])
+        address, constant = told["data"]
+        steps = told.get("strides")
+        strides = row_major(shape, kind) if steps is None else tuple(map(index, steps))
+        stream = told.get("stream") if told["version"] == 3 else None
+        masked = told.get("mask") is not None
+        made = _Told(index(address), bool(constant), shape, kind, strides, stream, masked)
+        fits = len(strides) == len(shape) and min(shape, default=0) >= 0
+        known = stream is None or index(stream) > 0
+    except (KeyError, TypeError, ValueError, AttributeError):
+        fits = False
+    if not fits or told["version"] not in VERSIONS or not known or address % kind.itemsize:
+        raise UsageError(
+            f"Input {number} has no `{INTERFACE}` of version 2 or 3 that makes sense.",
+            hint="A shape, a type, an aligned address and, of version 3, a stream other than 0.",
+        )
+    return made
+
+
+def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
     """Steps in bytes."""
     return tuple(kind.itemsize * math.prod(shape[at + 1 :]) for at in range(len(shape)))

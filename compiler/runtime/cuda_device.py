@@ -51,6 +51,9 @@ class TooWide(Exception):
 class DeviceBlock:
     """Cells on the device, given back when nobody has them any more."""
 
+    constant = False
+    """Whether they are somebody's who lets nobody write to them."""
+
     def __init__(self, device: Device, count: int, dtype: np.dtype[np.generic]) -> None:
         """Raises DeviceError where there is no room."""
         self.device, self.count, self.dtype = device, count, dtype
@@ -74,7 +77,7 @@ class DeviceBlock:
         if self.address:
             self.device.used -= self.bytes
             # Of a device that failed nothing is left to give back.
-            self.device.gpu.driver.library.cuMemFreeAsync(ctypes.c_uint64(self.address), None)
+            self.device.gpu.free(self.address)
 
     def at(self, index: int) -> int:
         """The address of a cell."""
@@ -102,6 +105,12 @@ class Device:
         del self.failure  # it knows the device
         self.gpu.trim()
         self.gpu.driver("cuModuleUnload", self.module)
+
+    def forgive(self) -> None:
+        """Forget a check that failed, after which kernels do nothing; for the next run."""
+        self.gpu.wait()
+        self.gpu.driver("cuMemsetD8Async", self.failure.address, 0, self.failure.bytes, 0)
+        self.running = False
 
     def alloc(self, count: int, prim: Prim, site: int) -> DeviceBlock:
         """A block; `count` is exact."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,9 +158,10 @@ class Gpu:
 
     def __init__(self, driver: Driver, number: int = 0) -> None:
         self.driver = driver
-        handle = driver.number("cuDeviceGet", number)
-        driver("cuCtxSetCurrent", driver.number("cuDevicePrimaryCtxRetain", handle))
-        self.pool = driver.number("cuDeviceGetDefaultMemPool", handle)
+        self.handle = driver.number("cuDeviceGet", number)
+        self.context = driver.number("cuDevicePrimaryCtxRetain", self.handle)
+        driver("cuCtxSetCurrent", self.context)
+        self.pool = driver.number("cuDeviceGetDefaultMemPool", self.handle)
         keep = ctypes.c_uint64(2**64 - 1)  # between runs of a job; `trim` ends it
         driver("cuMemPoolSetAttribute", self.pool, _RELEASE_THRESHOLD, ctypes.byref(keep))
         self.begin, self.end = driver.number("cuEventCreate", 0), driver.number("cuEventCreate", 0)
@@ -168,6 +171,26 @@ class Gpu:
         """A stream whose work is captured, and done by none of it."""
         self.typed = getattr(driver.library, "observer_memory", None)
         """Tells a driver that watches accesses how large the cells of a block are."""
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Calls are about this device, and then again about that of before."""
+        before = self.driver.number("cuCtxGetCurrent")
+        self.driver("cuCtxSetCurrent", self.context)
+        try:
+            yield
+        finally:
+            self.driver.library.cuCtxSetCurrent(ctypes.c_uint64(before))
+
+    def free(self, address: int) -> None:
+        """Give memory back when all is done that has been asked for, whatever device is current."""
+        library, before = self.driver.library, ctypes.c_uint64()
+        library.cuCtxGetCurrent(ctypes.byref(before))
+        if before.value != self.context:
+            library.cuCtxSetCurrent(ctypes.c_uint64(self.context))
+        library.cuMemFreeAsync(ctypes.c_uint64(address), None)
+        if before.value != self.context:
+            library.cuCtxSetCurrent(before)
 
     def free_bytes(self) -> int:
         """Memory of the device that nobody has."""

@@ -24,6 +24,7 @@ entry main [n][m] (xss: [n][m]f32) (k: i64): ([m][n]f32, f32, [n][m]f32) =
   (transpose (map (map (* f32.i64 k)) xss), f32.sum (flatten xss), xss)
 entry over [n] (xs: *[n]i32) (i: i64): *[n]i32 = xs with [i] = 7
 entry none: []u8 = []
+entry picks [n] (xs: [n]i64) (is: [n]i64) = map (\\i -> xs[i]) is
 """
 
 
@@ -124,6 +125,9 @@ def test_a_stream_of_the_owners_is_waited_for(program: DeviceProgram) -> None:
         (np.ones((2, 3), np.float32), {"mask": object()}, "not row-major"),
         (np.ones((2, 3), np.float32), {"strides": (12, 4)}, ""),
         (np.ones((0, 3), np.float32), {"strides": (0, 0)}, ""),
+        (np.ones((1, 3), np.float32), {"strides": (999, 4)}, ""),
+        (np.ones((3, 1), np.float32), {"strides": (4, 7)}, ""),
+        (np.ones((2, 3), np.float32), {"version": 2, "stream": 0}, ""),
     ],
 )
 def test_what_does_not_fit_is_told(
@@ -148,3 +152,113 @@ def test_numbers_of_values_and_failed_checks_are_told(program: DeviceProgram) ->
     with pytest.raises(RuntimeError_, match="out of bounds"):
         program.run("over", [array, 4])
     assert split(program.code)[0]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"stream": 0},
+        {"stream": -4},
+        {"stream": "per-thread"},
+        {"version": 4},
+        {"version": None},
+        {"shape": (2, -3)},
+        {"shape": (2.5, 3)},
+        {"shape": 6},
+        {"strides": (12,)},
+        {"strides": 12},
+        {"typestr": "float-like"},
+        {"data": None},
+        {"data": (None, False)},
+        {"data": 4096},
+    ],
+    ids=str,
+)
+def test_an_interface_that_makes_no_sense_is_refused(program: DeviceProgram, more: Any) -> None:
+    given = [there(program, np.ones((2, 3), np.float32), **more), 1]
+    with pytest.raises(UsageError) as caught:
+        program.run("main", given)
+    assert "Input 1 has no `__cuda_array_interface__` of version 2 or 3" in caught.value.message
+    del getattr(given[0], INTERFACE)["shape"]
+    with pytest.raises(UsageError):
+        program.run("main", given)
+
+
+def test_an_address_that_is_not_aligned_or_not_of_the_device_is_refused(
+    program: DeviceProgram,
+) -> None:
+    array = np.ones((2, 3), np.float32)
+    place = getattr(there(program, array), INTERFACE)["data"][0]
+    for address, says in (
+        (place + 2, "makes sense"),
+        (0, "not in the memory of the device"),
+        (array.ctypes.data, "not in the memory of the device"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            program.run("main", [there(program, array, data=(address, False)), 1])
+    nothing = there(program, np.ones((0, 3), np.float32), data=(0, False))
+    assert got(program.run("main", [nothing, 1]))[1] == 0
+
+
+def test_what_may_not_be_written_stays_so(program: DeviceProgram) -> None:
+    """What an entry point consumes is copied; a result that is an input says so."""
+    numbers = np.arange(5, dtype=np.int32)
+    given = there(program, numbers)
+    given = there(program, numbers, data=(getattr(given, INTERFACE)["data"][0], True))
+    keeps = there(program, numbers)
+    (over,) = program.run("over", [keeps, 2])
+    assert getattr(over, INTERFACE)["data"][1] is False
+    array = there(program, np.ones((2, 3), np.float32))
+    place = getattr(array, INTERFACE)["data"][0]
+    setattr(array, INTERFACE, getattr(array, INTERFACE) | {"data": (place, True)})
+    turned, _, itself = program.run("main", [array, 1])
+    assert getattr(itself, INTERFACE)["data"] == (place, True)
+    assert getattr(turned, INTERFACE)["data"][1] is False
+
+
+def test_the_interface_is_read_once(program: DeviceProgram) -> None:
+    """What it says when it is asked again may be something else."""
+    array = np.ones((2, 3), np.float32)
+
+    class Lies:
+        asked = 0
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            self.asked += 1
+            return getattr(first, INTERFACE) if self.asked < 3 else {"typestr": "<f8"}
+
+    first, lies = there(program, array), Lies()
+    program.run("main", [lies, 1])
+    assert lies.asked == 2  # the first is whether there is one
+
+
+def test_a_check_that_fails_is_forgotten_by_the_next_run(program: DeviceProgram) -> None:
+    right, wrong = there(program, np.arange(4)), there(program, np.array([0, 9, 1, 2]))
+    for _ in range(2):
+        with pytest.raises(RuntimeError_, match=r"\[9\] out of bounds"):
+            program.run("picks", [right, wrong])
+        assert got(program.run("picks", [right, right]))[0].tolist() == [0, 1, 2, 3]
+
+
+def test_each_program_is_on_its_device_and_the_users_stays_current(program: DeviceProgram) -> None:
+    """Memory is given back to the device that it is of, and taken only from there."""
+    other = DeviceProgram(program.code, 1, program.toolkit)
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = []
+    for one in (other, program, other):
+        before = one.driver.number("cuCtxGetCurrent")
+        with one.gpu.current():
+            given = there(one, array)
+        found.append(one.run("main", [given, 2])[0])
+        same(got(found[-1:]), [2 * array.T])
+        assert one.driver.number("cuCtxGetCurrent") == before
+    for one, wrong in ((program, found[0]), (other, found[1])):
+        with pytest.raises(UsageError, match="not in the memory of the device"):
+            one.run("main", [wrong, 1])
+    other.run("main", [found[0], 1])
+    free = [one.gpu.free_bytes() for one in (other, program)]
+    del given, found, wrong
+    assert all(
+        one.gpu.free_bytes() > before for one, before in zip((other, program), free, strict=True)
+    )

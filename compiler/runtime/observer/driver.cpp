@@ -9,15 +9,16 @@
 #include <functional>
 #include <set>
 
-enum { HANGS = -1, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_HANDLE = 400,
+enum { HANGS = -1, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400,
        NOT_FOUND = 500, LAUNCH_FAILED = 719, CAPTURED = 900 };
+const int DEVICE_ORDINAL = 9;
 const size_t MEMORY_BYTES = 1ull << 30;  // of the device: all of it is filled, and has its shadow
 
 typedef unsigned long long Address;
 typedef int (*Launch)(long long blocks, int threads, int shared, void **given);
 typedef std::function<int()> Work;
 
-struct Kernel { Launch launch; const size_t *sizes; };  // of its parameters, up to a 0
+struct Kernel { Launch launch; const size_t *sizes; char *low, *high; };  // of parameters, up to a 0; shared memory
 struct Stream { bool captures; std::vector<Work> asked; };
 enum { MOST_SHARED = 48 << 10 };
 
@@ -27,6 +28,14 @@ namespace {
 size_t in_use;
 int failure;
 std::map<Address, size_t> blocks_of_memory;
+std::map<Address, int> device_of;  // a block is of the device that was current
+int devices[2], *context;
+char *shared_now;
+
+// The shared memory of the library whose kernels come next.
+void shares(char *low, char *high) {
+    if (low != shared_now) observer_shared(shared_now = low, high);
+}
 std::set<Stream *> streams;
 
 int failed(const char *call) {
@@ -75,7 +84,7 @@ int cuInit(unsigned) {
     CALLED;
     Dl_info here;  // what kernels call is found by all libraries that come later
     if (!dladdr(&failure, &here) || !dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL)) return 999;
-    observer_begin(0, 0, 1e9, 0);
+    if (blocks_of_memory.empty()) observer_begin(0, 0, 1e9, 0), shared_now = nullptr;
     return visible().empty() ? 100 : 0;
 }
 int cuDriverGetVersion(int *version) { CALLED; *version = 13000; return 0; }
@@ -89,8 +98,18 @@ int cuDeviceGetName(char *name, int length, int device) {
 int cuDeviceGetUuid_v2(char *bytes, int device) { CALLED; memset(bytes, 0, 16); bytes[15] = (char)device; return 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int) { CALLED; *value = attribute == 75 ? 9 : 0; return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int) { CALLED; *bytes = MEMORY_BYTES; return 0; }
-int cuDevicePrimaryCtxRetain(void **context, int) { CALLED; *context = &failure; return 0; }
-int cuCtxSetCurrent(void *) { CALLED; return 0; }
+int cuDevicePrimaryCtxRetain(int **context, int device) { CALLED; *context = devices + device; return 0; }
+int cuCtxSetCurrent(int *device) { CALLED; context = device; return 0; }
+int cuCtxGetCurrent(int **device) { CALLED; *device = context; return 0; }
+int cuPointerGetAttribute(int *value, int attribute, Address address) {
+    CALLED;
+    auto next = device_of.upper_bound(address);
+    if (next == device_of.begin() || attribute != DEVICE_ORDINAL) return INVALID_VALUE;
+    auto &[start, device] = *--next;
+    if (address >= start + blocks_of_memory[start]) return INVALID_VALUE;
+    *value = device;
+    return 0;
+}
 int cuDeviceGetDefaultMemPool(void **pool, int) { CALLED; *pool = &in_use; return 0; }
 int cuMemPoolSetAttribute(void *, int, void *) { CALLED; return 0; }
 int cuMemPoolTrimTo(void *, size_t) { CALLED; return 0; }
@@ -121,14 +140,15 @@ int cuModuleLoadData(void **module, const char *image) {
     close(file);
     if (!*module) return INVALID_IMAGE;
     auto edge = [&](const char *name) { return ((char *(*)())dlsym(*module, name))(); };
-    observer_shared(edge("observer_low"), edge("observer_high"));
+    observer_shared(shared_now = edge("observer_low"), edge("observer_high"));
     return 0;
 }
 int cuModuleUnload(void *module) { CALLED; return dlclose(module); }
 int cuModuleGetFunction(Kernel **kernel, void *module, const char *name) {
     CALLED;
     auto part = [&](const char *what) { return dlsym(module, (std::string(what) + name).c_str()); };
-    *kernel = new Kernel{(Launch)part("launch_"), (const size_t *)part("sizes_")};
+    auto edge = [&](const char *what) { return ((char *(*)())dlsym(module, what))(); };
+    *kernel = new Kernel{(Launch)part("launch_"), (const size_t *)part("sizes_"), edge("observer_low"), edge("observer_high")};
     return (*kernel)->launch ? 0 : NOT_FOUND;
 }
 int cuLaunchKernel(Kernel *kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
@@ -140,6 +160,7 @@ int cuLaunchKernel(Kernel *kernel, unsigned blocks, unsigned, unsigned, unsigned
     return asked(stream, [=]() mutable {
         std::vector<void *> places;
         for (std::string &value : values) places.push_back(value.data());
+        shares(kernel->low, kernel->high);
         return kernel->launch(blocks, (int)threads, (int)shared, places.data()) ? 0 : LAUNCH_FAILED;
     });
 }
@@ -177,18 +198,21 @@ int cuGraphLaunch(std::vector<Work> *ready, Stream *stream) {
 int cuMemAllocAsync(Address *made, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
+    if (!context) return INVALID_CONTEXT;
     if (bytes > MEMORY_BYTES - in_use) return OUT_OF_MEMORY;
     char *area = (char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
     for (size_t k = 0; k < bytes; k += 4) {  // a constant would hide defects
         unsigned some = any(1 << 16) | any(1 << 16) << 16;
         memcpy(area + k, &some, std::min((size_t)4, bytes - k));
     }
-    in_use += bytes, blocks_of_memory[*made = (Address)area] = bytes;
+    in_use += bytes, blocks_of_memory[*made = (Address)area] = bytes, device_of[*made] = (int)(context - devices);
     return 0;
 }
 int cuMemFreeAsync(Address block, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
+    if (!device_of.count(block) || context - devices != device_of[block]) return INVALID_VALUE;
+    device_of.erase(block);
     in_use -= blocks_of_memory[block], blocks_of_memory.erase(block);
     free((void *)block);
     return 0;
