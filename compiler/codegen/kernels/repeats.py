@@ -16,7 +16,9 @@ from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.host_numbers import mentioned, whole
+from compiler.codegen.kernels.host_numbers import mentioned, names_of, whole
+from compiler.codegen.kernels.walk import launch_sized
+from compiler.ir.nodes import ZERO
 
 GRAPHS = Rule("cuda/graphs", "Launches that rounds of a loop have in common are captured once.")
 _MAKES = imp.Alloc | k.Part | k.Zeros
@@ -55,7 +57,8 @@ def _differs(loop: imp.For, body: tuple[imp.Stm, ...], called: Callable[[Name], 
                 return "there is a loop in it"
             case imp.Assign(name, value) if not isinstance(value, str) and name not in own:
                 return f"`{called(name)}` is another number in each"
-        if loop.index in mentioned(stm):
+        bytes_ = launch_sized(stm.kernel)[1] if isinstance(stm, k.Launch) else ZERO
+        if loop.index in mentioned(stm) | names_of(bytes_):
             return f"they depend on `{called(loop.index)}`"
     if any(isinstance(stm, _MAKES) for stm in loop.body):
         return "each makes a block of memory"
