@@ -136,23 +136,31 @@ def ratio(now: Measured, other: Measured) -> str:
 def main(paths: Sequence[str], how: Measuring, out: TextIO, json_file: str, compare: str) -> bool:
     """Measure the tests of programs and folders, and print what they take; whether all ran.
 
-    Errors: `UsageError` where the JSON cannot be written, and those of the programs.
+    Errors: `UsageError` where the JSON cannot be written.
     """
     before: Mapping[tuple[str, str], Measured] = earlier(compare) if compare else {}
     found: list[DataSet] = []
+    failed = False
     for path in programs(paths):
         shown_program = ""
-        for one in measured(path, how):
-            if one.program != shown_program:
-                print(f"{one.program}:", file=out, flush=True)
-                shown_program = one.program
-            print(line(one, before.get((one.program, one.name)), how), file=out, flush=True)
-            found.append(one)
+        try:
+            for one in measured(path, how):
+                if one.program != shown_program:
+                    print(f"{one.program}:", file=out, flush=True)
+                    shown_program = one.program
+                print(line(one, before.get((one.program, one.name)), how), file=out, flush=True)
+                found.append(one)
+        except CompileError as error:
+            if error.kind == "internal":
+                raise
+            failed = True
+            print(f"{path}: FAILED\n{error.render(main=str(path))}", file=out, flush=True)
     if json_file:
         try:
             Path(json_file).write_text(json.dumps(as_json(found)) + "\n", "utf-8")
         except OSError as error:
             raise UsageError(f"Cannot write `{json_file}`: {error.strerror}.") from None
-    if not found:
+    if not found and not failed:
         print("There is nothing to measure: no test gives an input.", file=out)
-    return not any(isinstance(m, str) for one in found for m in (one.measured, one.other))
+    told = [one for pair in found for one in (pair.measured, pair.other)]
+    return not failed and not any(isinstance(one, str) for one in told)

@@ -53,9 +53,11 @@ def with_imports(source: str, main: str) -> ProgramFiles:
 
 def _beside(name: str) -> dict[str, str]:
     """What lies where a file is missing, for a hint: nothing imports it, so that it has no text."""
-    folder = os.path.dirname(name)
+    there = folder = os.path.dirname(name)
     while folder and not os.path.isdir(folder):
         folder = os.path.dirname(folder)
+    if folder != there and folder.endswith(".."):  # what lies there has nothing to do with it
+        return {}
     top = Path(folder or ".")
     below = [*top.glob(f"*{ENDING}"), *top.glob(f"*/*{ENDING}")][:MOST_BESIDE]
     found = {os.path.normpath(one): "" for one in below if one.is_file()}

@@ -166,3 +166,17 @@ def test_one_test_is_measured_for_the_page() -> None:
 def test_what_is_not_measured_says_why(case: int, more: dict[str, str], says: str) -> None:
     error = answer({"op": "bench", "source": BENCHED, "case": case, **more})["error"]
     assert says in error["message"]
+
+
+@needs_cc
+def test_a_program_that_cannot_be_read_is_told_and_the_others_are_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.fut").write_bytes(b"-- ==\n-- input { 1 }\n\xff")
+    (tmp_path / "b.fut").write_text("-- ==\n-- input { 1\nentry main (x: i32) = x")
+    (tmp_path / "c.fut").write_text("-- ==\n-- input { 1 }\nentry main (x: i32) = x")
+    assert main(["bench", str(tmp_path), "--runs", "1", "--no-convergence"]) == 1
+    told = capsys.readouterr().out
+    assert f"{tmp_path}/a.fut: FAILED\n{tmp_path}/a.fut:3:1: error[S007]" in told
+    assert f"{tmp_path}/b.fut: FAILED" in told
+    assert f"{tmp_path}/c.fut:\n" in told

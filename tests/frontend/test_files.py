@@ -402,6 +402,9 @@ def test_the_command_line_knows_what_lies_beside_a_file_that_is_not_there(
     assert "import a file of it, such as `../lib/base/numbers`" in told('import "../lib/base"')
     assert "which line 4 of `futhark.pkg` requires" in told(f'import "../{SORTS}/merge"')
     assert "There is no file `../../up.fut`" in told('import "../../../up"')
+    (folder.parent / "other").mkdir(exist_ok=True)
+    (folder.parent / "other" / "near.fut").write_text("def x = 1i32")
+    assert "near" not in told('import "./near" import "../../none/y"').partition("^")[2]
 
 
 def test_links_on_the_disk(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
