@@ -156,7 +156,8 @@ def test_an_empty_editor_says_what_to_do(guest: Page) -> None:
         guest.keyboard.press("Control+a")
         guest.keyboard.press("Delete")
         guest.keyboard.insert_text(text)
-        expect(guest.locator(".run-fields")).to_contain_text("There is no program yet")
+        for part in (guest.locator(".run-fields"), pane(guest)):
+            expect(part).to_contain_text("There is no program yet")
         expect(guest.locator(".status")).to_have_text("")
         expect(guest.locator(".problem-text")).to_have_count(0)
     guest.keyboard.press("Control+a")

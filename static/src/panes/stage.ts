@@ -330,7 +330,7 @@ export class StagePane {
     } else if (state?.lines === null) {
       note = "It is being made.";
     } else if (!state) {
-      note = phase === "failed" ? "This stage was not reached: see the error in the source." : note;
+      note = phase === "failed" ? "This stage was not reached: see the error in the source." : phase === "empty" ? "There is no program yet." : note;
     } else if (stale && phase === "failed") {
       note = "Out of date: the program as it is now does not get here.";
     } else if (stale && phase === "stopped") {
