@@ -31,7 +31,7 @@ from compiler.api import (
 )
 from compiler.base.deadline import within
 from compiler.base.errors import Limitation, UsageError
-from compiler.base.names import Called
+from compiler.base.names import Called, base_of
 from compiler.base.text import plain
 from compiler.explain import accesses as access_costs
 from compiler.explain import cache_lines, imperative, layout, validity
@@ -96,7 +96,8 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     shapes, numbers = random_values.extents(fun, sizes, asked.seed)
     if seconds or asked.input is not None:
         args = input_values(replace(asked, sizes=sizes))
-        bind(fun, args)
+        found = ((base_of(name), value) for name, value in bind(fun, args).items())
+        sizes |= {name: int(value) for name, value in found if name in sizes}
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]
         numbers = [None if np.ndim(v) else v for v in args]
     prog = work.result("kernels", "cuda").prog

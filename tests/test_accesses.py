@@ -83,6 +83,15 @@ def test_numbers_are_small_ones_that_are_told_with_the_sizes() -> None:
     assert asked(rest, "accesses", sizes={"b": 64})["accesses"] == []
 
 
+@needs_cxx
+@pytest.mark.parametrize("op", ["accesses", "observe"])
+def test_sizes_and_numbers_are_those_of_values_that_are_given(op: str) -> None:
+    source = "entry main [n] (b: i64) (a: [n]f32) = map (\\x -> loop x for _i < b do x * x) a"
+    answer = asked(source, op, input="3 [1, 2, 3, 4, 5]")
+    assert answer["sizes"] == {"n": 5, "b": 3}
+    assert {one["predicted"]["lanes"] for one in answer["accesses"]} == {5}
+
+
 def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     answer = asked(ENDLESS, deadline=2.0)
     (fault,) = answer["faults"]
