@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -75,7 +76,7 @@ class EditorServer(LanguageServer):
 
     def open_texts(self) -> dict[str, str]:
         """The texts of the documents that are open, by path."""
-        return {_path(uri): doc.source for uri, doc in self.workspace.text_documents.items()}
+        return {_path(doc.uri): doc.source for doc in self.workspace.text_documents.values()}
 
     async def work(self, uri: str, asked: Callable[[str], T]) -> T:
         """What the compiler says of a document, in its turn."""
@@ -175,12 +176,12 @@ class EditorServer(LanguageServer):
 
     async def _check(self, uri: str) -> None:
         self._checks.pop(uri, None)
-        document = self.workspace.text_documents.get(uri)
+        document = self.workspace.text_documents.get(unquote(uri))
         if document is None:
             return
         version, source = document.version, document.source
         found = await self.work(uri, self._problems)
-        now = self.workspace.text_documents.get(uri)
+        now = self.workspace.text_documents.get(unquote(uri))
         if now is not None and now.source == source:
             self.text_document_publish_diagnostics(
                 lsp.PublishDiagnosticsParams(uri, found, version)
@@ -262,8 +263,8 @@ async def did_open(ls: EditorServer, params: lsp.DidOpenTextDocumentParams) -> N
 async def did_change(ls: EditorServer, params: lsp.DidChangeTextDocumentParams) -> None:
     """A document has another text; so has what imports it."""
     ls.check_soon(params.text_document.uri)
-    for uri in ls.workspace.text_documents:
-        ls.check_soon(uri)
+    for document in ls.workspace.text_documents.values():
+        ls.check_soon(document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)

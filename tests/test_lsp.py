@@ -199,6 +199,15 @@ def test_an_error_in_an_import_stands_at_the_import(editor: Editor) -> None:
     assert ends(problem["range"]) == (0, 7, 0, 17)
 
 
+def test_a_path_may_have_spaces(editor: Editor) -> None:
+    editor.open("my files/a 100%25 b.fut", "def f = nowhere")
+    (problem,) = editor.problems("my files/a 100%25 b.fut")
+    assert ends(problem["range"]) == (0, 8, 0, 15)
+    editor.change("my files/a 100%25 b.fut", 2, (0, 0), (0, 0), "\n")
+    (problem,) = editor.problems("my files/a 100%25 b.fut")
+    assert ends(problem["range"]) == (1, 8, 1, 15)
+
+
 def test_typing_is_checked_when_it_rests(editor: Editor) -> None:
     editor.open("main.fut", MAIN)
     for version, letter in enumerate("true", 2):
