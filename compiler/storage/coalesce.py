@@ -157,7 +157,7 @@ class _Coalescing:
 
     def moved(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> tuple[ir.Stm, ...]:
         """For a kernel that only puts an array in another order: a copy of a view."""
-        if not self.ctx.target.in_step or not isinstance(exp, ir.SegMap) or exp.per_block:
+        if not isinstance(exp, ir.SegMap) or exp.per_block:
             return ()
         indices = [ir.Var(index, "i64") for index, _ in exp.space.dims]
         match exp.body.stms:
@@ -172,7 +172,9 @@ class _Coalescing:
         shape = tuple(kind.shape[dim] for dim in order)
         if not shape or shape != tuple(size for _, size in exp.space.dims):
             return ()
-        if exp.body.results != (ir.Var(element.name, kind.prim),) or not reads(exp, scope.types):
+        if exp.body.results != (ir.Var(element.name, kind.prim),):
+            return ()
+        if next(reads(exp, scope.types), None) is None or not self.ctx.target.in_step:
             return ()
         because = (
             f"All that the kernel does is to put {self.spell.array(array)} in another order: it is "

@@ -220,3 +220,16 @@ def test_a_part_that_many_threads_read_is_copied_in_another_order(rows: str, cop
     expected = np.outer(a if rows == "n" else a[:2], b[:, 1])
     found = seen(work, [a, b], [expected])
     assert sum(name.startswith("copy") for name, _ in found.launches) == copies
+
+
+def test_an_order_in_which_neighbours_stay_neighbours_is_left_to_the_kernel() -> None:
+    source = (
+        "entry main [n][m][k] (a: [n][m][k]f32): [m][n][k]f32 ="
+        " tabulate_3d m n k (\\j i l -> a[i, j, l])"
+    )
+    work = compiled_for(source, None)
+    assert plain(work.result("merged").text) == plain(
+        without_coalescing(work).result("merged").text
+    )
+    a = np.random.default_rng(5).random((3, 5, 33), np.float32)
+    seen(work, [a], [a.transpose(1, 0, 2)])
