@@ -149,6 +149,7 @@ def test_a_comparison_opens_at_its_first_change_and_equal_lines_fold(page: Page)
     pin(page)
     write(page, many.replace("(+ 5)", "(* 5)").replace("(+ 35)", "(* 35)"))
     expect(pane(page)).to_contain_text("2 lines added, 2 removed")
+    compiled(page)  # which is said after the typed stage is there
     folded = pane(page).locator(".cm-line", has_text="equal lines")
     count = folded.count()
     assert count >= 1
