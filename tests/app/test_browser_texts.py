@@ -146,6 +146,22 @@ def test_a_stage_that_is_opened_while_an_answer_is_under_way_gets_its_text(page:
     expect(pane(page)).to_contain_text("777")
 
 
+def test_a_chip_that_is_drawn_anew_while_it_is_pressed_opens_its_stage(page: Page) -> None:
+    hold(page, "/api/batch")
+    write(page, FIRST.replace("map (* 2) a", "scan (*) 1 a"))
+    is_held(page)
+    of_imp = page.locator("[data-stage='imp']")
+    before = of_imp.inner_text()
+    box = of_imp.locator(".chip-title").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    release(page)
+    expect(of_imp).not_to_have_text(before, use_inner_text=True)
+    page.mouse.up()
+    expect(pane(page)).to_contain_text("@grid")
+
+
 def test_a_stage_is_compared_with_one_that_was_not_shown(page: Page) -> None:
     pane(page).get_by_label("Compare with").select_option("simplified")
     expect(pane(page)).to_contain_text(re.compile("added, .* since Simplified|The same as"))
