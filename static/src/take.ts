@@ -48,11 +48,26 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
       h("button", { "aria-label": `Save ${what} as .${ending}`, onclick: () => save(`${name}.${ending}`, new Blob([made()], { type })) }, `.${ending}`));
   const seen = <T extends Element>(what: string): T[] => [...element.querySelectorAll<T>(what)].filter((one) => one.checkVisibility()).slice(0, MOST);
   const pictures = (): (SVGElement | HTMLCanvasElement)[] => seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
-  // The pane may have drawn it anew since the menu opened: what is taken is what is seen now.
-  const savePicture = async (k: number, ending: string, made: (of: SVGElement | HTMLCanvasElement) => Blob | Promise<Blob>): Promise<void> => {
-    const one = pictures()[k];
-    said.textContent = one ? "" : "This picture is not shown any more.";
-    if (one) save(`${name}.${ending}`, await made(one));
+  /** A picture by its number, as soon as it is shown; none where the menu is closed before. */
+  const picture = (k: number): Promise<SVGElement | HTMLCanvasElement | undefined> => new Promise((resolve) => {
+    const look = (): void => {
+      const one = said.checkVisibility() ? pictures()[k] : undefined;
+      if (!one && said.checkVisibility()) return;
+      drawn.disconnect();
+      resolve(one);
+    };
+    const drawn = new MutationObserver(look);
+    said.textContent = pictures()[k] ? "" : "This picture is not shown now. It is saved once it is there, while this menu is open.";
+    drawn.observe(element, { childList: true, subtree: true, attributes: true });
+    look();
+  });
+  // The pane may have drawn it anew since the menu opened, or be about to: what is taken is what is seen then.
+  const savePicture = async (k: number, ending: string, made: (of: SVGElement | HTMLCanvasElement) => Blob | null | Promise<Blob | null>): Promise<void> => {
+    const one = await picture(k);
+    if (!one) return;
+    const blob = await made(one);
+    said.textContent = blob ? "" : `This browser cannot make a .${ending} of this picture${one instanceof HTMLCanvasElement ? "." : ": save it as .svg."}`;
+    if (blob) save(`${name}.${ending}`, blob);
   };
   replace(content, h("ul", { "aria-label": `Taken of ${title}` },
     row("text", "txt", "text/plain", () => {
@@ -105,14 +120,19 @@ function svgOf(drawing: SVGElement): string {
   return new XMLSerializer().serializeToString(copy).replace("<svg", `<svg style="background: ${getComputedStyle(document.body).backgroundColor}; ${own}"`);
 }
 
-async function pngOf(picture: SVGElement | HTMLCanvasElement): Promise<Blob> {
+/** Null where the browser cannot draw it, as of one that is too large for it. */
+async function pngOf(picture: SVGElement | HTMLCanvasElement): Promise<Blob | null> {
   let canvas = picture as HTMLCanvasElement;
   if (!(picture instanceof HTMLCanvasElement)) {
     const image = new Image();
+    const loaded = new Promise<boolean>((resolve) => {
+      image.onload = () => resolve(true);
+      image.onerror = () => resolve(false);
+    });
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgOf(picture))}`;
-    await image.decode();
+    if (!await loaded) return null;
     canvas = h("canvas", { width: 2 * image.width, height: 2 * image.height });
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
   }
-  return new Promise((resolve) => canvas.toBlob((blob) => resolve(blob!)));
+  return new Promise((resolve) => canvas.toBlob(resolve));
 }

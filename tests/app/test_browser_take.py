@@ -7,9 +7,20 @@ import struct
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, violations, working, write
+from tests.app.browsing import (
+    HOLDING,
+    MARKS,
+    hold,
+    is_held,
+    pane,
+    release,
+    violations,
+    working,
+    write,
+)
 
 pytestmark = MARKS
 PICTURED = {"Memory", "Proof", "Warps", "Graph"}
@@ -90,7 +101,9 @@ def test_every_pane_is_saved_and_every_picture_reads_back(browser: Browser, addr
             page.keyboard.insert_text(f"details {name}")
             page.keyboard.press("Enter")
             shown = page.get_by_role("tabpanel", name=name)
-            expect(shown).to_have_text(re.compile(r"\S"))  # what it asks for is there
+            expect(shown).to_have_text(re.compile(r"\S"))
+            made = shown.get_by_text("It is being made.").filter(visible=True)
+            expect(made).to_have_count(0)  # what it asks for is there
             if name in PICTURED:
                 expect(shown.get_by_role("img").first).to_be_visible()
             menu = open_menu(side)
@@ -107,6 +120,86 @@ def test_every_pane_is_saved_and_every_picture_reads_back(browser: Browser, addr
                 assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG", name
             page.keyboard.press("Escape")
         assert drawn >= PICTURED
+
+
+def test_a_picture_is_saved_while_its_pane_is_made_anew(page: Page) -> None:
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator(".warps svg")).to_be_visible()
+    page.evaluate(HOLDING)
+    hold(page, "/api/batch")
+    write(page, "-- Another\nentry main (xs: []i64) = map (+1) xs\n")
+    is_held(page)
+    menu = open_menu(page.locator(".side"))
+    for ending, begin in (("svg", b"<svg"), ("png", b"\x89PNG")):
+        name, picture = saved(page, menu, re.compile(f"^Save 32 lanes.* as .{ending}"))
+        assert name == f"warps.{ending}"
+        assert picture.startswith(begin)
+    release(page)
+    expect(pane(page)).to_contain_text("-- Another -- fused")
+    assert saved(page, menu, re.compile("^Save 32 lanes.* as .png"))[1].startswith(b"\x89PNG")
+
+
+def test_a_picture_that_is_not_there_is_saved_once_it_is(page: Page) -> None:
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator(".warps svg")).to_be_visible()
+    menu = open_menu(page.locator(".side"))
+    png = menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png"))
+    page.evaluate("""() => {
+      const picture = document.querySelector(".warps svg");
+      const place = picture.parentNode;
+      window.again = () => place.append(picture);
+      picture.remove();
+    }""")
+    png.click()
+    said = menu.get_by_role("status")
+    expect(said).to_contain_text("It is saved once it is there")
+    with page.expect_download() as download:
+        page.evaluate("window.again()")
+    assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG"
+    expect(said).to_be_empty()
+
+
+def test_a_picture_that_comes_after_its_menu_is_closed_is_not_saved(page: Page) -> None:
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator(".warps svg")).to_be_visible()
+    files: list[str] = []
+    page.on("download", lambda download: files.append(download.suggested_filename))
+    menu = open_menu(page.locator(".side"))
+    page.evaluate("""() => {
+      const picture = document.querySelector(".warps svg");
+      const place = picture.parentNode;
+      window.again = () => place.append(picture);
+      picture.remove();
+    }""")
+    menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
+    expect(menu.get_by_role("status")).to_contain_text("It is saved once it is there")
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    page.evaluate("window.again()")
+    menu = open_menu(page.locator(".side"))
+    saved(page, menu, re.compile("^Save 32 lanes.* as .svg"))
+    assert files == ["warps.svg"]
+
+
+@pytest.mark.parametrize(
+    "cannot",
+    [
+        "HTMLCanvasElement.prototype.toBlob = function (told) { told(null); }",
+        """Object.defineProperty(HTMLImageElement.prototype, "src", {
+          set() { queueMicrotask(() => this.dispatchEvent(new Event("error"))); },
+        })""",
+    ],
+    ids=["no file", "no drawing"],
+)
+def test_a_picture_that_the_browser_cannot_save_is_told(page: Page, cannot: str) -> None:
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator(".warps svg")).to_be_visible()
+    menu = open_menu(page.locator(".side"))
+    page.evaluate(f"() => {{ {cannot} }}")
+    menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
+    expect(menu.get_by_role("status")).to_have_text(
+        "This browser cannot make a .png of this picture: save it as .svg."
+    )
 
 
 def test_a_link_has_a_title_and_notes_until_its_text_changes(page: Page, browser: Browser) -> None:
