@@ -18,7 +18,7 @@ from compiler.__main__ import main
 pytest.importorskip("pygls", reason="the extra `lsp` is not installed")
 Json = dict[str, Any]
 LONGEST = 300.0
-"""Seconds after which a server is killed: a test must end."""
+"""Seconds for a test, after which the server is killed: a test must end."""
 SUMS = "-- | Sums of all.\ndef total [n] (xs: [n]i32): i32 = reduce (+) 0 xs\n"
 MAIN = """\
 import "lib/sums"
@@ -36,16 +36,15 @@ class Editor:
         command = [sys.executable, "-m", "compiler", "lsp"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.folder, self.number = folder, 0
-        self.limit = threading.Timer(LONGEST, self.process.kill)
-        self.limit.start()
         self.told: list[Json] = []
         """What has come and nobody has asked for yet."""
-        folders = [{"uri": folder.as_uri(), "name": "all"}]
+        self.shown: set[str] = set()
+        """The paths of the documents that are open."""
         given = {
             "processId": None,
             "rootUri": None,
             "capabilities": {},
-            "workspaceFolders": folders,
+            "workspaceFolders": [named(folder)],
         }
         self.can = self.ask("initialize", given)["result"]["capabilities"]
         self.tell("initialized", {})
@@ -95,6 +94,22 @@ class Editor:
     def open(self, path: str, text: str) -> None:
         document = {"uri": self.uri(path), "languageId": "futhark", "version": 1, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": document})
+        self.shown.add(path)
+
+    def close(self, path: str) -> None:
+        self.tell("textDocument/didClose", {"textDocument": {"uri": self.uri(path)}})
+        self.shown.remove(path)
+
+    def move(self, folder: Path) -> None:
+        """Close all that is open, and go to another folder when the server is at rest."""
+        for path in sorted(self.shown):
+            self.close(path)
+        event = {"added": [named(folder)], "removed": [named(self.folder)]}
+        self.tell("workspace/didChangeWorkspaceFolders", {"event": event})
+        self.folder = folder
+        document = {"textDocument": {"uri": self.uri("main.fut")}}
+        self.ask("textDocument/documentSymbol", document)  # waits for its turn, after all others
+        self.told.clear()
 
     def change(
         self, path: str, version: int, start: tuple[int, int], end: tuple[int, int], text: str
@@ -122,6 +137,10 @@ class Editor:
             self.told.append(self.receive())
 
 
+def named(folder: Path) -> Json:
+    return {"uri": folder.as_uri(), "name": "all"}
+
+
 def position(place: tuple[int, int]) -> Json:
     return {"line": place[0], "character": place[1]}
 
@@ -131,17 +150,27 @@ def ends(found: Json) -> tuple[int, int, int, int]:
     return start["line"], start["character"], end["line"], end["character"]
 
 
-@pytest.fixture
-def editor(tmp_path: Path) -> Iterator[Editor]:
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib/sums.fut").write_text(SUMS)
-    (tmp_path / "main.fut").write_text(MAIN)
-    found = Editor(tmp_path)
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """One server for all tests of this file: most of their time would go into its start."""
+    found = Editor(tmp_path_factory.mktemp("empty"))
     yield found
     found.ask("shutdown", {})
     found.tell("exit", {})
-    assert found.process.wait(20) == 0
-    found.limit.cancel()
+    assert found.process.wait(LONGEST) == 0
+
+
+@pytest.fixture
+def editor(started: Editor, tmp_path: Path) -> Iterator[Editor]:
+    """The server in a folder of the test's own, with no document open."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/sums.fut").write_text(SUMS)
+    (tmp_path / "main.fut").write_text(MAIN)
+    limit = threading.Timer(LONGEST, started.process.kill)
+    limit.start()
+    started.move(tmp_path)
+    yield started
+    limit.cancel()
 
 
 def units(text: str, line: int, what: str) -> int:
@@ -186,7 +215,7 @@ def test_what_is_not_saved_wins(editor: Editor) -> None:
     editor.change("main.fut", 2, (4, 0), (4, 0), " ")
     (problem,) = editor.problems("main.fut")
     assert "Unknown name `total`" in problem["message"]
-    editor.tell("textDocument/didClose", {"textDocument": {"uri": editor.uri("lib/sums.fut")}})
+    editor.close("lib/sums.fut")
     editor.change("main.fut", 3, (4, 0), (4, 1), "")
     assert editor.problems("main.fut") == []
 
