@@ -28,6 +28,15 @@ RUN = {
         " let (x, y) = m.f a b in (x with [0] = b[0], y with [0] = b[1])",
         "[1, 2] [3, 4]", "[3i32, 2i32]\n[4i32, 5i32]",
     ),
+    "a local function that is applied at two types": (
+        "entry main (x: i32): i32 = let apply f y = f y in apply (apply (i32.+) x) x",
+        "3", "6i32",
+    ),
+    "a loop whose body gives a size that is the same as a polynomial": (
+        "def both [n] (xs: [n]i32) (ys: [n - 1 + 1]i32): [n - 1 + 1]i32 = map2 (+) xs ys\n"
+        "entry main [n] (xs: [n]i32) (ys: [n]i32): [n]i32 = loop xs for _i < 2 do both xs ys",
+        "[1, 2] [3, 4]", "[7i32, 10i32]",
+    ),
     "a local function that uses an earlier one of its name": (
         "entry main (x: i32) =\n let f (y: i32) = y * 2\n let f (y: i32) = f y + 1\n in f x",
         "3", "7i32",

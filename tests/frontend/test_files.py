@@ -99,6 +99,8 @@ def test_a_way_out_is_told() -> None:
     assert error('import "../sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
     hint = error('import "lib/base"', FILES)["hint"]
     assert hint == "`lib/base` is a folder: import a file of it, such as `lib/base/numbers`."
+    hint = error('import "x"', {"x.fut/y.fut": "def y = 1i32"})["hint"]
+    assert hint == "`x.fut` is a folder: import a file of it, such as `x.fut/y`."
     files = {**FILES, "lib/a.fut": 'def x = 1i32\nimport "lib/base/numbers"'}
     found = error('import "lib/a"', files)
     assert (found["span"], found["hint"]) == (

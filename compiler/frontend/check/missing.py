@@ -31,9 +31,10 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     known = {_spelt(file, folder): file for file in files if file.endswith(ENDING)}
     if one.path.endswith(ENDING):
         return f"An import is written without `{ENDING}`."
-    inside = [name for name, file in known.items() if file.startswith(f"{path[: -len(ENDING)]}/")]
-    if inside:
-        return f"`{one.path}` is a folder: import a file of it, such as `{min(inside)}`."
+    for named, at in ((one.path, path.removesuffix(ENDING)), (f"{one.path}{ENDING}", path)):
+        inside = [name for name, file in known.items() if file.startswith(f"{at}/")]
+        if inside:
+            return f"`{named}` is a folder: import a file of it, such as `{min(inside)}`."
     last = posixpath.basename(one.path).lower()
     same = [name for name in known if posixpath.basename(name).lower() == last]
     if same:
