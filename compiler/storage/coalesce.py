@@ -24,7 +24,8 @@ from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed
-from compiler.ir.slices import sliced_poly
+from compiler.ir.sizes import poly_of, se_of
+from compiler.ir.slices import dim_index, selected, sliced_poly
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
 from compiler.storage.strides import Read, in_order, reads, sectors
@@ -159,22 +160,19 @@ class _Coalescing:
         """For a kernel that only puts an array in another order: a copy of a view."""
         if not isinstance(exp, ir.SegMap) or exp.per_block:
             return ()
-        indices = [ir.Var(index, "i64") for index, _ in exp.space.dims]
         match exp.body.stms:
             case (ir.Stm((element,), ir.Index(array, at)),):
-                is_turned = sorted(at, key=str) == sorted(indices, key=str) and [*at] != indices
+                part = _part(at, exp.space.dims)
             case _:
                 return ()
         kind = scope.types[array]
         assert isinstance(kind, ir.Array)
         assert kind.mem is not None
-        order = tuple(map(at.index, indices)) if is_turned else ()
-        shape = tuple(kind.shape[dim] for dim in order)
-        if not shape or shape != tuple(size for _, size in exp.space.dims):
+        if part is None or exp.body.results != (ir.Var(element.name, kind.prim),):
             return ()
-        if exp.body.results != (ir.Var(element.name, kind.prim),):
-            return ()
-        if next(reads(exp, scope.types), None) is None or not self.ctx.target.in_step:
+        dims, order = part
+        lmad = sliced_poly(kind.mem.lmad, dims)
+        if lmad is None or not _is_turned(lmad.permute(order)) or not self.ctx.target.in_step:
             return ()
         because = (
             f"All that the kernel does is to put {self.spell.array(array)} in another order: it is "
@@ -182,12 +180,19 @@ class _Coalescing:
         )
         if self.ctx.commit(READS, stm.prov, Applied(True, because), blocks=(_block(kind),)) is None:
             return ()
-        mem = ir.MemBind(kind.mem.block, kind.mem.lmad.permute(order))
-        view = ir.Param(self.ctx.fresh(array), ir.Array(kind.prim, shape, mem))
-        return (
-            ir.Stm((view,), ir.Rearrange(order, array), stm.prov),
-            ir.Stm(stm.pat, ir.Copy(view.name), stm.prov),
-        )
+        out: list[ir.Stm] = []
+        if lmad != kind.mem.lmad:
+            mem = ir.MemBind(kind.mem.block, lmad)
+            of = ir.Slice(array, dims)
+            array, kind = self.ctx.fresh(array), ir.Array(kind.prim, selected(dims), mem)
+            out.append(ir.Stm((ir.Param(array, kind),), of, stm.prov))
+        if order != tuple(range(kind.rank)):
+            shape = tuple(kind.shape[dim] for dim in order)
+            kind = ir.Array(kind.prim, shape, ir.MemBind(_block(kind), lmad.permute(order)))
+            view = ir.Param(self.ctx.fresh(array), kind)
+            out.append(ir.Stm((view,), ir.Rearrange(order, array), stm.prov))
+            array = view.name
+        return (*out, ir.Stm(stm.pat, ir.Copy(array), stm.prov))
 
     def in_order(
         self,
@@ -305,6 +310,40 @@ def _block(kind: ir.Type) -> Name:
     assert isinstance(kind, ir.Array)
     assert kind.mem is not None
     return kind.mem.block
+
+
+def _part(
+    at: tuple[ir.SE, ...], space: tuple[tuple[Name, Poly], ...]
+) -> tuple[tuple[ir.DimIndex, ...], Order] | None:
+    """The part of an array whose elements threads read, each its own, and its order.
+
+    None where a thread's index is in no index of the array, or in two, or not times a size.
+    """
+    dims: list[ir.DimIndex] = []
+    taken: list[Name] = []
+    bounds = dict(space)
+    for se in at:
+        start = poly_of(se)
+        if start is None:
+            return None
+        inside = [name for name in bounds if name in start.names()]
+        strides = [start.coefficient(name) for name in inside]
+        for name, stride in zip(inside, strides, strict=True):
+            start -= stride * Poly.var(name)
+        if any(poly.names() & bounds.keys() for poly in (start, *strides)):
+            return None
+        counts = [bounds[name] for name in inside]
+        dims.append(dim_index(se_of(start), counts, [se_of(stride) for stride in strides]))
+        taken += inside
+    if sorted(taken) != sorted(bounds):
+        return None
+    return tuple(dims), tuple(map(taken.index, bounds))
+
+
+def _is_turned(lmad: Lmad[Poly]) -> bool:
+    """Whether neighbours lie next to each other along another dimension than the last."""
+    *others, last = (dim.stride for dim in lmad.dims)
+    return Poly.const(1) in others and sectors(last, 1) > 1
 
 
 class _Relaid:

@@ -207,6 +207,51 @@ def test_what_only_changes_the_order_is_one_copy() -> None:
     assert needed(found) > 0.8
 
 
+PARTS: dict[str, tuple[str, Any]] = {
+    "its two outer dimensions are one": (
+        "entry main [h][m] (n: i64) (a: [h][m]i32): [][][]i32 ="
+        " let k = h / n in map transpose (unflatten (sized (k * n) a))",
+        lambda a, n: a.reshape(-1, n, a.shape[1]).transpose(0, 2, 1),
+    ),
+    "all of its dimensions are one": (
+        "entry main [h] (n: i64) (m: i64) (a: [h]i32): [][][]i32 ="
+        " map transpose (unflatten_3d (sized ((h / (n * m)) * n * m) a))",
+        lambda a, n, m: a.reshape(-1, n, m).transpose(0, 2, 1),
+    ),
+    "the last row first": (
+        "entry main [h][m] (a: [h][m]i32): [m][h]i32 = tabulate_2d m h (\\i j -> a[h - 1 - j, i])",
+        lambda a: a[::-1].T,
+    ),
+    "each second row": (
+        "entry main [h][m] (a: [h][m]i32): [m][]i32 ="
+        " tabulate_2d m ((h + 1) / 2) (\\i j -> #[unsafe] a[2 * j, i])",
+        lambda a: a[::2].T,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_only_changes_the_order_is_one_copy(name: str) -> None:
+    source, turned = PARTS[name]
+    work = compiled_for(source, None)
+    for k, n, m in ((2, 33, 70), (3, 1, 5), (1, 31, 1), (2, 64, 64)):
+        whole = "all" in name
+        a = np.arange(k * n * m, dtype=np.int32).reshape((-1,) if whole else (k * n, m))
+        sizes = [np.int64(n), np.int64(m)] if whole else [np.int64(n)] if "one" in name else []
+        found = seen(work, [*sizes, a], [turned(a, *map(int, sizes))])
+        assert [launch[0][:4] for launch in found.launches] == ["copy"]
+    assert needed(found) > 0.95
+
+
+@pytest.mark.parametrize("at", ["a[j, j]", "a[j, (i + j) % n]", "a[i, j]", "a[i * j % n, 0]"])
+def test_what_is_no_change_of_order_stays_a_kernel(at: str) -> None:
+    source = f"entry main [n] (a: [n][n]i32): [n][n]i32 = tabulate_2d n n (\\i j -> #[unsafe] {at})"
+    work = compiled_for(source, None)
+    a = np.arange(33 * 33, dtype=np.int32).reshape(33, 33)
+    found = seen(work, [a], interp.run(work.result("soa").prog, "main", [a]))
+    assert not all(name.startswith("copy") for name, _ in found.launches)
+
+
 @pytest.mark.parametrize(("rows", "copies"), [("n", 1), ("2", 0)])
 def test_a_part_that_many_threads_read_is_copied_in_another_order(rows: str, copies: int) -> None:
     """Each thread reads one of three, and so do those with the same `j` of all rows."""
