@@ -96,8 +96,14 @@ def visiting(browser: Browser, known: tuple[str, ...] = ()) -> Iterator[Page]:
             complaints.append(message.text)
 
     opened.on("console", on_console)
-    yield opened
-    context.close()
+    try:
+        yield opened
+    except Exception as error:
+        if complaints:
+            error.add_note(f"The browser complained: {complaints}")
+        raise
+    finally:
+        context.close()
     assert complaints == [], complaints
 
 
