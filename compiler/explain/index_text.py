@@ -36,7 +36,7 @@ class IndexText:
         self._made = 0
         self._provers: dict[tuple[Poly, ...], Prover] = {}
         self._opaques: dict[tuple[str, Poly, Poly], Name] = {}
-        self._indices = [self.fresh(letter) for letter in _INDICES]
+        self._indices: list[Name] = []
 
     def fresh(self, base: str) -> Name:
         """A name that no program has."""
@@ -60,11 +60,17 @@ class IndexText:
 
     def index(self, rank: int) -> str:
         """The index that `cell` is about."""
-        return ", ".join(self.spell.number(name) for name in self._indices[:rank])
+        return ", ".join(self.spell.number(name) for name in self._names(rank))
+
+    def _names(self, rank: int) -> list[Name]:
+        """Of the indices of an array; beyond the letters they are told apart by their numbers."""
+        for k in range(len(self._indices), rank):
+            self._indices.append(self.fresh(_INDICES[k % len(_INDICES)]))
+        return self._indices[:rank]
 
     def cell(self, form: Form, shape: tuple[Poly, ...]) -> str:
         """The cell of the element at `index`; what is known of indices is put to use."""
-        at = [Poly.var(name) for name in self._indices[: len(shape)]]
+        at = [Poly.var(name) for name in self._names(len(shape))]
         if isinstance(form, Lmad):
             return self.spell.poly(form.index(*at))
         if shape not in self._provers:

@@ -272,3 +272,10 @@ def test_the_generations_agree_on_every_array_that_none_of_them_copies() -> None
                 assert cells == [single.index(*at) for at in points], name
             compared += 1
     assert compared >= 10
+
+
+def test_an_array_of_the_highest_rank_has_an_index_for_each_dimension() -> None:
+    changes, _ = of(f"entry main [n][m] (a: [n]{'[m]' * 31}i64) = transpose a")
+    cell = changes[-1]["forms"][-1]["cell"]
+    assert cell.startswith("j*m**31 + i*m**30 + k*m**29")
+    assert len(cell.split(" + ")) == 32
