@@ -211,6 +211,7 @@ def scrolled(browser: Browser, page: Page) -> dict[str, float]:
     """A long stage from its top to its end: its lines, and the longest task on the way."""
     put(page, program_of(LARGE))
     page.click(".chip[data-stage=cuda]")
+    page.wait_for_function("least => window.shown().lines > least", arg=LARGE)
     page.wait_for_timeout(CALM)
     lines: int = page.evaluate("window.shown().lines")
     page.hover(".stage-pane .cm-scroller")

@@ -1,5 +1,6 @@
 """What stands beside the program in a stage is folded, and chips say what a stage changed."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -66,6 +67,8 @@ def test_support_code_and_host_code_are_folded(page: Page) -> None:
 def test_chips_say_what_changed_and_no_times(page: Page) -> None:
     write(page, "entry main [n] (xs: [n]f32): f32 = reduce (+) 0 (map (\\x -> x * x) xs)\n")
     expect(page.locator("[data-stage='fused'] .chip-delta")).to_contain_text("−1 map")
+    # Stages come one by one, each with its note.
+    expect(page.locator(".chip-note", has_text=re.compile(r"^$"))).to_have_count(0)
     notes = page.locator(".chip-note").all_inner_texts()
     assert all(notes), notes
     assert not any(note.rstrip().endswith("ms") for note in notes), notes
