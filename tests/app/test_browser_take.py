@@ -24,6 +24,13 @@ from tests.app.browsing import (
 
 pytestmark = MARKS
 PICTURED = {"Memory", "Proof", "Warps", "Graph"}
+AWAY = """() => {
+  const picture = document.querySelector(".warps svg");
+  const place = picture.parentNode;
+  window.again = () => place.append(picture);
+  picture.remove();
+}"""
+"""The picture of the warps goes away; `again` brings it back."""
 
 
 def open_menu(of: Locator) -> Locator:
@@ -144,12 +151,7 @@ def test_a_picture_that_is_not_there_is_saved_once_it_is(page: Page) -> None:
     expect(page.locator(".warps svg")).to_be_visible()
     menu = open_menu(page.locator(".side"))
     png = menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png"))
-    page.evaluate("""() => {
-      const picture = document.querySelector(".warps svg");
-      const place = picture.parentNode;
-      window.again = () => place.append(picture);
-      picture.remove();
-    }""")
+    page.evaluate(AWAY)
     png.click()
     said = menu.get_by_role("status")
     expect(said).to_contain_text("It is saved once it is there")
@@ -165,12 +167,7 @@ def test_a_picture_that_comes_after_its_menu_is_closed_is_not_saved(page: Page) 
     files: list[str] = []
     page.on("download", lambda download: files.append(download.suggested_filename))
     menu = open_menu(page.locator(".side"))
-    page.evaluate("""() => {
-      const picture = document.querySelector(".warps svg");
-      const place = picture.parentNode;
-      window.again = () => place.append(picture);
-      picture.remove();
-    }""")
+    page.evaluate(AWAY)
     menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png")).click()
     expect(menu.get_by_role("status")).to_contain_text("It is saved once it is there")
     page.keyboard.press("Escape")

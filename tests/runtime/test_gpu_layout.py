@@ -207,39 +207,44 @@ def test_what_only_changes_the_order_is_one_copy() -> None:
     assert needed(found) > 0.8
 
 
-PARTS: dict[str, tuple[str, Any]] = {
+PARTS: dict[str, tuple[int, str, Any]] = {
     "its two outer dimensions are one": (
+        1,
         "entry main [h][m] (n: i64) (a: [h][m]i32): [][][]i32 ="
         " let k = h / n in map transpose (unflatten (sized (k * n) a))",
-        lambda a, n: a.reshape(-1, n, a.shape[1]).transpose(0, 2, 1),
+        lambda a, n: a.reshape(a.shape[0] // n, n, a.shape[1]).transpose(0, 2, 1),
     ),
     "all of its dimensions are one": (
+        2,
         "entry main [h] (n: i64) (m: i64) (a: [h]i32): [][][]i32 ="
         " map transpose (unflatten_3d (sized ((h / (n * m)) * n * m) a))",
         lambda a, n, m: a.reshape(-1, n, m).transpose(0, 2, 1),
     ),
     "the last row first": (
+        0,
         "entry main [h][m] (a: [h][m]i32): [m][h]i32 = tabulate_2d m h (\\i j -> a[h - 1 - j, i])",
         lambda a: a[::-1].T,
     ),
     "each second row": (
+        0,
         "entry main [h][m] (a: [h][m]i32): [m][]i32 ="
         " tabulate_2d m ((h + 1) / 2) (\\i j -> #[unsafe] a[2 * j, i])",
         lambda a: a[::2].T,
     ),
 }
+"""How many sizes are given beside the array, the program, and its result in numpy."""
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_a_part_that_only_changes_the_order_is_one_copy(name: str) -> None:
-    source, turned = PARTS[name]
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_only_changes_the_order_is_one_copy(part: str) -> None:
+    given, source, turned = PARTS[part]
     work = compiled_for(source, None)
-    for k, n, m in ((2, 33, 70), (3, 1, 5), (1, 31, 1), (2, 64, 64)):
-        whole = "all" in name
-        a = np.arange(k * n * m, dtype=np.int32).reshape((-1,) if whole else (k * n, m))
-        sizes = [np.int64(n), np.int64(m)] if whole else [np.int64(n)] if "one" in name else []
-        found = seen(work, [*sizes, a], [turned(a, *map(int, sizes))])
-        assert [launch[0][:4] for launch in found.launches] == ["copy"]
+    for k, n, m in ((0, 3, 4), (1, 1, 1), (2, 33, 70), (3, 1, 5), (1, 31, 1), (2, 64, 64)):
+        shape = (k * n * m,) if given == 2 else (k * n, m)
+        sizes = [n, m][:given]
+        a = np.arange(k * n * m, dtype=np.int32).reshape(shape)
+        found = seen(work, [*map(np.int64, sizes), a], [turned(a, *sizes)])
+        assert [launch[0][:4] for launch in found.launches] == ["copy"] * (k > 0)
     assert needed(found) > 0.95
 
 
