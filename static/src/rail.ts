@@ -1,6 +1,6 @@
 // The pipeline rail: one chip per stage, with what it changed.
 import { arrange, h, milliseconds, replace } from "./dom";
-import type { Model, StageState } from "./model";
+import { sameText, type Model, type StageState } from "./model";
 import type { StageInfo } from "./types";
 
 export interface RailEvents {
@@ -86,13 +86,14 @@ export class Rail {
       title: `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} Shift-click opens it beside.`,
     };
     const [note, more] = against && !missing ? differs[0] ? [`vs A: ${differs[0]}`] : [] : [first, second];
-    const of = JSON.stringify([looks, info.title, note, more]);
+    const earlier = !missing && !sameText(stage.of, this.model.now);
+    const of = JSON.stringify([looks, info.title, note, more, earlier]);
     const made = this.chips.get(info.id);
     if (made?.of === of) return made.chip;
     const chip = made?.chip ?? h("button", { "data-stage": info.id, onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey) });
     for (const [name, value] of Object.entries(looks)) chip.setAttribute(name, String(value));
     replace(chip, h("span", { class: "chip-title" }, info.title),
-      h("span", { class: "chip-note" }, note ? h("span", { class: "chip-delta" }, note, more ? h("span", { class: "chip-more" }, `, ${more}`) : null) : null));
+      h("span", { class: earlier ? "chip-note earlier" : "chip-note" }, note ? h("span", { class: "chip-delta" }, note, more ? h("span", { class: "chip-more" }, `, ${more}`) : null) : null));
     this.chips.set(info.id, { of, chip });
     return chip;
   }

@@ -64,6 +64,21 @@ def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
     release(page)
 
 
+def test_what_stages_of_an_earlier_text_came_to_is_not_told_of_the_new_one(holding: Page) -> None:
+    page = holding
+    note = page.locator(".chip[data-stage=fused] .chip-note")
+    expect(note).to_be_visible()
+    told = note.inner_text()
+    hold(page, "/api/")
+    write(page, "-- Another\nentry main (xs: []i64) = map (+1) xs\n")
+    is_held(page)
+    expect(note).to_be_hidden()
+    release(page)
+    expect(pane(page)).to_contain_text("-- Another -- fused")
+    expect(note).to_be_visible()
+    expect(note).to_have_text(told)
+
+
 def test_who_types_a_size_goes_on_when_another_program_was_compiled(holding: Page) -> None:
     page = holding
     page.get_by_role("tab", name="Proof").click()
