@@ -32,6 +32,8 @@ class FrozenView:
     title: str
     version: str
     made: str
+    how: str
+    """What was asked of the compiler, in words, or ""."""
     sources: list[tuple[str, list[Markup]]]
     """The main file first, which has no name where it is the only one."""
     error: Json | None
@@ -73,6 +75,7 @@ def frozen_view(state: State) -> FrozenView:
         title=title,
         version=str(state["version"]),
         made=str(state.get("made", ""))[:10],
+        how=_how(state),
         sources=[(path, html_lines(text, kind_of(path))) for path, text in texts(state)],
         error=_error(state.get("error")),
         stages=[_stage(entry, state["stages"]) for entry in stages],
@@ -84,6 +87,22 @@ def frozen_view(state: State) -> FrozenView:
         graphs=graph_views(state.get("asked") or (), _titles(state)),
         against=_against(view),
     )
+
+
+def _how(state: State) -> str:
+    """How it was compiled, where that is not as usual; ids in backquotes."""
+    given = state.get("options") or {}
+
+    def ids(name: str, said: str) -> list[str]:
+        return [f"{said} {', '.join(f'`{one}`' for one in given[name])}"] if given.get(name) else []
+
+    said = [f"for `{given['target']}`"] if given.get("target", "c") != "c" else []
+    said += ids("disable", "without") + ids("enable", "with")
+    said += [f"with {given['fuel']} rewrites"] if given.get("fuel") is not None else []
+    for name in ("thresholds", "limits"):
+        numbers = (given.get(name) or {}).items()
+        said += [f"with {', '.join(f'`{key}={n}`' for key, n in numbers)}"] if numbers else []
+    return f"Compiled {', '.join(said)}." if said else ""
 
 
 def _against(view: Json) -> str:

@@ -1,6 +1,7 @@
 """States of links that were made when polynomials and LMADs were kept as text: they get data.
 
 This is the one place that reads such text. What is none of a polynomial stays the text that it is.
+Options that had a name of their own are among those that are asked for now.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ _WHERE = " @ "
 
 def upgraded(state: Json) -> Json:
     """The state as one of today has it; the same object if nothing has to be changed."""
+    if "fma" in (state.get("options") or {}):
+        options = dict(state["options"])
+        asked = ["cuda/fma"] if options.pop("fma") else []
+        state = {**state, "options": {**options, **({"enable": asked} if asked else {})}}
     attempts, lifetimes = state.get("attempts"), state.get("lifetimes")
     if all("memory" in info for info in state.get("manifest", ())):
         return state

@@ -145,9 +145,10 @@ def _kept(asked: Json) -> Json:
 def _options(options: Json) -> Json:
     """Options without those that say what holds without them; switches in an order of their own."""
     given = {name: value for name, value in options.items() if not _is_usual(name, value)}
-    switches = given.get("disable")
-    if isinstance(switches, list) and all(isinstance(one, str) for one in switches):
-        given["disable"] = sorted(set(switches))
+    for name in ("disable", "enable"):
+        switches = given.get(name)
+        if isinstance(switches, list) and all(isinstance(one, str) for one in switches):
+            given[name] = sorted(set(switches))
     return given
 
 

@@ -132,17 +132,19 @@ def options_from(
     known = check_options(given)
     check_target(known.get("target", TARGETS[0]))
     disabled = known.get("disable", ())
+    enabled = known.get("enable", ())
     switches.check(disabled)
+    switches.check_asked(enabled)
     limits = known.get("limits", {})
     switches.check_limits(limits)
     return Options(
         entry=known.get("entry", ""),
         target=known.get("target", TARGETS[0]),
         disabled=frozenset(disabled),
+        enabled=frozenset(enabled),
         fuel=known.get("fuel"),
         unsafe=known.get("unsafe", False),
         verify=known.get("verify", False),
-        fma=known.get("fma", False),
         sanitize=known.get("sanitize", False),
         files=tuple(sorted(files.items())),
         main=main,

@@ -13,7 +13,6 @@ from compiler.algebra.export import FORMATS
 from compiler.protocol.kinds import Json
 from compiler.protocol.storage import Generation
 
-FMA = "let a product and a sum be one instruction of a GPU, which rounds once, as Futhark does"
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -83,7 +82,7 @@ def _common(**file: Any) -> argparse.ArgumentParser:
     )
     common.add_argument("--verify", action="store_true", help="check the program after every pass")
     common.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
-    common.add_argument("--fma", action="store_true", help=FMA)
+    _add_asked(common)
     common.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
     common.add_argument(
         "--disable",
@@ -109,6 +108,14 @@ def _common(**file: Any) -> argparse.ArgumentParser:
         "may be given several times",
     )
     return common
+
+
+def _add_asked(to: argparse.ArgumentParser) -> None:
+    """An option for each rule that is done only where it is asked for."""
+    to.set_defaults(enable=[])
+    for rule in switches.ASKED.values():
+        does = f"{rule.does[0].lower()}{rule.does[1:]}".removesuffix(".")
+        to.add_argument(rule.option, dest="enable", action="append_const", const=rule.id, help=does)
 
 
 def _tuned() -> argparse.ArgumentParser:
@@ -290,7 +297,7 @@ def _add_testing(commands: _Commands) -> None:
         "--exclude", action="append", default=[], metavar="TAG", help="no tests with this tag"
     )
     testing.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
-    testing.add_argument("--fma", action="store_true", help=FMA)
+    _add_asked(testing)
     testing.add_argument(
         "--deadline", type=float, default=60.0, metavar="SECONDS", help="of a run; default: 60"
     )

@@ -36,7 +36,7 @@ def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
     """What the tests of a program take; one that fails or is not meant for this is not measured."""
     program = read_program(path)
     spec = cases.spec(program.source)
-    options: Any = {"unsafe": how.unsafe, "fma": how.fma}
+    options: Any = {"unsafe": how.unsafe, "enable": list(how.enabled)}
     asked = OfProgram(program.source, options, program.files, program.main)
     asked = with_tuning(asked, path, how.tuning)
     entries = list(dict.fromkeys(trial.entry for trial in spec.cases))

@@ -384,7 +384,7 @@ def _test(args: argparse.Namespace) -> int:
         structure=args.structure,
         any_words=args.any_error,
         unsafe=args.unsafe,
-        fma=args.fma,
+        enabled=tuple(args.enable),
         verify=args.verify,
         tuning=_tuning(args),
     )
@@ -405,7 +405,7 @@ def _bench(args: argparse.Namespace) -> int:
         entry=args.entry,
         exclude=frozenset(args.exclude),
         unsafe=args.unsafe,
-        fma=args.fma,
+        enabled=tuple(args.enable),
         tuning=_tuning(args),
     )
     well = benchmark.main(args.paths, how, sys.stdout, args.results, args.compare)
@@ -672,7 +672,7 @@ def _options(args: argparse.Namespace) -> Options:
         "disable": args.disable,
         "fuel": args.fuel,
         "unsafe": args.unsafe,
-        "fma": args.fma,
+        "enable": args.enable,
         "verify": args.verify,
         "sanitize": getattr(args, "sanitize", False),
         "thresholds": _numbers("--threshold", args.threshold),

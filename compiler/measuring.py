@@ -47,7 +47,7 @@ class Measuring:
     entry: str = ""
     exclude: frozenset[str] = frozenset()
     unsafe: bool = False
-    fma: bool = False
+    enabled: tuple[str, ...] = ()
     tuning: str | None = None
 
 

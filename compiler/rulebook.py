@@ -65,7 +65,13 @@ def _with_shown(
 
 def _listed(one: Pass, *only: Rule) -> programs.PassDescription:
     rules: list[programs.RuleDescription] = [
-        {"id": r.id, "does": r.does, "equation": r.equation, "optional": r.optional}
+        {
+            "id": r.id,
+            "does": r.does,
+            "equation": r.equation,
+            "optional": r.optional,
+            "asked": r.asked,
+        }
         for r in only or one.rules
     ]
     return {"id": one.id, "does": one.does, "optional": one.is_switchable, "rules": rules}
@@ -73,7 +79,8 @@ def _listed(one: Pass, *only: Rule) -> programs.PassDescription:
 
 def shown(what: Rule | Pass, tiny: Tiny) -> Shown:
     """A rule or a pass at work on a program."""
-    made = _asked(tiny, ())
+    on = (what.id,) if isinstance(what, Rule) and what.asked else ()
+    made = _asked(tiny, (), on)
     work = api.compilation(made)
     stages = [s for s in STAGES if s.is_for(tiny.target) and s.target in _targets(tiny)]
     told = []
@@ -116,10 +123,13 @@ def _targets(tiny: Tiny) -> tuple[str, ...]:
     return "", CHOSEN, tiny.target
 
 
-def _asked(tiny: Tiny, off: tuple[str, ...]) -> OfProgram:
+def _asked(tiny: Tiny, off: tuple[str, ...], on: tuple[str, ...] = ()) -> OfProgram:
     options: Options = {
-        "target": tiny.target, "disable": [*tiny.off, *off], "limits": dict(tiny.limits),
-    }  # fmt: skip
+        "target": tiny.target,
+        "disable": [*tiny.off, *off],
+        "enable": list(on),
+        "limits": dict(tiny.limits),
+    }
     return OfProgram(tiny.source, options, main=f"main{FLATPACK}" if tiny.flatpack else "")
 
 

@@ -41,7 +41,7 @@ class Wanted:
     structure: bool = False
     any_words: bool = False
     unsafe: bool = False
-    fma: bool = False
+    enabled: tuple[str, ...] = ()
     verify: bool = False
     tuning: str | None = None
     """the file of tuning parameters, as `with_tuning` takes it"""
@@ -91,7 +91,9 @@ def tested(path: Path, wanted: Wanted) -> ProgramTested:
     except CompileError as error:
         error.others = ()
         return {**made, "error": error_json(error, source)}
-    options: Options = {"unsafe": wanted.unsafe, "fma": wanted.fma, "verify": wanted.verify}
+    options: Options = {
+        "unsafe": wanted.unsafe, "enable": list(wanted.enabled), "verify": wanted.verify,
+    }  # fmt: skip
     asked = OfProgram(program.source, options, program.files, program.main)
     try:
         asked = with_tuning(asked, path, wanted.tuning)

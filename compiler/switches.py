@@ -1,8 +1,9 @@
 """What `--disable` knows: the passes that can be switched off, and their rules, one by one.
 
 All of it is read off the passes of `pipeline.py`. A rule's id is `pass/rule`, as in remarks.
-Switching a pass off switches off all of its rules, and whatever it does without a remark. What is
-in `NECESSARY` leaves remarks as well, but programs could not be compiled without it.
+Switching a pass off switches off all of its rules, and whatever it does without a remark. Rules in
+`ASKED` are off unless a compilation asks for them. What is in `NECESSARY` leaves remarks as well,
+but programs could not be compiled without it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from compiler import pipeline
 from compiler.base.errors import UsageError
+from compiler.base.rules import Rule
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.protocol import programs
 
@@ -31,6 +33,9 @@ NECESSARY: dict[str, str] = {
 }
 """Remarks whose rule cannot be switched off, and what the rule is there for."""
 
+ASKED: dict[str, Rule] = {rule.id: rule for p in pipeline.PASSES for rule in p.rules if rule.asked}
+"""What `enable` takes: the rules that are done only where they are asked for, by id."""
+
 LIMITS = {one.id: one for p in pipeline.PASSES for rule in p.rules for one in rule.limits}
 """What `limits` takes."""
 
@@ -42,6 +47,22 @@ def check(names: Iterable[str]) -> None:
     for name in names:
         if name not in _BY_ID and name not in RULES:
             raise _unknown(name)
+
+
+def check_asked(names: Iterable[str]) -> None:
+    """Raise UsageError for what is no rule that can be asked for."""
+    for name in names:
+        if name in ASKED:
+            continue
+        if name in IDS:
+            raise UsageError(
+                f"`{name}` is done without being asked for.",
+                hint=f"Only these are asked for: {', '.join(ASKED)}.",
+            )
+        raise UsageError(
+            f"There is no rule `{name}` that could be asked for.",
+            hint=f"{did_you_mean(name, ASKED)} There are {', '.join(ASKED)}.".strip(),
+        )
 
 
 def check_limits(given: Mapping[str, int]) -> None:
@@ -87,7 +108,13 @@ def listing() -> list[programs.Pass]:
             "id": p.id,
             "does": p.does,
             "rules": [
-                {"id": rule.id, "does": rule.does, "equation": rule.equation} for rule in p.switches
+                {
+                    "id": rule.id,
+                    "does": rule.does,
+                    "equation": rule.equation,
+                    "asked": rule.asked,
+                }
+                for rule in p.switches
             ],
         }
         for p in PASSES

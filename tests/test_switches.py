@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler import pipeline, switches
+from compiler import arguments, pipeline, switches
 from compiler.base.context import Options
+from compiler.explain.tiny_programs import BY_RULE
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
@@ -93,6 +94,33 @@ def test_what_is_switched_off_is_not_applied(path: Path) -> None:
         assert not applied(path, frozenset((name,))) & known[name], name
     for rule in sorted(used & switches.RULES.keys()):
         assert rule not in applied(path, frozenset((rule,)))
+
+
+def test_what_is_only_asked_for_is_offered_everywhere_and_off_unless_it_is() -> None:
+    """It is declared once, beside the pass that does it."""
+    listed = {one["id"]: one for p in switches.listing() for one in p["rules"]}
+    for name, rule in switches.ASKED.items():
+        assert listed[name]["asked"]
+        for command in ("show", "run", "test", "bench"):
+            known = arguments.parser().parse_args([command, "x.fut", rule.option])
+            assert known.enable == [name]
+            assert arguments.parser().parse_args([command, "x.fut"]).enable == []
+        assert not Options(enabled=frozenset((name,))).is_off(rule)
+        assert Options().is_off(rule)
+        assert Options(enabled=frozenset((name,)), disabled=frozenset((name,))).is_off(rule)
+        assert name in BY_RULE  # whose page is tested: it does something there
+    assert "cuda/fma" in switches.ASKED
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    for name, says in {
+        "cuda/fmad": "There is no rule `cuda/fmad` that could be asked for.",
+        "fuse/map-map": "`fuse/map-map` is done without being asked for.",
+        "fuse": "`fuse` is done without being asked for.",
+    }.items():
+        told = answer({"op": "show", "source": "entry main = 1", "options": {"enable": [name]}})
+        assert told["error"]["message"] == says
+        assert "cuda/fma" in told["error"]["hint"]
 
 
 def test_all_at_once() -> None:

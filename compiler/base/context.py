@@ -30,13 +30,13 @@ class Options:
 
     `pipeline.py` has all of them.
     """
+    enabled: frozenset[str] = frozenset()
+    """Ids of rules that are done only where they are asked for, and here are."""
     fuel: int | None = None
     unsafe: bool = False
     """Drop bounds checks and assertions where the program says `#[unsafe]`."""
     verify: bool = False
     """Check the program after every pass."""
-    fma: bool = False
-    """On a GPU a product and the sum it goes into may be one instruction, which rounds once."""
     sanitize: bool = False
     """Run C under sanitisers, which report each access outside of its block."""
     files: tuple[tuple[str, str], ...] = ()
@@ -56,7 +56,9 @@ class Options:
         return dict(self.limits).get(of.id, of.usual)
 
     def is_off(self, what: Rule | Pass) -> bool:
-        """Whether a pass is switched off, or a rule or its pass."""
+        """Whether a pass is switched off, or a rule or its pass, or a rule is not asked for."""
+        if isinstance(what, Rule) and what.asked and what.id not in self.enabled:
+            return True
         if not self.disabled:
             return False
         return what.id in self.disabled or what.id.partition("/")[0] in self.disabled

@@ -30,16 +30,24 @@ class Rule:
     """A decision of a pass. Its remarks have its id, `pass/rule`.
 
     `does`: a sentence for the program's author. `optional`: it can be switched off; the others
-    only tell something, or programs could not be compiled without them. `equation`: what becomes
-    what, where that can be said in a line. `limits`: what keeps it from small programs.
+    only tell something, or programs could not be compiled without them. `asked`: it is done
+    only by a compilation that asks for it (`Options.enabled`); the command line has an option of
+    its name then, and the page a box. `equation`: what becomes what, where that can be said in a
+    line. `limits`: what keeps it from small programs.
     """
 
     id: str
     does: str
     _: KW_ONLY
     optional: bool = True
+    asked: bool = False
     equation: str = ""
     limits: tuple[Limit, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The option of the command line that asks for it."""
+        return f"--{self.id.partition('/')[2]}"
 
 
 @dataclass(frozen=True, slots=True)

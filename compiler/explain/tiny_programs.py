@@ -392,6 +392,11 @@ BY_RULE: dict[str, Tiny] = {
     ),
     "cuda/read-only": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
     "cuda/narrow": Tiny("entry main (xs: []i32) = map (+ 1) xs", "[1, 2]", target="cuda"),
+    "cuda/fma": Tiny(
+        "entry main (xs: []f32) (y: f32) = map (\\x -> x * x + y) xs",
+        "[1.0f32, 2.0f32] 3.0f32",
+        target="cuda",
+    ),
     "cuda/graphs": Tiny(
         "entry main [n] (xs: *[n]i32) = loop xs for _i < 2i32 do map (+ 1) xs", "[1]", target="cuda"
     ),

@@ -79,6 +79,9 @@ class Options(TypedDict, total=False):
     disable: Annotated[list[str], Says("is a list of ids of passes and rules")]
     """passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists \
 them"""
+    enable: Annotated[list[str], Says("is a list of ids of rules")]
+    """rules that are done only where they are asked for, such as `cuda/fma`; `manifest` lists \
+them as `asked`"""
     fuel: Annotated[int | None, AtLeast(0), Says("is a number of rewrites, 0 or more")]
     """stop after that many rewrites"""
     thresholds: Annotated[
@@ -92,9 +95,6 @@ ones do; `rule` lists those of its program"""
     """check the program after every pass"""
     unsafe: bool
     """honour `#[unsafe]`; a server refuses it"""
-    fma: bool
-    """in CUDA a product and the sum that it goes into may be one instruction, which rounds once; \
-floats may then differ from those of the reference interpreter"""
     sanitize: bool
     """run C, without walls, under the address and undefined-behaviour sanitisers; what they find \
 is an error of kind `internal`; a server refuses it"""

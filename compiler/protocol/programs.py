@@ -99,7 +99,7 @@ class StageInfo(TypedDict):
 
 
 class Rule(TypedDict):
-    """A rule that can be switched off."""
+    """A decision of a pass."""
 
     id: str
     does: str
@@ -107,12 +107,19 @@ class Rule(TypedDict):
     """what becomes what, with code in backquotes, or nothing"""
 
 
+class Switch(Rule):
+    """A rule that can be switched off, or on."""
+
+    asked: bool
+    """whether it is done only where the option `enable` names it"""
+
+
 class Pass(TypedDict):
     """A pass that can be switched off."""
 
     id: str
     does: str
-    rules: list[Rule]
+    rules: list[Switch]
 
 
 class ManifestAnswer(Answer):
@@ -123,7 +130,7 @@ class ManifestAnswer(Answer):
     listings: list[StageInfo]
     """what the operation `listing` makes of texts"""
     switches: list[Pass]
-    """what the option `disable` takes"""
+    """what the option `disable` takes, and of rules that are `asked` the option `enable`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +354,7 @@ class RulesRequest(OfProgram):
 RULES = Operation("rules", RulesRequest, RulesAnswer, {})
 
 
-class RuleDescription(Rule):
+class RuleDescription(Switch):
     """A rule, also one that cannot be switched off."""
 
     optional: bool

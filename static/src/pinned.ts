@@ -234,9 +234,10 @@ export class Pins {
 const EDITED = ", edited since";
 
 /** How options are said behind a program's name. */
-function spoken({ target, disable = [], fuel, thresholds = {} }: Options): string {
+function spoken({ target, disable = [], enable = [], fuel, thresholds = {} }: Options): string {
   const said = [
     target && target !== "c" ? `for ${target}` : "", disable.length ? `without ${disable.join(", ")}` : "",
+    enable.length ? `with ${enable.join(", ")}` : "",
     fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`, Object.keys(thresholds).length ? "with versions forced" : "",
   ].filter(Boolean);
   return said.length ? `, ${said.join(", ")}` : "";

@@ -71,7 +71,7 @@ export interface ManifestAnswer {
   stages: StageInfo[];
   /** what the operation `listing` makes of texts */
   listings: StageInfo[];
-  /** what the option `disable` takes */
+  /** what the option `disable` takes, and of rules that are `asked` the option `enable` */
   switches: Pass[];
 }
 
@@ -94,15 +94,17 @@ export interface StageInfo {
 export interface Pass {
   id: string;
   does: string;
-  rules: Rule[];
+  rules: Switch[];
 }
 
-/** A rule that can be switched off. */
-export interface Rule {
+/** A rule that can be switched off, or on. */
+export interface Switch {
   id: string;
   does: string;
   /** what becomes what, with code in backquotes, or nothing */
   equation: string;
+  /** whether it is done only where the option `enable` names it */
+  asked: boolean;
 }
 
 /** The back ends, and why one cannot run on this machine. */
@@ -142,6 +144,8 @@ export interface Options {
   target?: string;
   /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
   disable?: string[];
+  /** rules that are done only where they are asked for, such as `cuda/fma`; `manifest` lists them as `asked` */
+  enable?: string[];
   /** stop after that many rewrites */
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */
@@ -152,8 +156,6 @@ export interface Options {
   verify?: boolean;
   /** honour `#[unsafe]`; a server refuses it */
   unsafe?: boolean;
-  /** in CUDA a product and the sum that it goes into may be one instruction, which rounds once; floats may then differ from those of the reference interpreter */
-  fma?: boolean;
   /** run C, without walls, under the address and undefined-behaviour sanitisers; what they find is an error of kind `internal`; a server refuses it */
   sanitize?: boolean;
 }
@@ -370,6 +372,8 @@ export interface RuleDescription {
   does: string;
   /** what becomes what, with code in backquotes, or nothing */
   equation: string;
+  /** whether it is done only where the option `enable` names it */
+  asked: boolean;
   /** whether the option `disable` takes it */
   optional: boolean;
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, compiled, pane, working, write
+from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
 
 pytestmark = MARKS
 
@@ -84,6 +84,42 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
     switch(page, "fuse")
     expect(chips).to_contain_text("vs A: ")
     expect(compare(page)).not_to_contain_text("Another program")
+
+
+def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser: Browser) -> None:
+    write(page, "entry main (xs: []f32) (y: f32) = map (\\x -> x * x + y) xs\n")
+    pane(page).get_by_label("Stage", exact=True).select_option("cuda")
+    expect(pane(page)).to_contain_text("__global__")
+    pin(page)
+    options = compare(page).locator("summary", has_text="Options")
+    options.click()
+    box = compare(page).get_by_role("checkbox", name="cuda/fma")
+    expect(box).not_to_be_checked()
+    box.check()
+    expect(pane(page).locator(".cm-line.diff-added").first).to_contain_text("--fmad=true")
+    expect(differs(page, "C")).to_have_text("the same")
+    compiled(page)
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link", exact=True).input_value()
+    with visiting(browser) as other:
+        other.goto(link)
+        other.get_by_role("tab", name="Compare").click()
+        expect(other.get_by_role("tabpanel", name="Compare")).to_contain_text("A is ")
+        options = other.locator("summary", has_text="Options")
+        options.click()
+        expect(other.get_by_role("checkbox", name="cuda/fma")).to_be_checked()
+    with browser.new_context(java_script_enabled=False) as context:
+        plain = context.new_page()
+        plain.goto(link)
+        expect(plain.locator("main")).to_contain_text("Compiled with cuda/fma.")
+        plain.get_by_role("link", name="another program, A").click()
+        expect(plain.locator("#source")).to_contain_text("x * x + y")
+        expect(plain.locator("main")).not_to_contain_text("cuda/fma")
+    page.keyboard.press("Escape")
+    compare(page).get_by_role("button", name="Pin what is shown now").click()
+    expect(compare(page)).to_contain_text(re.compile(r"as it was at ..:.., with cuda/fma\."))
+    box.uncheck()
+    expect(pane(page).locator(".cm-line.diff-removed").first).to_contain_text("--fmad=true")
 
 
 def test_both_are_run_in_turn_and_plotted_on_one_scale(page: Page) -> None:

@@ -79,6 +79,15 @@ def test_stages_say_whether_they_tell_where_arrays_lie() -> None:
     assert upgraded(found) is found
 
 
+def test_an_option_that_had_a_name_of_its_own_is_asked_for() -> None:
+    found = upgraded(STATE)
+    assert upgraded({**found, "options": {"fma": True, "fuel": 1}})["options"] == {
+        "fuel": 1,
+        "enable": ["cuda/fma"],
+    }
+    assert upgraded({**found, "options": {"fma": False}})["options"] == {}
+
+
 def test_what_is_no_polynomial_stays_as_it_was() -> None:
     odd = "(n_6 * n_6 - 1i64) // step_15 - 1"
     old = {**OLD[0], "copied": f"{odd} B"}

@@ -75,7 +75,7 @@ def test_entry_points_of_any_name(name: str) -> None:
 def test_the_observer_rounds_each_operation() -> None:
     """Also of a text in which a device may fuse a product and a sum."""
     source = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"
-    code = plain(compiled(source, "cuda", fma=True).result("cuda").text)
+    code = plain(compiled(source, "cuda", enabled=frozenset(("cuda/fma",))).result("cuda").text)
     assert nvrtc.options(code)[0] == "--fmad=true"
     x = np.array([1 + 2**-12], np.float32)
     same(cuda_on_cpu.run(code, [x, x * x]), [np.zeros(1, np.float32)])

@@ -302,7 +302,8 @@ def test_kinds_of_errors_are_all_there() -> None:
 
 def test_the_options_are_those_that_compile() -> None:
     given: Any = {"entry": "main", "target": "cuda", "disable": ["fuse"], "fuel": 7}
-    given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True, "fma": True}
+    given["enable"] = ["cuda/fma"]
+    given |= {"thresholds": {"x": 1}, "verify": True, "unsafe": True, "sanitize": True}
     given["limits"] = {"shortcircuit/budget/steps": 1}
     assert given.keys() == fields(Options).keys()
     made_of = api.options_from(given, {"a.fut": "def x = 1"}, "b.fut")

@@ -13,7 +13,7 @@ import pytest
 
 from compiler import api, explanations
 from compiler.base.errors import CompilerBug, UsageError
-from compiler.base.text import Line, plain
+from compiler.base.text import Line, Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.pipeline import Compilation
 from compiler.protocol.listings import ListingRequest
@@ -112,11 +112,17 @@ def test_what_kernels_take_is_what_their_code_says() -> None:
 ROUNDED = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"
 
 
+def rounded(fma: bool) -> Text:
+    """The CUDA text."""
+    enabled = frozenset(("cuda/fma",) if fma else ())
+    return compiled(ROUNDED, "cuda", enabled=enabled).result("cuda").text
+
+
 @needs_nvrtc
 @pytest.mark.parametrize("fma", [False, True])
 def test_a_product_and_a_sum_are_one_instruction_only_where_that_is_asked_for(fma: bool) -> None:
     """What that changes: of a product of 48 bits and its rounded value the difference is not 0."""
-    text = compiled(ROUNDED, "cuda", fma=fma).result("cuda").text
+    text = rounded(fma)
     code = plain(listings.sass(text).text)
     assert re.findall(r"\b(FMUL|FADD|FFMA)\b", code) == (["FFMA"] if fma else ["FMUL", "FADD"])
     assert ("mul.rn.f32" in plain(listings.ptx(text).text)) != fma
@@ -130,7 +136,7 @@ def test_a_product_and_a_sum_are_one_instruction_only_where_that_is_asked_for(fm
 
 @needs_nvrtc
 def test_machine_code_is_kept_apart_by_how_products_are_rounded() -> None:
-    texts = [compiled(ROUNDED, "cuda", fma=fma).result("cuda").text for fma in (False, True)]
+    texts = [rounded(False), rounded(True)]
     assert len({nvrtc.kept(split(plain(t))[0], 90, nvrtc.version()) for t in texts}) == 2
 
 

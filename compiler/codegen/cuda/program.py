@@ -9,8 +9,8 @@ from itertools import chain, count
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
-from compiler.base.rules import Pass
-from compiler.base.spans import Prov
+from compiler.base.rules import Pass, Rule
+from compiler.base.spans import Prov, merge_prov
 from compiler.base.target import Target
 from compiler.base.text import Line, Text, lines
 from compiler.codegen.c.program import description
@@ -27,6 +27,11 @@ from compiler.codegen.kernels.repeats import GRAPHS, turning
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
+FMA = Rule(
+    "cuda/fma",
+    "A product and the sum it goes into may be one instruction of a GPU, which rounds once.",
+    asked=True,
+)
 HOST_MARK = "// ---- host program: Python over CUDA's driver ----"
 
 
@@ -53,7 +58,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
         host.function(fun)
     body = "\n".join(line.text for line in kernels.lines)
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
-    fma = (cuda_runtime.FMA,) if ctx.options.fma else ()
+    fma = (cuda_runtime.FMA,) if _rounds_once(prog, ctx) else ()
     head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
     helpers = (
         (cuda_runtime.AT_LAUNCH, cuda_runtime.SHARED),
@@ -78,6 +83,17 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
         *(Line(f"    {about[at : at + 90]!r}") for at in range(0, len(about), 90)),
         Line(")"),
     )
+
+
+def _rounds_once(prog: imp.ImpProg, ctx: Ctx) -> bool:
+    """Whether a product and the sum that it goes into may be one instruction."""
+    made = [stm for fun in prog.funs for stm in statements(fun.body) if isinstance(stm, Launch)]
+    prov = merge_prov(*(launch.kernel.prov for launch in made))
+    because = (
+        "Where a product goes into a sum, these kernels may round once instead of twice: floats "
+        "can differ from those of the interpreter and of C."
+    )
+    return bool(made) and ctx.commit(FMA, prov, Applied(True, because)) is not None
 
 
 def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
@@ -137,4 +153,4 @@ TARGET = Target(
     atomics=ATOMICS,
     allocates_in_kernels=False,
 )
-PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW, GRAPHS)),)
+PASSES = (Pass("cuda", "Writes CUDA.", emit, (READ_ONLY, NARROW, GRAPHS, FMA)),)

@@ -40,6 +40,7 @@ export class ComparePane {
   private readonly differences = h("div", {});
   private readonly memory = h("div", {});
   private readonly race = h("div", { "aria-live": "polite" });
+  private readonly options = h("div", { class: "switch" });
   private readonly switches = h("div", {});
   private readonly rewrites = h("div", {});
   private readonly thresholds = h("div", {});
@@ -53,6 +54,7 @@ export class ComparePane {
 
   constructor(private readonly model: Model, private readonly texts: Texts, private readonly events: CompareEvents) {
     this.element.append(this.head, this.said, this.differences, this.memory, this.race,
+      h("details", {}, h("summary", {}, "Options: off unless asked for"), this.options),
       h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
       h("details", {}, h("summary", {}, "Rewrite by rewrite"), this.rewrites),
       h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds));
@@ -175,28 +177,37 @@ export class ComparePane {
     if (this.switches.childElementCount) return this.checkSwitches();
     replace(this.switches, h("p", { class: "quiet" }, "…"));
     client.switches().then((passes) => {
+      replace(this.options, ...passes.flatMap(({ rules }) => rules).filter(({ asked }) => asked).map(({ id, does }) => this.box("enable", id, does)));
       replace(this.switches, ...passes.map((pass) => this.pass(pass)));
       this.checkSwitches();
     }, () => replace(this.switches));
   }
 
   private pass({ id, does, rules }: Pass): HTMLElement {
-    return h("div", { class: "switch" }, this.switch(id, does),
-      rules.length ? h("details", {}, h("summary", {}, `${rules.length} ${rules.length === 1 ? "rule" : "rules"}`), ...rules.map((rule) => this.switch(rule.id, rule.does))) : null);
+    const usual = rules.filter(({ asked }) => !asked);
+    return h("div", { class: "switch" }, this.box("disable", id, does),
+      usual.length ? h("details", {}, h("summary", {}, `${usual.length} ${usual.length === 1 ? "rule" : "rules"}`), ...usual.map((rule) => this.box("disable", rule.id, rule.does))) : null);
   }
 
-  private switch(id: string, does: string): HTMLElement {
+  /** A box for a pass or a rule, which is on where `enable` names it, or `disable` does not. */
+  private box(option: "disable" | "enable", id: string, does: string): HTMLElement {
     const box = h("input", { type: "checkbox", "data-switch": id });
     box.addEventListener("change", () => {
-      const disable = [...this.switches.querySelectorAll<HTMLInputElement>("[data-switch]")].filter(({ checked }) => !checked).map((one) => one.dataset["switch"]!);
-      this.events.options({ disable });
+      const named = this.boxes(option).filter(({ checked }) => checked === (option === "enable"));
+      this.events.options({ [option]: named.map((one) => one.dataset["switch"]!) });
     });
     return h("label", { class: "check" }, box, h("span", {}, h("code", {}, id), " ", does));
   }
 
+  private boxes(option: "disable" | "enable"): HTMLInputElement[] {
+    return [...(option === "enable" ? this.options : this.switches).querySelectorAll<HTMLInputElement>("[data-switch]")];
+  }
+
   private checkSwitches(): void {
-    const off = this.model.options.disable ?? [];
-    for (const box of this.switches.querySelectorAll<HTMLInputElement>("[data-switch]")) box.checked = !off.includes(box.dataset["switch"]!);
+    for (const option of ["disable", "enable"] as const) {
+      const named = this.model.options[option] ?? [];
+      for (const box of this.boxes(option)) box.checked = named.includes(box.dataset["switch"]!) === (option === "enable");
+    }
   }
 
   /** A slider through the rewrites: the last one that was done, with the stage that it changed against the stage before it. */
