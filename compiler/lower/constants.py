@@ -7,13 +7,14 @@ its prologue; other functions take what they need of them as leading parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
-from compiler.ir.nodes import Function, Param, Stm
+from compiler.ir.nodes import Function, Operand, Param, Stm
 from compiler.ir.types import as_operand, as_scalar
 from compiler.lower.values import Value, instance_params
 
@@ -75,26 +76,28 @@ class Constants:
 
     def _sizes_of(self, name: Name) -> int:
         """How many of a constant's results are sizes of the others."""
-        fun = self.lowered[name].fun
-        named = {
-            n
-            for p in fun.results
-            if isinstance(p.type, ir.Array)
-            for d in p.type.shape
-            for n in d.names()
-        }
-        return sum(1 for p in fun.results if p.name in named)
+        results = self.lowered[name].fun.results
+        sizes = _sizes(results)
+        return sum(1 for p in results if p.name in sizes)
 
     def _heads(self, target: Lowered) -> list[Param]:
         return [p for c in target.needs for p in self.lowered[c].fun.results]
 
     def _take(self, name: Name, target: Lowered, prov: Prov) -> tuple[tuple[Param, ...], Value]:
-        """Variables for a constant's results, bound in the prologue of an entry point."""
-        operands = [as_operand(p) for c in target.needs for p in self.params(c, prov)]
+        """Variables for a constant's results, bound in the prologue of an entry point.
+
+        That passes what the constant needs; elsewhere it matters if a result's shape has it.
+        """
         mapping: dict[Name, Poly] = {}
-        heads = [p for c in target.needs for p in self.params(c, prov)]
-        for param, actual in zip(target.fun.params, heads, strict=True):
-            mapping[param.name] = Poly.var(actual.name)
+        operands: list[Operand] = []
+        sizes = _sizes(target.fun.results)
+        formals = iter(target.fun.params)
+        for need in target.needs:
+            own = list(islice(formals, len(self.lowered[need].fun.results)))
+            if self.is_entry or not sizes.isdisjoint(param.name for param in own):
+                for param, actual in zip(own, self.params(need, prov), strict=True):
+                    mapping[param.name] = Poly.var(actual.name)
+                    operands.append(as_operand(actual))
         names = [self.ctx.fresh(name) for _ in target.fun.results]
         pat, value = instance_params(target.fun.results, names, mapping)
         if self.is_entry:
@@ -105,3 +108,9 @@ class Constants:
         """The variables that hold a constant's results here."""
         self.value(name, prov)
         return self.needs[name][0]
+
+
+def _sizes(results: tuple[Param, ...]) -> set[Name]:
+    """The names in the shapes of a definition's results."""
+    shapes = [p.type.shape for p in results if isinstance(p.type, ir.Array)]
+    return {name for shape in shapes for size in shape for name in size.names()}
