@@ -92,6 +92,17 @@ BY_RULE: dict[str, Tiny] = {
             ("simplify/keep-function/copies", 2),
         ),
     ),
+    "simplify/compute-call": Tiny(
+        "def power (x: i32) (n: i32) =\n"
+        "  loop y = 1 for _i < n do y * x\n"
+        "entry main (x: i32) (y: i32) = (power 3 4 + x) * power x 2 + power y 2",
+        "1 2",
+        limits=(
+            ("simplify/keep-function/program", 2),
+            ("simplify/keep-function/least", 2),
+            ("simplify/keep-function/copies", 2),
+        ),
+    ),
     "simplify/assert": Tiny("entry main (x: i32) = assert (2 > 1) (x + 1)", "1"),
     "simplify/branch-known": Tiny(
         "entry main (xs: []i32) = if 2 > 1i32 then map (+ 1) xs else map (+ 2) xs", "[1, 2]"

@@ -6,7 +6,8 @@ never seen it.
 
 A function of scalars that a large program would have many copies of stays one, and its calls become
 `Apply` (`ir/scalar_functions.py`). What is parallel or has memory is always inlined: flattening and
-memory look at what is around it.
+memory look at what is around it. Of a large program, calls whose arguments are known are computed
+here, such as constants that the author gives by a loop: what depends on them gets smaller.
 """
 
 from __future__ import annotations
@@ -20,16 +21,31 @@ from compiler.base.remarks import Applied
 from compiler.base.rules import Limit, Pass, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
-from compiler.ir.nodes import Apply, Body, Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
+from compiler.ir.nodes import (
+    Apply,
+    ArrayLit,
+    Body,
+    Call,
+    Exp,
+    Function,
+    Lit,
+    Operand,
+    Param,
+    Prog,
+    Scalar,
+    Stm,
+    Var,
+)
 from compiler.ir.scalar_functions import is_of_scalars
 from compiler.ir.sharing import unique_arrays
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.simplify import SIMPLIFY
+from compiler.optimise.simplify import SIMPLIFY, arith
 from compiler.optimise.simplify.bodies import Instead, splice
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
 from compiler.optimise.simplify.scalars import operands
 from compiler.optimise.simplify.state import State
+from compiler.semantics.computed import results_of
 
 INLINED = Rule(
     "simplify/inline",
@@ -50,10 +66,21 @@ KEPT = Rule(
     limits=(PROGRAM, LEAST, COPIES),
 )
 
+STEPS = Limit("simplify/compute-call/steps", "statements that are run for all such calls", 40_000)
+"""A call may take half of those that are left."""
+COMPUTED = Rule(
+    "simplify/compute-call",
+    "A call is computed by the compiler, if its arguments are known and its results are scalars.",
+    limits=(PROGRAM, STEPS),
+)
+
 _LARGE = 20_000
 """Statements from which on functions are simplified before they are copied, where none may stay."""
 NEAREST = 16
 """Places at each end of a chain of calls that a statement is from."""
+
+Known = tuple[Lit | ArrayLit | None, ...]
+"""Of a call's arguments those whose values are known, in their places."""
 
 
 def inline(prog: Prog, ctx: Ctx) -> Prog:
@@ -195,7 +222,17 @@ class _Simplified:
     in it, and what is left of it is copied, unless it stays a function.
     """
 
-    __slots__ = ("ctx", "functions", "handlers", "inlined", "kept", "unique", "uses", "versions")
+    __slots__ = (
+        "ctx",
+        "functions",
+        "handlers",
+        "inlined",
+        "kept",
+        "steps",
+        "unique",
+        "uses",
+        "versions",
+    )
 
     def __init__(
         self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int], unique: set[Name]
@@ -205,10 +242,12 @@ class _Simplified:
         self.uses = uses
         self.unique = unique
         self.handlers = {**HANDLERS, Call: self.call}
-        self.versions: dict[tuple[str, tuple[Operand | None, ...]], Function] = {}
+        self.versions: dict[tuple[str, Known], Function] = {}
         self.kept: dict[int, Function] = {}
         """What stays, by the version that it is of."""
         self.inlined: set[int] = set()
+        self.steps = ctx.options.limit(STEPS)
+        """That may still be taken to compute calls."""
 
     def function(self, fun: Function) -> Function:
         fun, uses = remove_dead(fun)
@@ -220,15 +259,18 @@ class _Simplified:
         call = stm.exp
         assert isinstance(call, Call)
         fun, args = self.functions[call.fun], operands(s, call.args)
-        fresh = _same_name
-        if self.uses[call.fun] > 1:
-            fun, args = self.version(fun, args)
+        known: Known = tuple(arg if isinstance(arg, Lit) else None for arg in args)
+        every = self.values(s, fun, args)
+        if self.uses[call.fun] > 1 or every is not None:
+            known = known if every is None else every
+            fun = self.version(fun, known)
+            args = tuple(arg for arg, value in zip(args, known, strict=True) if value is None)
             kept = self.stays(fun, self.uses[call.fun])
             if kept is not None:
                 scalars = tuple(arg for arg in args if not isinstance(arg, str))
                 HANDLERS[Apply](s, Stm(stm.pat, Apply(kept.name, scalars), stm.prov))
                 return
-            fresh = self.fresh
+        fresh = self.fresh if self.uses[call.fun] > 1 else _same_name
         body = called(fun, stm, args, fresh, self.ctx)
 
         def used(name: Name) -> None:
@@ -237,18 +279,51 @@ class _Simplified:
         walk.visit(body, used, _same_name)
         splice(s, stm, Instead(body))
 
-    def version(
-        self, fun: Function, args: tuple[Operand, ...]
-    ) -> tuple[Function, tuple[Operand, ...]]:
-        """The function for the literals among these arguments, and the others."""
-        known = tuple(arg if isinstance(arg, Lit) else None for arg in args)
+    def values(self, s: State, fun: Function, args: Sequence[Operand]) -> Known | None:
+        """All arguments of a call that may be computed: literals, and lists of them."""
+        if self.ctx.options.is_off(COMPUTED) or not _are_scalars(fun.results):
+            return None
+        values = tuple(_value(s, arg) for arg in args)
+        return None if None in values else values
+
+    def version(self, fun: Function, known: Known) -> Function:
+        """The function for these values, with the other parameters."""
         made = self.versions.get((fun.name, known))
         if made is None:
-            pairs = list(zip(fun.params, known, strict=True))
-            body = walk.subst(fun.body, {p.name: lit for p, lit in pairs if lit is not None})
-            made = replace(fun, params=tuple(p for p, lit in pairs if lit is None), body=body)
-            made = self.versions[fun.name, known] = self.function(made)
-        return made, tuple(arg for arg in args if not isinstance(arg, Lit))
+            mapping: dict[Name, Replacement] = {}
+            first: list[Stm] = []
+            for param, value in zip(fun.params, known, strict=True):
+                if isinstance(value, Lit):
+                    mapping[param.name] = value
+                elif value is not None:
+                    first.append(Stm((replace(param, unique=False),), value, fun.prov))
+            params = tuple(p for p, value in zip(fun.params, known, strict=True) if value is None)
+            body = replace(fun.body, stms=(*first, *fun.body.stms))
+            made = replace(fun, params=params, body=walk.subst(body, mapping))
+            made = self.computed(self.function(made))
+            self.versions[fun.name, known] = made
+        return made
+
+    def computed(self, version: Function) -> Function:
+        """What a version without parameters gives, if it is of scalars, instead of how."""
+        if version.params or not version.body.stms or not _are_scalars(version.results):
+            return version
+        if self.ctx.options.is_off(COMPUTED):
+            return version
+        half = self.steps // 2
+        values, left = results_of(version, self.kept.values(), half)
+        self.steps -= half - left
+        if values is None:
+            return version
+        pairs = zip(version.results, values, strict=True)
+        literals = [arith.literal(value, p.type.prim) for p, value in pairs]
+        results = tuple(one for one in literals if one is not None)
+        if len(results) < len(version.results):
+            return version
+        said = f"`{base_of(version.name)}` is computed by the compiler: all that it needs is known."
+        outcome = Applied(Body((), results, version.body.prov), said)
+        body = self.ctx.commit(COMPUTED, version.prov, outcome)
+        return version if body is None else replace(version, body=body)
 
     def stays(self, version: Function, uses: int) -> Function | None:
         """What calls of a version of a function apply; None if it is copied."""
@@ -286,6 +361,19 @@ class _Simplified:
         if name in self.unique:
             self.unique.add(new)
         return new
+
+
+def _are_scalars(params: Sequence[Param]) -> bool:
+    return all(isinstance(param.type, Scalar) for param in params)
+
+
+def _value(s: State, arg: Operand) -> Lit | ArrayLit | None:
+    """A literal, or a list of literals."""
+    if isinstance(arg, Lit):
+        return arg
+    exp = s.defs.get(arg) if isinstance(arg, str) else None
+    is_known = isinstance(exp, ArrayLit) and all(isinstance(one, Lit) for one in exp.elems)
+    return exp if isinstance(exp, ArrayLit) and is_known else None
 
 
 def called(
@@ -340,4 +428,4 @@ class _Placed(dict[Prov, Prov]):
         return self[prov]
 
 
-INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT))
+INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED))

@@ -41,7 +41,7 @@ def run(
     Raises UsageError if the arguments do not fit, and RuntimeError_ if the run fails.
     """
     fun = entry_points.find(prog, entry)
-    machine = Evaluator(prog, _EXP, most_bytes, thresholds or {})
+    machine = Evaluator(prog, RULES, most_bytes, thresholds or {})
     for param in fun.params:
         machine.bind(param, BLOCK)
     for name, value in entry_points.bind(fun, args).items():
@@ -216,7 +216,7 @@ def _alloc(m: Evaluator, exp: ir.Alloc, pat: Sequence[ir.Param]) -> list[Data]:
     return [BLOCK]
 
 
-_EXP: dict[type, Rule] = {
+RULES: dict[type, Rule] = {
     **dict.fromkeys(ir.SE_NODES, _scalar),
     ir.Assert: _assert,
     ir.If: _if,

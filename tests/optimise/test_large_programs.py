@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Options
+from compiler.base.errors import RuntimeError_
 from compiler.ir.values import Value
 from compiler.optimise import inline
 from compiler.pipeline import Compilation
@@ -92,6 +93,89 @@ def test_any_number_of_rewrites_is_right(fuel: int) -> None:
         interp.run(work.result("simplified").prog, "main", args),
         interp.run(work.result("soa").prog, "main", args),
     )
+
+
+CONSTANTS = """
+def digits = "52435875175126190479"
+def number [n] (s: [n]u8) (base: u64): (u64, u64) =
+  loop (x, carries) = (0, 0) for c in s do
+    let y = x * base + u64.u8 (c - '0')
+    in (y, carries + u64.bool (y < x))
+def value = number digits 10
+def square (x: u64) = x * x + value.0
+def steps = let (_, n) = loop (x, n) = (27, 0) while x != 1 do
+    (if x % 2 == 0 then x / 2 else 3 * x + 1, n + 1) in n
+def halves = f64.sum (map (\\i -> 0.5 ** f64.i64 i) (iota 30))
+entry main (x: u64): (u64, u64, i32, f64) =
+  (square x + square (x + 1) + value.1, (number digits 7).0, steps, halves)
+"""
+COMPUTED = "simplify/compute-call"
+
+
+def computed(work: Compilation) -> list[str]:
+    """What is said of calls that the compiler has computed."""
+    assert work.result("simplified").prog
+    return [r.because for r in work.remarks() if r.rule == COMPUTED]
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_calls_whose_arguments_are_known_are_computed() -> None:
+    work = Compilation(CONSTANTS, Options(verify=True))
+    said = "`{}` is computed by the compiler: all that it needs is known."
+    assert computed(work) == [said.format(n) for n in ("number", "steps", "halves")]
+    text = "\n".join(line.text for line in work.result("simplified").text)
+    assert not {"loop", "map", "reduce", "["} & set(text.replace("(", " ").split())
+    agree(CONSTANTS, "main", [np.uint64(5)])
+    off = Compilation(CONSTANTS, Options(disabled=frozenset((COMPUTED,))))
+    assert computed(off) == []
+    assert sum("loop" in line.text for line in off.result("simplified").text) == 3
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "loop x = 1f64 for i < 20000 do x + f64.i32 i",
+        "loop x = 1f64 while x > 0 do x + 1",
+        "f64.sum (map f64.i64 (iota 1_000_000))",
+        "(loop x = 1f64 for _i < 3 do x / 0) * 0",
+        "-(loop x = 0f64 for _i < 3 do x * 2)",
+        "assert ((loop x = 1i32 for i < 5 do x + i) == 3) 3f64",
+    ],
+    ids=["too long", "for ever", "too large", "not a number", "negative zero", "fails"],
+)
+def test_what_is_not_computed(body: str) -> None:
+    source = f"def c (k: i32) = f64.i32 k * ({body})\nentry main (x: f64) = x + c 1"
+    assert computed(Compilation(source, Options(verify=True))) == []
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_a_constant_that_fails_does_so_when_the_program_runs() -> None:
+    source = (
+        "def c = assert ((loop x = 1i32 for i < 5 do x + i) == 3) 3\nentry main (x: i32) = x + c"
+    )
+    work = Compilation(source, Options(verify=True))
+    with pytest.raises(RuntimeError_, match="Assertion is false"):
+        interp.run(work.result("merged").prog, "main", [np.int32(1)])
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_all_calls_together_take_a_bounded_number_of_steps() -> None:
+    """Each may take half of what is left."""
+    loops = "".join(
+        f"def c{k} = loop x = {k} for i < 3000 do (x * 3) ^ (i + x / 3)\n" for k in range(20)
+    )
+    body = " + ".join(f"c{k}" for k in range(20))
+    work = Compilation(f"{loops}entry main (x: i32) = x + {body}")
+    assert 5 < len(computed(work)) < 20
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("fuel", range(0, 40, 3))
+def test_computed_calls_are_right_after_any_number_of_rewrites(fuel: int) -> None:
+    work = Compilation(CONSTANTS, Options(verify=True, fuel=fuel))
+    found = interp.run(work.result("simplified").prog, "main", [np.uint64(5)])
+    assert same(found, interp.run(work.result("soa").prog, "main", [np.uint64(5)]))
 
 
 def test_only_what_is_left_of_a_function_is_copied() -> None:

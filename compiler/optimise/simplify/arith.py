@@ -52,14 +52,14 @@ def _constant(op: str, at: Prim, lhs: Lit, rhs: Lit) -> SE | None:
         return None
     prim: Prim = "bool" if op in _COMPARE else at
     with np.errstate(all="ignore"):
-        return _literal(scalar.apply_bin(op, at, _value(lhs), _value(rhs)), prim)
+        return literal(scalar.apply_bin(op, at, _value(lhs), _value(rhs)), prim)
 
 
 def _value(lit: Lit) -> Any:
     return DTYPE[lit.prim].type(lit.value)
 
 
-def _literal(value: Any, prim: Prim) -> SE | None:
+def literal(value: Any, prim: Prim) -> SE | None:
     """A literal, but never -0.0 (equal to 0.0 where expressions are compared) or NaN (to none)."""
     plain = DTYPE[prim].type(value).item()
     if prim in _FLOATS and (plain != plain or (plain == 0 and str(plain) == "-0.0")):
@@ -359,7 +359,7 @@ def fold_un(op: str, at: Prim, arg: SE) -> SE | None:
     """`- - x ==> x`; `!!x ==> x`; `!(x < y) ==> x >= y` (not for floats); constants."""
     if type(arg) is Lit:
         with np.errstate(all="ignore"):
-            return _literal(scalar.apply_un(op, at, _value(arg)), at)
+            return literal(scalar.apply_un(op, at, _value(arg)), at)
     if type(arg) is Un and arg.op == op and op in ("neg", "not"):
         return arg.arg
     if op == "abs" and type(arg) is Un and arg.op == "abs":
@@ -378,7 +378,7 @@ def fold_conv(src: Prim, dst: Prim, arg: SE) -> SE | None:
         return arg
     if type(arg) is Lit:
         with np.errstate(all="ignore"):
-            return _literal(scalar.convert(src, dst, _value(arg)), dst)
+            return literal(scalar.convert(src, dst, _value(arg)), dst)
     if type(arg) is Conv and src in _INTS and arg.src in _INTS and dst in _INTS:
         first = arg.src
         if BYTES[dst] <= BYTES[src] and BYTES[dst] <= BYTES[first]:
@@ -396,7 +396,7 @@ def fold_fun(fun: str, at: Prim, args: tuple[SE, ...]) -> SE | None:
     values = tuple(_value(arg) for arg in args if type(arg) is Lit)
     if len(values) == len(args):
         with np.errstate(all="ignore"):
-            return _literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
+            return literal(scalar.apply_fun(fun, at, values), fun_result(fun, at))
     inner = args[0]
     if type(inner) is not Fun:
         return None
