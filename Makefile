@@ -21,7 +21,7 @@ run: setup
 	$(BIN)/stridescope serve --port $(PORT)
 
 test: setup
-	$(BIN)/python tests/install_chromium.py
+	$(BIN)/python -m tests.install_chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -32,7 +32,7 @@ setup: .venv/.installed static/dist/.built
 	$(BIN)/python -m compileall -q compiler app
 
 screenshots: setup
-	$(BIN)/python tests/install_chromium.py
+	$(BIN)/python -m tests.install_chromium
 	$(BIN)/python -m docs.screenshots
 
 # Everything from the registry comes by its hash. The project itself is built with what is locked.

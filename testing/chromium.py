@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import shutil
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+
+def found(*names: str) -> str | None:
+    """The first of these commands that this machine has."""
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+SHELL = "chromium-headless-shell"
+"""Chromium's engine with no windows, menus and profiles around it: half of the work for a page."""
+CHROMIUM = found("chromium", "chromium-browser", "google-chrome", SHELL)
+"""What readers have: for measurements and pictures."""
+FOR_TESTS = found(SHELL) or CHROMIUM
 FLAGS = [
     "--headless",
     "--no-sandbox",

@@ -9,27 +9,32 @@ import os
 import shutil
 import subprocess
 
-PACKAGES = ("chromium", "fonts-dejavu-core")
+from testing.chromium import CHROMIUM, SHELL, found
+
+FONT = "fonts-dejavu-core"
 
 
 def main() -> None:
-    """Install what is missing."""
-    if (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    ):
+    """Install what is missing: the engine alone, or the whole of it where it is not for itself."""
+    if found(SHELL):
         return
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
-        print("No chromium, and no right to install it: the browser tests will be skipped.")
+        if CHROMIUM is None:
+            print("No chromium, and no right to install it: the browser tests will be skipped.")
         return
+    get(apt, "update")
+    if get(apt, "install", SHELL, FONT) or CHROMIUM or get(apt, "install", "chromium", FONT):
+        return
+    print("Chromium could not be installed: the browser tests will be skipped.")
+
+
+def get(apt: str, command: str, *packages: str) -> bool:
+    """Whether the packages could be had."""
+    without = ["--yes", "--no-install-recommends"] if packages else []
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run([apt, "-qq", *command], env=environment, check=False)
-        if done.returncode:
-            print("Chromium could not be installed: the browser tests will be skipped.")
-            return
+    ran = subprocess.run([apt, "-qq", command, *without, *packages], env=environment, check=False)
+    return ran.returncode == 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request,
 from werkzeug.serving import make_server
 
 from app.paths import static_folder
-from testing.chromium import CHROMIUM
+from testing.chromium import FOR_TESTS
 
 PATIENCE = 60_000
 """Milliseconds: longer than anything takes on a loaded machine. Who waits, waits for a state."""
@@ -61,7 +61,7 @@ TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.d
 
 MARKS = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+    pytest.mark.skipif(FOR_TESTS is None, reason="there is no chromium on this machine"),
     pytest.mark.skipif(not BUILT.exists(), reason="the page is not built: run `make setup`"),
 ]
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from app import create_app
 from app.context import EXTENSION, Parts
 from app.worker import COMMAND
-from testing.chromium import CHROMIUM, FLAGS
+from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import serving, visiting
 from tests.app.fake_worker import MANIFEST
 
@@ -75,7 +75,7 @@ def client(make_app: MakeApp) -> FlaskClient:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=FLAGS)
         yield opened
         opened.close()
 

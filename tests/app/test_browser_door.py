@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from playwright.sync_api import Request as BrowserRequest
 
 from app.clients import TOKEN_HEADER
-from testing.chromium import CHROMIUM, FLAGS
+from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import MARKS, PATIENCE, pane, serving, write
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.test_door import jobs_done
@@ -68,7 +68,7 @@ def misled() -> Iterator[Browser]:
     """A browser that takes `evil.test` for this machine."""
     flags = [*FLAGS, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"]
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=flags)
         yield opened
         opened.close()
 
