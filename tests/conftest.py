@@ -7,6 +7,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from compiler.worker import seldom_look_for_garbage
+
 # The same cases in each run: `bench.fuzz` looks for new ones. No limit of time, which a busy
 # machine misses; no tracing of a failure's lines, which does not end in a process that has had a
 # browser (greenlets, CPython 3.11).
@@ -23,6 +25,11 @@ settings.load_profile("tests")
 def pytest_xdist_auto_num_workers() -> int:
     """Three workers for two cores: a third of their time is waiting for servers and browsers."""
     return max(1, len(os.sched_getaffinity(0)) * 3 // 2)
+
+
+def pytest_collection_finish() -> None:
+    """Compile as workers do: what has been collected, and is there to stay, is not gone through."""
+    seldom_look_for_garbage()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -57,6 +57,19 @@ LOOKING = """async ([themes, places]) => {
 
 THEMES = ("light", "dark", "contrast", "projector", "lecture")
 
+MIDDLE = """(line, word) => {
+  const nodes = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  for (let node; (node = nodes.nextNode()); ) {
+    const at = node.data.indexOf(word);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(node, at);
+    range.setEnd(node, at + word.length);
+    const { left, top, width, height } = range.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  }
+}"""
+
 TEXT = "element => element.querySelector('.cm-content').cmTile.root.view.state.doc.toString()"
 
 MARKS = [
@@ -152,6 +165,20 @@ def write(page: Page, text: str) -> None:
     source(page).click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
+
+
+def choose(page: Page, line: str, word: str) -> None:
+    """Click a word of a line of the source.
+
+    The mouse comes from below the text: the type of what it was on, or soon would have been, is
+    shown above that, perhaps over this line.
+    """
+    below: list[float] = page.locator(".source .cm-scroller").evaluate(
+        "shown => { const box = shown.getBoundingClientRect(); return [box.right, box.bottom]; }"
+    )
+    page.mouse.move(below[0] - 30, below[1] - 30)
+    found = page.locator(".source .cm-line", has_text=line).first
+    page.mouse.click(*found.evaluate(MIDDLE, word))
 
 
 def operations(request: Request) -> list[str]:

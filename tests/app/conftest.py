@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from app import create_app
 from app.context import EXTENSION, Parts
@@ -72,17 +72,32 @@ def client(make_app: MakeApp) -> FlaskClient:
     return make_app().test_client()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=FLAGS)
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    """What drives browsers; no more than one can be there at a time."""
+    with sync_playwright() as opened:
         yield opened
-        opened.close()
+
+
+@pytest.fixture(scope="package")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """One browser for all tests: each has a context of its own in it."""
+    opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=FLAGS)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser, in which pages that a file's tests leave open are closed at the file's end."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
+
+
+@pytest.fixture(scope="package")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A running server with the compiler behind it, for all tests of a file; its address."""
+    """A running server with the compiler behind it, for tests of all files; its address."""
     app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
     with serving(app) as found:
         yield found

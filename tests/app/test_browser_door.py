@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect
 from playwright.sync_api import Request as BrowserRequest
 
 from app.clients import TOKEN_HEADER
@@ -64,13 +64,12 @@ class Blank(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def misled() -> Iterator[Browser]:
+def misled(playwright: Playwright) -> Iterator[Browser]:
     """A browser that takes `evil.test` for this machine."""
     flags = [*FLAGS, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=flags)
-        yield opened
-        opened.close()
+    opened = playwright.chromium.launch(executable_path=FOR_TESTS, args=flags)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from compiler import api
 from compiler.protocol.programs import ShowRequest
-from tests.app.browsing import MARKS, pane, working, write
+from tests.app.browsing import MARKS, choose, pane, working, write
 
 pytestmark = MARKS
 
@@ -25,27 +25,6 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
         expect(pane(opened)).to_contain_text("map \\(x")
         opened.get_by_role("tab", name="Selection").click()
         yield opened
-
-
-def choose(page: Page, line: str, word: str) -> None:
-    """Click a word of the source."""
-    place = page.locator(".source .cm-line", has_text=line)
-    box = place.evaluate(
-        """(line, word) => {
-          const range = document.createRange();
-          const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-          for (let node; (node = walk.nextNode());) {
-            const at = node.data.indexOf(word);
-            if (at < 0) continue;
-            range.setStart(node, at);
-            range.setEnd(node, at + word.length);
-          }
-          const { left, top, width, height } = range.getBoundingClientRect();
-          return [left + width / 2, top + height / 2];
-        }""",
-        word,
-    )
-    page.mouse.click(*box)
 
 
 def test_a_fusion_tells_of_its_producer_and_of_its_reader() -> None:

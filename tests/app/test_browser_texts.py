@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect
 from tests.app.browsing import (
     HOLDING,
     MARKS,
+    choose,
     compiled,
     hold,
     is_held,
@@ -65,26 +66,6 @@ def asked(page: Page) -> list[dict[str, Any]]:
     return found
 
 
-def select(page: Page, line: str, word: str) -> None:
-    """Click a word of a line of the source."""
-    box: list[float] = page.locator(".source .cm-line", has_text=line).first.evaluate(
-        """(line, word) => {
-          const nodes = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-          for (let node; (node = nodes.nextNode()); ) {
-            const at = node.data.indexOf(word);
-            if (at < 0) continue;
-            const range = document.createRange();
-            range.setStart(node, at);
-            range.setEnd(node, at + word.length);
-            const box = range.getBoundingClientRect();
-            return [box.x + 1, box.y + box.height / 2];
-          }
-        }""",
-        word,
-    )
-    page.mouse.click(*box)
-
-
 def fates(page: Page) -> Locator:
     return page.locator(".fate tbody tr")
 
@@ -107,7 +88,7 @@ def test_an_edit_brings_the_texts_that_are_shown_and_no_others(page: Page) -> No
 
 
 def test_what_is_selected_is_lit_in_a_stage_that_is_opened_later(page: Page) -> None:
-    select(page, "let a", "scan")
+    choose(page, "let a", "scan")
     for stage in ("kernels", "typed"):
         chip(page, stage)
         expect(pane(page).locator(".cm-line.lit").first).to_be_visible()
@@ -190,7 +171,7 @@ def test_stages_of_a_that_were_not_shown_are_compared_with_those_of_now(page: Pa
 
 
 def test_a_link_tells_the_same_of_a_selection_as_the_compiler(page: Page, browser: Browser) -> None:
-    select(page, "let b", "map")
+    choose(page, "let b", "map")
     page.get_by_role("tab", name="Selection").click()
     expect(fates(page)).to_have_count(page.locator(".chip").count())
     expect(fates(page).last).not_to_contain_text("not reached")
