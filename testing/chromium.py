@@ -17,6 +17,7 @@ CHROMIUM = found("chromium", "chromium-browser", "google-chrome", SHELL)
 FOR_TESTS = found(SHELL) or CHROMIUM
 FLAGS = [
     "--headless",
+    "--font-render-hinting=none",  # the engine alone rounds the widths of characters otherwise
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
