@@ -334,7 +334,9 @@ def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
         page.keyboard.insert_text(text)
 
     put(program)
-    expect(pane(page)).to_contain_text("two")  # else the example's array is shown, and stays by name
+    expect(pane(page)).to_contain_text(
+        "two"
+    )  # else the example's array is shown, and stays by name
     page.get_by_role("tab", name="Memory").click()
     memory = page.locator(".memory")
     page.get_by_role("button", name="All blocks").click()
