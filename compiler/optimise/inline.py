@@ -40,7 +40,7 @@ from compiler.ir.scalar_functions import is_of_scalars
 from compiler.ir.sharing import unique_arrays
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.simplify import SIMPLIFY, arith
+from compiler.optimise.simplify import SIMPLIFY, arith, settled
 from compiler.optimise.simplify.bodies import Instead, splice
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
 from compiler.optimise.simplify.scalars import operands
@@ -219,7 +219,8 @@ class _Simplified:
 
     A call is replaced where the simplifier comes to it, and knows most of what is passed. The
     function's body is simplified once for each set of literals among its arguments, with the calls
-    in it, and what is left of it is copied, unless it stays a function.
+    in it, and what is left of it is copied, unless it stays a function. What has arrays is copied
+    for certain, and goes through all rounds before.
     """
 
     __slots__ = (
@@ -300,13 +301,16 @@ class _Simplified:
             params = tuple(p for p, value in zip(fun.params, known, strict=True) if value is None)
             body = replace(fun.body, stms=(*first, *fun.body.stms))
             made = replace(fun, params=params, body=walk.subst(body, mapping))
-            made = self.computed(self.function(made))
+            if _are_scalars((*made.params, *made.results)):
+                made = self.computed(self.function(made))
+            else:
+                made = settled(made, self.ctx, self.unique, self.handlers)
             self.versions[fun.name, known] = made
         return made
 
     def computed(self, version: Function) -> Function:
         """What a version without parameters gives, if it is of scalars, instead of how."""
-        if version.params or not version.body.stms or not _are_scalars(version.results):
+        if version.params or not version.body.stms:
             return version
         if self.ctx.options.is_off(COMPUTED):
             return version

@@ -22,7 +22,7 @@ from compiler.ir.nodes import Function, Prog
 from compiler.ir.sharing import unique_arrays
 from compiler.optimise.dead import remove_dead, remove_unused
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, RULES, simplify_function
-from compiler.optimise.simplify.state import State
+from compiler.optimise.simplify.state import Handlers, State
 
 _MAX_ROUNDS = 4
 
@@ -36,17 +36,18 @@ def simplify(prog: Prog, ctx: Ctx, before: Prog | None = None) -> Prog:
     unique = unique_arrays(prog)
     done = set() if before is None else {id(fun) for fun in before.funs}
     funs = remove_unused(
-        tuple(fun if id(fun) in done else _function(fun, ctx, unique) for fun in prog.funs)
+        tuple(fun if id(fun) in done else settled(fun, ctx, unique) for fun in prog.funs)
     )
     if len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs)):
         return prog
     return Prog(funs)
 
 
-def _function(fun: Function, ctx: Ctx, unique: set[Name]) -> Function:
+def settled(fun: Function, ctx: Ctx, unique: set[Name], handlers: Handlers = HANDLERS) -> Function:
+    """One function, simplified; `handlers`: what is done with its statements."""
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, unique, uses, HANDLERS, BY_CLASS, nest=number > 0)
+        state = State(ctx, unique, uses, handlers, BY_CLASS, nest=number > 0)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
         unchanged, fun = new is fun, new
