@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 from app import create_app
 from app.context import EXTENSION, Parts
-from app.worker import COMMAND
 from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import serving, visiting
 from tests.app.fake_worker import MANIFEST
@@ -58,12 +57,14 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
         parts.jobs.close()
 
 
-@pytest.fixture
-def real_app(make_app: MakeApp) -> Flask:
-    """An application whose workers are the compiler."""
-    app = make_app(WORKER_COMMAND=COMMAND, WARM=True, COMPILE_SECONDS=60.0)
-    app.config["MANIFEST"] = None
-    return app
+@pytest.fixture(scope="package")
+def real_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """An application whose workers are the compiler, for tests of all files: they start slowly."""
+    data = str(tmp_path_factory.mktemp("data"))
+    app = create_app({"DATA": data, "COMPILE_WORKERS": 1, "COMPILE_SECONDS": 60.0})
+    yield app
+    parts: Parts = app.extensions[EXTENSION]
+    parts.jobs.close()
 
 
 @pytest.fixture
@@ -96,12 +97,10 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A running server with the compiler behind it, for tests of all files; its address."""
-    app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), "COMPILE_WORKERS": 1})
-    with serving(app) as found:
+def address(real_app: Flask) -> Iterator[str]:
+    """The address of a running server with the compiler behind it."""
+    with serving(real_app) as found:
         yield found
-    app.extensions[EXTENSION].jobs.close()
 
 
 @pytest.fixture
