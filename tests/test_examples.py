@@ -118,8 +118,9 @@ def test_kernels_compile_to_a_cubin(path: Path) -> None:
 def test_lines_of_every_stage_lead_back_to_the_source(path: Path) -> None:
     source = path.read_text("utf-8")
     ends = [len(line) + 1 for line in source.splitlines()]
+    work = compiled(path, "c")
     for stage in pipeline.BY_ID:
-        text = compiled(path, "c").result(stage).text
+        text = work.result(stage).text
         assert plain(text).strip()
         linked = {span for line in text for span in line.src if not span.file}
         assert linked, stage
