@@ -93,6 +93,26 @@ def test_the_libraries_that_are_kept_are_bounded_in_bytes(
 
 
 @needs_cc
+def test_the_folder_is_gone_through_at_first_and_when_there_may_be_too_much(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    prune = libraries._prune
+
+    def noting(folder: Path, newest: Path) -> int:
+        looks.append(newest)
+        return prune(folder, newest)
+
+    monkeypatch.setattr(libraries, "_prune", noting)
+    kept = [cc.compile_c(small(number)) for number in range(3)]
+    assert looks == kept[:1]
+    monkeypatch.setattr(libraries, "MOST_BYTES", sum(path.stat().st_size for path in kept))
+    latest = cc.compile_c(small(3))
+    assert looks == [kept[0], latest]
+    assert len(list(libraries.folder().iterdir())) == 3
+
+
+@needs_cc
 def test_what_was_left_half_written_goes(home: Path) -> None:
     for name in ("tmpold", "tmpnew"):
         (home / name).write_bytes(b"half")
