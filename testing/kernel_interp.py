@@ -145,7 +145,7 @@ class WatchedDevice:
         """A block of zeros."""
         return Cells(self, [0] * count)
 
-    def rounds(self, count: int, turning: object) -> range:
+    def rounds(self, count: int, turning: object, numbered: bool = False) -> range:
         """Each is interpreted."""
         return range(count)
 

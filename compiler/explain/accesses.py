@@ -95,7 +95,7 @@ class _Planned(Device):
 
         return start
 
-    def rounds(self, count: int, turning: object) -> Iterator[int]:
+    def rounds(self, count: int, turning: object, numbered: bool = False) -> Iterator[int]:
         """All of them are planned."""
         yield from range(count)
 

@@ -411,6 +411,12 @@ BY_RULE: dict[str, Tiny] = {
     "cuda/graphs": Tiny(
         "entry main [n] (xs: *[n]i32) = loop xs for _i < 2i32 do map (+ 1) xs", "[1]", target="cuda"
     ),
+    "kernels/rounds": Tiny(
+        "entry main [n] (xs: *[n]i64) (k: i64) =\n"
+        "  loop xs for i < k do let shift = i * n in map (+ shift) xs",
+        "[1i64, 2i64] 3i64",
+        target="cuda",
+    ),
     "kernels/resident": Tiny(
         "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
         "[1, 2]",

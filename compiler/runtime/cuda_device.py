@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import ctypes
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isqrt
 from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import RuntimeError_
+from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import THREADS
+from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, Captured, DeviceError, Gpu
@@ -38,10 +38,15 @@ MOST_BLOCKS = 2**31 - 1
 """Blocks of threads of a launch."""
 MOST_ROUNDS = 16
 """Rounds of a loop until blocks are where they were, if they ever are; with two in turn it is 3."""
-LEAST_LAUNCHES = 4
-"""Of a graph, so that making it is worth while."""
+MAKING = 8
+"""As many launches are about as much work as to capture, make and give back a graph."""
 _FLAG = 16
 """Words of the failure flag: whether, which check, and the values that it shows."""
+
+
+Spare = dict[tuple[int, int], list[tuple[int, int]]]
+"""Addresses and serials of blocks that nobody has any more, by what blocks that are made in the
+same loop have in common with them (`DeviceBlock.like`)."""
 
 
 class TooWide(Exception):
@@ -59,22 +64,33 @@ class DeviceBlock:
         self.device, self.count, self.dtype = device, count, dtype
         self.bytes = max(count, 1) * dtype.itemsize
         self.address = 0
+        if device.spare is not None:
+            kept = device.spare.setdefault(self.like, [])
+            if kept:
+                self.address, self.serial = kept.pop()
+                return
+        if device.stream:
+            raise CompilerBug("A block is made in rounds that are captured.")
         device.made += 1
         self.serial = device.made
-        if device.used + self.bytes > device.most:
-            full = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
-            full.number = OUT_OF_MEMORY
-            raise full
         gpu = device.gpu
-        self.address = gpu.driver.number("cuMemAllocAsync", self.bytes, 0)
+        self.address = device.memory(self.bytes)
         device.used += self.bytes
         device.peak = max(device.peak, device.used)
         if gpu.typed:
             where, size = ctypes.c_void_p(self.address), ctypes.c_longlong(self.bytes)
             gpu.typed(where, size, dtype.itemsize, 0)
 
+    @property
+    def like(self) -> tuple[int, int]:
+        """What a block has in common with those that can lie where it lies."""
+        return self.bytes, self.dtype.itemsize
+
     def __del__(self) -> None:
-        if self.address:
+        spare = self.device.spare
+        if self.address and spare is not None and self.like in spare:
+            spare[self.like].append((self.address, self.serial))
+        elif self.address:
             self.device.used -= self.bytes
             # Of a device that failed nothing is left to give back.
             self.device.gpu.free(self.address)
@@ -92,6 +108,10 @@ class Device:
         self.used = self.peak = self.made = 0
         self.stream = 0
         """Which kernels and copies go to: the default one, or that which is captured."""
+        self.spare: Spare | None = None
+        """What rounds of a loop that may be captured leave for the next ones."""
+        self.asked = 0
+        """How many launches and copies of blocks there were."""
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}
@@ -125,6 +145,31 @@ class Device:
         full.hint = FULL[1]
         raise full
 
+    def memory(self, size: int) -> int:
+        """The address of new memory. Raises DeviceError where there is no room."""
+        if self.used + size > self.most:
+            self.let_go(self.spare or {})
+        if self.used + size > self.most:
+            full = DeviceError(f"{FULL[0]} for one program.", hint=FULL[1])
+            full.number = OUT_OF_MEMORY
+            raise full
+        try:
+            return self.gpu.driver.number("cuMemAllocAsync", size, 0)
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY or not self.let_go(self.spare or {}):
+                raise
+        return self.gpu.driver.number("cuMemAllocAsync", size, 0)
+
+    def let_go(self, spare: Spare) -> bool:
+        """Give back what is kept for the next round; whether there was something."""
+        any_kept = False
+        for (size, _), kept in spare.items():
+            while kept:
+                self.used -= size
+                self.gpu.free(kept.pop()[0])
+                any_kept = True
+        return any_kept
+
     def part(self, count: int, prim: Prim) -> DeviceBlock:
         """A block for partial results."""
         return DeviceBlock(self, count, DTYPE[prim])
@@ -132,7 +177,8 @@ class Device:
     def zeros(self, count: int, prim: Prim) -> DeviceBlock:
         """A block of zeros."""
         made = DeviceBlock(self, count, DTYPE[prim])
-        self.gpu.driver("cuMemsetD8Async", made.address, 0, made.bytes, 0)
+        self.asked += 1
+        self.gpu.driver("cuMemsetD8Async", made.address, 0, made.bytes, self.stream)
         return made
 
     def given(self, cells: Cells) -> DeviceBlock:
@@ -181,50 +227,71 @@ class Device:
             if self.gpu.typed:
                 self.launches.append((name, count))
             self.running = True
+            self.asked += 1
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start
 
-    def rounds(self, count: int, turning: Callable[[], Sequence[DeviceBlock]]) -> Iterator[int]:
+    def rounds(
+        self, count: int, turning: Callable[[], Sequence[DeviceBlock]], numbered: bool = False
+    ) -> Iterator[int]:
         """The rounds of a loop that the host goes through; the device goes through `count`.
 
-        What a round asks for follows from `turning()`, the blocks of some variables, unless a block
-        is made (Note [Rounds] in `codegen/kernels/repeats.py`). Rounds that come again are captured
-        several times over, so that there are about as many launches of the graph as rounds in it.
+        What a round asks for follows from `turning()`, the blocks of some variables, from what
+        earlier rounds left for it, and, if they are `numbered`, from its number in kernels alone,
+        unless a block is made (Note [Rounds] in `codegen/kernels/repeats.py`). Rounds that come
+        again are captured several times over, so that the host asks as little as it can.
         """
-        seen: dict[tuple[int, ...], tuple[int, int]] = {}
+        spare: Spare = {}
+        self.spare, self.asked = spare, 0
+        try:
+            yield from self._rounds(count, turning, numbered)
+        finally:  # which is late where a check of the host ends the loop
+            self.let_go(spare)
+            if self.spare is spare:
+                self.spare = None
+
+    def _rounds(
+        self, count: int, turning: Callable[[], Sequence[DeviceBlock]], numbered: bool
+    ) -> Iterator[int]:
+        seen: dict[object, tuple[int, int, int]] = {}
         begun, made = 0, -1
         while begun < count:
+            kept = [tuple(serial for _, serial in one) for one in (self.spare or {}).values()]
             serials = tuple(0 if block is None else block.serial for block in turning())
-            before, made = seen.get(serials, (begun, -1))
+            state = (serials, *kept)
+            before, made, asked = seen.get(state, (begun, -1, 0))
             if made == self.made or begun == MOST_ROUNDS:
                 break
-            seen[serials] = begun, self.made
+            seen[state] = begun, self.made, self.asked
             yield begun
             begun += 1
         if made == self.made and begun < count:
             period = begun - before
-            times = (count - begun) // period
-            together = isqrt(times)
-            if together >= LEAST_LAUNCHES:
-                inside, launches = together * period, times // together
-                yield from self._captured(range(begun, begun + inside), launches)
+            together, launches = _shared_out((count - begun) // period, self.asked - asked)
+            if together:
+                inside = together * period
+                yield from self._captured(range(begun, begun + inside), launches, numbered)
                 begun += inside * launches
         yield from range(begun, count)
 
-    def _captured(self, rounds: Iterable[int], launches: int) -> Iterator[int]:
+    def _captured(self, rounds: Sequence[int], launches: int, numbered: bool) -> Iterator[int]:
         """Rounds that become a graph, which is launched so often."""
         first = len(self.launches)
         with Captured(self.gpu) as graph:
             self.stream = self.gpu.aside
             try:
                 yield from rounds
+                if numbered:
+                    self.launch(NEXT, blocks=1)(np.int64(len(rounds)))
             finally:
                 self.stream = 0
         self.launches += self.launches[first:] * (launches - 1)
         for _ in range(launches):
             graph.launch()
         graph.close()
+        if numbered:
+            self.gpu.driver("cuMemsetD8Async", self.failure.at(ROUND), 0, 8, 0)
 
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes."""
@@ -273,6 +340,7 @@ class Device:
         if count > 0:
             size = count * dest.dtype.itemsize
             there, here = dest.at(to), source.at(start)
+            self.asked += 1
             self.gpu.driver("cuMemcpyDtoDAsync_v2", there, here, size, self.stream)
 
     def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
@@ -289,6 +357,20 @@ class Device:
         if failed:
             answer = {"site": int(site), "values": [int(v) for v in values]}
             raise failed_check(self.about, answer)
+
+
+def _shared_out(times: int, asked: int) -> tuple[int, int]:
+    """How often rounds that ask for so much are captured, to come `times`, and then launched.
+
+    What is left over the host asks for. Nothing where that is no less work.
+    """
+    found, least = (0, 0), times * max(1, asked) - MAKING
+    for together in range(1, isqrt(times) + 1):
+        launches = times // together
+        work = (together + times % together) * max(1, asked) + launches
+        if work <= least:
+            found, least = (together, launches), work
+    return found
 
 
 def _start(cells: Cells) -> int:

@@ -9,7 +9,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.cuda.runtime import AT_LAUNCH
+from compiler.codegen.cuda.runtime import AT_LAUNCH, ROUND
 from compiler.codegen.cuda.scalar import NOBODY, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
@@ -49,6 +49,8 @@ class DeviceCode(Statements):
     """The blocks that kernels only read, by the kernels' names."""
     after_checks: frozenset[str]
     """The kernels that a check may have failed before."""
+    numbered: dict[str, Name]
+    """What the number of a loop's round is called in kernels that are given it (`ROUND`)."""
     places: Mapping[Name, SE]
     """Where shared blocks of the kernel begin whose size its launch tells."""
     volatile = False
@@ -63,7 +65,9 @@ class DeviceCode(Statements):
         """`extern "C" __global__ void name(parameters) { .. }`."""
         made = self.scalars.narrowing = self.narrow.get(kernel.name, NOBODY)
         shown = [
-            self.block(a, kernel) if a.block else f"const {self.given(a)} {self.parameter(a)}"
+            self.block(a, kernel)
+            if a.block
+            else f"const {self.given(a)} {self.parameter(a, kernel)}"
             for a in kernel.params
         ]
         params = ", ".join([*shown, "int64_t *failure"])
@@ -73,7 +77,11 @@ class DeviceCode(Statements):
         self.open(f'extern "C" __global__ void {kernel.name}({params}) {{')
         for a in kernel.params:
             if not a.block and a.prim == "f16":
-                self.line(f"const float {c_name(a.name)} = half_to_float({self.parameter(a)});")
+                given = self.parameter(a, kernel)
+                self.line(f"const float {c_name(a.name)} = half_to_float({given});")
+        for a in (a for a in kernel.params if self.is_number(a, kernel)):
+            kind, first = self.given(a), self.parameter(a, kernel)
+            self.line(f"const {kind} {c_name(a.name)} = {first} + ({kind})failure[{ROUND}];")
         if kernel.name in self.after_checks:
             self.line(f"if ({self.failed_before(kernel)}) return;")
         self.stms(kernel.body)
@@ -95,9 +103,15 @@ class DeviceCode(Statements):
         flag = "*(volatile int64_t *)failure"
         return f"__syncthreads_or({flag} != 0)" if waits else flag
 
-    def parameter(self, a: k.Param) -> str:
+    def parameter(self, a: k.Param, kernel: k.Kernel) -> str:
         """The name of a scalar parameter."""
+        if self.is_number(a, kernel):
+            return f"{c_name(a.name)}_first"
         return f"{c_name(a.name)}_bits" if a.prim == "f16" else c_name(a.name)
+
+    def is_number(self, a: k.Param, kernel: k.Kernel) -> bool:
+        """Whether it is the number of a loop's round, and may be that of a captured one."""
+        return a.name == self.numbered.get(kernel.name)
 
     # --- cells -------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.read_only import READ_ONLY, held, launches, read_only
-from compiler.codegen.kernels.repeats import GRAPHS, turning
+from compiler.codegen.kernels.repeats import GRAPHS, Turning, turning
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
@@ -40,13 +40,17 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     scalars = CudaScalars()
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
+    kernels.numbered = {}
     kernels.after_checks = frozenset[str]().union(*map(after_checks, prog.funs))
     kernels.constant = dict(_constant(prog, ctx))
     kernels.narrow = dict(_narrow(prog, ctx))
     most = {name: made.most for name, made in kernels.narrow.items()}
 
-    def rounds(loop: imp.For) -> tuple[Name, ...] | None:
-        return ctx.commit(GRAPHS, loop.prov, turning(loop, ctx.names.called))
+    def rounds(loop: imp.For) -> Turning | None:
+        made = ctx.commit(GRAPHS, loop.prov, turning(loop, ctx.names.called))
+        for name in made.numbered if made else ():
+            kernels.numbered[name] = loop.index
+        return made
 
     host = Host(kernels.numbers, sites, kernels.launched, most, rounds)
     host.line("import numpy as np")
@@ -59,7 +63,8 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     body = "\n".join(line.text for line in kernels.lines)
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
     fma = (cuda_runtime.FMA,) if _rounds_once(prog, ctx) else ()
-    head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE]
+    rounds_in = (cuda_runtime.ROUNDS,) if kernels.numbered else ()
+    head = [*fma, cuda_runtime.HEAD, *index, cuda_runtime.FAILURE, *rounds_in]
     helpers = (
         (cuda_runtime.AT_LAUNCH, cuda_runtime.SHARED),
         ("ss_bits(", cuda_runtime.BITS),

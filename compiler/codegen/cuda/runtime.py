@@ -41,6 +41,17 @@ __device__ __noinline__ void ss_fail(int64_t *failure, int64_t site, int64_t a =
 }
 """
 
+ROUND = 15
+"""The word of the flag that says how many rounds of a loop were before those that were captured."""
+NEXT = "ss_next"
+"""The kernel that goes on by so many rounds."""
+ROUNDS = f"""\
+// A graph that is launched again is about other rounds of its loop.
+extern "C" __global__ void {NEXT}(const int64_t rounds, int64_t *failure) {{
+    if (threadIdx.x == 0) failure[{ROUND}] += rounds;
+}}
+"""
+
 HALF = """\
 __device__ float half_to_float(uint16_t h) {
     float r;

@@ -19,14 +19,15 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Bound
+from compiler.codegen.kernels.repeats import Turning
 from compiler.codegen.kernels.walk import free_names, launch_sized
 from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
 from compiler.codegen.signature import symbol
 from compiler.ir.nodes import SE, ZERO, Operand
 
 NOTHING: Mapping[str, Bound] = {}
-Turning = Callable[[imp.For], Sequence[Name] | None]
-"""The variables for blocks that a loop changes, if its rounds depend on nothing else."""
+Repeats = Callable[[imp.For], Turning | None]
+"""What becomes of a loop's blocks, if its rounds may be captured."""
 MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
 
@@ -44,13 +45,15 @@ class Host(Writer):
         sites: Sites,
         launched: Callable[[k.Kernel, Host], None],
         most: Mapping[str, Bound] = NOTHING,
-        turning: Turning = lambda _: None,
+        turning: Repeats = lambda _: None,
     ) -> None:
         super().__init__(numbers)
         self.sites = sites
         self.launched = launched
         self.most = most
         self.turning = turning
+        self.rounds: dict[Name, SE] = {}
+        """How many rounds there are, by what their number is called, of those that are captured."""
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
         """A function of scalars."""
@@ -145,11 +148,17 @@ class Host(Writer):
 
     def count_loop(self, s: imp.For) -> None:
         """A loop of the host."""
-        rounds, turning = f"range({show(s.bound)})", self.turning(s)
-        if turning is not None:
-            blocks = "".join(f"{py_name(name)}, " for name in turning)
-            rounds = f"device.rounds({show(s.bound)}, lambda: ({blocks}))"
-        self.nested(f"for {py_name(s.index)} in {rounds}:", s.body)
+        count, turning = show(s.bound), self.turning(s)
+        if turning is None:
+            self.nested(f"for {py_name(s.index)} in range({count}):", s.body)
+            return
+        blocks = "".join(f"{py_name(name)}, " for name in turning.blocks)
+        numbered = ", numbered=True" if turning.numbered else ""
+        self.rounds[s.index] = s.bound
+        head = f"for {py_name(s.index)} in device.rounds({count}, lambda: ({blocks}){numbered}):"
+        self.nested(head, s.body)
+        if turning.done:
+            self.line(f"    {' = '.join(map(py_name, turning.done))} = None")
 
     def while_loop(self, s: imp.While) -> None:
         """A loop of the host."""
@@ -183,7 +192,8 @@ class Host(Writer):
         """A bound as an expression, whose numbers are exact."""
         count = self.times(s.count, s.times)
         blocks = count if count.isidentifier() or count.isdigit() else f"({count})"
-        spelled = {k.BLOCK: blocks}
+        # What is captured once has to hold for all rounds.
+        spelled = {k.BLOCK: blocks, **{n: f"({show(end)})" for n, end in self.rounds.items()}}
         terms = []
         for monomial, factor in sorted(bound.items()):
             names = [spelled.get(name) or py_name(name) for name in monomial]

@@ -38,6 +38,7 @@ from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed,
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.read_only import Blocks, held
+from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
@@ -58,14 +59,16 @@ def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     lowering = _Lowering(ctx)
     launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
-    return imp.ImpProg(tuple(resident(f, ctx, numbers) for f in launched), prog.applied)
+    settled = (resident(f, ctx, numbers) for f in launched)
+    made = tuple(replace(f, body=given_numbers(f.body, ctx)) for f in settled)
+    return imp.ImpProg(made, prog.applied)
 
 
 KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, HANDED, KEPT, SHARED_BINS, TILED, SQUARES, RESIDENT),
+    (ROWS, SEVERAL, HANDED, KEPT, SHARED_BINS, TILED, SQUARES, RESIDENT, ROUNDS),
 )
 
 

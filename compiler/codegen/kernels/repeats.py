@@ -4,49 +4,153 @@ Note [Rounds]. Statements that read no cell, and no number that the loop changes
 the blocks that the loop's variables hold: where those hold what they held some rounds ago, and no
 block has been made since, all rounds to come ask for what these have, in turn. The variables are
 found here; what they hold, and whether a block is made, is seen when the loop runs
-(`Device.rounds`).
+(`Device.rounds`). A block that a round makes and is done with is the next one's, so that the device
+makes it once; for that no variable of the round may hold it at its end.
+
+Note [Numbered rounds]. Kernels may be given the number of the round as well, and nothing else may
+depend on it. What the host would compute from it for a kernel, the kernel does (`given_numbers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import mentioned, names_of, whole
-from compiler.codegen.kernels.walk import launch_sized
-from compiler.ir.nodes import ZERO
+from compiler.codegen.kernels.walk import launch_sized, with_body
+from compiler.ir.nodes import Mem
 
 GRAPHS = Rule("cuda/graphs", "Launches that rounds of a loop have in common are captured once.")
+ROUNDS = Rule(
+    "kernels/rounds", "What depends on the number of a loop's round, kernels compute themselves."
+)
 _MAKES = imp.Alloc | k.Part | k.Zeros
 
 
-def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[tuple[Name, ...]]:
-    """The variables for blocks that a loop changes, if its rounds depend on nothing else.
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """What becomes of the blocks of a loop in each round.
+
+    `blocks`: the variables for blocks that it changes. `done`: its own, which hold nothing at the
+    end of a round. `numbered`: the kernels that are given the round's number.
+    """
+
+    blocks: tuple[Name, ...]
+    done: tuple[Name, ...]
+    numbered: frozenset[str]
+
+
+def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
+    """Statements of the host with loops whose rounds may be captured if only kernels differ."""
+    out: list[imp.Stm] = []
+    for stm in stms:
+        match stm:
+            case imp.If():
+                then, orelse = given_numbers(stm.then, ctx), given_numbers(stm.orelse, ctx)
+                out.append(replace(stm, then=then, orelse=orelse))
+            case imp.While():
+                out.append(replace(stm, body=given_numbers(stm.body, ctx)))
+            case imp.For():
+                loop = replace(stm, body=given_numbers(stm.body, ctx))
+                out.append(_numbered(loop, ctx) or loop)
+            case _:
+                out.append(stm)
+    return tuple(out)
+
+
+def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
+    """The loop whose kernels compute what depends on the round's number; None if that is all."""
+    moved: dict[Name, imp.Define] = {}
+    for stm in loop.body:
+        if isinstance(stm, imp.Define) and names_of(stm.value) & {loop.index, *moved}:
+            moved[stm.name] = stm
+    if not moved:
+        return None
+    stms = tuple(s for s in loop.body if not isinstance(s, imp.Define) or s.name not in moved)
+    made = replace(loop, body=_with_defines(stms, moved))
+    body = tuple(whole(made.body))
+    launches = any(isinstance(stm, k.Launch) for stm in body)
+    if not launches or _differs(made, body, ctx.names.called, {loop.index, *moved}):
+        return None
+    told = " and ".join(sorted({f"`{ctx.names.called(name)}`" for name in moved}))
+    because = (
+        f"Kernels compute {told} from the number of the round, `{ctx.names.called(loop.index)}`, "
+        "so that the host asks for the same in each."
+    )
+    return ctx.commit(ROUNDS, loop.prov, Applied(made, because))
+
+
+def _with_defines(stms: imp.Stms, moved: dict[Name, imp.Define]) -> imp.Stms:
+    """Statements of the host whose kernels define those of `moved` that they are given."""
+    out: list[imp.Stm] = []
+    for stm in stms:
+        match stm:
+            case imp.If():
+                then, orelse = _with_defines(stm.then, moved), _with_defines(stm.orelse, moved)
+                stm = replace(stm, then=then, orelse=orelse)
+            case k.Launch(kernel):
+                needed = {p.name for p in kernel.params if p.name in moved}
+                for name in reversed(moved):
+                    if name in needed:
+                        needed |= names_of(moved[name].value) & moved.keys()
+                first = [define for name, define in moved.items() if name in needed]
+                if first:
+                    stm = replace(stm, kernel=with_body(kernel, (*first, *kernel.body)))
+        out.append(stm)
+    return tuple(out)
+
+
+def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
+    """What becomes of the blocks of a loop, if its rounds depend on nothing else but their number.
 
     None for a loop that launches nothing. `called` gives the names for readers.
     """
     body = tuple(whole(loop.body))
-    if not any(isinstance(stm, k.Launch) for stm in body):
+    launches = [stm for stm in body if isinstance(stm, k.Launch)]
+    if not launches:
         return None
-    because = _differs(loop, body, called)
+    because = _differs(loop, body, called, {loop.index})
     if because:
         return Missed(f"The host launches in each round of this loop: {because}.", NOTHING)
-    own = {stm.name for stm in body if isinstance(stm, imp.Declare | _MAKES)}
+    made = [stm.name for stm in body if isinstance(stm, _MAKES)]
+    own = {*made, *(stm.name for stm in body if isinstance(stm, imp.Declare))}
+    held = (s.name for s in body if isinstance(s, imp.Declare) and isinstance(s.type, Mem))
+    freed = {stm.name for stm in loop.body if isinstance(stm, imp.Free)}
     changed = {stm.name: None for stm in body if isinstance(stm, imp.Assign | imp.Free)}
+    numbered = [
+        launch.kernel.name
+        for launch in launches
+        if any(p.name == loop.index for p in launch.kernel.params)
+    ]
+    number = f", and the number of the round, `{called(loop.index)}`," if numbered else ","
+    makes = " A block that a round makes is the next one's as well." if made else ""
     return Applied(
-        tuple(name for name in changed if name not in own),
-        "What this loop launches depends on which block is where, and nothing else that changes: "
-        "rounds that come again are captured in a graph, and the host launches that.",
+        Turning(
+            tuple(name for name in changed if name not in own),
+            tuple(name for name in dict.fromkeys((*made, *held)) if name not in freed),
+            frozenset(numbered),
+        ),
+        f"What this loop launches depends on which block is where{number} and nothing else that "
+        "changes: rounds that come again are captured in a graph, and the host launches that."
+        f"{makes}",
     )
 
 
-def _differs(loop: imp.For, body: tuple[imp.Stm, ...], called: Callable[[Name], str]) -> str:
-    """Why rounds may be different, or cannot be captured; "" if neither."""
+def _differs(
+    loop: imp.For, body: tuple[imp.Stm, ...], called: Callable[[Name], str], number: set[Name]
+) -> str:
+    """Why rounds may be different, or cannot be captured; "" if neither.
+
+    `number` are names that differ from round to round, with the index; it gets those of the body.
+    """
     own = {stm.name for stm in body if isinstance(stm, imp.Declare)}
+    computed = ""
     for stm in body:
         match stm:
             case imp.Load(name) | k.Fetch(name):
@@ -57,9 +161,33 @@ def _differs(loop: imp.For, body: tuple[imp.Stm, ...], called: Callable[[Name], 
                 return "there is a loop in it"
             case imp.Assign(name, value) if not isinstance(value, str) and name not in own:
                 return f"`{called(name)}` is another number in each"
-        bytes_ = launch_sized(stm.kernel)[1] if isinstance(stm, k.Launch) else ZERO
-        if loop.index in mentioned(stm) | names_of(bytes_):
-            return f"they depend on `{called(loop.index)}`"
-    if any(isinstance(stm, _MAKES) for stm in loop.body):
-        return "each makes a block of memory"
-    return ""
+            case imp.Define(name, _, value) if names_of(value) & number:
+                number.add(name)
+        if why := _depends(stm, number):
+            return f"{why} `{called(loop.index)}`"
+        for param in stm.kernel.params if isinstance(stm, k.Launch) else ():
+            if param.name in number - {loop.index}:
+                computed = f"the host computes `{called(param.name)}` from `{called(loop.index)}`"
+    return computed
+
+
+def _depends(stm: imp.Stm, number: set[Name]) -> str:
+    """What of a statement depends on the round's number, but for what kernels are given."""
+    match stm:
+        case k.Launch(kernel, _, count, times):
+            if (names_of(count) | {times}) & number:
+                return f"how many threads `{kernel.name}` has depends on"
+            if names_of(launch_sized(kernel)[1]) & number:
+                return f"how much shared memory `{kernel.name}` has depends on"
+            return ""
+        case imp.Define():
+            return ""
+        case imp.Alloc() | k.Part() | k.Ranges():
+            what = "how much memory is needed depends on"
+        case imp.If():
+            what = "what is launched depends on"
+        case imp.Copy():
+            what = "what is copied depends on"
+        case _:
+            what = "they depend on"
+    return what if mentioned(stm) & number else ""

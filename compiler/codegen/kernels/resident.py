@@ -31,7 +31,7 @@ from compiler.codegen.kernels.host_numbers import (
     whole,
 )
 from compiler.codegen.kernels.threads import i64
-from compiler.codegen.kernels.walk import free_names, params
+from compiler.codegen.kernels.walk import free_names, with_body
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
 
@@ -183,7 +183,7 @@ class _Residents:
                 here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
                 if here:
                     body = (*self.reading(here), *stm.kernel.body)
-                    return replace(stm, kernel=_kernel(stm.kernel, body))
+                    return replace(stm, kernel=with_body(stm.kernel, body))
         return stm
 
     # --- cells -------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class _Residents:
                 last.append(imp.Store(self.cell(name), prim, ZERO, Var(name, prim), prov))
         only: SE = Bin("!=", "i64", i64(k.THREAD), ZERO)
         kernel = k.Kernel(f"numbers_{next(self.counted)}", (), (), prov)
-        made = _kernel(kernel, (k.Exit(only, prov), *first, *stms, *last))
+        made = with_body(kernel, (k.Exit(only, prov), *first, *stms, *last))
         return [*before, k.Launch(made, "blocks", ONE, prov=prov), *after]
 
     def counted_in(self, stms: imp.Stms) -> Counter[Name]:
@@ -281,9 +281,3 @@ class _Residents:
             return Var(name, var.prim)
 
         return map_se(value, fetched)
-
-
-def _kernel(kernel: k.Kernel, body: Iterable[imp.Stm]) -> k.Kernel:
-    """A kernel with another body, and the parameters that this needs."""
-    body = tuple(body)
-    return replace(kernel, params=params(body), body=body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
@@ -92,6 +93,12 @@ def params(body: Stms) -> tuple[k.Param, ...]:
     names = free_names(body)
     scalars = [k.Param(n, p, False) for n, p in names.free_scalars().items() if n not in k.IDS]
     return (*scalars, *(k.Param(n, p, True) for n, p in names.free_blocks().items()))
+
+
+def with_body(kernel: k.Kernel, body: Iterable[Stm]) -> k.Kernel:
+    """A kernel with another body, and the parameters that this needs."""
+    body = tuple(body)
+    return replace(kernel, params=params(body), body=body)
 
 
 class _KernelNames(FreeNames):

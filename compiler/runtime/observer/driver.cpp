@@ -219,10 +219,11 @@ int cuMemFreeAsync(Address block, Stream *stream) {
 }
 int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream *stream) {
     CALLED;
-    if (captures(stream)) return CAPTURED;
-    memset((void *)to, value, bytes);
-    observer_written((char *)to, nullptr, (long long)bytes);
-    return 0;
+    return asked(stream, [=]() {
+        memset((void *)to, value, bytes);
+        observer_written((char *)to, nullptr, (long long)bytes);
+        return 0;
+    });
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
     CALLED;
