@@ -3,7 +3,8 @@
 The host's program of each example, with its own inputs, calls a driver that is the observer's, and
 the calls are counted: the same on every machine. A wait ends when all kernels have; a copy is one
 to the device or back while the program runs, inputs and results that are arrays aside. A second
-table has loops of so many `steps`, whose rounds ask for the same.
+table has loops of so many `steps`, whose rounds ask for the same, a third one loops whose kernels
+are given the number of the round, or that make blocks in each.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from compiler.base.context import Options
 from compiler.base.text import plain
@@ -24,6 +27,18 @@ EXAMPLES = Path(__file__).parents[1] / "app" / "examples"
 STEPS = (100, 1_000, 10_000)
 LAST = "(steps: i32)"
 """The parameter of those that take steps."""
+NUMBERED: dict[str, dict[str, tuple[Any, ...]]] = {
+    "edit_distance": {
+        f"texts of {n}": (np.arange(n, dtype=np.uint8), np.arange(n, dtype=np.uint8)[::-1].copy())
+        for n in (50, 200)
+    },
+    "nearest_neighbours": {
+        f"{k} of 1,000": (np.int64(k), np.ones((1000, 2), np.float32), np.ones(2, np.float32))
+        for k in (20, 200)
+    },
+    "radix_sort": {"1,000 numbers": (np.arange(1000, dtype=np.uint32)[::-1].copy(),)},
+}
+"""Inputs of examples, by what they are."""
 Row = Callable[[Path], Iterator[str]]
 
 
@@ -66,11 +81,20 @@ def graphs(path: Path) -> Iterator[str]:
             yield f"| `{path.stem}` | {steps:,} | {told} |"
 
 
+def numbered(path: Path) -> Iterator[str]:
+    """What an example does whose rounds have numbers, with and without capturing them."""
+    for said, args in NUMBERED.get(path.stem, {}).items():
+        names = ("cuLaunchKernel", "cuGraphLaunch", "cuMemAllocAsync")
+        told = counted(pair(path.read_text("utf-8"), GRAPHS.id), "main", args, names)
+        yield f"| `{path.stem}`, {said} | {told} |"
+
+
 def main() -> None:
     """Print the tables."""
     tables: dict[str, Row] = {
         "| example | waits | launches |\n|---|---|---|": waits,
         "| example | steps | launches | of graphs |\n|---|---|---|---|": graphs,
+        "| example | launches | of graphs | blocks made |\n|---|---|---|---|": numbered,
     }
     for head, rows in tables.items():
         print(f"\n{head}")

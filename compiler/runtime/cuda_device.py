@@ -103,15 +103,16 @@ class DeviceBlock:
 class Device:
     """One run on a GPU, with `most` bytes of its memory; `wide`: indices have 64 bits."""
 
+    asked = 0
+    """Launches, copies of blocks and zeros that were asked for in the loop that is run."""
+    spare: Spare | None = None
+    """What rounds of a loop that may be captured leave for the next ones."""
+
     def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int, wide: bool = False) -> None:
         self.gpu, self.about, self.most, self.wide = gpu, about, most, wide
         self.used = self.peak = self.made = 0
         self.stream = 0
         """Which kernels and copies go to: the default one, or that which is captured."""
-        self.spare: Spare | None = None
-        """What rounds of a loop that may be captured leave for the next ones."""
-        self.asked = 0
-        """How many launches and copies of blocks there were."""
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}

@@ -44,6 +44,13 @@ def test_the_worst_access_is_drawn_and_told(warps: Page) -> None:
     expect(first.locator("svg .lane")).to_have_count(32)
     expect(first.locator("svg .sector")).to_have_count(32)
     expect(first.locator("svg .thread")).to_have_count(32)
+    expect(warps.locator(".warps")).to_contain_text("32 threads in step, the lanes of a warp")
+    numbers = first.locator("svg.warp > text")
+    expect(numbers).to_have_text([str(k) for k in range(0, 32, 4)])
+    assert all(one.bounding_box()["height"] >= 10 for one in numbers.all())  # type: ignore[index]
+    table = warps.get_by_role("table", name="All accesses")
+    expect(table.locator("tbody tr").first).to_contain_text("2,048")
+    assert "m_" in table.locator("tbody th code").first.inner_text().split("\n")[0]
     expect(first.locator("svg .sector .used").nth(3)).to_be_visible()
     first.get_by_text("As a table").click()
     rows = first.get_by_role("table", name="Lanes of warp 0").get_by_role("row")

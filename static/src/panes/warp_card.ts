@@ -61,8 +61,9 @@ export function drawRequest(access: Of, lanes: readonly number[], { unit, of } =
       s("line", { class: "thread", x1: (k + 0.5) * lane, y1: BOX, x2: xOf(byte).x, y2: xOf(byte).y })]),
     ...lanes.map((byte, k) => s("g", { class: byte < 0 ? "lane rests" : "lane" },
       s("title", {}, byte < 0 ? `${of} ${k} rests` : `${of} ${k}: byte ${byte}`),
-      s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }),
-      s("text", { x: (k + 0.5) * lane, y: 14, "text-anchor": "middle" }, k))),
+      s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }))),
+    // As many numbers as can be read where a pane is narrow.
+    ...lanes.flatMap((_, k) => k % 4 ? [] : [s("text", { x: k * lane + 3, y: BOX - 4 }, k)]),
     ...found.map(({ start, used }) => {
       const { x, y, wide } = place.get(start)!;
       const byte = (wide - 2) / long;

@@ -13,6 +13,8 @@ import { remarkItem, type ShowProof } from "./remarks";
 import { accessName, drawTurns, loopTable, turnsTable } from "./loop_card";
 import { drawRequest, requestTable, SECTOR, strideOf, units } from "./warp_card";
 
+const MEANS = "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
+
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
   protected readonly place = h("div", {});
@@ -96,7 +98,7 @@ export class WarpsPane extends AskingPane {
     this.list.replaceChildren();
     fillSlowly(this.list, answer.accesses, (access, k) => this.card(access, k));
     const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
-    replace(this.place, this.fields.element, this.run, this.status, ...faults,
+    replace(this.place, this.fields.element, this.run, this.status, count ? h("p", { class: "quiet" }, MEANS) : null, ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
       count ? scrolling("Accesses", accessTable(answer)) : null, this.loops(answer));
   }
@@ -217,9 +219,9 @@ function accessTable({ accesses }: AccessesAnswer): HTMLElement {
     fillSlowly(h("tbody", {}), accesses, (access) => {
       const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
       const predicted = access.seen ? (access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same") : "only";
-      const cells = [sectors, fewest, passes, least, access.stride?.elements ?? "", access.kernel, access.line, access.says, requests, lanes, bytes,
+      const cells = [sectors, fewest, passes, least, access.stride?.elements ?? "", access.kernel, String(access.line), access.says, requests, lanes, bytes,
         predicted, remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")];
       return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
-        ...cells.map((cell) => h("td", {}, cell)));
+        ...cells.map((cell) => h("td", {}, typeof cell === "number" ? cell.toLocaleString("en") : cell)));
     }));
 }
