@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from compiler.base.prim import DTYPE, FLOATS, FUNS, INTS, PRIMS, Prim, int_range
+from compiler.codegen.imp.nodes import ImpProg
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import fun_params
@@ -55,7 +57,9 @@ def check_binary(prim: Prim, ops: list[str], a: Any, b: Any, run: Any, rtol: flo
 
 BACK_ENDS = [
     pytest.param(run_c, marks=needs_cc, id="c"),
-    pytest.param(lambda prog, args: imp_interp.run(prog, "main", args), id="interpreter"),
+    pytest.param(
+        lambda prog, args, entry="main": imp_interp.run(prog, entry, args), id="interpreter"
+    ),
 ]
 
 
@@ -135,12 +139,19 @@ def inputs_of(fun: str, prim: Prim) -> list[Any]:
 @pytest.mark.parametrize("run", BACK_ENDS)
 @pytest.mark.parametrize("prim", ["f32", "f64", "f16"])
 def test_float_functions(prim: Prim, run: Any) -> None:
+    """Each function is an entry point of its own: one program is compiled for all of them."""
     rtol = {"f16": 2e-2, "f32": 1e-5, "f64": 1e-12}[prim]
-    for fun in (f for f, (_, kind, _) in FUNS.items() if kind == "float" and f != "nextafter"):
-        args = inputs_of(fun, prim)
+    funs = [f for f, (_, kind, _) in FUNS.items() if kind == "float" and f != "nextafter"]
+    entries = []
+    for fun in funs:
         kinds = fun_params(fun, prim)
         names = tuple(Var(f"x_{k}", kind) for k, kind in enumerate(kinds))
-        (found,) = run(elementwise(kinds, [Fun(fun, prim, names)]), args)
+        (main,) = elementwise(kinds, [Fun(fun, prim, names)]).funs
+        entries.append(replace(main, name=fun))
+    prog = ImpProg(tuple(entries))
+    for fun in funs:
+        args = inputs_of(fun, prim)
+        (found,) = run(prog, args, fun)
         with np.errstate(all="ignore"):
             agree(found, scalar.apply_fun(fun, prim, tuple(args)), f"{fun} at {prim}", rtol)
 
