@@ -61,7 +61,7 @@ _TOKEN = re.compile(
   | (?P<attr>\#\[(?:[^\[\]]|\[[^\]]*\])*\])
   | (?P<constr>\#{_NAME})
   | (?P<qualop>(?:{_NAME}\.)+{_SYMCHARS})
-  | (?P<typeword>type[~^](?=\s))
+  | (?P<typeword>type[ ]*[~^](?=[\sA-Za-z_]))
   | (?P<name>{_NAME})
   | (?P<float>0[xX]{_HEX}\.{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
       | 0[xX]{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
@@ -152,6 +152,8 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
             line += newlines
             line_start = start + text.rindex("\n") + 1
         end = pos - line_start + 1
+        if kind == "typeword":
+            text = text.replace(" ", "")
         tokens.append(Token(type_, text, start, first, column, line, end, pos))
         previous, adjacent = type_, True
     return out

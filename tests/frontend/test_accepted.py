@@ -11,6 +11,52 @@ from compiler.frontend.parser import parse
 from compiler.worker import answer
 
 RUN = {
+    "a result whose size is what calls of functions give": (
+        "def most (n: i64) = i64.max n 3\n"
+        "def taken (ks: []i64) (xs: []i32) = let k = reduce (+) 0 ks in (take k xs, rep k: [k]i64)\n"
+        "def made (flag: bool) (n: i64) =\n"
+        " let xs = if flag then sized (most n) [] else replicate (most n) 2i64\n"
+        " let ys = match flag case true -> replicate (most n) 1 case false -> iota (most n)\n"
+        " let zs = let c = 1 in map (+ c) (iota (most n)) in (map2 (+) xs ys, zs)\n"
+        "def app 'a 'b (f: a -> b) (x: a): b = f x\n"
+        "entry main (ks: []i64) (xs: []i32) =\n"
+        " (map2 (\\x k -> x + i32.i64 k) (taken ks xs).0 (taken ks xs).1, (app (taken ks) xs).0,\n"
+        "  map2 (+) (made false 2).0 (made false 2).1)",
+        "[1i64, 2i64] [4, 5, 6, 7]",
+        "[7i32, 8i32, 9i32]\n[4i32, 5i32, 6i32]\n[3i64, 5i64, 7i64]",
+    ),
+    "a type of which the module type says that it has no size of its own, made one that has": (
+        "module type key = {type~ ctx val use : ctx -> i32}\n"
+        "module type table = {type ctx type~ t [n] val mk [n] : ctx -> [n]i32 -> t [n]\n"
+        " val sum [n] : t [n] -> i32}\n"
+        "module inner (K: key) : table with ctx = K.ctx = {type~ ctx = K.ctx\n"
+        " type~ t [n] = (ctx, [n]i32) def mk [n] (c: ctx) (xs: [n]i32) : t [n] = (c, xs)\n"
+        " def sum [n] ((c, xs): t [n]) = K.use c + i32.sum xs}\n"
+        "module outer (K: key) : table with ctx = K.ctx = {module i = inner K type ctx = i.ctx\n"
+        " type~ t [n] = i.t [n] def mk [n] (c: ctx) (xs: [n]i32) = i.mk c xs\n"
+        " def sum [n] (x: t [n]) = i.sum x}\n"
+        "module o = outer {type~ ctx = ?[n].[n]i32 def use (c: ctx) = i32.sum c}\n"
+        "entry main (c: []i32) (xs: []i32) = o.sum (o.mk c xs)",
+        "[1, 2] [4, 5, 6]", "18i32",
+    ),
+    "a local function as an argument, and a fresh result": (
+        "def keep 't (f: t -> t -> t) (ne: t) (ts: []t) : t = reduce f ne ts\n"
+        "entry main [n] (xs: [n][2]i32) : *[2]i32 =\n"
+        " let add [k] (a: [k]i32) (b: [k]i32) = map2 (+) a b in keep add (rep 1) (copy xs)",
+        "[[1, 2], [3, 4]]", "[5i32, 7i32]",
+    ),
+    "size parameters of a local function, and marks of types, with and without space": (
+        "module type m = {type ^f type~s type ~ r val ap : f -> i32 val len : s -> r -> i64}\n"
+        "module n : m = {type ^ f = i32 -> i32 type~s = []i32 type ~r = []bool\n"
+        " def ap (g: f) = g 1 def len (a: s) (b: r) = length a + length b}\n"
+        "entry main [k][m] (xs: [k][m]i32) =\n"
+        " let turned [a][b]'t[c] (x: [a][b][c]t) = map transpose x in turned [xs]",
+        "[[1, 2]]", "[[[1i32], [2i32]]]",
+    ),
+    "an entry point with a parameter and a function": (
+        "entry main [n] (xs: [n]i32) : i64 -> i32 -> i32 = \\i y -> xs[i] - y",
+        "[1, 2] 1i64 5", "-3i32",
+    ),
     "operators in a module type, without parentheses": (
         "module type num = {type t val +: t -> t -> t val ** : t -> t -> t val <=>: t -> t -> bool"
         " val `at` [n] 'a : [n]a -> i64 -> a}\n"

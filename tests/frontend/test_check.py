@@ -96,6 +96,12 @@ SIGNATURES = [
     ("def f [n] (xs: [n]i32) = iota (length xs)", "[n]i32 -> *[n]i64"),
     ("def f (xs: []i32) = let [k] (ys: [k]i32) = filter (> 1) xs in iota k",
      "[n]i32 -> ?[count].*[count]i64"),
+    ("def f (ks: []i64) (xs: []i8) = take (i64.sum ks) xs",
+     "[n]i64 -> [m]i8 -> [sum ks]i8"),
+    ("def f (ks: []i64) = let k = i64.sum ks let l = 3 in (iota k, iota (k + l))",
+     "[n]i64 -> *([sum ks]i64, [(sum ks) + 3]i64)"),
+    ("def f (ks: []i64) = let k = (filter (> 0) ks)[0] in iota k", "[n]i64 -> ?[k].*[k]i64"),
+    ("def f (a: i64, b: i64) = iota (a * b)", "(i64, i64) -> ?[d].*[d]i64"),
     ("def f (x: i32) = assert (x > 0) x", "i32 -> i32"),
     ("def f (s: []u8) = s == \"ab\"", "[2]u8 -> bool"),
 ]  # fmt: skip
@@ -199,6 +205,10 @@ ERRORS = [
     ("def f [n] (x: i32) = x", 1, "is not the size of anything"),
     ("entry f 'a (x: a) = x", 1, "cannot have type parameters"),
     ("entry f (g: i32 -> i32) = g 1", 1, "takes or returns a function"),
+    ("module m: {type^ t val a: i32 -> t} = {type^ t = i32 def a (x: i32) = x}\n"
+     "entry f (x: i32) = [(x, m.a x)][0]", 2, "An array element cannot be a function"),
+    ("module m: {type^ t val a: i32 -> t} = {type^ t = i32 def a (x: i32) = x}\n"
+     "entry f (x: i32) = (x, m.a x)", 2, "of the abstract type `m.t`, which may be a function"),
     ("type t = i32 type t = f32", 1, "is defined twice"),
     ("def f (s: #a | #b) = match s case #a -> 1", 1, "`#b` is not"),
     ("def f (b: bool) (xs: []i32) =\n let a = [] : [][]i32\n let c = [filter (> 0) xs]\n"

@@ -238,7 +238,7 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
         st.scope.leave(mark)
         raise
     if definition.is_entry:
-        out.entries.append(entry_point(dec, made, definition))
+        out.entries.append(entry_point(dec, made, definition, out.st.functional))
     out.defs.append(definition)
     scheme = made.scheme
     st.scope.bind(dec.name, scheme)
@@ -317,7 +317,7 @@ def _type(st: Checker, dec: decs.TypeDec) -> None:
         anonymous.append(span)
         return ANY_SIZE
 
-    found = resolve_type(st, dec.type, anon)
+    found = resolve_type(st, dec.type, anon, opened=lambda _: ANY_SIZE)
     st.scope.leave(mark)
     size_names, type_names = iter(sizes), iter(types)
     params = tuple(

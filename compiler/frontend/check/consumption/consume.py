@@ -269,7 +269,7 @@ def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     captured = _captured(walk, e.fun.body, own) | walk.of_constants.get(e.fun.name, NONE)
     walk.fresh_results[e.fun.name] = fresh
     walk.variables[e.fun.name] = Variable(
-        captured | {e.fun.name}, walk.depth, consumable=False, what="a function"
+        captured, walk.depth, consumable=False, what="a function"
     )
     return walk.exp(e.body)
 

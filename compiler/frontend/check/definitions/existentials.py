@@ -17,6 +17,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import (
     cheap_size,
+    copied,
     length_of,
     names_in_size,
     subst_size,
@@ -49,6 +50,8 @@ class Hidden:
 
     st: Checker
     visible: Visible
+    computed: bool
+    """Whether a size may be an expression that costs something, as in the type of a function."""
     names: dict[str, Name] = field(default_factory=dict)
 
     def size(self, s: Size) -> Size:
@@ -60,6 +63,9 @@ class Hidden:
         names_in_size(s, mentioned)
         if all(self.visible(n) for n in mentioned):
             return s
+        known = computed(self.st, s, self.visible)
+        if self.computed and known is not None:
+            return known
         if isinstance(s, SizeOp):
             shorter = simplified(s)
             if shorter != s:
@@ -68,15 +74,30 @@ class Hidden:
         if meaning is not s:
             return self.size(meaning)
         if not isinstance(s, SizeVar):
-            known = {n: SizeVar(self.names[n]) for n in mentioned if n in self.names}
-            if known and all(n in known or self.visible(n) for n in mentioned):
-                return subst_size(s, known)
+            named = {n: SizeVar(self.names[n]) for n in mentioned if n in self.names}
+            if named and all(n in named or self.visible(n) for n in mentioned):
+                return subst_size(s, named)
         key = s.name if isinstance(s, SizeVar) else size_key(s, self.st.alias)
         name = self.names.get(key)
         if name is None:
             base = s.name if isinstance(s, SizeVar) else "d"
             name = self.names[key] = self.st.fresh(base)
+            if known is not None:
+                self.st.alias[name] = known
         return SizeVar(name)
+
+
+def computed(st: Checker, s: Size, visible: Visible) -> Size | None:
+    """`s` over visible names alone, if what the others equal tells it."""
+    while True:
+        mentioned: set[Name] = set()
+        names_in_size(s, mentioned)
+        hidden = {n for n in mentioned if not visible(n)}
+        if not hidden:
+            return copied(s, st.fresh)
+        if not hidden <= st.alias.keys():
+            return None
+        s = subst_size(s, {n: st.alias[n] for n in hidden})
 
 
 def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
@@ -88,9 +109,14 @@ def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
     return subst_size(s, meanings) if meanings else s
 
 
-def hide(st: Checker, type_: Type, visible: Visible) -> tuple[Type, tuple[Name, ...]]:
-    """`type_` with sizes over invisible names made existential, and the names made."""
-    hidden = Hidden(st, visible)
+def hide(
+    st: Checker, type_: Type, visible: Visible, computed: bool = False
+) -> tuple[Type, tuple[Name, ...]]:
+    """`type_` with sizes over invisible names made existential, and the names made.
+
+    `computed`: those that a call of functions tells stay that, `[i64.sum ks]`.
+    """
+    hidden = Hidden(st, visible, computed)
 
     def names_first(s: Size) -> Size:
         """`[k]` gets its name before `[n - k]` is looked at."""
@@ -282,6 +308,9 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
     if name is None:
         base = a.name if isinstance(a, SizeVar) else "d"
         name = j.names[key] = j.st.fresh(base)
+        known = computed(j.st, a, j.visible) if same_size(a, b, j.st.alias) else None
+        if known is not None:
+            j.st.alias[name] = known
     return SizeVar(name)
 
 

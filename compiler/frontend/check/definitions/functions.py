@@ -182,12 +182,12 @@ def finish_result(
         return name in visible or serial.get(name, -1) < since
 
     if ret is None:
-        return FunctionResult(*hide(st, body.type, is_visible))
+        return FunctionResult(*hide(st, body.type, is_visible, computed=True))
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
     written = Related(ret.span, "This is the type of the result.")
     st.unify(wanted, body.type, body.span, what, "", written)
-    return FunctionResult(*hide(st, wanted, is_visible), ret.fresh, ret.fresh_fields)
+    return FunctionResult(*hide(st, wanted, is_visible, computed=True), ret.fresh, ret.fresh_fields)
 
 
 # --- definitions and local functions -------------------------------------------------------------

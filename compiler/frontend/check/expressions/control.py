@@ -16,7 +16,7 @@ from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import Builtin
 from compiler.frontend.check.scope.state import Checker
-from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve
+from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
 from compiler.frontend.types import Size, Type
@@ -46,13 +46,18 @@ def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
         _all_used(exp, sizes, bound.pat.type)
     else:
         bound = bind_pattern(st, exp.pat, rhs.type, st.size_meta)
-        if isinstance(bound.pat, t.PVar) and resolve(rhs.type) == I64:
+        if isinstance(bound.pat, t.PVar) and _may_be_size(rhs.type):
             size = symbolic(rhs, keyed=True) or as_size(rhs)
             if size is not None:
                 st.alias[bound.pat.name] = size
     body = st.infer(exp.body, expected)
     st.scope.leave(mark)
     return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)
+
+
+def _may_be_size(type_: Type) -> bool:
+    type_ = resolve(type_)
+    return type_ == I64 or isinstance(type_, MetaT) and "i64" in (type_.prims or ())
 
 
 def _distinct(exp: ast.Let) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
@@ -10,14 +12,18 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.functions import CheckedDef
 from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.show_type import is_tuple, show_type
-from compiler.frontend.types import Array, Arrow, Record, Size, SizeVar, Sum, Type
+from compiler.frontend.types import ACC, Array, Arrow, Opaque, Record, Size, SizeVar, Sum, Type
 
 
-def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.EntryPoint:
+def entry_point(
+    dec: decs.ValDec, made: CheckedDef, definition: t.Def, functional: Collection[Name]
+) -> t.EntryPoint:
     """The outside view of a definition that is an entry.
 
+    `functional` are the abstract types that may be functions.
     Errors: type parameters, functions as parameters or results.
     """
     if definition.type_params:
@@ -27,11 +33,13 @@ def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.Entr
             dec.name_span,
             "Give its parameters types without type variables.",
         )
-    for type_ in (*(p.type for p in definition.params), definition.ret):
-        if _has_function(type_):
+    type_ = final_type(made.scheme.type)
+    arrows = _arrows(type_)
+    for part in (*(arrow.param for arrow in arrows), arrows[-1].result if arrows else type_):
+        if function := _function_in(part, functional):
             raise TypeError_(
                 codes.types.FUNCTION,
-                f"The entry point `{dec.name}` takes or returns a function.",
+                f"The entry point `{dec.name}` takes or returns {function}.",
                 dec.name_span,
             )
     _sizes_from_arguments(dec, definition)
@@ -39,10 +47,9 @@ def entry_point(dec: decs.ValDec, made: CheckedDef, definition: t.Def) -> t.Entr
     named = {n for n in definition.size_params if n.rpartition("_")[0] in explicit}
     named |= {p.name for p in definition.params if isinstance(p, t.PVar)}
     names = tuple(_param_name(p, i) for i, p in enumerate(definition.params))
-    stars = tuple(b.unique for b in made.params) or (False,) * len(names)
     params = tuple(
-        ("*" if star else "") + _outside(p.type, named)
-        for p, star in zip(definition.params, stars, strict=False)
+        ("*" if arrow.consumes else "") + _outside(p.type, named)
+        for p, arrow in zip(definition.params, arrows, strict=True)
     )
     results: tuple[Type, ...] = (definition.ret,)
     if isinstance(definition.ret, Record) and is_tuple(definition.ret.fields):
@@ -88,14 +95,28 @@ def _outside(type_: Type, named: set[Name]) -> str:
     return show_type(map_sizes(type_, size))
 
 
-def _has_function(type_: Type) -> bool:
+def _arrows(type_: Type) -> list[Arrow]:
+    """The arrow of each parameter of a definition of this type."""
+    arrows = []
+    while isinstance(type_, Arrow):
+        arrows.append(type_)
+        type_ = type_.result
+    return arrows
+
+
+def _function_in(type_: Type, functional: Collection[Name]) -> str:
+    """The function in a type, in words; empty if there is none."""
     match type_:
         case Arrow():
-            return True
+            return "a function"
+        case Opaque(name=name, shown=shown) if name in functional and name != ACC:
+            return f"a value of the abstract type `{shown}`, which may be a function"
         case Array(_, elem):
-            return _has_function(elem)
+            return _function_in(elem, functional)
         case Record(fields):
-            return any(_has_function(u) for _, u in fields)
+            parts = [u for _, u in fields]
         case Sum(variants):
-            return any(_has_function(u) for _, us in variants for u in us)
-    return False
+            parts = [u for _, us in variants for u in us]
+        case _:
+            return ""
+    return next(filter(None, (_function_in(u, functional) for u in parts)), "")

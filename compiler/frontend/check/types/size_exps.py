@@ -315,6 +315,25 @@ def _filled(hole: SizeHole, exps: Mapping[Name, t.Exp]) -> t.Exp:
     return hole if isinstance(size, MetaS) else replace_vars(size_to_exp(size), exps)
 
 
+def copied(s: Size, fresh: Callable[[str], Name]) -> Size:
+    """`s` with new names for what operators in it bind, as `(+)` does in `reduce (+) 0 ks`."""
+    new: dict[Name, t.Exp] = {}
+
+    def visit(exp: t.Exp) -> None:
+        for pat in exp.params if isinstance(exp, t.Lambda) else ():
+            for v in pattern_variables(pat):
+                new[v.name] = t.Var(v.type, v.span, fresh(v.name))
+
+    match s:
+        case SizeOp(op, lhs, rhs):
+            return SizeOp(op, copied(lhs, fresh), copied(rhs, fresh))
+        case SizeExp(_, exp):
+            assert isinstance(exp, t.Exp)
+            walk(exp, visit)
+            return SizeExp(s.key, replace_vars(exp, new)) if new else s
+    return s
+
+
 def refresh(s: SizeExp) -> Size:
     """`s` with the holes filled whose sizes are known by now."""
     if "?" not in s.key:
@@ -373,6 +392,9 @@ def _label(exp: t.Exp) -> object:
 def _replace_in(value: object, exps: Mapping[Name, t.Exp]) -> object:
     if isinstance(value, t.Exp):
         return replace_vars(value, exps)
+    if isinstance(value, t.PVar):
+        given = exps.get(value.name)
+        return replace(value, name=given.name) if isinstance(given, t.Var) else value
     if isinstance(value, tuple):
         new = tuple(_replace_in(item, exps) for item in value)
         return new if any(a is not b for a, b in zip(new, value, strict=True)) else value

@@ -22,6 +22,7 @@ from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_ty
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
     ACC,
+    ANY_SIZE,
     Array,
     Arrow,
     Opaque,
@@ -104,7 +105,12 @@ def unify(st: UnifyState, want: Type, got: Type) -> None:
 
 
 def unify_sizes(st: UnifyState, want: Size, got: Size) -> None:
-    """Make two sizes the same, put the question off, or raise `Mismatch`."""
+    """Make two sizes the same, put the question off, or raise `Mismatch`.
+
+    An argument of an abstract type may be an array of any size; what the type means has the sizes.
+    """
+    if want is ANY_SIZE or got is ANY_SIZE:
+        return
     done = unify_size(want, got, st.alias)
     if done:
         return
