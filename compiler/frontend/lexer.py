@@ -152,8 +152,7 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
             line += newlines
             line_start = start + text.rindex("\n") + 1
         end = pos - line_start + 1
-        if kind == "typeword":
-            text = text.replace(" ", "")
+        text = text.replace(" ", "") if kind == "typeword" else text
         tokens.append(Token(type_, text, start, first, column, line, end, pos))
         previous, adjacent = type_, True
     return out

@@ -13,7 +13,8 @@ from compiler.worker import answer
 RUN = {
     "a result whose size is what calls of functions give": (
         "def most (n: i64) = i64.max n 3\n"
-        "def taken (ks: []i64) (xs: []i32) = let k = reduce (+) 0 ks in (take k xs, rep k: [k]i64)\n"
+        "def taken (ks: []i64) (xs: []i32) =\n"
+        " let k = reduce (+) 0 ks in (take k xs, rep k: [k]i64)\n"
         "def made (flag: bool) (n: i64) =\n"
         " let xs = if flag then sized (most n) [] else replicate (most n) 2i64\n"
         " let ys = match flag case true -> replicate (most n) 1 case false -> iota (most n)\n"
@@ -24,6 +25,24 @@ RUN = {
         "  map2 (+) (made false 2).0 (made false 2).1)",
         "[1i64, 2i64] [4, 5, 6, 7]",
         "[7i32, 8i32, 9i32]\n[4i32, 5i32, 6i32]\n[3i64, 5i64, 7i64]",
+    ),
+    "a function before the operand whose size a call gives": (
+        "def rows [n] (ks: []i64) (xs: [n]i64) =\n"
+        " map (\\a -> let (x, y) = split a in (x, map2 (+) xs y))\n"
+        " <| transpose <| tabulate (i64.sum ks + n) (\\i -> [i, i * 10])\n"
+        "entry main (ks: []i64) (xs: []i64) =\n"
+        " ((rows ks xs)[1], flatten <| tabulate_2d (i64.sum ks) 2 \\r c -> r + c)",
+        "[1i64, 1i64] [4i64, 5i64]", "([0i64, 10i64], [24i64, 35i64])\n[0i64, 1i64, 1i64, 2i64]",
+    ),
+    "a record among the arguments that a size is a part of": (
+        "type cam = {n: i64, k: i32} def d : cam = {n = 9, k = 3}\n"
+        "def square (xs: []i32) (c: cam) = let n = c.n in replicate n (replicate n (c.k + xs[0]))\n"
+        "entry main (xs: []i32) (n: i64) =\n"
+        " let enc (x: i32) = x + 1\n"
+        " let both 't [a][b] (x: [a][b]t) (f: i32 -> i32) = (x[0], f 2)\n"
+        " in (map (map enc) (square xs (d with n = n)),\n  square xs (d with n = n) |> map (map enc),\n"
+        "  map (map (+ 2)) <| square xs (d with n = n), both (square xs (d with n = n)) (+ xs[0]))",
+        "[1] 1i64", "[[5i32]]\n[[5i32]]\n[[6i32]]\n([4i32], 3i32)",
     ),
     "a type of which the module type says that it has no size of its own, made one that has": (
         "module type key = {type~ ctx val use : ctx -> i32}\n"

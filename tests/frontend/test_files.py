@@ -44,6 +44,17 @@ def test_a_program_of_four_files_runs(stage: str) -> None:
     assert told.get("output") == "18i32", told
 
 
+def test_a_size_may_be_a_call_of_what_only_the_imported_file_mentions() -> None:
+    files = {
+        "seg.fut": "def rows [n] (ks: [n]i64) : []i64 = replicate (i64.sum ks) 1",
+        "lib.fut": 'import "seg"\nmodule m: {val more [n]: [n]i64 -> []i64} =\n'
+        "  {def more [n] (ks: [n]i64): []i64 = map (+ 1) (rows ks)}",
+    }
+    source = 'import "lib"\nentry main (ks: []i64) = m.more ks'
+    told = asked(source, files, op="run", input="[1i64, 2i64]", backend="ref")
+    assert told.get("output") == "[2i64, 2i64, 2i64]", told
+
+
 def test_only_the_main_file_has_entry_points() -> None:
     told = asked('import "consts"\nentry first = c', {**FILES, "x.fut": "entry no = 1i32"})
     assert [entry["name"] for entry in told["entries"]] == ["first"]

@@ -258,7 +258,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     is_entry = top and (dec.kind == "entry" or dec.name == "main")
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
-    check_causality(definition, st.constants | st.used, st.left_first)
+    check_causality(definition, lambda name: st.serials.get(name, -1) >= made.since, st.left_first)
     declared_unique = definition.unique
     definition = check_definition(
         definition, dec.ret is not None, not dec.params, made.scheme.type, st

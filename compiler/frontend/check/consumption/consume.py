@@ -268,9 +268,7 @@ def _let_fun(walk: Walk, e: t.LetFun) -> Aliases:
     own = {v.name for pat in e.fun.params for v in pattern_variables(pat)}
     captured = _captured(walk, e.fun.body, own) | walk.of_constants.get(e.fun.name, NONE)
     walk.fresh_results[e.fun.name] = fresh
-    walk.variables[e.fun.name] = Variable(
-        captured, walk.depth, consumable=False, what="a function"
-    )
+    walk.variables[e.fun.name] = Variable(captured, walk.depth, consumable=False, what="a function")
     return walk.exp(e.body)
 
 

@@ -200,6 +200,8 @@ class CheckedDef:
     scheme: Scheme
     definition: t.Def
     params: list[Bound]
+    since: int
+    """What was bound before it: names with lower numbers in `Checker.serials`."""
 
 
 @dataclass(slots=True)
@@ -297,7 +299,7 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
     close_constructors(result.type, st.level, [b.pat.type for b in params.bounds])
     _generalise(st, type_, params)
     check_parameters(st, params.bounds, set(params.sizes), since)
-    return _checked_def(st, source, params, type_, body, result)
+    return _checked_def(st, source, params, type_, body, result, since)
 
 
 def _guessed(st: Checker, bounds: list[Bound]) -> None:
@@ -384,6 +386,7 @@ def _checked_def(
     type_: Type,
     body: t.Exp,
     result: FunctionResult,
+    since: int,
 ) -> CheckedDef:
     """A checked definition under a name of its own."""
     name = params.own.name or st.authored(source.name)
@@ -411,7 +414,7 @@ def _checked_def(
         fresh_fields=result.fresh_fields,
         recursive=bool(params.own.name),
     )
-    return CheckedDef(scheme, definition, params.bounds)
+    return CheckedDef(scheme, definition, params.bounds, since)
 
 
 def _distinct(source: FunctionSyntax) -> None:

@@ -8,7 +8,7 @@ expression gets a name first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from compiler import codes
@@ -31,7 +31,7 @@ from compiler.frontend.check.scope.scope import Builtin, Local, Scheme, Value
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
-from compiler.frontend.check.types.size_exps import is_cheap, key_of, symbolic
+from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
@@ -127,7 +127,36 @@ def apply(
     result = open_own(st, call.type, call.ext, span) if st.own_sizes else call.type
     type_ = subst(result, {}, call.sizes) if call.sizes else resolve(result)
     done = tuple(a for a in call.args if a is not None)
-    return wrap_lets(t.Apply(type_, span, fn, done, tuple(call.ext)), call.lets)
+    known: list[t.Let] = []
+    if done:
+        last, known = _known_before(st, done[-1], span in st.left_first)
+        done = (*done[:-1], last)
+    return _around(wrap_lets(t.Apply(type_, span, fn, done, tuple(call.ext)), call.lets), known)
+
+
+def _known_before(st: Checker, exp: t.Exp, left_first: bool) -> tuple[t.Exp, list[t.Let]]:
+    """A last argument without the names that it begins with giving, and these.
+
+    What sizes mention is known before the function that has these sizes: a record, and, where the
+    function stands on the left, a number that every mention of it computes alike.
+    """
+    found = []
+    while (
+        isinstance(exp, t.Let)
+        and isinstance(exp.pat, t.PVar)
+        and exp.pat.name in st.places
+        and (resolve(exp.pat.type) != I64 or (left_first and exp.pat.name in st.alias))
+    ):
+        found.append(exp)
+        exp = exp.body
+    return exp, found
+
+
+def _around(exp: t.Exp, lets: list[t.Let]) -> t.Exp:
+    """`exp` where these names are known."""
+    for let in reversed(lets):
+        exp = replace(let, type=exp.type, span=let.rhs.span, body=exp)
+    return exp
 
 
 def wrap_lets(exp: t.Exp, lets: Lets) -> t.Exp:
@@ -248,8 +277,9 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     name = st.fresh("n")
     st.places[name] = typed.span
     lets.append((name, typed))
-    if key is not None:
-        st.alias[name] = SizeExp(key, typed)
+    meaning = symbolic(typed, keyed=True) or as_size(typed)
+    if meaning is not None:
+        st.alias[name] = meaning
     return t.Var(typed.type, typed.span, name), SizeVar(name)
 
 

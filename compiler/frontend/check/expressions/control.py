@@ -57,7 +57,7 @@ def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
 
 def _may_be_size(type_: Type) -> bool:
     type_ = resolve(type_)
-    return type_ == I64 or isinstance(type_, MetaT) and "i64" in (type_.prims or ())
+    return type_ == I64 or (isinstance(type_, MetaT) and "i64" in (type_.prims or ()))
 
 
 def _distinct(exp: ast.Let) -> None:

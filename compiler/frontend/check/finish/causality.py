@@ -26,6 +26,8 @@ class KnownNames:
     """The names known at this point, with the order in which they were learnt."""
 
     names: set[Name]
+    bound: Callable[[Name], bool]
+    """Whether the definition itself binds a name: the others are known."""
     left_first: set[Span]
     """Applications whose function is to the left of their last argument."""
     trail: list[Name] = field(default_factory=list)
@@ -54,7 +56,7 @@ class KnownNames:
         Errors: one is not; it comes from something that is evaluated later.
         """
         for name in names:
-            if name not in self.names:
+            if name not in self.names and self.bound(name):
                 raise TypeError_(
                     codes.sizes.TOO_EARLY,
                     f"This needs the size `{base_of(name)}`, which is not known yet: what brings it"
@@ -87,13 +89,13 @@ class KnownNames:
             special(self, e)
 
 
-def check_causality(d: t.Def, outside: set[Name], left_first: set[Span]) -> None:
-    """Check a definition; `outside` are the names of constants and their sizes.
+def check_causality(d: t.Def, bound: Callable[[Name], bool], left_first: set[Span]) -> None:
+    """Check a definition; `bound` tells whether it is what binds a name.
 
     `left_first`: applications whose function may need no size that their last argument brings.
     Errors: `TypeError_` where a size is needed too early.
     """
-    known = KnownNames(set(outside), left_first)
+    known = KnownNames(set(), bound, left_first)
     known.add(d.size_params)
     for pat in d.params:
         known.bind(pat)

@@ -214,9 +214,17 @@ def _solve(a: Size, b: Size, alias: Mapping[Name, Size]) -> bool | None:
             meta = atoms[key]
             assert isinstance(meta, MetaS)
             return _bind(meta, from_poly(solution, atoms))
-    if type(a) is SizeOp and type(b) is SizeOp and a.op == b.op:
-        return _solve_parts(a, b, alias)
+    first, second = _operation(a, alias), _operation(b, alias)
+    if first is not None and second is not None and first.op == second.op:
+        return _solve_parts(first, second, alias)
     return None
+
+
+def _operation(s: Size, alias: Mapping[Name, Size]) -> SizeOp | None:
+    """`s` as an operation, if it is one or the name of one."""
+    while isinstance(s, SizeVar) and s.name in alias:
+        s = resolve_size(alias[s.name])
+    return s if isinstance(s, SizeOp) else None
 
 
 def _solution(zero: Poly, unknown: str) -> Poly | None:
