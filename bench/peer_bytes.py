@@ -1,6 +1,7 @@
 """`python -m bench.peer_bytes`: bytes that kernels fetch and write, ours and Futhark's, on a CPU.
 
-    python -m bench.peer_bytes [--suite FOLDER] [--only NAME] [--kernels] [--save NAME]
+    python -m bench.peer_bytes [--suite FOLDER] [--only NAME] [--look-back] [--kernels]
+                               [--save NAME]
 
 Futhark is on the PATH. Its CUDA programs run under the observer as ours do (`bench/peer`), on the
 same inputs, and must give the same. Bytes are sectors of 32, for each request of a warp; a copy
@@ -9,7 +10,7 @@ default thresholds choose, and the one with the least bytes of that and those wi
 much parallelism as there is.
 
 FOLDER is a clone of the futhark-benchmarks, with the packages of each; `bench/peer/inputs.txt` says
-which of them run, on which inputs.
+which of them run, on which inputs. With `--look-back` our scans are one pass.
 """
 
 from __future__ import annotations
@@ -103,14 +104,20 @@ def total(kernels: Kernels) -> Bytes:
     return sum(kernels.values(), NOTHING)
 
 
-def ours(work: Work, threshold: int | None) -> tuple[Kernels, list[Value]]:
-    """The bytes and results of a code version of ours. Errors: of the program or its run."""
+def text_of(work: Work, threshold: int | None, look_back: bool) -> str:
+    """The text of a code version of ours. Errors: of the program."""
     options: Any = {"target": "cuda", "entry": work.entry}
+    if look_back:
+        options["enable"] = ["kernels/look-back"]
     if threshold is not None:
         flat = plain(api.compilation(replace(work.asked, options=options)).result("flat").text)
         names = re.findall(r'threshold\("(\w+)"', flat)
         options["thresholds"] = dict.fromkeys(names, threshold)
-    text = plain(api.compilation(replace(work.asked, options=options)).result("cuda").text)
+    return plain(api.compilation(replace(work.asked, options=options)).result("cuda").text)
+
+
+def ours(text: str, work: Work) -> tuple[Kernels, list[Value]]:
+    """The bytes and results of a text of ours. Errors: of its run."""
     seen = observe(text, work.entry, work.inputs, SECONDS)
     if seen.error:
         raise seen.error
@@ -158,35 +165,44 @@ def theirs(work: Work, folder: Path) -> tuple[Kernels, list[Value]]:
     return found, list(from_bytes(done.stdout))
 
 
-def measure(work: Work, folder: Path) -> dict[str, Kernels]:
+def measure(work: Work, folder: Path, look_back: bool = False) -> dict[str, Kernels]:
     """The kernels of each version. Raises RuntimeError where they do not give the same."""
     peer, expected = theirs(work, folder)
     found = {"Futhark": peer}
+    seen: dict[str, tuple[Kernels, list[Value]]] = {}
     for version, threshold in {"default": None, **accesses.VERSIONS}.items():
-        found[version], results = ours(work, threshold)
+        text = text_of(work, threshold, look_back)
+        if text not in seen:
+            seen[text] = ours(text, work)
+        found[version], results = seen[text]
         if not same(results, expected):
             raise RuntimeError(f"{version}: gives other results than Futhark")
     return found
 
 
-def programs(folder: Path) -> Iterator[Work]:
-    """Those of `bench.accesses`, and some more."""
+def programs(folder: Path, only: str) -> Iterator[Work]:
+    """Those of `bench.accesses`, and some more, with `only` in their names."""
     texts = {name: text for name, (text, _) in accesses.PROGRAMS.items()} | MORE
     for name, text in texts.items():
+        if only not in name:
+            continue
         values = api.random_inputs(OfProgram(text), "main", SIZES[name], seed=1).values
         path = folder / "one.fut"
         path.write_text(text)
         yield Work(name, OfProgram(text), path, "main", values)
 
 
-def suite(folder: Path) -> Iterator[Work | tuple[str, str]]:
+def suite(folder: Path, only: str) -> Iterator[Work | tuple[str, str]]:
     """The programs of a folder of the futhark-benchmarks on the inputs of `inputs.txt`.
 
-    Where one does not compile or its data are missing: its name, and why.
+    Those with `only` in their names; where one does not compile or its data are missing, its name,
+    and why.
     """
     for line in INPUTS.read_text().splitlines():
         program, entry, given = line.split(" ", 2)
         path = folder / f"{program}.fut"
+        if only not in f"{program}:{entry}":
+            continue
         name = f"{program}:{entry} {given if len(given) < 24 else ''}".replace(":main", "").strip()
         try:
             read = read_program(path)
@@ -229,6 +245,7 @@ def main() -> None:
     )
     parser.add_argument("--suite", type=Path, help="a clone of the futhark-benchmarks")
     parser.add_argument("--only", default="", help="only programs with this in their name")
+    parser.add_argument("--look-back", action="store_true", help="scans in one pass")
     parser.add_argument("--kernels", action="store_true", help="print each kernel's bytes")
     parser.add_argument("--save", metavar="NAME", help="save as bench/results/NAME.json")
     asked = parser.parse_args()
@@ -242,15 +259,14 @@ def _tell(asked: argparse.Namespace, folder: Path) -> None:
     print("| program | default: fetched + written | best | Futhark | launches | default | best |")
     print("|---|---|---|---|---|---|---|")
     figures: dict[str, Any] = {}
-    for one in suite(asked.suite) if asked.suite else programs(folder):
-        if asked.only not in (one[0] if isinstance(one, tuple) else one.name):
-            continue
+    works = suite(asked.suite, asked.only) if asked.suite else programs(folder, asked.only)
+    for one in works:
         if isinstance(one, tuple):
             figures[one[0]] = one[1]
             print(f"| {one[0]} | {one[1].splitlines()[0]} |", flush=True)
             continue
         try:
-            found = measure(one, folder)
+            found = measure(one, folder, asked.look_back)
         except (CompileError, RuntimeError, subprocess.TimeoutExpired) as error:
             figures[one.name] = str(error)
             print(f"| {one.name} | {(str(error).splitlines() or [''])[0]} |", flush=True)
@@ -272,7 +288,8 @@ def _command(asked: argparse.Namespace) -> list[str]:
     """How the figures are made again, wherever the programs lie."""
     suite = ["--suite", asked.suite.resolve().name] if asked.suite else []
     only = ["--only", asked.only] if asked.only else []
-    return ["python", "-m", "bench.peer_bytes", *suite, *only, "--save", asked.save]
+    look_back = ["--look-back"] if asked.look_back else []
+    return ["python", "-m", "bench.peer_bytes", *suite, *only, *look_back, "--save", asked.save]
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_figures_are_saved_with_the_command_that_makes_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(machine, "RESULTS", tmp_path)
-    monkeypatch.setattr(peer_bytes, "suite", lambda folder: [("one two", "no data")])
+    monkeypatch.setattr(peer_bytes, "suite", lambda folder, only: [(only, "no data")])
     given = ["--suite", str(tmp_path / "programs"), "--only", "one two", "--save", "bytes"]
     monkeypatch.setattr("sys.argv", ["peer_bytes", *given])
     peer_bytes.main()

@@ -1,5 +1,8 @@
 """The meaning of the kernel IR: threads run in turn, from one barrier to the next, and are watched.
 
+Blocks of threads run one after the other. If threads of one wait for what those of another publish,
+they run in turns, each up to where it waits, or has published something.
+
 A kernel becomes a Python generator for each thread, which stops at barriers. It is an error to do
 what a device may do otherwise the next time: a race (Note [Races] in `codegen/kernels/nodes.py`), a
 barrier that not all threads come to, a cell outside of its block, or one that is read before
@@ -16,7 +19,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 
@@ -37,6 +40,9 @@ from compiler.storage.state import SHARED_BYTES
 
 Order = Literal["ascending", "descending", "random"]
 UNWRITTEN = object()
+RESIDENT = 40
+"""Blocks of threads that run in turns: more than a warp has lanes."""
+T = TypeVar("T")
 
 
 class Fault(CompilerBug):
@@ -45,20 +51,32 @@ class Fault(CompilerBug):
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Who has touched a cell, after how many barriers; `together`: atomically, or under a lock."""
+    """Who has touched a cell, after how many barriers; `together`: atomically, or under a lock.
+
+    `published`: how often the thread has published something before.
+    """
 
     block: int
     thread: int
     barriers: int
     together: object
+    published: int = 0
 
-    def meets(self, other: _Access) -> bool:
-        """Whether nothing says which of the two comes first, and that matters."""
+    def meets(self, other: _Access, known: Sequence[_Access] = ()) -> bool:
+        """Whether nothing says which of the two comes first, and that matters.
+
+        `known`: publications that the thread of `self` has waited for.
+        """
         if self.together is not None and self.together == other.together:
             return False
         if self.block != other.block:
-            return True
+            return not any(other.is_told_by(one) for one in known)
         return self.thread != other.thread and self.barriers == other.barriers
+
+    def is_told_by(self, told: _Access) -> bool:
+        """Whether it came before what a thread of its block has published."""
+        earlier = self.thread == told.thread and self.published < told.published
+        return self.block == told.block and (earlier or self.barriers < told.barriers)
 
 
 @dataclass(slots=True)
@@ -68,11 +86,11 @@ class _Traces:
     written: dict[int, set[_Access]] = field(default_factory=dict)
     read: dict[int, set[_Access]] = field(default_factory=dict)
 
-    def add(self, cell: int, access: _Access, writes: bool) -> bool:
+    def add(self, cell: int, access: _Access, writes: bool, known: Sequence[_Access] = ()) -> bool:
         """Remember an access; whether it meets an earlier one."""
-        clash = any(access.meets(one) for one in self.written.get(cell, ()))
+        clash = any(access.meets(one, known) for one in self.written.get(cell, ()))
         if writes and not clash:
-            clash = any(access.meets(one) for one in self.read.get(cell, ()))
+            clash = any(access.meets(one, known) for one in self.read.get(cell, ()))
         (self.written if writes else self.read).setdefault(cell, set()).add(access)
         return clash
 
@@ -100,7 +118,7 @@ class Cells:
             device.fault(f"touches cell {at} of {len(self.values)}")
         if self.launch != device.launches:
             self.launch, self.traces = device.launches, _Traces()
-        if self.traces.add(at, device.access(), writes):
+        if self.traces.add(at, device.access(), writes, device.known()):
             device.fault(f"races with another thread for cell {at}")
         device.touched(self, at, writes)
 
@@ -117,16 +135,39 @@ class Cells:
         self.values[at] = value
 
 
+@dataclass(slots=True)
+class _Block:
+    """A block of threads: how far they are, and what they share.
+
+    `given`: what threads are given that go on, `waits`: at which barrier others are. `rests`: those
+    that go on only when other blocks have had their turn.
+    """
+
+    number: int
+    size: int
+    alive: dict[int, Generator[Any, Any, None]]
+    given: dict[int, Any]
+    waits: dict[int, int] = field(default_factory=dict)
+    asked: dict[int, tuple[int, Any, int]] = field(default_factory=dict)
+    rests: set[int] = field(default_factory=set)
+    barriers: int = 0
+    shared: dict[Name, Cells] = field(default_factory=dict)
+    published: dict[int, int] = field(default_factory=dict)
+    known: dict[int, list[_Access]] = field(default_factory=dict)
+
+
 class WatchedDevice:
     """What the host's text calls, and what threads run on: `threads` in a block."""
 
     def __init__(self, threads: int, order: Order, sites: Sites) -> None:
         self.threads, self.order, self.sites = threads, order, sites
         self.kernels: dict[str, tuple[k.Kernel, Callable[..., Generator[Any, Any, None]]]] = {}
-        self.launches = self.barriers = self.block = self.thread = 0
+        self.launches = self.thread = 0
+        self.block = _Block(0, 0, {}, {})
+        self.told: dict[tuple[int, int], list[_Access]] = {}
+        """What has been published, by the block of memory and the cell of the flag."""
         self.together: object = None
         self.running = ""
-        self.shared: dict[Name, Cells] = {}
         self.random = random.Random(threads)
 
     # --- what the host calls -----------------------------------------------------------------
@@ -193,37 +234,59 @@ class WatchedDevice:
         def start(*arguments: Any) -> None:
             self.launches += 1
             self.running = name
+            self.told = {}
             given = [a if isinstance(a, Cells) else a.item() for a in arguments]
-            for block in range(total):
-                self.run_block(block, size, given)
+            self.run_blocks(total, size, given)
 
         return start
 
     # --- what threads do ---------------------------------------------------------------------
 
-    def run_block(self, block: int, size: int, arguments: list[Any]) -> None:
-        """All threads of a block, each up to the next barrier before any goes on."""
-        self.block, self.barriers = block, 0
-        self.shared = {}
+    def run_blocks(self, total: int, size: int, arguments: list[Any]) -> None:
+        """All blocks of threads; those that rest go on when others have run."""
         _, function = self.kernels[self.running]
-        alive = {t: function(t, block, size, block * size + t, *arguments) for t in range(size)}
-        while alive:
-            waits: dict[int, int] = {}
-            given: dict[int, Any] = dict.fromkeys(alive)
-            while given:
-                asked: dict[int, tuple[int, Any, int]] = {}
+        running: list[_Block] = []
+        numbers = iter(range(total))
+        while True:
+            number = next(numbers, None) if len(running) < RESIDENT else None
+            if number is not None:
+                threads = {
+                    t: function(t, number, size, number * size + t, *arguments) for t in range(size)
+                }
+                running.append(_Block(number, size, threads, dict.fromkeys(threads)))
+            if not running:
+                return
+            for block in self.ordered(running[-1:] if number is not None else running[:]):
+                if not self.run_block(block):
+                    running.remove(block)
+
+    def run_block(self, block: _Block) -> bool:
+        """Threads of a block, each up to the next barrier before any goes on; whether some rest."""
+        self.block = block
+        while block.alive:
+            while block.given:
+                given, block.given = block.given, {}
                 for thread in self.ordered(list(given)):
                     self.thread = thread
-                    match self.resume(alive[thread], given[thread]):
+                    match self.resume(block.alive[thread], given[thread]):
                         case int(barrier):
-                            waits[thread] = barrier
+                            block.waits[thread] = barrier
                         case (_, _, _) as shuffle:
-                            asked[thread] = shuffle
-                given = self.shuffled(asked, size)
-            if len(set(waits.values())) > 1 or len(waits) not in (0, len(alive)):
+                            block.asked[thread] = shuffle
+                        case "rests":
+                            block.rests.add(thread)
+                block.given = self.shuffled(block)
+            if block.rests:
+                block.given = dict.fromkeys(block.rests)
+                block.rests = set()
+                return True
+            waits = block.waits
+            if len(set(waits.values())) > 1 or len(waits) not in (0, len(block.alive)):
                 self.fault("is at another barrier than other threads of its block, or at none")
-            alive = {thread: alive[thread] for thread in waits}
-            self.barriers += 1
+            block.alive = {thread: block.alive[thread] for thread in waits}
+            block.given, block.waits = dict.fromkeys(waits), {}
+            block.barriers += 1
+        return False
 
     def resume(self, thread: Generator[Any, Any, None], given: Any) -> Any:
         """Go on up to a barrier or shuffle; None at the end."""
@@ -232,40 +295,85 @@ class WatchedDevice:
         except StopIteration:
             return None
 
-    def shuffled(self, asked: dict[int, tuple[int, Any, int]], size: int) -> dict[int, Any]:
-        """What threads are given that have come to a shuffle, with all of their warp."""
+    def shuffled(self, block: _Block) -> dict[int, Any]:
+        """What threads are given that have come to a shuffle, with all of their warp.
+
+        Where some of the warp rest, the others wait for them.
+        """
         given = {}
+        asked, block.asked = block.asked, {}
         for thread, (place, value, lane) in asked.items():
             first = thread - thread % k.WARP
-            warp = range(first, min(first + k.WARP, size))
+            warp = range(first, min(first + k.WARP, block.size))
+            if not block.rests.isdisjoint(warp):
+                block.asked[thread] = asked[thread]
+                continue
             if any(asked.get(other, (0,))[0] != place for other in warp):
                 self.fault("is at a shuffle to which not all threads of its warp have come")
             other = first + lane % k.WARP
             given[thread] = asked[other][1] if other in warp else value
         return given
 
-    def ordered(self, threads: list[int]) -> list[int]:
-        """The threads in the order in which they run."""
+    def ordered(self, threads: list[T]) -> list[T]:
+        """Threads, or blocks of them, in the order in which they run."""
         if self.order == "random":
             self.random.shuffle(threads)
         return threads[::-1] if self.order == "descending" else threads
 
     def access(self) -> _Access:
         """Who touches a cell now."""
-        return _Access(self.block, self.thread, self.barriers, self.together)
+        block, thread = self.block, self.thread
+        published = block.published.get(thread, 0)
+        return _Access(block.number, thread, block.barriers, self.together, published)
+
+    def known(self) -> Sequence[_Access]:
+        """The publications that the thread which runs has waited for."""
+        return self.block.known.get(self.thread, ())
+
+    # --- what blocks tell each other ---------------------------------------------------------
+
+    def ticket(self, block: Cells, at: int) -> int:
+        """How many blocks of threads were here before."""
+        counter = f"{k.OWN}ticket {id(block)} {at}"
+        if counter not in self.block.shared:
+            self.together = "atomic"
+            self.block.shared[counter] = Cells(self, [block.read(at)])
+            block.write(at, block.values[at] + 1)
+            self.together = None
+        return int(self.block.shared[counter].values[0])
+
+    def publish(self, block: Cells, at: int, value: int) -> None:
+        """A flag is set."""
+        self.together = "atomic"
+        block.write(at, value)
+        self.together = None
+        own = self.block
+        own.published[self.thread] = own.published.get(self.thread, 0) + 1
+        self.told.setdefault((id(block), at), []).append(self.access())
+
+    def awaited(self, block: Cells, at: int) -> int:
+        """A flag, with all that was published with it; 0 while it has to be waited for."""
+        self.together = "atomic"
+        found = int(block.read(at))
+        self.together = None
+        if found:
+            self.block.known.setdefault(self.thread, []).extend(self.told[id(block), at])
+        return found
 
     def fault(self, what: str) -> NoReturn:
         """Stop at what no program may do."""
-        raise Fault(f"kernel `{self.running}`, block {self.block}, thread {self.thread}: {what}")
+        where = f"kernel `{self.running}`, block {self.block.number}, thread {self.thread}"
+        raise Fault(f"{where}: {what}")
 
     def touched(self, block: Cells, at: int, writes: bool) -> None:
         """A thread has touched a cell, for those who record it."""
 
     def of_block(self, name: Name, count: int) -> Cells:
         """A shared array: that of the block of threads that runs."""
-        if name not in self.shared:
-            self.shared[name] = self.part(count, "i64")
-        return self.shared[name]
+        shared = self.block.shared
+        if name not in shared:
+            shared[name] = self.part(count, "i64")
+        return shared[name]
 
 
 class ThreadText(PythonText):
@@ -344,6 +452,20 @@ class ThreadText(PythonText):
         self.scope(k.Scope(s.body))
         self.line("device.together = None")
 
+    def ticket(self, s: k.Ticket) -> None:
+        self.line(f"{py_name(s.name)} = device.ticket({py_name(s.block)}, {show(s.at)})")
+        self.line(f"yield {next(self.barriers)}")
+
+    def publish(self, s: k.Publish) -> None:
+        given = f"{py_name(s.block)}, {show(s.at)}, {show(s.value)}"
+        self.line(f"device.publish({given})")
+        self.line('yield "rests"')
+
+    def await_(self, s: k.Await) -> None:
+        found = f"device.awaited({py_name(s.block)}, {show(s.at)})"
+        self.line(f"while not ({py_name(s.name)} := {found}):")
+        self.line('    yield "rests"')
+
 
 ThreadText.prints = {
     **PythonText.prints,
@@ -360,6 +482,9 @@ ThreadText.prints = {
     k.Atomic: ThreadText.atomic,
     k.Exchange: ThreadText.exchange,
     k.Locked: ThreadText.locked,
+    k.Ticket: ThreadText.ticket,
+    k.Publish: ThreadText.publish,
+    k.Await: ThreadText.await_,
 }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
+from compiler.codegen.kernels.look_back import LOOK_BACK
 from compiler.ir.values import Value, show
 from compiler.parallel.tuning import names
 from compiler.pipeline import Compilation
@@ -44,10 +45,11 @@ def thresholds(work: Compilation, version: str) -> tuple[tuple[str, int], ...]:
     )
 
 
-def compiled(source: str, version: str) -> Compilation:
-    """A program for CUDA in one of its code versions."""
+def compiled(source: str, version: str, look_back: bool = False) -> Compilation:
+    """A program for CUDA in one of its code versions, whose scans may have one pass."""
     chosen = thresholds(Compilation(source, Options(target="cuda")), version)
-    return Compilation(source, Options(target="cuda", thresholds=chosen))
+    enabled = frozenset((LOOK_BACK.id,) if look_back else ())
+    return Compilation(source, Options(target="cuda", thresholds=chosen, enabled=enabled))
 
 
 def check(made: Generated, version: str) -> None:
@@ -57,7 +59,7 @@ def check(made: Generated, version: str) -> None:
     do, and what a run of the program raises.
     """
     rng = random.Random(f"kernels {made.seed} {version}")
-    work = compiled(made.source, version)
+    work = compiled(made.source, version, rng.random() < 0.5)
     wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
     prog = work.result("kernels").prog
     threads, order = rng.choice((32, 64, 256)), rng.choice(ORDERS)
@@ -86,7 +88,7 @@ def check_text(made: Generated, version: str) -> None:
     program raises.
     """
     rng = random.Random(f"text {made.seed} {version}")
-    work = compiled(made.source, version)
+    work = compiled(made.source, version, rng.random() < 0.5)
     wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
     order = rng.choice(ORDERS)
     found = observed(work, "main", made.inputs, order)

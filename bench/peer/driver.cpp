@@ -121,7 +121,7 @@ CUresult cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned gz
     peer::grid = {gx, gy, gz}, peer::block = {bx, by, bz};
     long long before[2], after[2];
     sum(before[0], before[1]);
-    bool is_done = observer_run((long long)gx * gy * gz, (int)(bx * by * bz), run_it);
+    bool is_done = observer_run((long long)gx * gy * gz, (int)(bx * by * bz), run_it, 0);
     sum(after[0], after[1]);
     Total &total = totals[names[launched]];
     total.launches++, total.read += after[0] - before[0], total.written += after[1] - before[1];

@@ -294,6 +294,9 @@ _KINDS: Mapping[type, protocol.AccessKind] = {
     imp.Store: "writes",
     k.Atomic: "both",
     k.Exchange: "both",
+    k.Ticket: "both",
+    k.Publish: "both",
+    k.Await: "reads",
 }
 
 
@@ -302,7 +305,9 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
     stm, text, predicted = place.stm, known.text, known.predicted
     if type(stm) not in _KINDS:
         return []
-    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Atomic | k.Exchange)
+    at_once = k.Atomic | k.Exchange | k.Ticket | k.Publish
+    assert isinstance(stm, imp.Load | k.Fetch | imp.Store | k.Await | at_once)
+    prim: Prim = "i32" if isinstance(stm, k.Ticket | k.Publish | k.Await) else stm.prim
     if known.spaces.get(stm.block) == "own":
         return []
     found = []
@@ -313,6 +318,7 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
             continue
         for site in seen or (None,):
             shared, because = known.spaces.get(stm.block) == "shared", _because(cost, predicted)
+            shared = site.shared if site else shared
             kind = site.kind if site else _KINDS[type(stm)]
             one: protocol.WarpAccess = {
                 "kernel": known.kernel.name,
@@ -323,7 +329,7 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
                 "array": stm.block,
                 "cell": show_se(stm.at, suffix=False),
                 "shared": shared,
-                "size": site.size if site else BYTES[stm.prim],
+                "size": site.size if site else BYTES[prim],
                 "says": _words(site or cost or Cost(), shared, kind) or because,
                 "predicted": _counts(cost or Cost()),
                 "because": because,

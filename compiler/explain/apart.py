@@ -73,6 +73,10 @@ class _Neighbours:
                     self.set(name, ZERO if alike else None)
             case imp.Declare(name) | imp.Assign(name) | k.Shuffle(name):
                 self.set(name, None)
+            case k.Ticket(name):
+                self.set(name, ZERO)
+            case k.Await(name):
+                self.set(name, None)
             case k.Indices(dims, flat):
                 self.indices(dims, self.of(flat))
             case imp.For(index):

@@ -260,7 +260,7 @@ class _Body:
                     size = size * Poly.var(times)
                 self.fresh(name, self.vertex(stm), size, prim)
             case k.Zeros(name, prim, size):
-                self.fresh(name, self.vertex(stm), Poly.const(size), prim)
+                self.fresh(name, self.vertex(stm), poly_of(size), prim)
             case imp.Kernel() | k.Launch():
                 self.kernel(stm)
             case imp.Push(hist):
@@ -293,7 +293,16 @@ class _Body:
         """A statement without others in it."""
         number, uses = self.begin(stm)
         if isinstance(
-            stm, imp.Define | imp.Apply | imp.Load | k.Indices | k.Ranges | imp.Alloc | k.Part
+            stm,
+            imp.Define
+            | imp.Apply
+            | imp.Load
+            | imp.Alloc
+            | k.Indices
+            | k.Ranges
+            | k.Part
+            | k.Ticket
+            | k.Await,
         ):
             self.local.update(uses.bound)
         self.end(number, uses)

@@ -21,7 +21,7 @@ _WITH_HOST: Mapping[type, Fields] = {
     k.Launch: fields("se:count named:times"),
     k.Ranges: fields("bind:blocks bind:chunk se:segments se:size se:least"),
     k.Part: fields("bind:name se:count named:times"),
-    k.Zeros: fields("bind:name"),
+    k.Zeros: fields("bind:name se:count"),
 }
 
 
@@ -98,6 +98,12 @@ class StmUses(StmParts):
     def lock(self, name: Name, node: object) -> None:
         """A block of locks."""
         self.read[name] = self.written[name] = self.together[name] = None
+
+    def flag(self, name: Name, node: object) -> None:
+        """A block of flags, or of what tickets are counted with: as others have set them."""
+        self.read[name] = self.together[name] = None
+        if not isinstance(node, k.Await):
+            self.written[name] = None
 
     def into(self, into: Iterable[imp.Cell | Name], node: imp.Fold) -> None:
         """Where results go."""

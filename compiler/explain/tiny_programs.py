@@ -389,6 +389,7 @@ BY_RULE: dict[str, Tiny] = {
         "[1, 4, 3]",
         target="cuda",
     ),
+    "kernels/look-back": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]", target="cuda"),
     "kernels/several": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]", target="cuda"),
     "kernels/tiled": Tiny(
         "entry main [n][m] (a: [n][m]i32) =\n"

@@ -199,13 +199,19 @@ class Launch:
                 self.forget(place)
                 self.stms(place.bodies[0], mask, False, weight)
                 self.forget(place)
-            case k.Exchange(name):
+            case k.Exchange() | k.Locked() | k.Ticket() | k.Publish() | k.Await():
+                self.together(place, mask, weight)
+
+    def together(self, place: Place, mask: Mask, weight: Numbers) -> None:
+        """What waits for other threads, or is done again if they were faster."""
+        self.unsure(place.lines, CONDITION)
+        match place.stm:
+            case k.Exchange(name) | k.Await(name):
                 self.known.pop(name, None)
-                self.unsure(place.lines, CONDITION)
-                self.stms(place.bodies[0], mask, False, weight)
-            case k.Locked():
-                self.unsure(place.lines, CONDITION)
-                self.stms(place.bodies[0], mask, False, weight)
+            case k.Ticket(name):
+                self.known[name] = self.known[k.BLOCK]  # each is taken once, whoever comes first
+        for body in place.bodies:
+            self.stms(body, mask, False, weight)
 
     def indices(self, dims: Sequence[tuple[Name, ir.SE]], flat: Numbers | None, mask: Mask) -> None:
         """Quotients and remainders."""

@@ -26,7 +26,7 @@ from compiler.codegen.imp.nodes import (
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import FIRST
 from compiler.codegen.kernels.lower import lower
-from compiler.codegen.kernels.verify import verify
+from compiler.codegen.kernels.verify import WARP_NUMBER, verify
 from compiler.codegen.kernels.walk import shared_bytes, statements
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Mem, Scalar, Var
 from compiler.targets import target_named
@@ -35,6 +35,20 @@ from tests.codegen.helpers import compiled
 CUDA = target_named("cuda")
 THREAD, BLOCK = Var(k.THREAD, "i64"), Var(k.BLOCK, "i64")
 WAIT = k.Barrier()
+
+
+FLAGS = Alloc("f_4", ONE, "i32", "shared")
+NO, SEEN = Lit(0, "i32"), Var("x_5", "i32")
+TICKET = k.Ticket("x_4", "f_4", ZERO)
+AWAITED = (k.Await("x_5", "f_4", THREAD),)
+
+
+SHUFFLED = Declare("x_9", Scalar("i64"), ONE)
+
+
+def shuffle(value: SE, by: SE = Lit(1, "i32")) -> k.Shuffle:  # noqa: B008
+    """`x_9` becomes a value of the lane before."""
+    return k.Shuffle("x_9", "i64", value, by)
 
 
 def launching(*body: k.Stm) -> ImpProg:
@@ -67,6 +81,19 @@ def wait_if(name: str) -> If:
         # A failed check leaves the point, and no more.
         (k.Scope((Assert(FIRST, ("no",)),), point=True), WAIT),
         (Assert(Bin("<", "i64", BLOCK, ONE), ("all go",)), WAIT),
+        # Lanes of a warp come to a shuffle without other warps, and go where one of them says.
+        (
+            Define("w_4", "i32", WARP_NUMBER),
+            SHUFFLED,
+            If(
+                Bin("==", "i32", Var("w_4", "i32"), NO),
+                (
+                    k.Shuffle("x_9", "i64", THREAD, NO),
+                    If(Bin("<", "i64", Var("x_9", "i64"), ONE), (shuffle(ONE),), ()),
+                ),
+                (),
+            ),
+        ),
         # A variable that has differed, and does not any more.
         (
             Declare("c_4", Scalar("bool"), FIRST),
@@ -77,14 +104,6 @@ def wait_if(name: str) -> If:
 )  # fmt: skip
 def test_barriers_that_all_threads_come_to(body: Stms) -> None:
     verify(launching(*body), CUDA)
-
-
-SHUFFLED = Declare("x_9", Scalar("i64"), ONE)
-
-
-def shuffle(value: SE, by: SE = Lit(1, "i32")) -> k.Shuffle:  # noqa: B008
-    """`x_9` becomes a value of the lane before."""
-    return k.Shuffle("x_9", "i64", value, by)
 
 
 APART = "not all threads of a block come to this barrier"
@@ -141,6 +160,13 @@ LEFT = "some threads have left before this barrier"
         ((SHUFFLED, shuffle(ONE), wait_if("x_9")), APART),
         ((SHUFFLED, k.Locked("xs_1", ZERO, (shuffle(ONE),))), "xs_1"),
         ((k.Exchange("x_4", "i64", "xs_1", ZERO, (SHUFFLED, shuffle(ONE))),), "at once"),
+        ((FLAGS, If(FIRST, (TICKET,), ())), "not all threads of a block come to this ticket"),
+        ((FLAGS, *AWAITED, wait_if("n_2"), If(Bin("==", "i32", SEEN, NO), (WAIT,), ())), APART),
+        ((FLAGS, k.Publish("f_4", ZERO, ONE)), "a flag"),
+        ((k.Publish("xs_1", ZERO, NO),), "holds i64"),
+        ((FLAGS, k.Exchange("x_4", "i64", "xs_1", ZERO, AWAITED)), "at once"),
+        # Of a warp, not all lanes.
+        ((SHUFFLED, If(Bin("<", "i64", THREAD, ONE), (shuffle(ONE),), ())), "of a warp come to"),
     ],
 )  # fmt: skip
 def test_what_is_refused(body: Stms, says: str) -> None:

@@ -174,6 +174,26 @@ LOOKS_FIRST: dict[str, tuple[str, list[str]]] = {
         "  in (zs, loop xs for k < 3 do map (\\i -> xs[i + k]) (scan (+) 0 xs))",
         ["map", "scan_first", "scan_second", "scan_third"],
     ),
+    "of other arrays": (
+        "entry main [k][n] (xs: [k]i64) (is: [n]i64) =\n"
+        "  let ys = map (\\i -> xs[i]) is\n"
+        "  in (ys, map (+ 1) xs, replicate 9 k, scan (+) 0 ys)",
+        ["scan_second", "scan_third"],
+    ),
+    "of what was made of it": (
+        "entry main [k][n] (xs: [k]i64) (is: [n]i64) =\n"
+        "  let ys = map (\\i -> xs[i]) is\n"
+        "  let zs = copy (transpose (unflatten (ys :> [3 * 5]i64)))\n"
+        "  in (ys, map (map (+ 1)) zs)",
+        ["copy", "map"],
+    ),
+    "of a copy of it": (
+        "entry main [k][n] (xs: *[k]i64) (is: [n]i64): ([n]i64, [k]i64, [k]i64) =\n"
+        "  let ys = map (\\i -> xs[i]) is\n"
+        "  let zs = xs with [0:n] = copy ys\n"
+        "  in (ys, zs, scan (+) 0 zs)",
+        ["scan_first", "scan_second", "scan_third"],
+    ),
     "in an arm": (
         "entry main (xs: []i64) (is: []i64) =\n"
         "  let ys = if length is > 3 then map (\\i -> xs[i]) is else map (+ 1) is\n"
@@ -181,6 +201,16 @@ LOOKS_FIRST: dict[str, tuple[str, list[str]]] = {
         ["map", "scan_first", "scan_second", "scan_third"],
     ),
 }
+
+
+def test_one_thread_of_a_block_looks_for_failed_checks() -> None:
+    source = "entry main (xs: []i64) (is: []i64) = scan (+) 0 (map (\\i -> xs[i]) is)"
+    code = code_of(source, None)
+    lines = [at for at, line in enumerate(code.split("\n"), 1) if "(volatile int64_t" in line]
+    seen = observe(code, "main", [np.arange(9), np.arange(9000) % 9])
+    results(seen)
+    visits = sum(site.visits for site in seen.sites if site.line in lines)
+    assert visits == sum(blocks for name, blocks in seen.launches if "first" not in name)
 
 
 @pytest.mark.parametrize("name", LOOKS_FIRST)

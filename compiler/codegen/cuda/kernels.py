@@ -28,6 +28,11 @@ IDS = {
 }
 NARROW_IDS = {**IDS, k.PLACE: "(index_t)blockIdx.x * THREADS + threadIdx.x"}
 INDEX = "index_t"
+FAILED_BEFORE = "__syncthreads_or(threadIdx.x == 0 && *(volatile int64_t *)failure)"
+"""Whether a check has failed by now, so that what a kernel reads may be anything.
+
+One thread reads it for all of its block: a sector, and nobody leaves where others wait for him.
+"""
 _ATOMIC = {"+": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "&": "atomicAnd"}
 _ATOMIC |= {"|": "atomicOr", "^": "atomicXor"}
 _WORDS: tuple[Prim, ...] = ("i32", "i64", "u32", "u64")
@@ -83,7 +88,7 @@ class DeviceCode(Statements):
             kind, first = self.given(a), self.parameter(a, kernel)
             self.line(f"const {kind} {c_name(a.name)} = {first} + ({kind})failure[{ROUND}];")
         if kernel.name in self.after_checks:
-            self.line(f"if ({self.failed_before(kernel)}) return;")
+            self.line(f"if ({FAILED_BEFORE}) return;")
         self.stms(kernel.body)
         self.close()
 
@@ -93,15 +98,6 @@ class DeviceCode(Statements):
         if a.name in self.constant.get(kernel.name, ()):
             return f"const {kind} *__restrict__ {c_name(a.name)}"
         return f"{kind} *{c_name(a.name)}"
-
-    def failed_before(self, kernel: k.Kernel) -> str:
-        """Whether a check has failed by now, so that what this kernel reads may be anything.
-
-        One in this launch tells all threads of a block or none, where they wait for each other.
-        """
-        waits = any(isinstance(s, k.Barrier | k.Shuffle) for s in statements(kernel.body))
-        flag = "*(volatile int64_t *)failure"
-        return f"__syncthreads_or({flag} != 0)" if waits else flag
 
     def parameter(self, a: k.Param, kernel: k.Kernel) -> str:
         """The name of a scalar parameter."""
@@ -308,6 +304,33 @@ class DeviceCode(Statements):
         self.close()
         self.close()
 
+    # --- between blocks of threads -----------------------------------------------------------
+
+    def ticket(self, stm: k.Ticket) -> None:
+        """One thread counts, and tells the others."""
+        name = c_name(stm.name)
+        self.line(f"__shared__ int32_t {name}_shared;")
+        counted = f"atomicAdd(&{c_name(stm.block)}[{self.index(stm.at)}], 1)"
+        self.line(f"if (threadIdx.x == 0) {name}_shared = {counted};")
+        self.line("__syncthreads();")
+        self.line(f"const {self.kind(stm.name, 'i64')} {name} = {name}_shared;")
+
+    def publish(self, stm: k.Publish) -> None:
+        """Note [What is seen] in `look_back.py`."""
+        self.line("__threadfence();")
+        self.line(
+            f"atomicExch(&{c_name(stm.block)}[{self.index(stm.at)}], {self.show(stm.value)});"
+        )
+
+    def await_(self, stm: k.Await) -> None:
+        """The same of who waits, who leaves the others the machine meanwhile."""
+        name, flag = c_name(stm.name), f"{c_name(stm.block)}[{self.index(stm.at)}]"
+        self.line(f"int32_t {name};")
+        self.open(f"while (!({name} = *(volatile int32_t *)&{flag})) {{")
+        self.line("__nanosleep(20);")
+        self.close()
+        self.line("__threadfence();")
+
 
 DeviceCode.prints = {
     **Statements.prints,
@@ -321,4 +344,7 @@ DeviceCode.prints = {
     k.Atomic: "atomic",
     k.Exchange: "exchange",
     k.Locked: "locked",
+    k.Ticket: "ticket",
+    k.Publish: "publish",
+    k.Await: "await_",
 }

@@ -189,6 +189,38 @@ def staged(
 ) -> Stms:
     """Tiles with several elements a thread: see Note [Several elements a thread]."""
     prov, index = kernel.prov, kernel.dims[-1][0]
+    made = one_tile(kernel, folds, high, scan, body, tile_of, taken)
+    threads, size = i64(THREADS), own(index, "size")
+    needed = Bin("//", "i64", add(sub(high, low), sub(threads, ONE)), threads)
+    items = Bin("|", "i64", minimum(needed, Lit(tile_of.each, "i64")), ONE)
+    code = made.fold + made.ends
+    return (
+        *made.room,
+        Define(ITEMS, "i64", items, prov),
+        Define(size, "i64", Bin("*", "i64", i64(ITEMS), threads), prov),
+        k.Stride(own(index, "tile"), "i64", low, high, "+", i64(size), code, prov),
+    )
+
+
+class TileCode(NamedTuple):
+    """Shared memory for a tile, what is done up to what it comes to, and behind that."""
+
+    room: Stms
+    fold: Stms
+    ends: Stms
+
+
+def one_tile(
+    kernel: Kernel,
+    folds: tuple[Fold, ...],
+    high: SE,
+    scan: bool,
+    body: Stms,
+    tile_of: Tile,
+    taken: Handed | None = None,
+) -> TileCode:
+    """A tile, with ITEMS elements for each thread, or fewer if it ends at `high`."""
+    prov, index = kernel.prov, kernel.dims[-1][0]
     tile, parts = own(index, "tile"), components(folds)
     at = i64(AT)
     kept = tuple(
@@ -227,6 +259,7 @@ def staged(
         own_elements(*map(join, folds)),
         *combined(folds, scan, prov),
     ]
+    behind: list[Stm] = []
     if scan:
         prefix = tuple(Store(own(n, "tile"), p, at, Var(n, p), prov) for n, p, _ in parts)
         gets: Stms = tuple(k.Fetch(n, p, own(n, "tile"), at, prov) for n, p, _ in parts)
@@ -234,16 +267,10 @@ def staged(
         ends = tuple(stm for fold in folds for stm in finish(fold, prov))
         if taken:
             ends = (point(taken.ends),)
-        code += [stm for fold in folds for stm in before(fold, prov)]
-        code += [own_elements(*map(join, folds), *prefix), Barrier(prov)]
-        code.append(all_elements(whole, *gets, *ends))
-    threads = i64(THREADS)
-    needed = Bin("//", "i64", add(sub(high, low), sub(threads, ONE)), threads)
-    odd = Bin("|", "i64", minimum(needed, Lit(tile_of.each, "i64")), ONE)
-    size = Define(own(index, "size"), "i64", Bin("*", "i64", i64(ITEMS), threads), prov)
-    step = i64(own(index, "size"))
-    loop = k.Stride(tile, "i64", low, high, "+", step, tuple(code), prov)
-    return (*kept, Define(ITEMS, "i64", odd, prov), size, loop)
+        behind += [stm for fold in folds for stm in before(fold, prov)]
+        behind += [own_elements(*map(join, folds), *prefix), Barrier(prov)]
+        behind.append(all_elements(whole, *gets, *ends))
+    return TileCode(kept, tuple(code), tuple(behind))
 
 
 def strided(kernel: Kernel, folds: tuple[Fold, ...], low: SE, high: SE, body: Stms) -> Stms:
@@ -284,13 +311,18 @@ def in_warp(fold: Fold, prov: Prov, lanes: SE) -> Stms:
 
     LANE is the number of a lane among them.
     """
+    pairs = zip(fold.op.lhs, fold.op.prims, strict=True)
+    left = tuple(Declare(own(name, "left"), Scalar(prim), None, prov) for name, prim in pairs)
+    return (*left, doubling(fold, prov, lanes))
+
+
+def doubling(fold: Fold, prov: Prov, lanes: SE) -> k.Stride:
+    """The same where there are variables for what comes from the left."""
     lane, step = Var(LANE, "i32"), Var(STEP, "i32")
     left = [own(name, "left") for name in fold.op.lhs]
     join = If(Bin(">=", "i32", lane, step), (combine(fold, left, fold.op.lhs, prov),), (), prov)
     body = (*shuffled(fold, fold.op.lhs, step, prov), join)
-    doubling = k.Stride(STEP, "i32", Lit(1, "i32"), lanes, "*", Lit(2, "i32"), body, prov)
-    pairs = zip(left, fold.op.prims, strict=True)
-    return (*(Declare(name, Scalar(prim), None, prov) for name, prim in pairs), doubling)
+    return k.Stride(STEP, "i32", Lit(1, "i32"), lanes, "*", Lit(2, "i32"), body, prov)
 
 
 def shuffled(fold: Fold, names: Sequence[Name], by: SE, prov: Prov) -> Stms:

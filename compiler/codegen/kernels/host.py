@@ -218,7 +218,7 @@ class Host(Writer):
 
     def zeros(self, s: k.Zeros) -> None:
         """A block of zeros."""
-        self.line(f'{py_name(s.name)} = device.zeros({s.count}, "{s.prim}")')
+        self.line(f'{py_name(s.name)} = device.zeros({show(s.count)}, "{s.prim}")')
 
 
 def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:

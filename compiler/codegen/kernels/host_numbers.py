@@ -187,7 +187,7 @@ class _Gather:
                 self.other(at, value)
             case imp.Assert():
                 self.other(*(Var(n, p) for n, p in free_names((stm,)).scalars.items()))
-            case imp.Alloc(count=count) | k.Part(count=count):
+            case imp.Alloc(count=count) | k.Part(count=count) | k.Zeros(count=count):
                 self.want(MEMORY, count)
             case k.Launch(kernel, _, count):
                 self.want(THREADS, count)
@@ -256,8 +256,8 @@ def mentioned(stm: imp.Stm) -> set[Name]:
             return names_of(segments) | names_of(size) | names_of(least)
         case k.Part(count=count, times=times):
             return names_of(count) | {times}
-        case k.Zeros():
-            return set()
+        case k.Zeros(count=count):
+            return names_of(count)
         case imp.If(cond):
             return names_of(cond)
         case imp.For(bound=bound):

@@ -37,6 +37,7 @@ from compiler.codegen.kernels.folds import (
 from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed, total
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.kept import KEPT, kept_points
+from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
@@ -68,7 +69,7 @@ KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, HANDED, KEPT, SHARED_BINS, TILED, SQUARES, RESIDENT, ROUNDS),
+    (ROWS, SEVERAL, HANDED, KEPT, LOOK_BACK, SHARED_BINS, TILED, SQUARES, RESIDENT, ROUNDS),
 )
 
 
@@ -229,7 +230,9 @@ class _Lowering:
 
     def locks(self, hists: Sequence[imp.Histogram], prov: Prov) -> imp.Stms:
         """The locks that histograms need."""
-        return (k.Zeros(LOCKS, "i32", COUNT, prov),) if any(map(needs_lock, hists)) else ()
+        return (
+            (k.Zeros(LOCKS, "i32", Lit(COUNT, "i64"), prov),) if any(map(needs_lock, hists)) else ()
+        )
 
     def staged(self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str) -> imp.Stms:
         """Two or three stages; short segments have a few lanes each, or a thread."""
@@ -259,6 +262,13 @@ class _Lowering:
         assert isinstance(kernel.work, imp.ReduceWork | imp.ScanWork)
         folds = kernel.work.folds
         prov, scan = kernel.prov, isinstance(kernel.work, imp.ScanWork)
+        kept = plan.kept if plan else ()
+        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target, kept))
+        if scan and tile and not (plan and plan.totals):
+            looks = Applied(LookBack(kernel, folds, tile), BECAUSE)
+            if one := self.ctx.commit(LOOK_BACK, prov, looks):
+                only = self.one_pass(one, name, plan)
+                return ((), only) if plan else (only, ())
         segments = product([size for _, size in kernel.dims[:-1]])
         size, least = kernel.dims[-1][1], Lit(4 * self.target.threads, "i64")
         ranges = k.Ranges(BLOCKS, CHUNK, segments, size, least, prov)
@@ -268,8 +278,6 @@ class _Lowering:
         cells = [] if scan else _variables(folds)
         out += [k.Part(result_cell(name_), prim, ONE, prov=prov) for name_, prim in cells]
         out += [k.Part(total(lhs), p, ONE, prov=prov) for lhs, p in (plan.totals if plan else ())]
-        kept = plan.kept if plan else ()
-        tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target, kept))
 
         def launch(stage: str, code: imp.Stms, times: str = BLOCKS) -> k.Launch:
             made = self.function(f"{name}_{stage}", code, kernel)
@@ -293,6 +301,13 @@ class _Lowering:
             plan = plan and replace(plan, kept=points.ends)
         last = launch("third", third_stage(kernel, folds, tile, plan))
         return tuple(out), (ranges, last) if plan else (last,)
+
+    def one_pass(self, scan: LookBack, name: str, plan: Handed | None) -> imp.Stms:
+        """A scan whose blocks of threads look back."""
+        made = self.function(f"{name}_look_back", scan.code(plan), scan.kernel)
+        made = replace(made, threads=self.target.threads)
+        launch = k.Launch(made, "blocks", scan.count, prov=scan.kernel.prov)
+        return (*scan.host(self.target.threads), launch)
 
 
 def _variables(folds: Sequence[imp.Fold]) -> list[tuple[str, Prim]]:

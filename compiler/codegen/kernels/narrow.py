@@ -133,6 +133,8 @@ def _indices(stm: imp.Stm) -> tuple[SE, ...]:
     match stm:
         case imp.Load() | imp.Store() | k.Fetch() | k.Atomic() | k.Exchange() | k.Locked():
             return (stm.at,)
+        case k.Ticket() | k.Publish() | k.Await():
+            return (stm.at,)
         case imp.For():
             return (stm.bound,)
         case k.Stride():
@@ -208,7 +210,9 @@ class _Bounds:
                 for at, (name, size) in enumerate(stm.dims):
                     flat = self.bound(stm.flat)
                     self.bind(name, (self.bound(size) or flat) if at else flat)
-            case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange():
+            case k.Ticket(name):
+                self.bind(name, self.of[k.BLOCK])  # each block takes one
+            case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
                 self.bind(stm.name, None)
 
     def index(self, se: SE) -> None:

@@ -7,7 +7,7 @@ Grammar, one line per form. `verify.py` says what a program is, `semantics` what
     kernel ::= name(param..) = thread..
     thread ::= define | declare | assign | alloc | load | store | if | for | while | assert
              | fetch | indices | stride | scope | exit | barrier | shuffle
-             | atomic | exchange | locked
+             | atomic | exchange | locked | ticket | publish | await
 
 Every thread of every block runs a kernel's statements. THREAD is its number in its block, BLOCK the
 number of the block, THREADS how many threads a block has; PLACE is its number among all threads.
@@ -23,7 +23,13 @@ Note [Shared memory] belongs to a block of threads: an `alloc` of constant size,
 computed from the kernel's parameters, which the host computes as well, for the launch.
 
 Note [Races]. Two threads may touch one cell, and one of them write it, if a barrier of their block
-stands between, or if both do it by atomic operations or under the cell's lock. All else is a race.
+stands between, or if both do it by atomic operations or under the cell's lock, or if one publishes
+and the other one waits for that. All else is a race.
+
+Note [Publications]. Threads of a launch may wait for what one of another block publishes: what it
+has written when it sets a flag, an i32 that was 0. Blocks come in any order, and maybe one by one.
+So a block waits for none but those with a smaller ticket, which have begun. Flags, and what tickets
+are counted with, are zeros when the launch begins.
 
 Names of the kernel IR's own begin with OWN, which is not printed; those of IMP carry a tag.
 """
@@ -159,6 +165,39 @@ class Locked(Stm):
     prov: Prov = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket(Stm):
+    """Define `name`, i64: how many blocks of threads were here before. A barrier.
+
+    They are counted in a cell, i32.
+    """
+
+    name: Name
+    block: Name
+    at: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Publish(Stm):
+    """A flag, i32, becomes `value`: who awaits it sees what the thread has written before."""
+
+    block: Name
+    at: SE
+    value: SE
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Await(Stm):
+    """Define `name`, i32: a flag, once it is not 0. What was published with it is seen behind."""
+
+    name: Name
+    block: Name
+    at: SE
+    prov: Prov = ()
+
+
 # --- what the host runs ----------------------------------------------------------------------
 
 
@@ -225,5 +264,5 @@ class Zeros(Stm):
 
     name: Name
     prim: Prim
-    count: int
+    count: SE
     prov: Prov = ()

@@ -64,7 +64,7 @@ class _Parser(ImpParser):
         if self.word("part"):
             return k.Part(name, kind.prim, *self.parenthesised(self.times))
         if self.word("zeros"):
-            return k.Zeros(name, kind.prim, self.parenthesised(self.tokens.integer))
+            return k.Zeros(name, kind.prim, self.parenthesised(self.se))
         return super().fresh(name, kind)
 
     def times(self) -> tuple[SE, Name]:
@@ -143,6 +143,26 @@ class _Parser(ImpParser):
         locks, at = self.cell()
         return k.Locked(locks, at, self.block())
 
+    def ticket(self) -> Stm:
+        """The number of a block of threads."""
+        name = self.tokens.name("a number")
+        self.types[name] = Scalar("i64")
+        self.need("of")
+        return k.Ticket(name, *self.cell())
+
+    def publish(self) -> Stm:
+        """A flag, and what it becomes."""
+        block, at = self.cell()
+        self.arrow()
+        return k.Publish(block, at, self.se())
+
+    def await_(self) -> Stm:
+        """A flag that is waited for."""
+        name = self.tokens.name("a number")
+        self.types[name] = Scalar("i32")
+        self.need("of")
+        return k.Await(name, *self.cell())
+
 
 def _wide(se: SE, prim: Prim) -> SE:
     """An expression as it is beside one of that type; the number of a thread has either width."""
@@ -162,4 +182,7 @@ _Parser.forms = {
     "atomic": _Parser.atomic,
     "exchange": _Parser.exchange,
     "locked": _Parser.locked,
+    "ticket": _Parser.ticket,
+    "publish": _Parser.publish,
+    "await": _Parser.await_,
 }

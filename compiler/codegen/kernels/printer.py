@@ -74,6 +74,18 @@ def _locked(out: Out, indent: int, s: k.Locked) -> None:
     out.nested(indent, f"locked {cell_text(s.locks, s.at)}", s.body)
 
 
+def _ticket(out: Out, indent: int, s: k.Ticket) -> None:
+    out.line(indent, f"ticket {name_text(s.name)} of {cell_text(s.block, s.at)}")
+
+
+def _publish(out: Out, indent: int, s: k.Publish) -> None:
+    out.line(indent, f"publish {cell_text(s.block, s.at)} <- {show_se(s.value)}")
+
+
+def _await(out: Out, indent: int, s: k.Await) -> None:
+    out.line(indent, f"await {name_text(s.name)} of {cell_text(s.block, s.at)}")
+
+
 def _launch(out: Out, indent: int, s: k.Launch) -> None:
     params = ", ".join(
         f"{name_text(p.name)}: {show_type(Mem(p.prim)) if p.block else p.prim}"
@@ -95,7 +107,7 @@ def _part(out: Out, indent: int, s: k.Part) -> None:
 
 
 def _zeros(out: Out, indent: int, s: k.Zeros) -> None:
-    out.line(indent, _block(s.name, Mem(s.prim), f"zeros({s.count})"))
+    out.line(indent, _block(s.name, Mem(s.prim), f"zeros({_number(s.count)})"))
 
 
 def _block(name: Name, kind: Mem, made: str) -> str:
@@ -125,6 +137,9 @@ PRINTS: Prints = {
     k.Atomic: _atomic,
     k.Exchange: _exchange,
     k.Locked: _locked,
+    k.Ticket: _ticket,
+    k.Publish: _publish,
+    k.Await: _await,
     k.Launch: _launch,
     k.Ranges: _ranges,
     k.Part: _part,

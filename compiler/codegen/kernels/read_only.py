@@ -81,7 +81,7 @@ def read_only(
 
     `blocks` is what the entry point's variables may hold, `fresh` the blocks in none of them.
     """
-    names = _Written()
+    names = Touched()
     names.stms(kernel.body)
     params = [p.name for p in kernel.params if p.block]
     of = {name: blocks.get(name, frozenset((name,))) for name in params}
@@ -92,27 +92,43 @@ def read_only(
     return free, frozenset(read) - free
 
 
-class _Written(FreeNames):
-    """The blocks that statements write, or that they give another name."""
+class Touched(FreeNames):
+    """The blocks that statements read, and that they write; those with another name are both."""
 
     parts = PARTS
 
     def __init__(self) -> None:
         super().__init__()
+        self.read: set[Name] = set()
         self.written: set[Name] = set()
 
+    def reads(self, name: Name, node: object) -> None:
+        """A cell is read."""
+        self.read.add(name)
+
     def writes(self, name: Name, node: object) -> None:
-        """A cell is written."""
+        """A cell is written, or becomes something else."""
         self.written.add(name)
+        if not isinstance(node, imp.Store | imp.Copy):
+            self.read.add(name)
 
     def lock(self, name: Name, node: object) -> None:
         """A lock is taken."""
-        self.written.add(name)
+        self.both(name)
+
+    def flag(self, name: Name, node: object) -> None:
+        """A flag is set, or awaited from another thread that sets it."""
+        self.both(name)
 
     def operand(self, value: object, node: object) -> None:
-        """A variable may be written."""
+        """A variable may be read and written."""
         if isinstance(value, str):
-            self.written.add(value)
+            self.both(value)
+
+    def both(self, name: Name) -> None:
+        """Read and written."""
+        self.read.add(name)
+        self.written.add(name)
 
     def numbers(self, dims: object, node: object) -> None:
         """Indices."""

@@ -182,7 +182,7 @@ def _depends(stm: imp.Stm, number: set[Name]) -> str:
             return ""
         case imp.Define():
             return ""
-        case imp.Alloc() | k.Part() | k.Ranges():
+        case imp.Alloc() | k.Part() | k.Zeros() | k.Ranges():
             what = "how much memory is needed depends on"
         case imp.If():
             what = "what is launched depends on"

@@ -20,7 +20,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.printer import show_stm
 from compiler.codegen.kernels.walk import shared_bytes, statements
 from compiler.codegen.traits import reads
-from compiler.ir.nodes import SE, Mem, Scalar, Type, Var
+from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar, Type, Var
 
 
 def verify(prog: imp.ImpProg, target: Target) -> None:
@@ -30,6 +30,10 @@ def verify(prog: imp.ImpProg, target: Target) -> None:
         checker.scalar_function(applied)
     for fun in prog.funs:
         checker.function(fun)
+
+
+WARP_NUMBER = Bin("//", "i32", Var(k.THREAD, "i32"), Lit(k.WARP, "i32"))
+"""The number of a thread's warp, which its lanes have in common."""
 
 
 class _Checker(ImpChecker):
@@ -84,7 +88,8 @@ class _Checker(ImpChecker):
         self.where, self.variables, self.unset, self.owned = "block", set(), set(), set()
         self.stms(s.kernel.body)
         self.types, self.where, self.variables, self.unset, self.owned = scope
-        _Divergence(self).stms(s.kernel.body, False)
+        for together in ("block", "warp"):
+            _Divergence(self, together).stms(s.kernel.body, False)
 
     def factor(self, name: Name) -> None:
         """Check what a number is multiplied with."""
@@ -104,6 +109,7 @@ class _Checker(ImpChecker):
         self.types[s.name] = Mem(s.prim)
 
     def zeros(self, s: k.Zeros) -> None:
+        self.scalar(s.count, "i64", "the number of cells")
         self.types[s.name] = Mem(s.prim)
 
     # --- threads -----------------------------------------------------------------------------
@@ -165,10 +171,24 @@ class _Checker(ImpChecker):
         self.at_once(s.body, (k.Locked,))
         self.stms(s.body)
 
+    def ticket(self, s: k.Ticket) -> None:
+        self.must(self.where == "block", "the host takes no ticket")
+        self.cell(s.block, "i32", s.at)
+        self.bind(s.name, Scalar("i64"))
+
+    def publish(self, s: k.Publish) -> None:
+        self.cell(s.block, "i32", s.at)
+        self.scalar(s.value, "i32", "a flag")
+
+    def await_(self, s: k.Await) -> None:
+        self.must(self.where == "block", "the host waits for no thread")
+        self.cell(s.block, "i32", s.at)
+        self.bind(s.name, Scalar("i32"))
+
     def at_once(self, body: imp.Stms, but: tuple[type[imp.Stm], ...]) -> None:
         """Check that a body waits for nobody, and has no statements of these classes."""
         for stm in statements(body):
-            wrong = isinstance(stm, (k.Barrier, k.Shuffle, *but))
+            wrong = isinstance(stm, (k.Barrier, k.Shuffle, k.Ticket, k.Publish, k.Await, *but))
             self.must(not wrong, f"`{type(stm).__name__}` in what is done at once")
 
     def stms_kept_open(self, stms: imp.Stms) -> list[Name]:
@@ -177,6 +197,8 @@ class _Checker(ImpChecker):
         for stm in stms:
             if isinstance(stm, k.Indices):
                 names += [name for name, _ in stm.dims]
+            if isinstance(stm, k.Ticket | k.Await):
+                names.append(stm.name)
         return names
 
 
@@ -197,23 +219,27 @@ _Checker.checks = {
     k.Atomic: _Checker.atomic,
     k.Exchange: _Checker.exchange,
     k.Locked: _Checker.locked,
+    k.Ticket: _Checker.ticket,
+    k.Publish: _Checker.publish,
+    k.Await: _Checker.await_,
 }
 
 
 class _Divergence:
-    """What may differ between the threads of a block: variables, and where they go.
+    """What may differ between threads that are `together`: variables, and where they go.
 
-    `names`: variables that differ. `gone`: whether some threads have left the kernel.
+    Those of a `block` wait for each other at barriers, those of a `warp` at shuffles. `names`:
+    variables that differ. `gone`: whether some threads have left the kernel.
     """
 
-    def __init__(self, checker: ImpChecker) -> None:
-        self.checker = checker
+    def __init__(self, checker: ImpChecker, together: str) -> None:
+        self.checker, self.of_warp = checker, together == "warp"
         self.names: set[Name] = {k.THREAD, k.PLACE}
         self.gone = False
 
     def differs(self, *ses: SE) -> bool:
         """Whether a value may differ between threads."""
-        return any(reads(se) & self.names for se in ses)
+        return any(reads(se) & self.names for se in ses if se != WARP_NUMBER or not self.of_warp)
 
     def assign(self, name: Name, differs: bool) -> None:
         """A variable gets a value."""
@@ -234,7 +260,7 @@ class _Divergence:
             case imp.Declare(name, _, value) | imp.Assign(name, value):
                 if not isinstance(value, str):
                     self.assign(name, apart or (value is not None and self.differs(value)))
-            case imp.Load() | k.Fetch():
+            case imp.Load() | k.Fetch() | k.Await():
                 private = stm.block in self.names
                 self.assign(stm.name, apart or private or self.differs(stm.at))
             case imp.Alloc():
@@ -242,12 +268,8 @@ class _Divergence:
             case k.Indices():
                 for name, _ in stm.dims:
                     self.assign(name, self.differs(stm.flat))
-            case k.Barrier() | k.Shuffle():
-                what = "barrier" if isinstance(stm, k.Barrier) else "shuffle"
-                self.checker.must(not apart, f"not all threads of a block come to this {what}")
-                self.checker.must(not self.gone, f"some threads have left before this {what}")
-                if isinstance(stm, k.Shuffle):
-                    self.assign(stm.name, True)
+            case k.Barrier() | k.Shuffle() | k.Ticket():
+                self.meet(stm, apart)
             case k.Exit(cond) | imp.Assert(cond):
                 self.gone |= apart or self.differs(cond)
             case imp.If(cond, then, orelse):
@@ -264,6 +286,18 @@ class _Divergence:
                 self.gone = gone if point else self.gone
             case k.Exchange() | k.Locked():
                 self.stms(stm.body, True)
+
+    def meet(self, stm: k.Barrier | k.Shuffle | k.Ticket, apart: bool) -> None:
+        """All threads come to where they wait for each other."""
+        what, of_warp = type(stm).__name__.lower(), isinstance(stm, k.Shuffle)
+        if of_warp == self.of_warp:
+            together = "warp" if of_warp else "block"
+            self.checker.must(not apart, f"not all threads of a {together} come to this {what}")
+            self.checker.must(not self.gone, f"some threads have left before this {what}")
+        if isinstance(stm, k.Shuffle):
+            self.assign(stm.name, not self.of_warp or self.differs(stm.lane))
+        if isinstance(stm, k.Ticket):
+            self.assign(stm.name, False)
 
     def branches(self, arms: Iterable[imp.Stms], apart: bool) -> None:
         """One of the arms."""

@@ -27,6 +27,9 @@ PARTS: Mapping[type, Fields] = {
     k.Atomic: fields("writes:block se:at se:value"),
     k.Exchange: fields("bind:name writes:block se:at stms:body"),
     k.Locked: fields("lock:locks se:at stms:body"),
+    k.Ticket: fields("bind:name flag:block se:at"),
+    k.Publish: fields("flag:block se:at se:value"),
+    k.Await: fields("bind:name flag:block se:at"),
 }
 
 _BODIES = {
@@ -56,11 +59,13 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
 
 def shared_bytes(kernel: k.Kernel) -> int:
     """The shared memory of a block of threads, without what a launch tells the size of."""
-    return sum(
-        max(1, int(stm.count.value)) * BYTES[stm.prim]
-        for stm in statements(kernel.body)
-        if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit)
-    )
+    found = 0
+    for stm in statements(kernel.body):
+        if isinstance(stm, Alloc) and stm.space == "shared" and isinstance(stm.count, Lit):
+            found += max(1, int(stm.count.value)) * BYTES[stm.prim]
+        if isinstance(stm, k.Ticket):
+            found += BYTES["i32"]
+    return found
 
 
 def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
@@ -116,4 +121,8 @@ class _KernelNames(FreeNames):
 
     def lock(self, name: Name, node: object) -> None:
         """A block of locks."""
+        self.block(name, "i32")
+
+    def flag(self, name: Name, node: object) -> None:
+        """A block of flags, or of what tickets are counted with."""
         self.block(name, "i32")

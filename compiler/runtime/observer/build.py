@@ -18,6 +18,8 @@ _HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 _LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
 _HALF = re.compile(r'asm\("cvt\..*"[hf]"\((\w)\)\);')
 _AT_LAUNCH = re.compile(r"extern __shared__ (.* (\w+))\[\];")
+WAITS = "__nanosleep("
+"""What the threads of a kernel do while they wait for those of other blocks."""
 MOST_SHARED = 48 << 10
 """Bytes of shared memory that a launch may ask for, as in `driver.cpp`."""
 _COMMON = ("-std=c++17", "-g1", "-w", "-fwrapv", "-fPIC", "-shared", "-x", "c++", "-")
@@ -71,7 +73,12 @@ def observed(kernels: str) -> str:
     body = _AT_LAUNCH.sub(rf"__shared__ \1[{MOST_SHARED}];", body)
     found = _AT_LAUNCH.search(kernels)
     area = found[2] if found else "nullptr"
-    launches = "".join(_launch(name, params, area) for name, params in _HEAD.findall(kernels))
+    heads = list(_HEAD.finditer(kernels))
+    ends = [head.start() for head in heads[1:]] + [len(kernels)]
+    waits = [WAITS in kernels[head.end() : end] for head, end in zip(heads, ends, strict=True)]
+    launches = "".join(
+        _launch(head[1], head[2], area, wait) for head, wait in zip(heads, waits, strict=True)
+    )
     return (
         f'#include "device.hpp"\n#line 1 "kernels.cu"\n{body}\n#line 1 "launches"\n{launches}{END}'
     )
@@ -93,8 +100,11 @@ extern "C" char *observer_high() { return __stop_of_block; }
 """
 
 
-def _launch(name: str, params: str, area: str) -> str:
-    """Variables for the parameters, and a function that fills them and runs the kernel."""
+def _launch(name: str, params: str, area: str, waits: bool) -> str:
+    """Variables for the parameters, and a function that fills them and runs the kernel.
+
+    `waits`: its blocks of threads wait for each other.
+    """
     plain = params.replace("const ", "").replace("__restrict__ ", "")
     kinds = [p.rsplit(" ", 1)[0] + " *" * ("*" in p) for p in plain.split(", ")]
     blocks = [(k, "__restrict__" in p) for k, p in enumerate(params.split(", ")) if "*" in p]
@@ -113,7 +123,7 @@ def _launch(name: str, params: str, area: str) -> str:
         f"{fields}QUIET static void body_{name}() {{ {name}({call}); }}\n"
         f'extern "C" QUIET int launch_{name}(long long blocks, int threads, int shared, '
         f"void **given) {{\n{has}{takes}    if ({check}) observer_not_constant();\n"
-        f"    return observer_run(blocks, threads, body_{name});\n}}\n"
+        f"    return observer_run(blocks, threads, body_{name}, {int(waits)});\n}}\n"
     )
 
 

@@ -18,6 +18,8 @@ Place block();
 bool wait(int line, bool said);
 unsigned long long shuffle(int line, unsigned long long mine, int lane);
 void fence();
+void rest();
+void may_yield();
 void access(void *at, int size, bool writes, bool atomic, void *where);
 void swapped(void *at, bool done);
 void given_back(void *at);
@@ -43,6 +45,7 @@ template <class T> QUIET static T observer_shuffle(int line, T value, int lane) 
     return value;
 }
 QUIET static void __threadfence() { observer::fence(); }
+QUIET static void __nanosleep(unsigned) { observer::rest(); }
 
 #define CHANGES template <class T, class V> __attribute__((noinline)) QUIET static T
 #define SEEN observer::access(p, sizeof(T), true, true, __builtin_return_address(0))
@@ -52,7 +55,14 @@ CHANGES atomicMax(T *p, V v) { SEEN; T old = *p; *p = (T)v > old ? (T)v : old; r
 CHANGES atomicAnd(T *p, V v) { SEEN; T old = *p; *p = old & (T)v; return old; }
 CHANGES atomicOr(T *p, V v) { SEEN; T old = *p; *p = old | (T)v; return old; }
 CHANGES atomicXor(T *p, V v) { SEEN; T old = *p; *p = old ^ (T)v; return old; }
-CHANGES atomicExch(T *p, V v) { SEEN; observer::given_back(p); T old = *p; *p = (T)v; return old; }
+CHANGES atomicExch(T *p, V v) {
+    SEEN;
+    observer::given_back(p);
+    T old = *p;
+    *p = (T)v;
+    observer::may_yield();
+    return old;
+}
 template <class T, class U, class V>
 __attribute__((noinline)) QUIET static T atomicCAS(T *p, U expected, V v) {
     SEEN;
@@ -99,6 +109,6 @@ QUIET static unsigned short observer_half(float x) {
     return sign | (count + (unsigned)(unit + 24) * 1024);
 }
 
-extern "C" int observer_run(long long blocks, int threads, void (*kernel)());
+extern "C" int observer_run(long long blocks, int threads, void (*kernel)(), int waits);
 extern "C" void observer_at_launch(char *low, int room, int bytes);
 extern "C" void observer_not_constant();

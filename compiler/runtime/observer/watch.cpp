@@ -7,7 +7,12 @@
 // - a barrier to which not all threads of a block come; a cell outside of all blocks of memory;
 // - a cell that is read before anything has been written to it;
 // - for the threads of a warp that are in the same iteration of all loops, which cells they touch.
-// Memory is as on one processor: what only a weaker order of writes shows is not found.
+// Memory is as on one processor: what only a weaker order of writes shows is not found. But who reads
+// what a thread of another block has written must know of it: by a fence there, then an atomic write,
+// which an atomic or volatile read sees here, then a fence.
+//
+// Blocks of threads run one after the other, those of kernels in which threads pause for each other in
+// turns: at barriers, pauses and where something is published another block may go on.
 #include <setjmp.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,19 +35,25 @@ namespace observer {
 namespace {
 
 enum { MOST_THREADS = 1024, STACK = 1 << 17, WARP = 32, SECTOR = 32, DEEPEST = 24 };
+enum { RESIDENT = 40 };  // blocks that take turns: more than a warp looks back at
 enum { SAMPLED_WARPS = 4, SAMPLED_STEPS = 4, TICKS = 1 << 14 };
 const size_t MOST_REQUESTS = 1 << 18;  // of a block of threads, that are taken apart
 const uintptr_t ALONE = UINTPTR_MAX, ATOMIC = 0;
 
-// Who came to a cell last, after how many barriers, and under which lock if at all.
+// Who came to a cell last, after how many barriers and fences, and under which lock if at all.
 struct Visit {
     long long block;
-    int thread, barriers;
+    int thread, barriers, fences;
     uintptr_t lock;
     bool is;
-    bool meets(const Visit &other) const {
-        if (!is || (lock != ALONE && lock == other.lock)) return false;
-        return block != other.block || (thread != other.thread && barriers == other.barriers);
+    bool meets(const Visit &other) const;
+};
+// What a thread published: all that it did before so many fences, and others before so many barriers.
+struct Told {
+    long long block;
+    int thread, barriers, fences;
+    bool covers(const Visit &v) const {
+        return v.block == block && (v.barriers < barriers || (v.thread == thread && v.fences < fences));
     }
 };
 struct Cell {
@@ -67,6 +78,9 @@ struct Fiber {
     unsigned long long gives = 0, takes = 0;
     bool says = false;
     uintptr_t swapped = 0, lock = 0;
+    int fences = 0, barriers = 0;      // how many it came to, and to how many barriers before the last
+    std::vector<Told> seen, known;     // of what was published: what it has read, and read before a fence
+    bool pauses = false, yields = false;  // until others have run, or to let others run
     int depth = 0, loop[DEEPEST], turn[DEEPEST];
 };
 struct Request {
@@ -103,7 +117,23 @@ struct Problem {
     int thread = 0;
 };
 
-Fiber fibers[MOST_THREADS];
+// What there is of a block of threads while another one runs.
+struct Block {
+    long long number = 0, serial = 0;
+    int barriers = 0;
+    bool is_stuck = false;
+    std::vector<Fiber> fibers = std::vector<Fiber>(MOST_THREADS);
+    char *stacks = nullptr;
+    std::vector<char> memory;  // which it shares
+    std::vector<Cell> shared;
+    std::vector<Request> requests;
+    std::unordered_map<Key, size_t, Hash> open;
+};
+
+std::vector<Block *> places;  // for blocks that run in turns; the first is for those that do not
+Block *here;
+std::unordered_map<Cell *, std::vector<Told>> published;
+Fiber *fibers;
 char *stacks;
 jmp_buf scheduler;
 ucontext_t home;
@@ -116,7 +146,8 @@ std::unordered_map<Key, size_t, Hash> open;
 std::vector<Request> requests;
 void (*kernel)();
 int order, current, barriers;
-long long block_now, launch, serial, ticks;
+long long block_now, launch, serial, serials, ticks;
+bool in_turns;
 long long copied;  // bytes from one block of memory to another
 std::map<int, long long> met;  // how often each barrier was, by its line
 int skipped;
@@ -172,9 +203,16 @@ Memory *find(char *at) {
     return at < found->base + found->bytes ? last_memory = found : nullptr;
 }
 
+bool Visit::meets(const Visit &other) const {
+    if (!is || (lock != ALONE && lock == other.lock)) return false;
+    if (block == other.block) return thread != other.thread && barriers == other.barriers;
+    for (const Told &one : fibers[current].known) if (one.covers(*this)) return false;
+    return true;
+}
+
 // Compare an access with those before it to the same cell, and remember it.
 void visit(Cell &cell, long long stamp, bool writes, bool atomic, uintptr_t lock, void *where) {
-    Visit mine{block_now, current, barriers, lock, true};
+    Visit mine{block_now, current, barriers, fibers[current].fences, lock, true};
     if (cell.stamp != stamp) cell = Cell(), cell.stamp = stamp, cell.write.is = cell.read.is = false;
     if (cell.write.meets(mine)) problem(writes ? "race: two writes" : "race: a read and a write", where);
     if (writes && cell.read.meets(mine)) problem("race: a write and a read", where);
@@ -297,8 +335,12 @@ bool shuffle_warps(int threads) {
     bool some = false;
     for (int first = 0; first < threads; first += WARP) {
         int end = std::min(threads, first + WARP), at = 0;
-        for (int t = first; t < end; t++) if (!fibers[t].done && fibers[t].shuffles) at = fibers[t].waits;
-        if (!at) continue;
+        bool later = false;  // some lanes may still come
+        for (int t = first; t < end; t++) {
+            if (!fibers[t].done && fibers[t].shuffles) at = fibers[t].waits;
+            later = later || (!fibers[t].done && (fibers[t].pauses || fibers[t].yields));
+        }
+        if (!at || later) continue;
         some = true;
         bool apart = false;
         for (int t = first; t < end; t++) {
@@ -318,9 +360,38 @@ bool shuffle_warps(int threads) {
     return some;
 }
 
-void run_block(long long b, int threads) {
+// Put a block of threads where threads run.
+void enter(Block *block) {
+    if (here == block) return;
+    if (here) {
+        here->number = block_now, here->serial = serial, here->barriers = barriers;
+        here->memory.assign(shared_low, shared_high);
+        here->shared.swap(shared), here->requests.swap(requests), here->open.swap(open);
+    }
+    here = block;
+    block_now = block->number, serial = block->serial, barriers = block->barriers;
+    fibers = block->fibers.data(), stacks = block->stacks;
+    block->shared.swap(shared), block->requests.swap(requests), block->open.swap(open);
+    if (block->memory.size() == (size_t)(shared_high - shared_low))
+        std::copy(block->memory.begin(), block->memory.end(), shared_low);
+    shared.resize(shared_high - shared_low);
+}
+
+Block *place(size_t number) {
+    while (places.size() <= number) {
+        auto *made = new Block();
+        made->stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        places.push_back(made);
+    }
+    return places[number];
+}
+
+void begin_block(long long b, int threads) {
     block_now = b;
     barriers = 0;
+    serial = ++serials;
+    here->is_stuck = false;
     for (int t = 0; t < threads; t++) {
         Fiber &f = fibers[t];
         f.done = false;
@@ -329,37 +400,90 @@ void run_block(long long b, int threads) {
         f.depth = 0;
         f.loop[0] = -1;
         f.swapped = f.lock = 0;
+        f.fences = f.barriers = 0;
+        f.seen.clear(), f.known.clear();
+        f.pauses = f.yields = false;
     }
+}
+
+// Threads run up to a barrier, a shuffle or a pause, those of a warp behind their shuffle again;
+// whether the block has more to do.
+bool go_on(int threads) {
     std::vector<long long> turns(threads);
-    for (bool more = true; more && !ended;) {
+    for (bool again = true; again && !ended;) {
         for (int t = 0; t < threads; t++) turns[t] = t;
         arrange(turns);
+        here->is_stuck = true;
         for (long long t : turns)
             if (!fibers[t].done && fibers[t].ready && !ended) {
-                fibers[t].ready = false;
+                Fiber &f = fibers[t];
+                bool paused = f.pauses;
+                f.ready = f.pauses = f.yields = false;
                 resume((int)t);
+                here->is_stuck = here->is_stuck && paused && f.pauses;
             }
-        if (ended) break;
-        if (shuffle_warps(threads)) continue;
-        more = false;
-        int at = 0;
-        bool said = false, apart = false;
-        int done = 0;
-        for (int t = 0; t < threads; t++) {
-            if (fibers[t].done) done++;
-            else if (!at) at = fibers[t].waits;
-            else if (at != fibers[t].waits) apart = true;
-            said = said || (!fibers[t].done && fibers[t].says);
-        }
-        more = done < threads;
-        if (more && (apart || done)) problem("not all threads of the block come to this barrier", in_line(at));
-        for (int t = 0; t < threads; t++) fibers[t].says = said, fibers[t].ready = true;
-        if (more) barriers++, met[at]++;
+        again = !ended && shuffle_warps(threads);
+        here->is_stuck = here->is_stuck && !again;
     }
+    if (ended) return false;
+    bool turns_over = false;
+    for (int t = 0; t < threads; t++) {
+        Fiber &f = fibers[t];
+        if (!f.done && (f.pauses || f.yields)) turns_over = f.ready = true;
+    }
+    if (turns_over) return true;
+    int at = 0, done = 0;
+    bool said = false, apart = false;
+    for (int t = 0; t < threads; t++) {
+        if (fibers[t].done) done++;
+        else if (!at) at = fibers[t].waits;
+        else if (at != fibers[t].waits) apart = true;
+        said = said || (!fibers[t].done && fibers[t].says);
+    }
+    bool more = done < threads;
+    if (more && (apart || done)) problem("not all threads of the block come to this barrier", in_line(at));
+    for (int t = 0; t < threads; t++) fibers[t].says = said, fibers[t].ready = true;
+    if (more) barriers++, met[at]++;
+    return more;
+}
+
+void end_block(int threads) {
     if (ended)
         for (int t = 0; t < threads; t++) fibers[t].started = false;
     count_requests();
-    serial++;
+}
+
+// Blocks in turns. Ascending, one goes on until it is done or has to wait; descending, each leaves
+// the place to one that begins, and the last goes on first.
+void run_in_turns(const std::vector<long long> &blocks, int threads) {
+    std::vector<Block *> running, vacant;
+    for (size_t k = 0; k < RESIDENT; k++) vacant.push_back(place(k));
+    size_t begun = 0;
+    while (!ended && (begun < blocks.size() || !running.empty())) {
+        std::vector<Block *> able;
+        for (Block *one : running) if (!one->is_stuck) able.push_back(one);
+        bool may_begin = begun < blocks.size() && !vacant.empty();
+        bool begins = may_begin && (able.empty() || order == 1 || (order == 2 && !any(3)));
+        if (begins) {
+            enter(vacant.back());
+            vacant.pop_back();
+            begin_block(blocks[begun++], threads);
+            running.push_back(here);
+        } else {
+            if (able.empty()) able = running;
+            enter(order == 0 ? able.front() : order == 1 ? able.back() : able[any((unsigned)able.size())]);
+        }
+        bool more = go_on(threads);
+        if (!here->is_stuck) for (Block *one : running) if (one != here) one->is_stuck = false;
+        if (more) continue;
+        end_block(threads);
+        running.erase(std::find(running.begin(), running.end(), here));
+        vacant.push_back(here);
+    }
+    for (Block *one : running) {  // where a problem has ended it all
+        enter(one);
+        end_block(threads);
+    }
 }
 
 }  // namespace
@@ -384,7 +508,24 @@ unsigned long long shuffle(int line, unsigned long long mine, int lane) {
 }
 
 // A lock is what was swapped before the fence, up to when it is given back.
-void fence() { if (!fibers[current].lock) fibers[current].lock = fibers[current].swapped; }
+void fence() {
+    Fiber &me = fibers[current];
+    if (!me.lock) me.lock = me.swapped;
+    me.fences++, me.barriers = barriers;
+    me.known.insert(me.known.end(), me.seen.begin(), me.seen.end());
+    me.seen.clear();
+}
+
+// Let other blocks run: one of them has to do something first, or may.
+void rest() {
+    fibers[current].pauses = true;
+    to_scheduler();
+}
+void may_yield() {
+    if (!in_turns || !fibers[current].fences || fibers[current].lock) return;
+    fibers[current].yields = true;
+    to_scheduler();
+}
 void swapped(void *at, bool done) { fibers[current].swapped = done ? (uintptr_t)at : 0; }
 void given_back(void *at) {
     Fiber &me = fibers[current];
@@ -401,6 +542,18 @@ Turn::Turn(int line) {
     me.loop[d + 1] = -1;
 }
 Turn::~Turn() { fibers[current].depth--; }
+
+// What is published goes with the cell, from those who have come to a fence to those who read it.
+void publish(Cell &cell, bool writes) {
+    Fiber &me = fibers[current];
+    auto found = published.find(&cell);
+    if (found != published.end()) me.seen.insert(me.seen.end(), found->second.begin(), found->second.end());
+    if (!writes || !me.fences) return;
+    Told mine{block_now, current, me.barriers, me.fences};
+    std::vector<Told> &all = published[&cell];
+    for (Told &one : all) if (one.block == mine.block && one.thread == mine.thread) { one = mine; return; }
+    all.push_back(mine);
+}
 
 // `atomic`: at once with what others do so. What is volatile is under the lock that the thread has;
 // without one a read is at once, and a write is as any other.
@@ -429,7 +582,9 @@ void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void 
         if ((!writes || atomic) && !memory->written[cell])
             problem("a cell is read that nothing has written", where);
         if (writes) memory->written[cell] = true;
-        visit(memory->cells[cell], launch, writes, atomic, lock, where);
+        Cell &touched = memory->cells[cell];
+        visit(touched, launch, writes, atomic, lock, where);
+        if (lock == ATOMIC) publish(touched, writes);
     }
     if (!recording) return;
     Site &site = sites[where];
@@ -469,16 +624,16 @@ void __ubsan_handle_out_of_bounds(void *, void *) { problem("outside of an array
 // Begin anew: threads run ascending (0), descending (1) or in any order (2). The barrier in line
 // `without` is none.
 void observer_begin(int how, int records, double seconds, int without) {
-    if (!stacks)
-        stacks = (char *)mmap(nullptr, (size_t)MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    for (Block *one : places) one->memory.clear();
+    here = nullptr;
+    enter(place(0));
     order = how, recording = records, until = now() + seconds, seed = how + 1;
     for (Memory *one : memories) delete one;
     memories.clear();
     last_memory = nullptr;
     sites.clear(), problems.clear(), requests.clear(), open.clear();
     met.clear();
-    launch = serial = ticks = copied = 0;
+    launch = serial = serials = ticks = copied = 0;
     skipped = without;
     ended = running = false;
 }
@@ -488,6 +643,7 @@ void observer_shared(char *low, char *high) {
     ended = false;
     shared_low = low, shared_high = high;
     room_low = room_high = nullptr;
+    for (Block *one : places) one->memory.clear(), one->shared.clear();
     shared.assign(high - low, Cell());
 }
 
@@ -524,15 +680,22 @@ void observer_is_read(char *from, long long bytes) {
             problem("The host reads a cell that nothing has written.", nullptr), ended = true;
 }
 
-// Run a kernel; whether it came to its end.
-int observer_run(long long blocks, int threads, void (*function)()) {
+// Run a kernel, its blocks in turns if they wait for each other; whether it came to its end.
+int observer_run(long long blocks, int threads, void (*function)(), int waits) {
     kernel = function;
     launch++;
+    published.clear();
+    in_turns = waits;
     std::vector<long long> turns(blocks);
     for (long long b = 0; b < blocks; b++) turns[b] = b;
     arrange(turns);
-    for (long long b : turns)
-        if (!ended) run_block(b, threads);
+    if (in_turns) run_in_turns(turns, threads);
+    else for (long long b : turns)
+        if (!ended) {
+            begin_block(b, threads);
+            while (go_on(threads)) {}
+            end_block(threads);
+        }
     return !ended;
 }
 
