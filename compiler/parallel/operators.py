@@ -148,22 +148,39 @@ def _destinations(
 # --- rewrites --------------------------------------------------------------------------------
 
 
-def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ir.Stm]:
-    """The operator's map part as a map of its own, and the operator without one."""
+def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...]:
+    """The operator's map part as a map of its own, and the operator without one.
+
+    What the map part passes on as it is, the operator takes from where it lies.
+    """
     exp = stm.exp
     assert isinstance(exp, Fold)
     fn, fresh = exp.fn, sc.ctx.fresh
     own = len(stm.pat) - _kept(exp, stm)
     taken = len(fn.returns) - _kept(exp, stm)
-    rows = tuple(
-        ir.Param(fresh("part"), with_dims((exp.width,), type_)) for type_ in fn.returns[:taken]
-    )
-    producer = ir.Stm((*rows, *stm.pat[own:]), ir.Map(exp.width, fn, exp.arrays), stm.prov)
+    given = dict(zip((p.name for p in fn.params), exp.arrays, strict=True))
+    arrays: list[Name] = []
+    rows: list[ir.Param] = []
+    made: list[int] = []
+    for at, (result, type_) in enumerate(zip(fn.body.results, fn.returns[:taken], strict=False)):
+        whole = given.get(result.name if isinstance(result, ir.Var) else str(result))
+        if whole is None:
+            made.append(at)
+            rows.append(ir.Param(fresh("part"), with_dims((exp.width,), type_)))
+            whole = rows[-1].name
+        arrays.append(whole)
+    made += range(taken, len(fn.returns))
     params = tuple(ir.Param(fresh("x"), type_) for type_ in fn.returns[:taken])
     body = ir.Body((), tuple(as_operand(p) for p in params))
     identity = ir.Lambda(params, body, fn.returns[:taken])
-    reader = replace(exp, fn=identity, arrays=tuple(p.name for p in rows))
-    return producer, ir.Stm(stm.pat[:own], reader, stm.prov)
+    reader = ir.Stm(stm.pat[:own], replace(exp, fn=identity, arrays=tuple(arrays)), stm.prov)
+    if not made:
+        return (reader,)
+    results = tuple(fn.body.results[at] for at in made)
+    returns = tuple(fn.returns[at] for at in made)
+    fn = ir.Lambda(fn.params, replace(fn.body, results=results), returns)
+    pat = (*rows, *stm.pat[own:])
+    return ir.Stm(pat, ir.Map(exp.width, fn, exp.arrays), stm.prov), reader
 
 
 def _kept(exp: Fold, stm: ir.Stm) -> int:
@@ -247,8 +264,8 @@ def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm
         return None
     out = [ir.Stm(s.pat, s.exp, stm.prov) for s in inner.stms]
     if not is_identity(exp.fn):
-        producer, reader = split_map(sc, stm)
-        out.append(producer)
+        *producer, reader = split_map(sc, stm)
+        out += producer
         assert isinstance(reader.exp, ir.Hist)
         exp = reader.exp
     fresh, (old,) = sc.ctx.fresh, exp.ops
@@ -295,8 +312,8 @@ def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
         return None
     out: list[ir.Stm] = []
     if not is_identity(exp.fn):
-        producer, reader = split_map(sc, stm)
-        out.append(producer)
+        *producer, reader = split_map(sc, stm)
+        out += producer
         exp = reader.exp
         assert isinstance(exp, ir.Reduce | ir.Scan)
     at = 0

@@ -6,6 +6,7 @@ atomic operations on memory of the device, and blocks of threads.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,22 @@ def test_why_rows_are_combined_by_element_or_not() -> None:
     assert told(SUM) == []
     code = code_of(VECTORS["rows"], None)
     assert "points=1)" not in code
+
+
+def test_rows_that_are_combined_as_they_are_are_not_copied() -> None:
+    """Also beside bins that are computed."""
+    wanted = (("map (% 4) is", "vs"), ("is", "vs"), ("map (+ 1) is", "map (map (+ 1)) vs"))
+    for bins, rows in wanted:
+        source = (
+            "entry main [n][m] (is: [n]i64) (vs: [n][m]i64): [4][m]i64 ="
+            f" reduce_by_index (replicate 4 (replicate m 0)) (map2 (+)) (replicate m 0) ({bins})"
+            f" ({rows})"
+        )
+        flat = plain(compiled(source, "cuda").result("flat").text)
+        makes_rows = re.findall(r"part_\d+: \[n_\d+\]\[", flat)
+        assert bool(makes_rows) == (rows != "vs")
+        args = [np.arange(90) % 5, np.arange(630).reshape(90, 7)]
+        checked(source, args)
 
 
 BESIDE = """

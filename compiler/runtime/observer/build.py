@@ -74,8 +74,8 @@ def observed(kernels: str) -> str:
     found = _AT_LAUNCH.search(kernels)
     area = found[2] if found else "nullptr"
     heads = list(_HEAD.finditer(kernels))
-    ends = [head.start() for head in heads[1:]] + [len(kernels)]
-    waits = [WAITS in kernels[head.end() : end] for head, end in zip(heads, ends, strict=True)]
+    ends = [*(head.start() for head in heads[1:]), len(kernels)]
+    waits = [WAITS in kernels[head.end() : end] for head, end in zip(heads, ends, strict=False)]
     launches = "".join(
         _launch(head[1], head[2], area, wait) for head, wait in zip(heads, waits, strict=True)
     )
