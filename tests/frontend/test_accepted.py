@@ -40,7 +40,8 @@ RUN = {
         "entry main (xs: []i32) (n: i64) =\n"
         " let enc (x: i32) = x + 1\n"
         " let both 't [a][b] (x: [a][b]t) (f: i32 -> i32) = (x[0], f 2)\n"
-        " in (map (map enc) (square xs (d with n = n)),\n  square xs (d with n = n) |> map (map enc),\n"
+        " in (map (map enc) (square xs (d with n = n)),\n"
+        "  square xs (d with n = n) |> map (map enc),\n"
         "  map (map (+ 2)) <| square xs (d with n = n), both (square xs (d with n = n)) (+ xs[0]))",
         "[1] 1i64", "[[5i32]]\n[[5i32]]\n[[6i32]]\n([4i32], 3i32)",
     ),
