@@ -14,9 +14,12 @@ import pytest
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.cuda import runtime as cuda_runtime
+from compiler.codegen.cuda.program import split
 from compiler.codegen.kernels.repeats import GRAPHS
 from compiler.runtime import cuda_device
-from compiler.runtime.cuda_device import Device
+from compiler.runtime.cuda_device import Device, about
+from compiler.runtime.cuda_driver import Driver, Gpu
+from compiler.runtime.observer import build
 from compiler.semantics import interp
 from testing.driver_calls import calls
 from testing.kernels import same
@@ -144,6 +147,23 @@ def test_a_block_that_rounds_make_is_made_once() -> None:
         same(cuda_on_cpu.run(code, args), interp.run(meaning, "main", args))
     assert len(made) == 2
     assert max(made) < 10
+
+
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize("most", [1000, 2000])
+def test_what_is_kept_for_the_next_round_goes_where_there_is_not_enough(most: int) -> None:
+    """Of blocks of 500 and 400 bytes, one after the other, 1,000 hold one beside the flag."""
+    code = code_of(TURNS)
+    image = build.library(split(code)[0]).read_bytes()
+    device = Device(Gpu(Driver(str(build.driver()))), image, about(code), most)
+    flag, before = device.used, device.made
+    for _ in device.rounds(3, lambda: ()):
+        for size in (500, 400):
+            device.part(size, "i8")
+    assert device.made - before == (6 if most == 1000 else 2)
+    assert device.used == flag
+    assert device.peak <= most
+    device.close()
 
 
 @cuda_on_cpu.needs_cxx
