@@ -117,7 +117,7 @@ class Device:
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}
         self.launches: list[tuple[str, int]] = []
-        """Where a driver watches: kernels, with their blocks of threads."""
+        """Where a driver watches: kernels of the program, with their blocks of threads."""
         self.module = gpu.driver.number("cuModuleLoadData", image)
         self.failure = self.zeros(_FLAG, "i64")
 
@@ -225,7 +225,7 @@ class Device:
             words = [_word(a) for a in (*arguments, self.failure)]
             places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
             grid = count, 1, 1, THREADS, 1, 1, int(shared), self.stream
-            if self.gpu.typed:
+            if self.gpu.typed and name != NEXT:
                 self.launches.append((name, count))
             self.running = True
             self.asked += 1
