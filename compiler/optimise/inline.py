@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.base.context import Ctx
+from compiler.base.later import later
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied
 from compiler.base.rules import Limit, Pass, Rule
@@ -45,7 +46,8 @@ from compiler.optimise.simplify.bodies import Instead, splice
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
 from compiler.optimise.simplify.scalars import operands
 from compiler.optimise.simplify.state import State
-from compiler.semantics.computed import results_of
+
+_results_of = later("compiler.semantics.computed", "results_of")
 
 INLINED = Rule(
     "simplify/inline",
@@ -315,7 +317,7 @@ class _Simplified:
         if self.ctx.options.is_off(COMPUTED):
             return version
         half = self.steps // 2
-        values, left = results_of(version, self.kept.values(), half)
+        values, left = _results_of(version, self.kept.values(), half)
         self.steps -= half - left
         if values is None:
             return version
