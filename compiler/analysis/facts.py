@@ -57,6 +57,8 @@ class IntegerFacts(Learned):
 
         With what was read on the way as values, which is all that the claims rest on.
         """
+        if self._waiting:
+            self.catch_up()
         arguer = Arguer(self, self._lines)
         wanted = [*claims, *arguer.fits(self._noted)]
         lines = arguer.show(wanted, limit)

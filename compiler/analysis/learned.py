@@ -61,6 +61,12 @@ class Learned(Ranges):
         self.shown: list[Argument] = [] if shown is None else shown
         """The arguments on which something was said to hold, and which the checker accepted."""
 
+    def catch_up(self) -> None:
+        """Learn all that was told, in the middle of a question."""
+        asked = self._noted
+        super().catch_up()
+        self._noted = asked
+
     def enter(self) -> None:
         """Begin a scope."""
         super().enter()
@@ -92,6 +98,8 @@ class Learned(Ranges):
         source: Source | None = None,
     ) -> None:
         """Learn `low <= name <= high`, of values; `known`: the depth of the facts about them."""
+        if self._waiting:
+            self.catch_up()
         before = self.bounds.get(name, ())
         if len(before) >= _MOST_BOUNDS:
             return
@@ -119,7 +127,7 @@ class Learned(Ranges):
             self._positive(name, depth)
 
     def _is_not_zero(self, name: Name, depth: int) -> bool:
-        truth = self.truths.get(Bin("!=", "i64", Var(name, "i64"), ZERO))
+        truth = self._truths.get(Bin("!=", "i64", Var(name, "i64"), ZERO))
         return truth is not None and truth[0] and truth[1] <= depth
 
     def _positive(self, name: Name, depth: int) -> None:
@@ -140,6 +148,9 @@ class Learned(Ranges):
 
     def index(self, name: Name, extent: Poly) -> None:
         """Learn `0 <= name < extent`, wherever the name is."""
+        self.tell(self._index, name, extent)
+
+    def _index(self, name: Name, extent: Poly) -> None:
         self._noted = []
         size = self.exact(extent)
         source = self._source("index", (name, size))
@@ -147,6 +158,9 @@ class Learned(Ranges):
 
     def runs(self, extent: Poly, depth: int | None = None) -> None:
         """Learn `extent >= 1`, inside of what runs that often."""
+        self.tell(self._runs, extent, depth)
+
+    def _runs(self, extent: Poly, depth: int | None) -> None:
         depth = self.depth if depth is None else depth
         self._noted = []
         self._entered(self.exact(extent.subst(self._equal), depth), depth)
@@ -158,11 +172,11 @@ class Learned(Ranges):
         refuted: set[SE] = set()  # most alternatives say the same, that there are none
         for name in names:
             for lhs, rhs, since in self._alternatives.get(name, ()):
-                if since > depth or rhs in self.truths:
+                if since > depth or rhs in self._truths:
                     continue
                 if lhs in refuted or self._refuted(lhs, depth):
                     refuted.add(lhs)
-                    self.learn(rhs, True, depth, lhs)
+                    self._learn(rhs, True, depth, lhs)
         for name in names:
             case = self._cases.get(name)
             if case is not None and self._name_span(name, depth)[0] > 0:
@@ -179,6 +193,9 @@ class Learned(Ranges):
 
     def counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
         """Learn that a name is `start + step * i` for some `0 <= i < width`."""
+        self.tell(self._counts, name, start, step, width)
+
+    def _counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
         self._noted = []
         first, by, last = self.poly(start), self.poly(step).constant, self.exact(width) - 1
         if by is not None and by >= 0 and self.fits(first + by * last):
@@ -188,6 +205,9 @@ class Learned(Ranges):
 
     def counter(self, name: Name, prim: Prim, bound: SE) -> None:
         """Learn what a loop's index is: `0 <= name < bound`, wherever the name is."""
+        self.tell(self._counter, name, prim, bound)
+
+    def _counter(self, name: Name, prim: Prim, bound: SE) -> None:
         if prim != "i64":
             self._typed(name, prim)
         self._noted = []
@@ -197,15 +217,18 @@ class Learned(Ranges):
 
     def array(self, shape: Sequence[Poly], depth: int | None = None) -> None:
         """Learn that there is an array of this shape; see Note [Sizes of arrays]."""
+        if shape[0].constant is None:
+            self.tell(self._array, shape, depth)
+
+    def _array(self, shape: Sequence[Poly], depth: int | None) -> None:
         size = shape[0]
         known = self.bounds.get(size.as_name or "", ())
         if any(b.low is _NOUGHT and b.high is _LARGEST for b in known):
             return
-        if size.constant is None:
-            depth = self.depth if depth is None else depth
-            self._noted = []
-            value = self.exact(size.subst(self._equal), depth)
-            self._is_sized(value, depth)
+        depth = self.depth if depth is None else depth
+        self._noted = []
+        value = self.exact(size.subst(self._equal), depth)
+        self._is_sized(value, depth)
 
     def _is_sized(self, value: Poly, depth: int, kind: Kind = "size") -> None:
         """Learn that a value is between 0 and the largest size."""
@@ -221,6 +244,9 @@ class Learned(Ranges):
 
         Its sizes have been compared without wrapping, and it is in memory.
         """
+        self.tell(self._given, shape)
+
+    def _given(self, shape: Sequence[Poly]) -> None:
         self._noted = []
         for size in (*shape, Poly.product(shape)):
             name = size.as_name
@@ -232,6 +258,9 @@ class Learned(Ranges):
 
     def in_memory(self, count: Poly) -> None:
         """Learn that a block of so many elements is in memory: its size did not wrap."""
+        self.tell(self._in_memory, count)
+
+    def _in_memory(self, count: Poly) -> None:
         self._noted = []
         whole = count.subst(self._equal)
         if count.as_name is None and self.fits(whole):
@@ -240,25 +269,28 @@ class Learned(Ranges):
         else:
             self._is_sized(count, self.depth, "block")
 
-    def learn(
-        self, cond: SE, truth: bool, depth: int | None = None, unless: SE | None = None
-    ) -> None:
-        """Learn that a condition is true, or false; `unless`: another one, which is false."""
+    def learn(self, cond: SE, truth: bool, depth: int | None = None) -> None:
+        """Learn that a condition is true, or false."""
+        if type(cond) is not Lit:
+            self.tell(self._learn, cond, truth, depth)
+
+    def _learn(self, cond: SE, truth: bool, depth: int | None, unless: SE | None = None) -> None:
+        """The same; `unless`: another condition, which is false."""
         depth = self.depth if depth is None else depth
-        before = len(self.truths)
+        before = len(self._truths)
         if type(cond) is Lit:
             return
-        self.truths.setdefault(cond, (truth, depth))
-        if len(self.truths) == before:
+        self._truths.setdefault(cond, (truth, depth))
+        if len(self._truths) == before:
             return
-        self._log[-1].append((self.truths, cond, None))
+        self._log[-1].append((self._truths, cond, None))
         if type(cond) is Un and cond.op == "not":
-            self.learn(cond.arg, not truth, depth, unless)
+            self._learn(cond.arg, not truth, depth, unless)
         if type(cond) is not Bin:
             return
         if cond.op == ("&&" if truth else "||"):
-            self.learn(cond.lhs, truth, depth, unless)
-            self.learn(cond.rhs, truth, depth, unless)
+            self._learn(cond.lhs, truth, depth, unless)
+            self._learn(cond.rhs, truth, depth, unless)
         elif cond.op == "||" and type(cond.lhs) is Bin and cond.lhs.at == "i64":
             alternative = (cond.lhs, cond.rhs, depth)
             for name in self.ring(cond.lhs.lhs).names() | self.ring(cond.lhs.rhs).names():
@@ -384,13 +416,16 @@ class Learned(Ranges):
         """Learn what a name bound at `depth` is: a minimum, maximum, choice or quotient."""
         match value:
             case Bin("min" | "max" | "/" | "//" | "%" | "%%", "i64", _, _) | Select(_, _, _):
-                self._case(name, value, depth)
+                self.tell(self._case, name, value, depth)
             case Conv(_, "i64", _):
-                self._noted = []
-                found = self.poly(value, depth)
-                if name not in found.names():
-                    source = self._source("between", (name, found, found))
-                    self.bound(name, found, found, depth, None, source)
+                self.tell(self._converted, name, value, depth)
+
+    def _converted(self, name: Name, value: SE, depth: int) -> None:
+        self._noted = []
+        found = self.poly(value, depth)
+        if name not in found.names():
+            source = self._source("between", (name, found, found))
+            self.bound(name, found, found, depth, None, source)
 
     # --- expressions as polynomials ----------------------------------------------------------
 
@@ -443,6 +478,8 @@ class Learned(Ranges):
 
     def value(self, se: SE, prim: Prim, limit: int = EVERYWHERE) -> Poly:
         """An integer expression of any type as a polynomial that is its value."""
+        if self._waiting:
+            self.catch_up()
         if prim == "i64":
             return self.poly(se, limit)
         match se:
@@ -462,6 +499,8 @@ class Learned(Ranges):
         return self._opaque(se, prim)
 
     def _of_other(self, se: SE, limit: int) -> Poly:
+        if self._waiting:
+            self.catch_up()
         match se:
             case Conv(src, "i64", arg) if src in _INTS:
                 return self._narrow(self.value(arg, src, limit), "i64", limit)

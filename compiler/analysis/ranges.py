@@ -3,11 +3,16 @@
 Bounds of names are polynomials over other names; ranges of sums and products are numbers. All are
 about the values that the machine has (Note [Proofs hold in 64 bits] in `facts.py`). Scopes undo
 what was learned in them when they end.
+
+Note [Lessons wait]. What a walk over a program tells is learned when something is asked: most
+bodies end before that, and what was told in them is forgotten unread. Lessons are learned in the
+order in which they were told, each in its scope, and whatever reads what is known has them learned
+first: so nobody can tell the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from compiler.algebra.argument import Source
@@ -63,6 +68,8 @@ class SpanFact(NamedTuple):
 
 
 Undo = tuple[dict[Any, Any], Any, Any]
+Lesson = tuple[Callable[..., None], tuple[Any, ...]]
+"""What is to be learned, and of what."""
 
 
 class Ranges:
@@ -73,17 +80,19 @@ class Ranges:
         "_atoms",
         "_cases",
         "_equal",
+        "_later",
         "_log",
         "_ranges",
         "_spans",
         "_summed",
         "_tried",
+        "_truths",
         "_unsigned",
+        "_waiting",
         "_wrapped",
         "bounds",
         "choices",
         "order",
-        "truths",
     )
 
     def __init__(self, equal: Mapping[Name, Poly]) -> None:
@@ -107,18 +116,24 @@ class Ranges:
         self._unsigned: set[Name] = set()
         """Names of type u64, whose values may not be an i64."""
         self.bounds: dict[Name, tuple[BoundFact, ...]] = {}
-        self.truths: dict[SE, tuple[bool, int]] = {}
+        self._truths: dict[SE, tuple[bool, int]] = {}
         self.order: dict[Name, int] = {}
         self._log: list[list[Undo]] = [[]]
+        self._later: list[list[Lesson]] = [[]]
+        """The lessons of each scope that are to be learned before the next question."""
+        self._waiting = 0
+        """How many these are."""
 
     # --- scopes ------------------------------------------------------------------------------
 
     def enter(self) -> None:
         """Begin a scope."""
         self._log.append([])
+        self._later.append([])
 
     def leave(self) -> None:
         """End a scope: what was learned in it is forgotten."""
+        self._waiting -= len(self._later.pop())
         log = self._log.pop()
         if log:
             self._ranges.clear()
@@ -127,6 +142,28 @@ class Ranges:
                 del table[key]
             else:
                 table[key] = before
+
+    def tell(self, lesson: Callable[..., None], *about: Any) -> None:
+        """Have something learned in this scope, as soon as anything is asked."""
+        self._later[-1].append((lesson, about))
+        self._waiting += 1
+
+    def catch_up(self) -> None:
+        """Learn all that was told; see Note [Lessons wait]."""
+        later, log = self._later, self._log
+        self._later, self._waiting = [[] for _ in later], 0
+        for depth, lessons in enumerate(later):
+            self._log = log[: depth + 1]
+            for lesson, about in lessons:
+                lesson(*about)
+        self._log = log
+
+    @property
+    def truths(self) -> Mapping[SE, tuple[bool, int]]:
+        """The conditions that are known to be true or false, and since which depth."""
+        if self._waiting:
+            self.catch_up()
+        return self._truths
 
     @property
     def depth(self) -> int:
@@ -145,6 +182,8 @@ class Ranges:
 
     def oldest(self, names: Iterable[Name]) -> None:
         """Proofs rest on these in the end: nothing else is bounded by younger names."""
+        if self._waiting:
+            self.catch_up()
         for name in names:
             self.order.setdefault(name, len(self.order))
 
@@ -152,6 +191,8 @@ class Ranges:
 
     def span(self, poly: Poly, limit: int = EVERYWHERE) -> Span:
         """The range of a polynomial by the ranges of its terms."""
+        if self._waiting:
+            self.catch_up()
         least = most = constant = 0
         summed = self._summed
         known_sum = bool(summed)
@@ -190,6 +231,8 @@ class Ranges:
 
     def range_of(self, mono: Monomial, limit: int = EVERYWHERE) -> Span:
         """The range of a product of names."""
+        if self._waiting:
+            self.catch_up()
         if len(mono) == 1 and mono[0][1] == 1:
             return self._name_span(mono[0][0], limit)
         return self._mono_span(mono, limit)

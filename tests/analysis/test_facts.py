@@ -61,6 +61,37 @@ def test_what_a_scope_learned_is_forgotten_with_it() -> None:
     assert small not in facts.truths
 
 
+def test_what_is_told_is_learned_in_its_own_scope_whenever_somebody_asks() -> None:
+    facts, k, size = known(), Var("k", "i64"), Poly.const(3)
+    facts.enter()
+    facts.learn(Bin("<", "i64", k, Lit(3, "i64")), True)
+    facts.enter()
+    facts.learn(Bin(">=", "i64", k, Lit(0, "i64")), True)
+    facts.leave()
+    assert not facts.within(k, size), "what nobody asked for is forgotten with its scope as well"
+    facts.learn(Bin(">=", "i64", k, Lit(0, "i64")), True)
+    facts.enter()
+    assert facts.within(k, size)
+    facts.leave()
+    assert facts.within(k, size), "what was told outside is not forgotten with the scope inside"
+    facts.leave()
+    assert not facts.within(k, size)
+
+
+def test_what_is_told_of_a_condition_is_known_at_once() -> None:
+    facts = known()
+    flag = Var("flag", "bool")
+    facts.enter()
+    facts.learn(flag, True)
+    assert facts.is_true(flag)
+    facts.leave()
+    facts.enter()
+    facts.learn(flag, True)
+    assert flag in facts.truths
+    facts.leave()
+    assert flag not in facts.truths
+
+
 def test_minimum_and_maximum_are_split() -> None:
     facts = known()
     one = Lit(1, "i64")
