@@ -30,7 +30,7 @@ _MOST_TERMS = 24
 Reading = Literal["unfolded", "named", "opaque"]
 """How an expression may be read, best first: with the definitions of its names unfolded, as it
 stands, or not at all."""
-_ORDER: tuple[Reading, ...] = ("unfolded", "named", "opaque")
+_SUMS = ("+", "-", "*")
 
 
 _RECENT = 2
@@ -198,36 +198,40 @@ class Exact:
 
     def _look(self, se: ir.SE, table: dict[ir.SE, Reading]) -> ir.SE:
         """Look at each sum, product or name that is not a part of a sum or product."""
-        match se:
-            case ir.Lit():
-                pass
-            case ir.Var(name, "i64") if name in self._sums:
-                known = table.get(se, "unfolded")
-                table[se] = self._reading(self._sums[name], Poly.var(name), known)
-            case ir.Var(name, "i64") if name not in self.defined:
-                pass
-            case ir.Var(_, "i64") | ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
-                poly = poly_of(se)
-                known = table.get(se, "unfolded")
-                if known != "opaque":
-                    ring = self._facts.ring(se)
-                    table[se] = self._reading(ring, ring if poly is None else poly, known)
-                self._below(se, table)
-            case ir.Fun():
-                for part in se.args:
-                    self._look(part, self.places)
-            case _:
-                for part in se_parts(se):
-                    self._look(part, table)
+        if type(se) is ir.Var:
+            if se.prim == "i64":
+                self._name(se, table)
+        elif type(se) is ir.Fun:
+            for part in se.args:
+                self._look(part, self.places)
+        elif _is_sum(se):
+            if table.get(se) != "opaque":
+                self._sum(se, poly_of(se), table)
+            self._below(se, table)
+        elif type(se) is not ir.Lit:
+            for part in se_parts(se):
+                self._look(part, table)
         return se
+
+    def _name(self, var: ir.Var, table: dict[ir.SE, Reading]) -> None:
+        """Look at a name for a sum or product."""
+        if var.name in self._sums:
+            known = table.get(var, "unfolded")
+            table[var] = self._reading(self._sums[var.name], Poly.var(var.name), known)
+        elif var.name in self.defined and table.get(var) != "opaque":
+            self._sum(var, Poly.var(var.name), table)
+
+    def _sum(self, se: ir.SE, poly: Poly | None, table: dict[ir.SE, Reading]) -> None:
+        ring = self._facts.ring(se)
+        known = table.get(se, "unfolded")
+        table[se] = self._reading(ring, ring if poly is None else poly, known)
 
     def _below(self, se: ir.SE, table: dict[ir.SE, Reading]) -> None:
         for part in se_parts(se):
-            match part:
-                case ir.Bin("+" | "-" | "*", "i64", _, _) | ir.Un("neg", "i64", _):
-                    self._below(part, table)
-                case _:
-                    self._look(part, table)
+            if _is_sum(part):
+                self._below(part, table)
+            else:
+                self._look(part, table)
 
     def _type(self, kind: ir.Type) -> None:
         if not isinstance(kind, ir.Array):
@@ -255,10 +259,9 @@ class Exact:
 
     def _reading(self, unfolded: Poly, named: Poly, worst: Reading) -> Reading:
         """The best reading that fits here and is no better than what fitted elsewhere."""
-        for reading, poly in zip(_ORDER, (unfolded, named), strict=False):
-            if _ORDER.index(reading) >= _ORDER.index(worst) and self._fits(poly):
-                return reading
-        return "opaque"
+        if worst == "unfolded" and self._fits(unfolded):
+            return "unfolded"
+        return "named" if worst != "opaque" and self._fits(named) else "opaque"
 
     def _fits(self, poly: Poly) -> bool:
         """Whether a polynomial fits, if the array that it is about has elements."""
@@ -315,6 +318,13 @@ def _is_small(size: Poly, fun: ir.Function) -> bool:
     degrees = ((coeff, sum(power for _, power in mono)) for mono, coeff in size.terms.items())
     largest = sum(abs(coeff) * LARGEST_INPUT**degree for coeff, degree in degrees)
     return given >= size.names() and largest <= HIGH
+
+
+def _is_sum(se: ir.SE) -> bool:
+    """Whether it is a sum or product of i64."""
+    if type(se) is ir.Bin:
+        return se.at == "i64" and se.op in _SUMS
+    return type(se) is ir.Un and se.op == "neg" and se.at == "i64"
 
 
 def _same(x: T) -> T:

@@ -113,12 +113,16 @@ class _Tables:
         self.scope_of: dict[Name, TreeBody] = {}
         self.binder: dict[Name, Item] = {}
         self.users: dict[Name, dict[TreeBody, list[Item]]] = {}
+        self.arrays = set[Name]()
+        """The names among them of arrays in memory."""
 
     def bind(self, params: Iterable[ir.Param], scope: TreeBody, item: Item | None = None) -> None:
         """Names that are bound in a body, by the statement if any."""
         for param in params:
             self.types[param.name] = param.type
             self.scope_of[param.name] = scope
+            if mem_of(param.type) is not None:
+                self.arrays.add(param.name)
             if item is not None:
                 self.binder[param.name] = item
 
@@ -139,9 +143,10 @@ class _Tables:
         item = Item(stm, scope, at)
         inner = [self._inner(child, item, k) for k, child in enumerate(children(stm.exp))]
         self.bind(stm.pat, scope, item)
-        names = frozenset(used.union(*(more for _, more in inner)) - bound)
-        arrays = frozenset(name for name in names | bound if mem_of(self.types.get(name)))
-        arrays = arrays.union(*(one.arrays for child, _ in inner for one in child.items))
+        names = frozenset((used.union(*(more for _, more in inner)) if inner else used) - bound)
+        arrays = frozenset((names | bound) & self.arrays)
+        if inner:
+            arrays = arrays.union(*(one.arrays for child, _ in inner for one in child.items))
         object.__setattr__(item, "children", tuple([child for child, _ in inner]))
         object.__setattr__(item, "names", names)
         object.__setattr__(item, "arrays", arrays)
