@@ -6,11 +6,14 @@ infinity, shifts by the width or more give 0 or the sign, floats become integers
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from compiler.base.prim import BYTES, FUNS, Prim
 from compiler.codegen.c.guards import guard
 from compiler.codegen.c.types import C_TYPE
 
 
+@lru_cache(maxsize=1024)
 def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
     """The definition of `name` at type `prim` (conversions: from `prim` to `dst`)."""
     if dst is not None:

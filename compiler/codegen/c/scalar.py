@@ -82,11 +82,11 @@ class Scalars:
         match se:
             case Var(name, _):
                 return self.names.get(name) or c_name(name), _ATOM
+            case Bin(op, at, lhs, rhs):
+                return self.binary(op, at, lhs, rhs)
             case Lit(value, prim):
                 text = c_literal(value, prim)
                 return (self.half(text) if prim == "f16" else text), _ATOM
-            case Bin(op, at, lhs, rhs):
-                return self.binary(op, at, lhs, rhs)
             case Un(op, at, arg):
                 return self.unary(op, at, arg)
             case Conv(src, dst, arg):

@@ -6,7 +6,7 @@ from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.kernels.narrow import Narrowing
 from compiler.codegen.kernels.nodes import BLOCK, THREAD
-from compiler.ir.nodes import SE, Bin, Conv, Lit, Var
+from compiler.ir.nodes import SE, Conv, Lit, Var
 
 _CAST, _ATOM = 11, 12
 
@@ -18,6 +18,7 @@ _BITS = {
 }
 
 
+_UNSIGNED = (THREAD, BLOCK)
 NOBODY = Narrowing(frozenset(), {})
 
 
@@ -33,10 +34,11 @@ class CudaScalars(Scalars):
 
     def level(self, se: SE) -> tuple[str, int]:
         """The numbers of threads and of their blocks are unsigned in CUDA."""
-        narrow = self.narrowing is not NOBODY
-        if narrow and isinstance(se, Var) and se.prim == "i64" and se.name in (THREAD, BLOCK):
-            return f"(index_t){self.names[se.name]}", _CAST
-        return super().level(se)
+        if type(se) is not Var or se.name not in _UNSIGNED or se.prim != "i64":
+            return super().level(se)
+        if self.narrowing is NOBODY:
+            return super().level(se)
+        return f"(index_t){self.names[se.name]}", _CAST
 
     def wide(self, se: SE) -> SE:
         """The value, in 64 bits."""
@@ -51,7 +53,7 @@ class CudaScalars(Scalars):
             if isinstance(lhs, Var) and isinstance(rhs, Lit) and op == "==":
                 return f"{super().level(lhs)[0]} == {self.atom(rhs)}", 6
             return super().binary(op, at, lhs, rhs)
-        if made.is_narrow(Bin(op, at, lhs, rhs), self.index):
+        if self.index and made.stays(op, lhs, rhs):
             if op in ("min", "max"):
                 name, sign = f"{op}_index", "<" if op == "min" else ">"
                 body = f"{{ return a {sign} b ? a : b; }}"

@@ -10,7 +10,7 @@ is, and so do values that are no indices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -22,10 +22,9 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
-from compiler.codegen.traits import reads
 from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import se_parts
+from compiler.ir.walk import se_parts, se_uses
 
 NARROW = Rule("cuda/narrow", "Indices have 32 bits in a launch whose sizes allow it.")
 LIMIT = 1 << 31
@@ -33,8 +32,9 @@ LIMIT = 1 << 31
 Monomial = tuple[Name, ...]
 Bound = Mapping[Monomial, int | Fraction]
 """A polynomial over absolute values of a kernel's numbers, and of k.BLOCK: the launch's count."""
-INFIX = ("+", "-", "*", "|", "&", "min", "max")
+INFIX = frozenset(("+", "-", "*", "|", "&", "min", "max"))
 """Operators that narrow operands have a narrow result of."""
+_WHOLE = ("i32", "i64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +46,39 @@ class Narrowing:
 
     def is_narrow(self, se: SE, index: bool) -> bool:
         """Whether a value has few bits; of what is no `index` nothing is computed with few."""
-        match se:
-            case Var(name, "i64"):
-                return name in self.names or name in k.IDS
-            case Lit(value, "i64"):
-                return abs(int(value)) < LIMIT
-            case Select(_, then, orelse):
-                return self.is_narrow(then, index) and self.is_narrow(orelse, index)
-            case Un("neg" | "not", "i64", arg):
-                return self.is_narrow(arg, index)
-            case Conv("i32", "i64", Var(name, _)):
-                return index and name in self.names
-            case Bin("//" | "%%", "i64", lhs, Lit(by, _)):
-                return index and by not in (0, -1) and self.is_narrow(lhs, index)
-            case Bin(op, "i64", lhs, rhs) if op in INFIX:
-                return index and self.is_narrow(lhs, index) and self.is_narrow(rhs, index)
+        if type(se) is Var:
+            return se.prim == "i64" and (se.name in self.names or se.name in k.IDS)
+        if type(se) is Lit:
+            return se.prim == "i64" and abs(int(se.value)) < LIMIT
+        if type(se) is Bin:
+            return index and se.at == "i64" and self.stays(se.op, se.lhs, se.rhs)
+        if type(se) is Select:
+            return self.is_narrow(se.then, index) and self.is_narrow(se.orelse, index)
+        if type(se) is Un:
+            return se.op in ("neg", "not") and se.at == "i64" and self.is_narrow(se.arg, index)
+        if type(se) is Conv and se.src == "i32" and se.dst == "i64":
+            return index and type(se.arg) is Var and se.arg.name in self.names
+        return False
+
+    def stays(self, op: str, lhs: SE, rhs: SE) -> bool:
+        """Whether an operator has a narrow result in an index, of operands of 64 bits."""
+        if op in INFIX:
+            return self.is_narrow(lhs, True) and self.is_narrow(rhs, True)
+        if op in ("//", "%%"):
+            return type(rhs) is Lit and rhs.value not in (0, -1) and self.is_narrow(lhs, True)
         return False
 
 
 def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
     """The narrow names of a launch's kernel, whose blocks have so many threads."""
     kernel = launch.kernel
-    wanted = _wanted(kernel.body)
-    bounds = _Bounds(launch, threads, Narrowing(frozenset(), {}))
+    stms = statements(kernel.body)
+    wanted = _wanted(stms)
+    bounds = _Bounds(launch, threads, stms, wanted)
     names = wanted & bounds.of.keys() - bounds.unknown - set(k.IDS)
     if not names:
         return None
-    made = Narrowing(names, {})
-    made = Narrowing(names, _Bounds(launch, threads, made).most)
+    made = Narrowing(names, bounds.most(names))
     what = "an index" if len(names) == 1 else f"{len(names)} indices and sizes"
     because = (
         f"In the kernel `{kernel.name}` {what} take 32 bits where the host finds that nothing on "
@@ -99,10 +104,15 @@ def _sum(lhs: Bound, rhs: Bound) -> Bound:
 def _join(lhs: Bound, rhs: Bound) -> Bound:
     """What neither of two exceeds."""
     out = dict(lhs)
-    for m, b in rhs.items():
-        if b > out.get(m, 0):
-            out[m] = b
+    _raise(out, rhs)
     return out
+
+
+def _raise(bound: dict[Monomial, int | Fraction], other: Bound) -> None:
+    """Make a bound one that another one does not exceed."""
+    for m, b in other.items():
+        if b > bound.get(m, 0):
+            bound[m] = b
 
 
 def _times(lhs: Bound, rhs: Bound) -> Bound:
@@ -118,13 +128,14 @@ def _over(bound: Bound | None, by: int) -> Bound | None:
     return None if bound is None else {m: Fraction(a, by) for m, a in bound.items()}
 
 
-def _wanted(body: imp.Stms) -> frozenset[Name]:
+def _wanted(stms: Sequence[imp.Stm]) -> frozenset[Name]:
     """The names that indices are computed from."""
     names: set[Name] = set()
-    for stm in reversed(statements(body)):
-        names |= {name for se in _indices(stm) for name in reads(se)}
-        if isinstance(stm, imp.Define) and stm.name in names:
-            names |= reads(stm.value)
+    for stm in reversed(stms):
+        for se in _indices(stm):
+            se_uses(se, names.add)
+        if type(stm) is imp.Define and stm.name in names:
+            se_uses(stm.value, names.add)
     return frozenset(names)
 
 
@@ -148,15 +159,18 @@ def _indices(stm: imp.Stm) -> tuple[SE, ...]:
 
 
 class _Bounds:
-    """The bounds `of` a kernel's numbers; those of the names in `unknown` are not known.
+    """The bounds `of` a kernel's numbers; those of the names in `unknown` are not known."""
 
-    `most` is what none of the narrow names, and of what is computed narrowly, exceeds.
-    """
-
-    def __init__(self, launch: k.Launch, threads: int, made: Narrowing) -> None:
-        self.made, self.most, self.threads = made, _number(0), threads
+    def __init__(
+        self, launch: k.Launch, threads: int, stms: Sequence[imp.Stm], wanted: frozenset[Name]
+    ) -> None:
+        """`stms` are all of the kernel's, `wanted` the names that its indices come from."""
+        self.threads, self.wanted = threads, wanted
         self.found: dict[int, tuple[SE, Bound | None]] = {}
         """One statement's expressions, by identity, with their bounds."""
+        self.bound_names: list[tuple[Name, Bound]] = []
+        self.parts: list[tuple[Name, SE, Bound]] = []
+        """Parts of indices, and of what is computed for the name of an index."""
         count: Bound = {(k.BLOCK,): 1}
         points = poly_of(launch.count) if launch.unit == "points" else None
         if points is not None:
@@ -177,27 +191,39 @@ class _Bounds:
             if not param.block:
                 exact = param.prim in ("i32", "i64")
                 self.bind(param.name, {(param.name,): 1} if exact else None)
-        for stm in statements(launch.kernel.body):
+        for stm in stms:
             self.stm(stm)
+
+    def most(self, names: frozenset[Name]) -> Bound:
+        """What none of some narrow names, and of what is computed narrowly, exceeds."""
+        most: dict[Monomial, int | Fraction] = dict(_number(0))
+        for name, bound in self.bound_names:
+            if name in names:
+                _raise(most, bound)
+        made = Narrowing(names, {})
+        for name, part, bound in self.parts:
+            counts = made.is_narrow(part, True) or (type(part) is Bin and part.at == "i32")
+            if counts and (not name or name in names):
+                _raise(most, bound)
+        return most
 
     def bind(self, name: Name, bound: Bound | None) -> None:
         """A name; of one that is bound more than once each bound counts."""
         self.of[name] = bound
         if bound is None:
             self.unknown.add(name)
-        elif name in self.made.names:
-            self.most = _join(self.most, bound)
+        else:
+            self.bound_names.append((name, bound))
 
     def stm(self, stm: imp.Stm) -> None:
         """What a statement computes and binds."""
         self.found.clear()
-        if self.made.names:
-            for se in _indices(stm):
-                self.index(se)
+        for se in _indices(stm):
+            self.index("", se)
         match stm:
             case imp.Define():
-                if stm.name in self.made.names:
-                    self.index(stm.value)
+                if stm.name in self.wanted:
+                    self.index(stm.name, stm.value)
                 self.bind(stm.name, self.bound(stm.value))
             case imp.For():
                 self.bind(stm.index, self.bound(stm.bound))
@@ -215,16 +241,22 @@ class _Bounds:
             case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
                 self.bind(stm.name, None)
 
-    def index(self, se: SE) -> None:
-        """What is computed narrowly in an index counts."""
+    def index(self, name: Name, se: SE) -> None:
+        """What is computed narrowly in an index counts; `name`: where it is that of a name."""
         for part in se_parts(se):
-            self.index(part)
-        narrow = not isinstance(se, Lit) and self.made.is_narrow(se, True)
-        if narrow or (isinstance(se, Bin) and se.at == "i32"):
-            self.most = _join(self.most, self.bound(se) or {})
+            self.index(name, part)
+        bound = None if type(se) is Lit else self.bound(se)
+        if bound is not None:
+            self.parts.append((name, se, bound))
 
     def bound(self, se: SE) -> Bound | None:
         """A bound of a whole number, if one is known."""
+        if type(se) is Var:
+            return self.of.get(se.name) if se.prim in _WHOLE else None
+        if type(se) is Lit:
+            return (
+                _number(int(se.value)) if se.prim in _WHOLE and abs(int(se.value)) < LIMIT else None
+            )
         found = self.found.get(id(se))
         if found is None:
             found = self.found[id(se)] = se, self._bound(se)
@@ -232,22 +264,20 @@ class _Bounds:
 
     def _bound(self, se: SE) -> Bound | None:
         match se:
-            case Lit(value, "i32" | "i64") if abs(int(value)) < LIMIT:
-                return _number(int(value))
-            case Var(name, "i32" | "i64"):
-                return self.of.get(name)
+            case Bin(op, "i32" | "i64", lhs, rhs):
+                if op in INFIX:
+                    return self.joined(op, self.bound(lhs), self.bound(rhs))
+                if op not in ("//", "%%"):
+                    return None
+                if op == "//" and type(rhs) is Var and rhs.name == k.THREADS:
+                    return _over(self.bound(lhs), self.threads)
+                if op == "//" and type(rhs) is Lit and int(rhs.value) > 0:
+                    return _over(self.bound(lhs), int(rhs.value))
+                return self.bound(lhs)
             case Conv("i32", "i64", arg) | Un("neg", "i32" | "i64", arg):
                 return self.bound(arg)
             case Un("not", "i32" | "i64", arg):
                 return self.joined("+", self.bound(arg), _number(1))
-            case Bin("//", "i32" | "i64", lhs, Var(k.THREADS, _)):
-                return _over(self.bound(lhs), self.threads)
-            case Bin("//", "i32" | "i64", lhs, Lit(by, _)) if int(by) > 0:
-                return _over(self.bound(lhs), int(by))
-            case Bin("//" | "%%", "i32" | "i64", lhs, _):
-                return self.bound(lhs)
-            case Bin(op, "i32" | "i64", lhs, rhs) if op in INFIX:
-                return self.joined(op, self.bound(lhs), self.bound(rhs))
             case Select(_, then, orelse):
                 return self.joined("max", self.bound(then), self.bound(orelse))
         return None
