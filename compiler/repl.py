@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler import api
-from compiler.base.errors import CompileError, SyntaxError_, UsageError
-from compiler.base.spans import EXPRESSION
+from compiler.base.errors import CompileError, SyntaxError_, UsageError, UserError
+from compiler.base.spans import EXPRESSION, NOWHERE, Span, lines
 from compiler.disk import read_source, with_imports
 from compiler.frontend import decs, flatpack
 from compiler.frontend.check.scope.scope import did_you_mean
@@ -140,9 +140,38 @@ class Session:
             return {}
         if answer["ok"]:
             return answer
-        for error in answer["error"]["errors"]:
-            self.say(error.get("rendered") or error["message"])
+        typed = {**self._typed(declared), EXPRESSION: str(asked.get("expression", ""))}
+        for problem in answer["error"]["errors"]:
+            self.say(self._told(problem, declared).render(self.program, {**files, **typed}))
         return {}
+
+    def _typed(self, declared: dict[str, str]) -> dict[str, str]:
+        """What is declared, by the name that errors call it."""
+        return {f"declaration {i}": text for i, text in enumerate(declared.values(), 1)}
+
+    def _told(self, problem: dict[str, Any], declared: dict[str, str]) -> UserError:
+        """An error of the worker's. Lines of a declaration are counted from its own first one."""
+
+        def place(given: list[Any] | None) -> Span:
+            span = Span(*given) if given else NOWHERE
+            before = len(lines(self.program))
+            for name, text in self._typed(declared).items() if not span.file else ():
+                count = len(lines(text))
+                if before < span.line <= before + count:
+                    return Span(
+                        span.line - before, span.col, span.end_line - before, span.end_col, name
+                    )
+                before += count
+            return span
+
+        code = f"error[{problem['code']}]: " if "code" in problem else ""
+        told = UserError(
+            code + problem["message"], place(problem.get("span")), problem.get("hint", "")
+        )
+        related = problem.get("related", ())
+        told.related = tuple((place(one["span"]), one["message"]) for one in related)
+        told.calls = tuple(map(place, problem.get("calls", ())))
+        return told
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._worker is None or self._worker.poll() is not None:

@@ -264,6 +264,19 @@ def test_imports_are_read_beside_the_program(told: Repl, program: str) -> None:
     assert "There is no file `moer.fut`" in told('import "moer"')
 
 
+def test_lines_of_a_declaration_are_counted_from_its_first(told: Repl, program: str) -> None:
+    said = told("def k = 4", "def y =\n  f true")
+    assert said.startswith("declaration 2:2:5: error[T0")
+    assert "2 |   f true\n  |     ^^^^" in said
+    said = told("def h (x: i32) = x / k - x", "def z (b: i32) =\n  (b, k && true)")
+    assert "declaration 3:2:7: error[" in said
+    assert told("h 1 + tru").startswith("expression:1:7: error[")
+    assert "expression:1:3: error" in told("h [1]")
+    said = told("def main = k", "def main = true")
+    assert "6 | entry main" in said
+    assert "declaration 3:1:" in said
+
+
 def test_what_is_stopped_leaves_the_session(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     with Session(say=said.append) as session:
