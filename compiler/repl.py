@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler import api
-from compiler.base.errors import CompileError, SyntaxError_, UsageError, UserError
+from compiler.base.errors import CompileError, Related, SyntaxError_, UsageError, UserError
 from compiler.base.spans import EXPRESSION, NOWHERE, Span, lines
 from compiler.disk import read_source, with_imports
 from compiler.frontend import decs, flatpack
@@ -169,7 +169,7 @@ class Session:
             code + problem["message"], place(problem.get("span")), problem.get("hint", "")
         )
         related = problem.get("related", ())
-        told.related = tuple((place(one["span"]), one["message"]) for one in related)
+        told.related = tuple(Related(place(one["span"]), one["message"]) for one in related)
         told.calls = tuple(map(place, problem.get("calls", ())))
         return told
 
