@@ -58,6 +58,7 @@ _INTERPRETERS: dict[str, Callable[..., list[values.Value]]] = {
     "ir": later("compiler.semantics.interp", "run"),
     "imp": later("compiler.runtime.imp_interp", "run"),
 }
+_memory = later("compiler.runtime.runner", "default_memory")
 _traces = later("compiler.explain.traces", "traces")
 LONGEST_RUN = 1_000_000
 """Seconds that a deadline may be."""
@@ -305,11 +306,11 @@ def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
     return {"ok": True, "rules": found}
 
 
-def input_values(asked: runs.OnInputs) -> list[values.Value]:
-    """The inputs of an entry point."""
+def input_values(asked: runs.OnInputs, room: int | None = None) -> list[values.Value]:
+    """The inputs of an entry point; random ones take at most `room` bytes, see `random_inputs`."""
     if asked.input is None and asked.sizes is not None:
         made = random_inputs(
-            asked, asked.entry, asked.sizes, asked.seed, distribution=asked.distribution
+            asked, asked.entry, asked.sizes, asked.seed, None, asked.distribution, room
         )
         return made.values
     return inputs(asked, asked.entry, asked.input or "")
@@ -321,6 +322,8 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
 
     Errors: of the program, of the run, and `UsageError` for inputs or `runs` that do not fit.
     """
+    if asked.input is None and asked.sizes is not None:
+        check_present(asked.backend)
     args = input_values(asked)
     start = time.perf_counter()
     if asked.runs > MOST_RUNS:
@@ -371,6 +374,16 @@ def traced(
     mono, soa = work.result("mono").prog, work.result("soa").prog
     found: programs.Traces = _traces(mono, soa, entry_named(work, entry), args, seconds, tell)
     return found if found["places"] else None
+
+
+def check_present(backend: str) -> None:
+    """Raise UsageError where a back end is not there and nothing stands in for it.
+
+    Asked before inputs are made, which may take long.
+    """
+    chosen = BACK_ENDS.get(backend)
+    if chosen and not chosen.stand_in and (because := chosen.missing()):
+        raise UsageError(because, hint="Choose another back end, such as `c`.")
 
 
 def run_values(
@@ -525,11 +538,16 @@ def random_inputs(
     seed: int,
     most: int | None = None,
     distribution: str = "uniform",
+    room: int | None = None,
 ) -> random_values.RandomInputs:
-    """Random inputs of an entry point, as `random_values.inputs`; no other names are taken."""
+    """Random inputs of an entry point, as `random_values.inputs`; no other names are taken.
+
+    Without `room` they take at most half of what a run may: it is given a copy of them.
+    """
     found = outside(asked, entry)
     random_values.check_names(found.fun, sizes)
-    made = random_values.inputs(found.fun, sizes, seed, most, distribution)
+    room = _memory() // 2 if room is None else room
+    made = random_values.inputs(found.fun, sizes, seed, most, distribution, room)
     return replace(made, values=possible(found.params, made.values))
 
 

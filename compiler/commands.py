@@ -228,6 +228,8 @@ def _run(args: argparse.Namespace) -> int:
         return _stream(program, args)
     asked = with_tuning(OfProgram(*program), args.file, _tuning(args))
     _certify(program, args)
+    if args.generate:
+        api.check_present(args.backend)
     inputs = _inputs(args, asked)
     seen = api.traced(asked, args.entry, inputs, args.deadline, partial(_traced, args.file))
     if seen and seen["note"]:

@@ -63,6 +63,8 @@ from compiler.targets import LISTINGS, target_named
 
 USUAL_SIZE = 64
 """Of arrays whose accesses are counted, where none is given: two warps."""
+OBSERVED_BYTES = 1 << 30
+"""Of random inputs of a run that is watched: no usual deadline lets it go through more."""
 USUAL_NUMBER = 8
 """Of whole numbers that such an entry point takes: often a part of a size, or a count of rounds."""
 LONGEST_PROOF = 20
@@ -95,7 +97,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     args: list[Value] = []
     shapes, numbers = random_values.extents(fun, sizes, asked.seed)
     if seconds or asked.input is not None:
-        args = input_values(replace(asked, sizes=sizes))
+        args = input_values(replace(asked, sizes=sizes), OBSERVED_BYTES)
         found = ((base_of(name), value) for name, value in bind(fun, args).items())
         sizes |= {name: int(value) for name, value in found if name in sizes}
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]

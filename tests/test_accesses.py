@@ -12,6 +12,7 @@ import pytest
 
 from compiler import worker
 from compiler.__main__ import main
+from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
@@ -173,3 +174,22 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["accesses", str(path), "--json", "--predict", *FAR]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["kernels"] == asked(ROWS, "accesses")["kernels"]
+
+
+PLAIN = "entry main [n] (few: [4]i32) (xs: [n]i32) = map (+ 1) xs"
+MANY = 1 << 31
+
+
+def test_more_than_can_be_watched_is_refused_by_name() -> None:
+    request = {"op": "observe", "source": PLAIN, "sizes": {"n": MANY}}
+    error = worker.answer(request)["error"]
+    assert error["message"] == (
+        f"`xs` would take {4 * MANY:,} bytes of {4 * MANY + 16:,} in all; there is room for "
+        f"{OBSERVED_BYTES:,}."
+    )
+    assert "--predict" in error["hint"]
+
+
+def test_more_than_can_be_watched_is_predicted() -> None:
+    costs = asked(PLAIN, "accesses", sizes={"n": MANY})["accesses"]
+    assert [one["predicted"]["lanes"] for one in costs if one["kind"] == "writes"] == [MANY]

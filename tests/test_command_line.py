@@ -13,6 +13,8 @@ import pytest
 from compiler import switches
 from compiler.__main__ import main
 from compiler.codes import CODES
+from compiler.ir import random_values
+from compiler.runtime import device_process, runner
 from compiler.worker import GARBAGE_THRESHOLD, answer
 
 PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
@@ -200,6 +202,31 @@ def test_wrong_sizes_and_times(
 ) -> None:
     assert main(["run", program, "--backend", "ref", *options]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_more_than_there_is_room_for_is_refused_by_name(
+    program: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "default_memory", lambda: 2_000_000)
+    sizes = ("--generate", "n=1000000", "--generate", "k=1")
+    assert main(["run", program, "--backend", "ref", *sizes]) == 2
+    told = capsys.readouterr().err
+    assert "`xs` would take 4,000,000 bytes; there is room for 1,000,000." in told
+    assert "--predict" in told
+
+
+def test_a_back_end_that_is_not_there_is_told_before_inputs_are_made(
+    program: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: object) -> None:
+        raise AssertionError("inputs are made")
+
+    monkeypatch.setattr(device_process, "why_not", lambda: "There is no GPU here.")
+    monkeypatch.setattr(random_values, "inputs", made)
+    assert main(["run", program, "--backend", "cuda", "--generate", "n=2147483648"]) == 2
+    assert "There is no GPU here." in capsys.readouterr().err
+    request = {"op": "run", "source": PROGRAM, "backend": "cuda", "sizes": {"n": 1 << 31}}
+    assert answer(request)["error"]["message"] == "There is no GPU here."
 
 
 def test_the_help_lists_all_that_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:

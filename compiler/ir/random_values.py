@@ -18,15 +18,19 @@ import numpy.typing as npt
 
 from compiler.base.errors import UsageError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, Prim, int_range
+from compiler.base.prim import BYTES, DTYPE, Prim, int_range
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.ir.nodes import Array, Function, Param, Scalar
 from compiler.ir.values import Value
 
 DEFAULT_SIZE = 16
-LARGEST = 1 << 31
-"""Elements; more than this is refused."""
+ROOM = 1 << 33
+"""Bytes of all arrays, where nobody says what there is room for; more than this is refused."""
 FEWER = "Choose smaller sizes, or run with sizes alone: then inputs are made where they are used."
+SMALLER = (
+    "Choose smaller sizes; what accesses cost is predicted without arrays, by "
+    "`stridescope accesses --predict`."
+)
 _SPREAD = 1000
 
 
@@ -72,12 +76,13 @@ def inputs(
     seed: int,
     most: int | None = None,
     distribution: str = "uniform",
+    room: int = ROOM,
 ) -> RandomInputs:
     """Values for all parameters of an entry point before memory is introduced.
 
     Names in `sizes` that the entry point does not have are ignored, see `check_names`. Raises
-    UsageError for negative or far too large sizes, for more than `most` elements in all, numbers
-    that do not fit, and a negative seed.
+    UsageError, before anything is made, for negative sizes, for more than `most` elements or `room`
+    bytes in all, numbers that do not fit, and a negative seed.
     """
     if seed < 0:
         raise UsageError("`seed` is a whole number, 0 or more.")
@@ -89,12 +94,12 @@ def inputs(
     known = {name: sizes.get(base_of(name), DEFAULT_SIZE) for name in sorted(symbols)}
     if most is not None:
         _refuse_many([[dim.evaluate(known) for dim in shape] for shape in shapes], most)
+    _refuse_large(params, known, room)
     made: list[Value] = []
     for param in params:
         match param.type:
             case Array(prim, shape):
                 extent = tuple(dim.evaluate(known) for dim in shape)
-                _refuse_bad(param.name, extent)
                 made.append(_random(rng, prim, extent, distribution))
             case Scalar(prim):
                 given = known.get(param.name, sizes.get(base_of(param.name)))
@@ -148,10 +153,23 @@ def _refuse_negative(name: str, extent: tuple[int, ...]) -> None:
         raise UsageError(f"`{base_of(name)}` cannot have the shape {list(extent)}.")
 
 
-def _refuse_bad(name: str, extent: tuple[int, ...]) -> None:
-    _refuse_negative(name, extent)
-    if np.prod([float(size) for size in extent]) > LARGEST:
-        raise UsageError(f"`{base_of(name)}` would have more than {LARGEST} elements.")
+def _refuse_large(params: Iterable[Param], known: Mapping[Name, int], room: int) -> None:
+    """Refuse arrays that take more than `room` bytes together, by the name of the largest."""
+    taken: dict[Name, int] = {}
+    for param in params:
+        if isinstance(param.type, Array):
+            extent = tuple(dim.evaluate(known) for dim in param.type.shape)
+            _refuse_negative(param.name, extent)
+            taken[param.name] = math.prod(extent) * BYTES[param.type.prim]
+    total = sum(taken.values())
+    if total > room:
+        largest = max(taken, key=taken.__getitem__)
+        others = f" of {total:,} in all" if taken[largest] < total else ""
+        raise UsageError(
+            f"`{base_of(largest)}` would take {taken[largest]:,} bytes{others}; there is room for "
+            f"{room:,}.",
+            hint=SMALLER,
+        )
 
 
 def _refuse_many(extents: list[list[int]], most: int) -> None:
