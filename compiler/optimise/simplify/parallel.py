@@ -27,20 +27,29 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
         return
     exp, prepare = soac.inputs(s, stm, exp, width)
     simplified, speculatable = _with_parts(s, exp, width, prepare)
-    new, pat, extra = soac.outputs(s, simplified, stm)
-    if not pat and extra:
+    new, pat, same, extra = soac.outputs(s, simplified, stm)
+    if pat or pat is stm.pat:
+        _shared_or_placed(s, stm, pat, new, speculatable)
+    for param, name in same:
+        name = s.name(name)
+        s.counts[name] = s.counts.get(name, 0) + 1
+        s.alias(param, name)
+    if extra:
         bodies.stms(s, tuple(extra))
-    if not pat and pat is not stm.pat:
-        return
+
+
+def _shared_or_placed(
+    s: State, stm: ir.Stm, pat: tuple[ir.Param, ...], new: ir.Exp, speculatable: bool
+) -> None:
+    """Bind `pat`, what is left of the pattern of `stm`, to the results of `new`."""
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
     typed = bodies.pattern(s, final)
     shared = not any(p.name in s.unique for p in pat)
     if shared and computed_before(s, final, new):
-        bodies.stms(s, tuple(extra))
         return
     safe = (
         bodies.unless_it_can_fail(s, speculatable, stm.pat, new)
-        if not isinstance(exp, (ir.Scatter, ir.Hist, ir.Stream))
+        if not isinstance(new, (ir.Scatter, ir.Hist, ir.Stream))
         else None
     )
     depth = s.emit(typed, new, stm.prov, safe, stm)
@@ -49,8 +58,6 @@ def soac_operator(s: State, stm: ir.Stm) -> None:
     soac.learn_delayed(s, new, pat, depth)
     if shared:
         s.table.add_many(new, tuple(p.name for p in pat), depth)
-    if extra:
-        bodies.stms(s, tuple(extra))
 
 
 def _with_parts(

@@ -259,21 +259,23 @@ OUTPUT = NodeRule(
 
 def outputs(
     s: State, exp: ir.Exp, stm: ir.Stm
-) -> tuple[ir.Exp, tuple[ir.Param, ...], list[ir.Stm]]:
+) -> tuple[ir.Exp, tuple[ir.Param, ...], list[tuple[ir.Param, Name]], list[ir.Stm]]:
     """A map without results that need no map: the identity, constants, one result twice.
 
-    Answers the operator, its pattern, and statements to run instead of the results taken out.
+    Answers the operator and its pattern, then what the results taken out are: other names, which
+    may be those of results that stay, so that these have to be bound first; and statements.
     """
     pat = stm.pat
     if not isinstance(exp, ir.Map) or not pat:
-        return exp, pat, []
+        return exp, pat, [], []
     plan = [_plan(s, exp, k, param) for k, param in enumerate(pat)]
     _find_twins(s, exp, pat, plan)
     if all(p is None for p in plan) or (None not in plan and must_stay(exp)):
-        return exp, pat, []
+        return exp, pat, [], []
     if None in plan:
         # A copy of its own would be one more pass over memory.
         plan = [None if isinstance(p, ir.Copy) else p for p in plan]
+    same: list[tuple[ir.Param, Name]] = []
     extra: list[ir.Stm] = []
     kept: list[int] = []
     for k, param in enumerate(pat):
@@ -281,12 +283,12 @@ def outputs(
         if new is None:
             kept.append(k)
         elif isinstance(new, str):
-            s.alias(pat[k], s.name(new))
+            same.append((param, new))
         else:
             extra.append(ir.Stm((pat[k],), new, stm.prov))
     if len(kept) == len(pat):
-        return exp, pat, []
-    return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), extra
+        return exp, pat, [], []
+    return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), same, extra
 
 
 def _find_twins(
