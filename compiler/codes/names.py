@@ -52,8 +52,8 @@ UNDERSCORE = Code(
 DEFINED_TWICE = Code(
     "N007",
     "One name with two definitions",
-    "A module, and a file, defines each name once; there is no overloading. A name of the prelude "
-    "may be defined anew.",
+    "A module, and a file, defines each name once; there is no overloading. A name of the prelude, "
+    "or of a module that is opened, may be defined anew, and what is `local` may have any name.",
     wrong="def size: i64 = 10\ndef size: i64 = 20",
     mended="def size: i64 = 10\ndef larger_size: i64 = 20",
 )

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
@@ -38,6 +38,7 @@ from compiler.frontend.warnings import in_place, own_files, unused_in
 
 PROGRAMS = 3
 """Of so many programs what was found last is kept."""
+_NameOrKey = TypeVar("_NameOrKey")
 MOST_NAMES = 30_000
 """Beside twice as many as a program has: when checks have given more, all begins anew."""
 
@@ -89,7 +90,7 @@ class _Found:
     """What the names in it that the program declares stood for."""
     module: Module
     """What it declares."""
-    own: dict[str, Span]
+    own: dict[tuple[str, str], Span]
     types: dict[str, Span]
     wrong_types: set[str]
     entries: tuple[EntryPoint, ...]
@@ -163,7 +164,6 @@ class _Program:
         if (
             not (known.is_plain or line == known.line)
             or known.own.keys() & out.own.keys()
-            or known.types.keys() & st.own_types.keys()
             or known.around.keys() != piece.words & self._declared
             or any(self._meaning(name) != before for name, before in known.around.items())
         ):
@@ -278,7 +278,7 @@ def names_in(module: Module) -> set[str]:
     return {*module.values, *module.types, *module.modules, *module.module_types}
 
 
-def _behind(table: dict[str, Any], count: int) -> tuple[str, ...]:
+def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
     """The keys behind the first so many."""
     return tuple(islice(reversed(table), len(table) - count))[::-1]
 

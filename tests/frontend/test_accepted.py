@@ -457,6 +457,17 @@ RUN = {
         "  let ys = f xss[0] in iota (length ys), map (\\i -> i + length xss) (iota (length xss)))",
         "[[1, 2]]", "[[0i64, 2i64]]\n[0i64, 1i64]\n[1i64]",
     ),
+    "a name that is local and has another definition": (
+        "module m = {def f = 1i32 def g = f local def f = 2i32 def h = f}\n"
+        "local def main = 5i32\n"
+        "type t = i32 local type t = i64 local local type t = i8\n"
+        "module n = {def a = 3i32} local module n = {def a: t = 4}\n"
+        "module type s = {val a: i32} local module type s = {val a: t}\n"
+        "module sealed: s = n\n"
+        "def k = 6i32 local open {def k = 7i32} open {def l = 8i32} def l = 9i32\n"
+        "entry main = (m.f, m.g, m.h, sealed.a, k, l)",
+        "", "1i32\n1i32\n2i32\n4i8\n7i32\n9i32",
+    ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
@@ -477,6 +488,11 @@ REFUSED = {
     "module a = {def v = 1i32} module b = {local open a def x = v} def y = b.v": "has no `v`",
     "module s = {def q = 1i32} def s = {q = 2i32}": "`s` is defined twice",
     "module s = {def q = 1i32} module s = {def p = 1i32}": "`s` is defined twice",
+    "module type s = {val q: i32} module type s = {val p: i32}": "`s` is defined twice",
+    "def f = 1i32 local def f = 2i32 def f = 3i32": "`f` is defined twice",
+    "type t = i32 local type t = i64 type t = i8": "The type `t` is defined twice",
+    "entry f = 1i32 local entry f = 2i32": "The entry point `f` is defined twice",
+    "module m = {def f = 1i32 local def g = 2i32} def h = m.g": "has no `g`",
     "module s = {def q = 1i32} def f (s: {r: i32}) = s.q": "There is no field `q`",
     "def f (i32: i32) = i32.i64 3": "Only records have fields",
     "module reduce = {def q = 1i32} def f (x: []i32) = reduce (+) 0 x": "Unknown name `reduce`",

@@ -121,6 +121,22 @@ def test_what_is_told_moves_with_the_text(checked: list[str]) -> None:
         assert [r["span"][0] for r in twice["related"]] == [lines + 1]
 
 
+def test_what_is_local_may_have_the_name_of_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, again = "type t = i32\ndef a = 1: t\n", "local type t = i8\nlocal def a = 2: t\n"
+    use = "entry main (x: t) = x + a\n"
+    for program in (first, first + again, again, again + first, again * 2, first + again * 2):
+        assert told(program + use) == afresh(program + use, monkeypatch)
+        assert told(program + use)["ok"]
+    for twice in (first + again + first, first * 2):
+        found = told(twice + use)
+        assert found == afresh(twice + use, monkeypatch)
+        assert [e["span"][0] for e in found["error"]["errors"]] == [
+            twice.count("\n") + k for k in (-1, 0)
+        ]
+
+
 def test_what_is_no_declaration_by_itself_is_one_with_what_follows(checked: list[str]) -> None:
     bare = (
         "module m = {\ndef a = 1i32\ndef b = a\n}\nentry main (x: i32) =\nlet y = x\nin y + m.b\n"
@@ -174,6 +190,8 @@ LINES = (
     "-- x",
     "def a = 1i32",
     "local def hidden (y: i32) = y",
+    "local def a = 2i64",
+    "local type t = i8",
     "type t = i64",
     "type t [n] = [n]f32",
     "open { def inner = 2i32 }",

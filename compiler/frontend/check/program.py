@@ -57,8 +57,8 @@ class Checked:
     """Why definitions of values and modules are left out that can be wrong only in themselves."""
     depth: int = 0
     """The modules around the declarations that are being checked."""
-    own: dict[str, Span] = field(default_factory=dict)
-    """The values and modules that the current module has defined so far."""
+    own: dict[tuple[str, str], Span] = field(default_factory=dict)
+    """What the current module has defined so far without `local`, by `_once`'s kind and name."""
     imported: dict[str, Module] = field(default_factory=dict)
     """What each file that has been checked declares, by path."""
     importing: list[str] = field(default_factory=list)
@@ -109,22 +109,30 @@ def later(decs_: tuple[decs.Dec, ...]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _dec(out: Checked, dec: decs.Dec) -> None:
+def _dec(out: Checked, dec: decs.Dec, local: bool = False) -> None:
+    """Check one declaration; one that is `local` may have the name of another one."""
     match dec:
         case decs.ValDec():
-            _value(out, dec)
+            if not local:
+                _once(out, "", dec.name, dec.name_span)
+            _value(out, dec, local)
         case decs.TypeDec():
+            if not local:
+                _once(out, "type", dec.name, dec.span)
             _type(out.st, dec)
         case decs.LocalDec(dec=inner):
-            _dec(out, inner)
+            _dec(out, inner, local=True)
         case decs.ImportDec():
             open_module(out.st, out.imported[out.path_of(dec)])
         case decs.OpenDec(mod=mod):
             open_module(out.st, modules.evaluate(out.st, mod, _Body(out)))
         case decs.ModDec(name=name):
-            _once(out, name, dec.span)
+            if not local:
+                _once(out, "", name, dec.span)
             out.st.scope.bind_module(name, modules.declare(out.st, dec, _Body(out)))
         case decs.ModTypeDec(name=name, type=type_):
+            if not local:
+                _once(out, "module type", name, dec.span)
             scope = out.st.scope
             check_module_type(out.st, type_)
             scope.bind_module_type(name, ModuleType(type_, scope.copy()))
@@ -204,23 +212,21 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
         st.scope.bind_module_type(dec.name, Poison())
 
 
-def _once(out: Checked, name: str, span: Span) -> None:
-    """Take note of a value or module; one module declares each name once."""
-    if name in out.own:
-        raise defined_twice(f"`{name}`", span, out.own[name])
-    out.own[name] = span
+def _once(out: Checked, kind: str, name: str, span: Span) -> None:
+    """Take note of a definition; one module defines each name of a kind once.
+
+    `kind`: "type", "module type", "entry point", or "" for values and modules, which share names.
+    """
+    first = out.own.setdefault((kind, name), span)
+    if first is not span:
+        what = f"The {kind} `{name}`" if kind else f"`{name}`"
+        related = (Related(first, "This is the first definition."),)
+        raise TypeError_(codes.names.DEFINED_TWICE, f"{what} is defined twice.", span, "", related)
 
 
-def defined_twice(what: str, span: Span, first: Span) -> TypeError_:
-    """The error for a second definition."""
-    related = (Related(first, "This is the first definition."),)
-    return TypeError_(codes.names.DEFINED_TWICE, f"{what} is defined twice.", span, "", related)
-
-
-def _value(out: Checked, dec: decs.ValDec) -> None:
+def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:
     st = out.st
     mark = st.scope.mark()
-    _once(out, dec.name, dec.name_span)
     if dec.kind == "entry" and out.depth:
         raise TypeError_(
             codes.names.ENTRY_IN_MODULE,
@@ -233,7 +239,11 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
             dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body
         )
         made = define(st, source, top=True)
-        definition = finish(st, made, dec, top=out.depth == 0 and not out.importing)
+        is_entry = dec.kind == "entry" or (dec.name == "main" and not local)
+        is_entry = is_entry and out.depth == 0 and not out.importing
+        if is_entry:
+            _once(out, "entry point", dec.name, dec.name_span)
+        definition = finish(st, made, dec, is_entry)
     except CompileError:
         st.scope.leave(mark)
         raise
@@ -244,7 +254,7 @@ def _value(out: Checked, dec: decs.ValDec) -> None:
     st.scope.bind(dec.name, scheme)
 
 
-def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
+def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, is_entry: bool) -> t.Def:
     """The definition as it stays: expanded, zonked, consumption checked; `made` gets its type.
 
     Errors: a constant with size parameters or unknown sizes.
@@ -255,7 +265,6 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, top: bool) -> t.Def:
     if definition.recursive:
         check_calls(definition, made.scheme.lifted)
     definition = expand(st, definition)
-    is_entry = top and (dec.kind == "entry" or dec.name == "main")
     attrs = tuple(a.text for a in dec.attrs)
     definition = replace(definition, is_entry=is_entry, attrs=attrs)
     check_causality(definition, lambda name: st.serials.get(name, -1) >= made.since, st.left_first)
@@ -304,8 +313,6 @@ def _sizes_are_known(st: Checker) -> None:
 
 
 def _type(st: Checker, dec: decs.TypeDec) -> None:
-    if dec.name in st.own_types:
-        raise defined_twice(f"The type `{dec.name}`", dec.span, st.own_types[dec.name])
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
