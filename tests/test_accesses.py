@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from compiler import worker
 from compiler.__main__ import main
+from compiler.explain import warps
 from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
 from compiler.runtime.observer import build
@@ -177,6 +179,7 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 PLAIN = "entry main [n] (few: [4]i32) (xs: [n]i32) = map (+ 1) xs"
+SUMS = "entry main [n] (a: [n]i32) = scan (+) 0 a"
 MANY = 1 << 31
 
 
@@ -193,3 +196,21 @@ def test_more_than_can_be_watched_is_refused_by_name() -> None:
 def test_more_than_can_be_watched_is_predicted() -> None:
     costs = asked(PLAIN, "accesses", sizes={"n": MANY})["accesses"]
     assert [one["predicted"]["lanes"] for one in costs if one["kind"] == "writes"] == [MANY]
+
+
+def test_a_loop_with_loops_inside_is_estimated_in_few_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last round may be a part of one, and stands for no other."""
+    looked = Counter[tuple[int, ...]]()
+    access = warps.Launch.access
+
+    def counted(launch: warps.Launch, place: warps.Place, *given: Any) -> None:
+        looked[tuple(place.lines)] += 1
+        access(launch, place, *given)
+
+    monkeypatch.setattr(warps.Launch, "access", counted)
+    answer = asked(SUMS, "accesses", sizes={"n": MANY})
+    reads = [one for one in answer["accesses"] if one["array"].startswith("a_mem")]
+    assert [one["predicted"]["lanes"] for one in reads] == [MANY, MANY]
+    assert max(looked.values()) < 4 * warps.MOST_STEPS

@@ -31,6 +31,8 @@ MOST_WARPS = 512
 SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
 MOST_STEPS = 256
 """So many iterations of a loop are looked at, in the same way."""
+MOST_ROUNDS = 32
+"""The same where a loop has loops inside, in a launch that is estimated in any case."""
 CELLS, CONDITION, HOST = (
     "which cells it touches depends on the data",
     "how often it is made depends on the data",
@@ -250,7 +252,10 @@ class Launch:
             trips = np.maximum(0, -((first - last) // step))
         trips = np.broadcast_to(np.where(mask, trips, 0).astype(np.int64), mask.shape)
         most = int(trips.max(initial=0))
-        chosen = _some(most, MOST_STEPS)
+        rounds = not self.exact and any(_turns(one.stm) for one in all_places(place.bodies[0]))
+        chosen = _some(most, MOST_ROUNDS if rounds else MOST_STEPS)
+        # The last may have less to do, as the last block: it stands for itself alone.
+        usual = (most - 1) / max(1, len(chosen) - 1)
         if len(chosen) < most:
             self.exact = False
             self.forget(place)
@@ -258,7 +263,7 @@ class Launch:
             index = first * step**turn if doubles else first + turn * step
             now = mask & (turn < trips)
             self.set(stm.index, index, now)
-            self.stms(place.bodies[0], now, sure, weight * most / len(chosen))
+            self.stms(place.bodies[0], now, sure, weight * (usual if turn < most - 1 else 1))
 
     def is_private(self, place: Place) -> bool:
         """Whether a loop touches nothing but variables and arrays of its thread."""
@@ -394,6 +399,10 @@ class Launch:
             if step < SAMPLED_STEPS and mask[warp].any():
                 lanes = np.where(mask[warp], first[warp], -1).tolist()
                 cost.samples.append(Sample(warp, step, tuple(lanes)))
+
+
+def _turns(stm: object) -> bool:
+    return isinstance(stm, imp.For | k.Stride | imp.While)
 
 
 def _some(total: int, most: int) -> npt.NDArray[np.int64]:
