@@ -3,7 +3,8 @@
     python -m bench.public FOLDER
 
 `public.json` names them: repositories, each with the commit and its programs. FOLDER has a clone of
-each as `OWNER/NAME`, with its packages where `futhark pkg sync` leaves them:
+each as `OWNER/NAME`, with its packages where `futhark pkg sync` leaves them. Repositories that are
+not there keep what an earlier run found:
 
     git clone https://github.com/OWNER/NAME FOLDER/OWNER/NAME
     git -C FOLDER/OWNER/NAME checkout COMMIT
@@ -19,22 +20,25 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bench.machine import save
+from bench.machine import RESULTS, describe, save
 from compiler.worker import answer, with_deep_stack
 
 LIST = Path(__file__).parent / "public.json"
 
 
 def measure(folder: Path, listed: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """For each repository its commit, the number of its programs, and what each other one is told.
+    """For each repository that is there its commit and ours, and what becomes of its programs.
 
-    Errors: a program is not there.
+    `refused` has what those are told that `check` refuses. Errors: a program is not there.
     """
-    found = {}
+    found, version = {}, describe()["commit"]
     for repository, entry in listed.items():
+        if not (folder / repository).is_dir():
+            continue
         told = {path: _told(folder / repository / path) for path in entry["programs"]}
         found[repository] = {
             "commit": entry["commit"],
+            "version": version,
             "programs": len(told),
             "refused": {path: why for path, why in told.items() if why},
         }
@@ -58,9 +62,10 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder.resolve()
-    figures: list[dict[str, Any]] = []
-    with_deep_stack(lambda: figures.append(measure(folder, json.loads(LIST.read_text()))))
-    print(save("public", "python -m bench.public FOLDER", figures[0]))
+    figures: dict[str, Any] = json.loads((RESULTS / "public.json").read_text())["figures"]
+    with_deep_stack(lambda: figures.update(measure(folder, json.loads(LIST.read_text()))))
+    in_order = dict(sorted(figures.items(), key=lambda one: one[0].lower()))
+    print(save("public", "python -m bench.public FOLDER", in_order))
 
 
 if __name__ == "__main__":

@@ -594,11 +594,11 @@ def page_part(data: dict[str, Any]) -> str:
 def public_part(data: dict[str, Any]) -> str:
     """Programs of public repositories, and which of them are refused."""
     body = [
-        [name, r["commit"][:10], r["programs"], r["programs"] - len(r["refused"])]
+        [name, r["commit"][:10], r["programs"], r["programs"] - len(r["refused"]), r["version"]]
         for name, r in data["figures"].items()
     ]
     told = [
-        f"- `{name}/{path}`: {why}"
+        f"- {name}/{path}: {why}"
         for name, r in data["figures"].items()
         for path, why in r["refused"].items()
     ]
@@ -610,7 +610,7 @@ def public_part(data: dict[str, Any]) -> str:
 
 `check` accepts {right} of {count}; `bench/public.json` has their names.
 
-{rows(["repository", "commit", "programs", "accepted"], body)}
+{rows(["repository", "commit", "programs", "accepted", "by our commit"], body)}
 {chr(10).join(["", *told, ""]) if told else ""}"""
 
 

@@ -127,7 +127,8 @@ def test_public_programs_are_read_from_their_clones(
     assert figures["a/b"]["refused"] == {"bad.fut": "type: Unknown name `two`."}
     page = table.public_part(data(figures))
     assert "accepts 1 of 2" in page
-    assert "| a/b | 0123456789 | 2 | 1 |" in page
+    assert "| a/b | 0123456789 | 2 | 1 | " in page
+    assert not public.measure(tmp_path, {"a/c": listed["a/b"]})
     with pytest.raises(SystemExit, match="not there"):
         public.measure(tmp_path, {"a/b": {"commit": "0", "programs": ["none.fut"]}})
 

@@ -213,6 +213,13 @@ def test_rounds_of_examples_are_numbered(name: str) -> None:
     assert f"failure[{cuda_runtime.ROUND}];" in text
 
 
+def test_what_depends_on_the_number_kernels_compute() -> None:
+    work = compiled(COMPUTED, "cuda")
+    assert "numbered=True" in plain(work.result("cuda").text)
+    assert any(one.rule == "kernels/rounds" for one in work.remarks())
+    assert "numbered=True" not in code_of(COMPUTED, "kernels/rounds")
+
+
 NOT_CAPTURED = {
     "how much memory is needed depends on `i`": "entry main [n] (xs: *[n]i64) (k: i64) = "
     "loop ys = xs for i < k do let m = i % n in ys with [0:m] = map (+ 1) (reverse ys[0:m])",
