@@ -133,7 +133,7 @@ def test_values_and_types(backend: str) -> None:
     ("expression", "type_", "output"),
     [
         ("filter (> 1) [1, 2, 3]", "[]i32", "[2i32, 3i32]"),
-        ("let k = 2\n in iota k", "[]i64", "[0i64, 1i64]"),
+        ("let k = 2\n in iota k", "[2]i64", "[0i64, 1i64]"),
         ("1 -- said beside it", "i32", "1i32"),
         ("()", "()", ""),
         ("main [5]", "[1]i32", "[6i32]"),
