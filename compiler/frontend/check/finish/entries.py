@@ -109,7 +109,9 @@ def _function_in(type_: Type, functional: Collection[Name]) -> str:
     match type_:
         case Arrow():
             return "a function"
-        case Opaque(name=name, shown=shown) if name in functional and name != ACC:
+        case Opaque(name=name) if name == ACC:
+            return "an accumulator"
+        case Opaque(name=name, shown=shown) if name in functional:
             return f"a value of the abstract type `{shown}`, which may be a function"
         case Array(_, elem):
             return _function_in(elem, functional)
