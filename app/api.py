@@ -132,8 +132,7 @@ def operation(op: str) -> Response | tuple[Response, int]:
         parts().limits.count(OPS[op].limit)
     body = json_body()
     if op == "batch":
-        for purpose in (OPS[op].limit, *(OPS[one["op"]].limit for one in members(body))):
-            parts().limits.count(purpose)
+        parts().limits.count(OPS[op].limit, *(OPS[one["op"]].limit for one in members(body)))
     jobs = asked_by_client()
     if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
         headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}

@@ -8,9 +8,11 @@ one page from using up what its neighbours behind the same address have.
 from __future__ import annotations
 
 import math
-import time
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from operator import itemgetter
+from threading import Lock
+from typing import Any, NamedTuple
 
 from flask import request
 from limits import RateLimitItem, parse
@@ -37,48 +39,91 @@ The requests of a batch count one by one, each for its own purpose.
 """
 
 
+class Bucket(NamedTuple):
+    """What holds at most `rate` of what its key names, the purpose first; `asked` are to go in."""
+
+    who: str
+    rate: RateLimitItem
+    key: tuple[str, ...]
+    asked: int
+
+    @property
+    def cost(self) -> int:
+        """What is asked for, or all if it is more than there ever is."""
+        return min(self.asked, self.rate.amount)
+
+
 class RateLimits:
     """The buckets of one application."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._on = bool(config["RATELIMIT"])
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._counting = Lock()  # of what was found to have room, nobody else takes it
+        self._storage = MemoryStorage()
+        self._limiter = SlidingWindowCounterRateLimiter(self._storage)
         self._rates = {name: parse(config[f"LIMIT_{name.upper()}"]) for name in WORDS}
         self._pages = int(config["ADDRESS_PAGES"])
         self._local = int(config["LOCAL_FACTOR"])
 
-    def count(self, purpose: str) -> None:
-        """Count the current request; AppError (429) beyond a limit.
+    def count(self, *purposes: str) -> None:
+        """Count the current request, once for each purpose; AppError (429) beyond a limit.
 
-        What its own page's bucket refuses is not counted for the address.
+        What is refused is not counted: who waits as long as the refusal says is taken then, unless
+        others of the same bucket came before. Who asks for more than a bucket holds takes it all.
         """
         if not self._on:
             return
-        client, address = client_key(request), address_key(request)
-        rate = self._rates[purpose]
-        factor = self._local if is_local(request) else 1
-        of_page = _times(rate, factor)
-        if not self._limiter.test(of_page, purpose, client):
-            raise self._refusal("one page", of_page, purpose, client)
-        of_address = _times(rate, factor * self._pages)
-        if not self._limiter.hit(of_address, purpose, "all", address):
-            raise self._refusal("all pages of one address", of_address, purpose, "all", address)
-        self._limiter.hit(of_page, purpose, client)
-
-    def _refusal(self, who: str, rate: RateLimitItem, purpose: str, *key: str) -> AppError:
-        reset = self._limiter.get_window_stats(rate, purpose, *key).reset_time
-        seconds = max(1, math.ceil(reset - time.time()))
-        unit = rate.GRANULARITY.name
-        each = f"in {rate.multiples} {unit}s" if rate.multiples > 1 else f"a {unit}"
-        refusal = AppError(
-            "busy",
-            f"Too many requests: {who} may ask for {rate.amount} {WORDS[purpose]} {each}.",
-            429,
-            f"Wait {seconds} s.",
-            retry=seconds,
+        whose = (
+            ("one page", 1, (client_key(request),)),
+            ("all pages of one address", self._pages, ("all", address_key(request))),
         )
-        refusal.headers["Retry-After"] = str(seconds)
-        return refusal
+        factor = self._local if is_local(request) else 1
+        buckets = [
+            Bucket(who, _times(self._rates[purpose], factor * pages), (purpose, *key), number)
+            for purpose, number in Counter(purposes).items()
+            for who, pages, key in whose
+        ]
+        with self._counting:
+            full = [one for one in buckets if not self._has_room(one)]
+            if full:
+                raise _refusal(*max(((one, self._until(one)) for one in full), key=itemgetter(1)))
+            for one in buckets:
+                self._limiter.hit(one.rate, *one.key, cost=one.cost)
+
+    def _has_room(self, bucket: Bucket) -> bool:
+        return self._limiter.test(bucket.rate, *bucket.key, cost=bucket.cost)
+
+    def _until(self, bucket: Bucket) -> int:
+        """The whole seconds after which a bucket takes what is asked, at least 1.
+
+        What was counted in the window before this one weighs less and less, up to this one's end;
+        what was counted in this one does so in the next.
+        """
+        window = bucket.rate.get_expiry()
+        key = bucket.rate.key_for(*bucket.key)
+        earlier, _, now, left = self._storage.get_sliding_window(key, window)
+        left -= window  # until the end of this window
+        room = bucket.rate.amount - bucket.cost + 1  # what weighs less than that leaves enough
+        seconds = left - (room - now) * window / earlier if earlier and now < room else left
+        if seconds >= left:
+            seconds = left + (max(0.0, window - room * window / now) if now else 0.0)
+        return max(1, math.floor(seconds) + 1)
+
+
+def _refusal(bucket: Bucket, seconds: int) -> AppError:
+    rate = bucket.rate
+    unit = rate.GRANULARITY.name
+    each = f"in {rate.multiples} {unit}s" if rate.multiples > 1 else f"a {unit}"
+    words = WORDS[bucket.key[0]]
+    refusal = AppError(
+        "busy",
+        f"Too many requests: {bucket.who} may ask for {rate.amount} {words} {each}.",
+        429,
+        f"Wait {seconds} s.",
+        retry=seconds,
+    )
+    refusal.headers["Retry-After"] = str(seconds)
+    return refusal
 
 
 def _times(rate: RateLimitItem, factor: int) -> RateLimitItem:

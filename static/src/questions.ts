@@ -112,7 +112,8 @@ export class Questions {
       resolve(failed ?? UNANSWERED);
     }
     if (failed && !signal?.aborted && ["busy", "network"].includes(failed.error.kind)) this.trouble(failed.error);
-    setTimeout(() => (this.settled ||= this.program === program), SETTLED);
+    // What was asked in vain is asked again with the text.
+    if (!failed) setTimeout(() => (this.settled ||= this.program === program), SETTLED);
     return failed;
   }
 }

@@ -13,7 +13,7 @@ from playwright.sync_api import Request as BrowserRequest
 
 from app.clients import TOKEN_HEADER
 from testing.chromium import FLAGS, FOR_TESTS
-from tests.app.browsing import MARKS, PATIENCE, pane, serving, write
+from tests.app.browsing import MARKS, PATIENCE, operations, pane, serving, write
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.test_door import jobs_done
 
@@ -186,6 +186,7 @@ def test_the_page_waits_when_it_asked_too_often(make_app: MakeApp, other: Page) 
         other.goto(address)
         status = other.locator("[role=status]").first
         refusal = other.get_by_text("one page may ask for 3 checks in 20 seconds")
+        asked: list[list[str]] = []
         for k in range(20):
             write(other, f"entry main = {k}\n")
             expect(status).to_contain_text(re.compile("Compiled|Too many"))
@@ -193,9 +194,13 @@ def test_the_page_waits_when_it_asked_too_often(make_app: MakeApp, other: Page) 
             if refusal.count():
                 break
         expect(refusal.first).to_be_visible()
+        other.on("request", lambda request: asked.append(operations(request)))
         expect(pane(other)).to_contain_text(f"entry main = {k} -- ")
-        # The outline that is asked for afterwards is a check as well, and may be refused in turn.
+        # The outline is a check as well: both are asked for again, when there is room for two.
         expect(refusal).to_have_count(0)
+        assert [ops for ops in asked if {"check", "outline"} & {*ops}] == [
+            ["check", "show", "places", "lifetimes", "outline"]
+        ]
 
 
 def test_the_page_says_that_links_cannot_be_stored(make_app: MakeApp, other: Page) -> None:

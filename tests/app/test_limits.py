@@ -1,28 +1,30 @@
 """Rate limits: a bucket per purpose for each page, and one for each address."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.clients import TOKEN_HEADER
 from app.context import EXTENSION, Parts
 from app.errors import AppError
 from app.jobs import OPS
-from app.limits import WORDS
+from app.limits import WORDS, RateLimits
 from tests.app.conftest import SOURCE, MakeApp
 
 FAR = "192.0.2.7"
+NOW = time.time() // 60 * 60 + 30
 
 
 @pytest.fixture(autouse=True)
 def _in_the_middle_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still: at the turn of a minute, one request more would pass."""
-    now = time.time() // 60 * 60 + 30
-    monkeypatch.setattr(time, "time", lambda: now)
+    monkeypatch.setattr(time, "time", lambda: NOW)
 
 
 def page(number: int) -> dict[str, str]:
@@ -30,9 +32,12 @@ def page(number: int) -> dict[str, str]:
 
 
 def check(
-    client: FlaskClient, headers: dict[str, str], address: str = FAR, op: str = "check"
+    client: FlaskClient,
+    headers: dict[str, str],
+    address: str = FAR,
+    op: str = "check",
+    body: Mapping[str, Any] = {"source": SOURCE},
 ) -> Any:
-    body = {"source": SOURCE}
     return client.post(
         f"/api/{op}", json=body, headers=headers, environ_base={"REMOTE_ADDR": address}
     )
@@ -130,22 +135,71 @@ def test_a_request_that_is_refused_counts(make_app: MakeApp) -> None:
     assert found == [400, 400, 429]
 
 
+def test_a_batch_that_is_refused_takes_nothing(make_app: MakeApp) -> None:
+    """Else one that needs two places, and asks whenever there is one, is never taken."""
+    client = make_app(LIMIT_CHECK="3 per minute").test_client()
+
+    def batch(*ops: str) -> int:
+        body = {"source": SOURCE, "requests": [{"op": op} for op in ops]}
+        return check(client, page(1), op="batch", body=body).status_code
+
+    assert codes(client, 2, page(1)) == [200, 200]
+    assert [batch("check", "outline"), batch("check", "outline")] == [429, 429]
+    assert [batch("check"), batch("check")] == [200, 429]
+
+
+@given(
+    amount=st.integers(1, 6),
+    moments=st.lists(st.tuples(st.floats(0, 30), st.integers(1, 8)), min_size=1, max_size=12),
+)
+def test_who_waits_as_long_as_is_said_is_taken_and_not_before(
+    amount: int, moments: list[tuple[float, int]]
+) -> None:
+    """So many at once, after so many seconds each; of the last refusal of a page."""
+    app = Flask(__name__)
+    clock = NOW
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: clock)
+        rates = {f"LIMIT_{name.upper()}": f"{amount} per 20 seconds" for name in WORDS}
+        limits = RateLimits({"RATELIMIT": True, "ADDRESS_PAGES": 9, "LOCAL_FACTOR": 1, **rates})
+
+        def wait(number: int) -> int:
+            """What this request would have to wait; 0 if it is taken."""
+            with app.test_request_context(headers=page(1)):
+                try:
+                    limits.count(*["check"] * number)
+                except AppError as error:
+                    return int(error.headers["Retry-After"])
+            return 0
+
+        for after, number in moments:
+            clock += after
+            seconds = wait(number)
+            for _ in range(seconds - 1):
+                clock += 1
+                assert wait(number) > 0, "it would have been taken before"
+            if seconds:
+                clock += 1
+                assert wait(number) == 0
+
+
 def test_limits_can_be_switched_off(make_app: MakeApp) -> None:
     client = make_app(LIMIT_CHECK="1 per minute", RATELIMIT=False).test_client()
     assert codes(client, 3, page(1)) == [200, 200, 200]
 
 
-def refused(app: Flask, asked: Sequence[tuple[str, int]]) -> list[str]:
-    """The refusals of these purposes, each asked for by the page of that number."""
+def refused(app: Flask, asked: Sequence[str], people: int) -> list[str]:
+    """The refusals of what as many pages of one address ask for, each for these purposes."""
     parts: Parts = app.extensions[EXTENSION]
     found = []
-    for purpose, number in asked:
+    for number in range(people):
         base = {"REMOTE_ADDR": FAR}
         with app.test_request_context(headers=page(number), environ_base=base):
-            try:
-                parts.limits.count(purpose)
-            except AppError as error:
-                found.append(error.message)
+            for purpose in asked:
+                try:
+                    parts.limits.count(purpose)
+                except AppError as error:
+                    found.append(error.message)
     return found
 
 
@@ -153,5 +207,4 @@ def refused(app: Flask, asked: Sequence[tuple[str, int]]) -> list[str]:
 def test_people_who_type_for_a_minute_are_not_refused(make_app: MakeApp, people: int) -> None:
     """A check and a compilation for each of four pauses a second; a pane asks as often."""
     minute = ["check", "show", "ask"] * 4 * 60 + ["run"] * 20 + ["share", "read"] * 4
-    everybody = [(purpose, number) for purpose in minute for number in range(people)]
-    assert refused(make_app(), everybody) == []
+    assert refused(make_app(), minute, people) == []
