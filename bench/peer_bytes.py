@@ -1,6 +1,6 @@
 """`python -m bench.peer_bytes`: bytes that kernels fetch and write, ours and Futhark's, on a CPU.
 
-    python -m bench.peer_bytes [--suite FOLDER] [--only NAME] [--look-back] [--kernels]
+    python -m bench.peer_bytes [--suite FOLDER] [--only NAME] [--look-back] [--checked] [--kernels]
                                [--save NAME]
 
 Futhark is on the PATH. Its CUDA programs run under the observer as ours do (`bench/peer`), on the
@@ -10,7 +10,8 @@ default thresholds choose, and the one with the least bytes of that and those wi
 much parallelism as there is.
 
 FOLDER is a clone of the futhark-benchmarks, with the packages of each; `bench/peer/inputs.txt` says
-which of them run, on which inputs. With `--look-back` our scans are one pass.
+which of them run, on which inputs. With `--look-back` our scans are one pass. Both compilers heed
+`#[unsafe]` and `#[scratch]`; with `--checked` ours does not.
 """
 
 from __future__ import annotations
@@ -89,6 +90,17 @@ NOTHING = Bytes(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
+class How:
+    """How ours are compiled: scans in one pass; checks that a program drops are made."""
+
+    look_back: bool = False
+    checked: bool = False
+
+
+USUAL = How()
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """An entry point of a program with inputs."""
 
@@ -104,10 +116,10 @@ def total(kernels: Kernels) -> Bytes:
     return sum(kernels.values(), NOTHING)
 
 
-def text_of(work: Work, threshold: int | None, look_back: bool) -> str:
+def text_of(work: Work, threshold: int | None, how: How) -> str:
     """The text of a code version of ours. Errors: of the program."""
-    options: Any = {"target": "cuda", "entry": work.entry}
-    if look_back:
+    options: Any = {"target": "cuda", "entry": work.entry, "unsafe": not how.checked}
+    if how.look_back:
         options["enable"] = ["kernels/look-back"]
     if threshold is not None:
         flat = plain(api.compilation(replace(work.asked, options=options)).result("flat").text)
@@ -165,13 +177,13 @@ def theirs(work: Work, folder: Path) -> tuple[Kernels, list[Value]]:
     return found, list(from_bytes(done.stdout))
 
 
-def measure(work: Work, folder: Path, look_back: bool = False) -> dict[str, Kernels]:
+def measure(work: Work, folder: Path, how: How = USUAL) -> dict[str, Kernels]:
     """The kernels of each version. Raises RuntimeError where they do not give the same."""
     peer, expected = theirs(work, folder)
     found = {"Futhark": peer}
     seen: dict[str, tuple[Kernels, list[Value]]] = {}
     for version, threshold in {"default": None, **accesses.VERSIONS}.items():
-        text = text_of(work, threshold, look_back)
+        text = text_of(work, threshold, how)
         if text not in seen:
             seen[text] = ours(text, work)
         found[version], results = seen[text]
@@ -246,6 +258,7 @@ def main() -> None:
     parser.add_argument("--suite", type=Path, help="a clone of the futhark-benchmarks")
     parser.add_argument("--only", default="", help="only programs with this in their name")
     parser.add_argument("--look-back", action="store_true", help="scans in one pass")
+    parser.add_argument("--checked", action="store_true", help="ours drop no checks")
     parser.add_argument("--kernels", action="store_true", help="print each kernel's bytes")
     parser.add_argument("--save", metavar="NAME", help="save as bench/results/NAME.json")
     asked = parser.parse_args()
@@ -266,7 +279,7 @@ def _tell(asked: argparse.Namespace, folder: Path) -> None:
             print(f"| {one[0]} | {one[1].splitlines()[0]} |", flush=True)
             continue
         try:
-            found = measure(one, folder, asked.look_back)
+            found = measure(one, folder, How(asked.look_back, asked.checked))
         except (CompileError, RuntimeError, subprocess.TimeoutExpired) as error:
             figures[one.name] = str(error)
             print(f"| {one.name} | {(str(error).splitlines() or [''])[0]} |", flush=True)
@@ -288,8 +301,8 @@ def _command(asked: argparse.Namespace) -> list[str]:
     """How the figures are made again, wherever the programs lie."""
     suite = ["--suite", asked.suite.resolve().name] if asked.suite else []
     only = ["--only", asked.only] if asked.only else []
-    look_back = ["--look-back"] if asked.look_back else []
-    return ["python", "-m", "bench.peer_bytes", *suite, *only, *look_back, "--save", asked.save]
+    how = ["--look-back"] * asked.look_back + ["--checked"] * asked.checked
+    return ["python", "-m", "bench.peer_bytes", *suite, *only, *how, "--save", asked.save]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pytest
 
 from bench import machine, peer_bytes
 from bench.peer import build
+from compiler.protocol.kinds import OfProgram
 from compiler.runtime.observer import build as observer
 
 needs_cxx = pytest.mark.skipif(bool(observer.why_not()), reason=observer.why_not())
@@ -106,3 +107,10 @@ def test_figures_are_saved_with_the_command_that_makes_them(
     command = "python -m bench.peer_bytes --suite programs --only 'one two' --save bytes"
     assert saved["command"] == command
     assert saved["figures"] == {"one two": "no data"}
+
+
+def test_checks_that_a_program_drops_are_made_where_that_is_asked(tmp_path: Path) -> None:
+    source = "entry main (xs: []i32) (i: i64): i32 = #[unsafe] xs[i]"
+    work = peer_bytes.Work("one", OfProgram(source), tmp_path, "main", [])
+    texts = [peer_bytes.text_of(work, None, peer_bytes.How(checked=c)) for c in (False, True)]
+    assert ["out of bounds" in text for text in texts] == [False, True]

@@ -81,7 +81,7 @@ def _common(**file: Any) -> argparse.ArgumentParser:
         help="what the stages from flat to imp are made for: layout of memory, code versions",
     )
     common.add_argument("--verify", action="store_true", help="check the program after every pass")
-    common.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
+    common.add_argument("--unsafe", action="store_true", help="honour #[unsafe] and #[scratch]")
     _add_asked(common)
     common.add_argument("--fuel", type=int, metavar="N", help="stop after N rewrites")
     common.add_argument(
@@ -296,7 +296,7 @@ def _add_testing(commands: _Commands) -> None:
     testing.add_argument(
         "--exclude", action="append", default=[], metavar="TAG", help="no tests with this tag"
     )
-    testing.add_argument("--unsafe", action="store_true", help="honour #[unsafe]")
+    testing.add_argument("--unsafe", action="store_true", help="honour #[unsafe] and #[scratch]")
     _add_asked(testing)
     testing.add_argument(
         "--deadline", type=float, default=60.0, metavar="SECONDS", help="of a run; default: 60"

@@ -129,6 +129,7 @@ def _asked(tiny: Tiny, off: tuple[str, ...], on: tuple[str, ...] = ()) -> OfProg
         "disable": [*tiny.off, *off],
         "enable": list(on),
         "limits": dict(tiny.limits),
+        "unsafe": tiny.unsafe,
     }
     return OfProgram(tiny.source, options, main=f"main{FLATPACK}" if tiny.flatpack else "")
 

@@ -34,7 +34,7 @@ class Options:
     """Ids of rules that are done only where they are asked for, and here are."""
     fuel: int | None = None
     unsafe: bool = False
-    """Drop bounds checks and assertions where the program says `#[unsafe]`."""
+    """Drop bounds checks and assertions where the program says `#[unsafe]`; heed `#[scratch]`."""
     verify: bool = False
     """Check the program after every pass."""
     sanitize: bool = False

@@ -19,6 +19,8 @@ class Tiny:
     flatpack: bool = False
     off: tuple[str, ...] = ()
     """What else is switched off, before and after, since it would be done first."""
+    unsafe: bool = False
+    """What the option of that name allows is done: the program says so in a comment."""
     limits: tuple[tuple[str, int], ...] = ()
     """Limits of the rule, lower than usual: else only large programs have it do something."""
 
@@ -62,6 +64,12 @@ BY_RULE: dict[str, Tiny] = {
     # --- to the core language -----------------------------------------------------------------
     "soa/bounds": Tiny(
         "entry main [n] (xs: [n]i32) = map (\\i -> xs[n - 1 - i]) (iota n)", "[1, 2, 3]"
+    ),
+    "soa/scratch": Tiny(
+        "-- compiled with --unsafe\n"
+        "entry main [n] (xs: [n]i32) = scatter (#[scratch] copy xs) (reverse (iota n)) xs",
+        "[1, 2, 3]",
+        unsafe=True,
     ),
     "soa/copy": Tiny(
         "entry main (xs: *[3]i32) =\n  let ys = map (\\x -> x) xs\n  in (xs with [0] = 7, ys)",

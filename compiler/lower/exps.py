@@ -8,6 +8,8 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Prim, int_range
+from compiler.base.remarks import Applied, Missed, Outcome
+from compiler.base.rules import Rule
 from compiler.frontend import typed as ty
 from compiler.frontend.types import PrimT, Record, Sum, Type
 from compiler.ir import nodes as ir
@@ -18,6 +20,10 @@ from compiler.ir.sizes import prim_of, se_of
 from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components, field_at, sum_slots
 from compiler.lower.values import Arr, Value
+
+SCRATCH = Rule(
+    "soa/scratch", "Writes nothing into an array whose first contents do not matter (`#[scratch]`)."
+)
 
 
 def literal(value: int | float | bool, prim: Prim) -> Lit:
@@ -275,8 +281,9 @@ def _hole(s: Lowering, e: ty.Hole, hint: Name) -> Value:
 def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     """`unsafe` drops checks if the options allow it, and what is `blank` is not computed.
 
-    Its sizes have to be known without it. A tuning parameter that has a value has that value.
-    Other attributes do not matter here.
+    Its sizes have to be known without it. Arrays that are `scratch` have any contents, if the
+    options allow it. A tuning parameter that has a value has that value. Other attributes do not
+    matter here.
     """
     if e.attr == "blank":
         s.prov = (e.span,)
@@ -285,12 +292,51 @@ def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     tuned = dict(s.ctx.options.thresholds).get(e.parameter)
     if tuned is not None and e.type == PrimT("i64"):
         return (literal(tuned, "i64"),)
+    if e.attr == "scratch":
+        return _scratch(s, e, hint)
     if e.attr == "unsafe" and s.ctx.options.unsafe and not s.unsafe:
         s.unsafe = True
         value = s.lower(e.exp, hint)
         s.unsafe = False
         return value
     return s.lower(e.exp, hint)
+
+
+def _scratch(s: Lowering, e: ty.Attr, hint: Name) -> Value:
+    """Note [Arrays that nobody has written].
+
+    `#[scratch] e` is arrays of the sizes of `e` whose contents do not matter until the program
+    writes them; its scalars and its checks stay. What computes the contents is then dead code. A
+    program that reads a cell before writing it would find what was in memory before, of other
+    runs as well, so that this takes the option that drops checks, which no server takes. Without
+    it the contents are those of `e`: one of the values that the program allows.
+    """
+    value = s.lower(e.exp, hint)
+    s.prov = (e.span,)
+    if not any(isinstance(x, Arr) for x in value):
+        return value
+    outcome: Outcome[bool]
+    if s.ctx.options.unsafe:
+        outcome = Applied(
+            True, "The program says that the contents do not matter, so nothing writes them."
+        )
+    else:
+        outcome = Missed(
+            "The program says that the contents do not matter, but one that reads them all the "
+            "same would find what was in memory before.",
+            "With `--unsafe` they are left out.",
+        )
+    return unwritten(s, value, hint) if s.ctx.commit(SCRATCH, s.prov, outcome) else value
+
+
+def unwritten(s: Lowering, value: Value, hint: Name) -> Value:
+    """Arrays of the shapes of those in `value` with any contents, and its scalars."""
+    return tuple(
+        s.array(ir.Scratch(x.prim, x.shape), x.prim, x.shape, hint or base_of(x.name))
+        if isinstance(x, Arr)
+        else x
+        for x in value
+    )
 
 
 def _coerce(s: Lowering, e: ty.Coerce, hint: Name) -> Value:

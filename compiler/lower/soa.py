@@ -267,5 +267,5 @@ SOA = Pass(
     "soa",
     "Makes arrays of tuples tuples of arrays; only what it optimises can be switched off.",
     soa,
-    (arrays.BOUNDS, COPY),
+    (arrays.BOUNDS, exps.SCRATCH, COPY),
 )

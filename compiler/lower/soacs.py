@@ -18,7 +18,7 @@ from compiler.ir.types import array_type, as_operand
 from compiler.lower import lmads
 from compiler.lower.build import Lowering, origin
 from compiler.lower.components import components
-from compiler.lower.exps import bind_pat, component_names, se
+from compiler.lower.exps import bind_pat, component_names, se, unwritten
 from compiler.lower.values import (
     Arr,
     Message,
@@ -472,12 +472,7 @@ def _scratch(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """Arrays of those shapes with any contents, all of which is written before it is read."""
     value = s.lower(e.args[0])
     s.prov = (e.span,)
-    return tuple(
-        s.array(ir.Scratch(x.prim, x.shape), x.prim, x.shape, hint or base_of(x.name))
-        if isinstance(x, Arr)
-        else x
-        for x in value
-    )
+    return unwritten(s, value, hint)
 
 
 def _opaque(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:

@@ -94,7 +94,7 @@ ones do; `rule` lists those of its program"""
     verify: bool
     """check the program after every pass"""
     unsafe: bool
-    """honour `#[unsafe]`; a server refuses it"""
+    """honour `#[unsafe]` and `#[scratch]`; a server refuses it"""
     sanitize: bool
     """run C, without walls, under the address and undefined-behaviour sanitisers; what they find \
 is an error of kind `internal`; a server refuses it"""

@@ -154,7 +154,7 @@ export interface Options {
   limits?: Record<string, number>;
   /** check the program after every pass */
   verify?: boolean;
-  /** honour `#[unsafe]`; a server refuses it */
+  /** honour `#[unsafe]` and `#[scratch]`; a server refuses it */
   unsafe?: boolean;
   /** run C, without walls, under the address and undefined-behaviour sanitisers; what they find is an error of kind `internal`; a server refuses it */
   sanitize?: boolean;
