@@ -2,9 +2,10 @@
 
 Records give the components of their fields in order, arrays those of their elements with the
 array's sizes in front, so that arrays of tuples become tuples of arrays. A sum type gives an i8 tag
-(the variant's position in alphabetical order), then slots for the payloads; variants share slots of
-equal type. Elements without components (unit) take one bool, so that an array of them still has a
-size.
+(the variant's position in alphabetical order), then slots for the payloads; variants share those of
+one primitive type. Arrays have slots of their own, whatever their sizes: where a type parameter
+stands for a sum, its sizes have other names inside than outside, and the slots are the same.
+Elements without components (unit) take one bool, so that an array of them still has a size.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import Prim
-from compiler.frontend.types import ANY_SIZE, Array, PrimT, Record, Size, Sum, Type
+from compiler.frontend.types import Array, PrimT, Record, Size, Sum, Type
 
 ComponentType = tuple[Prim, tuple[Size, ...], str]
 """Primitive type, sizes, and a suffix that tells components of one value apart in names."""
@@ -59,7 +60,7 @@ def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...],
         taken: list[int] = []
         for prim, sizes, _ in (component for pt in payload for component in components(pt)):
             for k, slot in enumerate(slots):
-                if k not in taken and slot[:2] == (prim, sizes) and ANY_SIZE not in sizes:
+                if k not in taken and not sizes and slot[:2] == (prim, ()):
                     break
             else:
                 k = len(slots)
