@@ -95,7 +95,7 @@ def _look(e: t.Exp, found: list[Warning_]) -> None:
         case t.Let(pat=t.PVar(span=span, name=name), rhs=rhs, type=type_) if (
             span == rhs.span and name in names_in_type(type_) and not key_of(rhs)
         ):
-            message = "What this gives is used as a size, and nobody can tell which that is."
+            message = "A size expression with binding: nobody can tell which size this gives."
             found.append(Warning_(codes.warnings.UNTOLD, message, span, _NAMED))
         case t.Apply(fn=t.Var(name="intrinsics.zip"), args=(left, _)) if left.span != e.span:
             # What a comparison of arrays is spelt out as; that of a part has the span of all.

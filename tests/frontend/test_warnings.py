@@ -92,17 +92,17 @@ def test_no_warning(source: str) -> None:
 
 OF_TYPES = [
     ("def plus x (y: i32, z) = (x + 1, y, z / 2.5)",
-     "1:10 Nothing says which number `x` is: it is taken for `i32`.",
-     "1:21 Nothing says which number `z` is: it is taken for `f64`."),
+     "1:10 The type of this number is ambiguous: `x` is taken for `i32`.",
+     "1:21 The type of this number is ambiguous: `z` is taken for `f64`."),
     ("type t = (i32, bool) def f (x: *t) : *i32 = x.0",
      "1:32 `*` has no effect on `(i32, bool)`: its values share no memory.",
      "1:38 `*` has no effect on `i32`: its values share no memory."),
     ("def f (n: i64) = iota (let m = n in m * m)",
-     "1:24 What this gives is used as a size, and nobody can tell which that is."),
+     "1:24 A size expression with binding: nobody can tell which size this gives."),
     ("def f (xs: []i32) (n: i64) = xs[:loop m = n for i < 3 do m - i]",
-     "1:34 What this gives is used as a size, and nobody can tell which that is."),
+     "1:34 A size expression with binding: nobody can tell which size this gives."),
     ("module type a = {type t} module type b = {include a include a}",
-     "1:53 This includes another type `t`, which hides the one above."),
+     "1:53 Inclusion shadows type `t`: this is another one than that above."),
     ("def f (n: i64) = #[unroll] loop x = 1i64 for i < n do x * i",
      "1:18 `#[unroll]` has no effect: how often the loop runs is no literal."),
 ]  # fmt: skip

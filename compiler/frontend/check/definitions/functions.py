@@ -308,7 +308,7 @@ def _guessed(st: Checker, bounds: list[Bound]) -> None:
         found = resolve(variable.type)
         if isinstance(found, MetaT) and found.prims is not None:
             base, prim = base_of(variable.name), default_of(found.prims)
-            message = f"Nothing says which number `{base}` is: it is taken for `{prim}`."
+            message = f"The type of this number is ambiguous: `{base}` is taken for `{prim}`."
             hint = f"Write `({base}: {prim})`, or another type."
             st.warned.add(Warning_(codes.warnings.GUESSED, message, variable.span, hint))
 
