@@ -51,6 +51,7 @@ def measure() -> dict[str, dict[str, float]]:
     main, files = program(FILES, LINES)
     small, long = functions("f", 50), functions("f", FILES * LINES)
     middle = f"x * c + {FILES * LINES // 10}"
+    user = 'import "long"\n' + functions("g", LINES) + "entry main (xs: []i32) = f_3 xs 1\n"
 
     def in_a_file(added: str) -> tuple[str, Mapping[str, str]]:
         return main, {**files, "f10.fut": files["f10.fut"] + added}
@@ -80,6 +81,14 @@ def measure() -> dict[str, dict[str, float]]:
             _lines(long),
             lambda added: (long.replace(middle, f"{added.split()[-1]} + {middle}"), {}),
         ),
+        "a function in an imported file": (
+            _lines(long, user),
+            lambda added: (
+                user,
+                {"long.fut": long.replace(middle, f"{added.split()[-1]} + {middle}")},
+            ),
+        ),
+        "a new one in it": (_lines(long, user), lambda added: (user, {"long.fut": long + added})),
     }
     return {name: {"lines": lines, **_times(edited)} for name, (lines, edited) in cases.items()}
 

@@ -1,9 +1,8 @@
 """What `check` answers after an edit: declarations that it does not touch are not checked again.
 
-What the check of a piece of the text gives depends on that piece and on what the names in it stand
-for. A definition that is checked again, and whose type is as before, is to all others the one that
-it was. What was found in a piece that has moved moves with it. A piece with an error is checked
-each time.
+The main program and the files that it imports are checked one by one, as always. A file of a new
+program is checked, or recalled, as a whole. Once its text changes, or what it imports declares
+something else, it is checked in pieces (`found.py`), as the main program is from the beginning.
 
 The checker's tables are those of all checks of a program so far: they only grow, by names that are
 given once. Nothing is made of them but this answer.
@@ -11,39 +10,36 @@ given once. Nothing is made of them but this answer.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
 
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
-from compiler.base.names import Name, NameSource, base_of
-from compiler.base.spans import Span
-from compiler.frontend import decs, pieces
-from compiler.frontend.certain import certain, in_definition
+from compiler.base.names import Name, NameSource
+from compiler.frontend import pieces
+from compiler.frontend.alike import in_same_places
+from compiler.frontend.certain import in_definition
 from compiler.frontend.check.expressions.table import TABLE
-from compiler.frontend.check.files import check_imports, first_error
+from compiler.frontend.check.files import WholeFiles, check_imports, end_file, first_error
+from compiler.frontend.check.kept import all_of, shows_others
 from compiler.frontend.check.prelude import load
-from compiler.frontend.check.program import Checked, check_each
-from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme
+from compiler.frontend.check.program import Checked
+from compiler.frontend.check.scope.scope import Module
 from compiler.frontend.check.scope.state import Checker
-from compiler.frontend.pieces import Piece
+from compiler.frontend.files import Import, imports, package_of
+from compiler.frontend.found import FoundInText, InPieces
+from compiler.frontend.pieces import Cut
 from compiler.frontend.typed import EntryPoint
-from compiler.frontend.types import SizeExp
-from compiler.frontend.unused import unused
 from compiler.frontend.warning import Warning_
-from compiler.frontend.warnings import in_place, own_files, unused_in
+from compiler.frontend.warnings import in_place, unused_in
 
 PROGRAMS = 3
 """Of so many programs what was found last is kept."""
-_NameOrKey = TypeVar("_NameOrKey")
 MOST_NAMES = 30_000
 """Beside twice as many as a program has: when checks have given more, all begins anew."""
 
 Answer = tuple[list[EntryPoint], list[Warning_]]
-_Key = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def checked(source: str, files: Mapping[str, str], main: str, entry: str) -> Answer | None:
@@ -54,23 +50,19 @@ def checked(source: str, files: Mapping[str, str], main: str, entry: str) -> Ans
     cut = pieces.cut(source)
     if cut is None:
         return None
-    paths = tuple(path for _, piece in cut for path in piece.imports)
-    key = main, paths, tuple(sorted(files.items()))
-    program = _programs.pop(key, None)
-    if program is None or program.is_full:
-        program = _Program(cut, files, main)
+    program = _program(files, main)
     try:
-        told = program.check(cut)
-    except CompileError:
+        told = program.check(cut, files)
+    except (CompileError, _Uncut) as error:
+        _programs.append(program)
+        if isinstance(error, _Uncut):
+            return None
         raise
     except Exception:  # a defect, or nested too deeply: who checks the whole program says so
         return None
-    _programs[key] = program
-    while len(_programs) > PROGRAMS:
-        _programs.popitem(last=False)
+    _programs.append(program)
     without = any(one.name == entry for one in told[0])
-    errors, limits = program.out.errors, program.out.not_built
-    if wrong := errors if without else errors + limits:
+    if wrong := program.errors if without else program.errors + program.not_built:
         raise first_error(wrong)
     return told
 
@@ -81,254 +73,193 @@ def forget() -> None:
     pieces.forget()
 
 
-@dataclass(slots=True, eq=False)
-class _Found:
-    """What the check of a piece has given, which began at that line."""
+class _Uncut(Exception):
+    """A file cannot be cut into pieces."""
 
-    line: int
-    around: dict[str, tuple[object, ...]]
-    """What the names in it that the program declares stood for."""
-    module: Module
-    """What it declares."""
-    own: dict[tuple[str, str], Span]
-    types: dict[str, Span]
-    wrong_types: set[str]
-    entries: tuple[EntryPoint, ...]
-    warned: tuple[list[Warning_], ...]
-    names: tuple[Name, ...]
-    """Those that were given."""
-    is_plain: bool
-    """Whether it can be moved: no places but those that `_move` knows."""
+
+@dataclass(slots=True)
+class _File:
+    """A file that has been checked without an error."""
+
+    text: str
+    imports: tuple[Import, ...]
+    imported: tuple[Module, ...]
+    """What those declared."""
+    given: frozenset[Name]
+    """See `InPieces.check`."""
+    told: FoundInText
+    not_built: list[CompileError]
+    shows_others: bool
+    """Whether what it declares may tell where something in another file is."""
 
 
 class _Program:
-    """A program whose imports stay as they are: what has been found in its pieces."""
+    """What has been found in a program's texts; it is a `Way` to check its files."""
 
-    def __init__(self, cut: list[tuple[int, Piece]], files: Mapping[str, str], main: str) -> None:
-        """Check what it imports. Errors: as those of `check_imports`."""
-        ctx = Ctx(Options(main=main, files=tuple(files.items())), NameSource(authors={}))
+    def __init__(self, main: str) -> None:
+        """Nothing has been found."""
         prelude = load()
-        st = Checker(ctx, scope=prelude.scope(), table=TABLE)
-        self.out = out = Checked(st)
-        tree = decs.Program(
-            tuple(dec for line, piece in cut if piece.imports for dec in piece.at(line))
-        )
-        check_imports(out, tree, files, prelude.scope)
-        self._own = own_files(tree, files, main)
-        self._imported = unused_in(self._own), certain(out.defs), list(st.warned)
-        self._mark = st.scope.mark()
-        self._found: dict[str, _Found] = {}
-        self._last: dict[tuple[str, str], Any] = {}
-        """What the names that it declares stood for last, by kind and name."""
-        self._live = 0
-        """How many names there are in what was found last."""
-        self._declared: set[str] = set()
-        """The names that the pieces before this one declare."""
+        ctx = Ctx(Options(main=main), NameSource(authors={}))
+        self.main = main
+        self.texts: Mapping[str, str] = {}
+        """Of its files, those of the last check."""
+        self.errors: list[CompileError] = []
+        """Of the main program."""
+        self.not_built: list[CompileError] = []
+        """Of all files as well."""
+        self._out = Checked(Checker(ctx, scope=prelude.scope(), table=TABLE))
+        self._main = InPieces(self._out, "", prelude.scope())
+        self._files: dict[str, _File] = {}
+        self._in_pieces: dict[str, InPieces] = {}
+        """The files that are not checked as a whole."""
+        self._cuts: dict[str, Cut] = {}
+        """Those whose texts have changed."""
+        self._whole: WholeFiles | None = None
+        """How they are checked the first time."""
+        self._given: frozenset[Name] = frozenset()
+        """See `InPieces.check`."""
+        self._names = 0
+        """How many names were given for what was found last."""
 
     @property
     def is_full(self) -> bool:
         """Whether so many names were given that it is time to begin anew."""
-        return len(self.out.st.serials) > 2 * self._live + MOST_NAMES
+        return len(self._out.st.serials) > 2 * self._names + MOST_NAMES
 
-    def check(self, cut: list[tuple[int, Piece]]) -> Answer:
-        """The entry points and warnings; errors are left in `out`."""
-        out, st = self.out, self.out.st
-        st.scope.leave(self._mark)
-        st.own_types, st.wrong_types, out.own = {}, set(), {}
-        st.declared_later = {
-            name: line + at for line, piece in cut for name, at in piece.declares.items()
-        }
-        out.errors, out.not_built, self._declared = [], [], set()
-        found: dict[str, _Found] = {}
-        entries: list[EntryPoint] = []
-        told = tuple(list(one) for one in self._imported)
-        for line, piece in cut:
-            known = self._found.get(piece.text)
-            if known is None or not self._is_as_before(known, piece, line):
-                known = self._anew(piece, line)
-            if known is None:
-                continue
-            found[piece.text] = known
-            entries += known.entries
-            for all_of_them, here in zip(told, known.warned, strict=True):
-                all_of_them += here
-        if len(self._found) > 2 * len(cut):  # an edit may be undone
-            self._found = {}
-        self._found |= found
-        self._live = sum(len(known.names) for known in found.values())
-        return entries, in_place((one for kind in told for one in kind), self._own)
+    def check(self, cut: Cut, texts: Mapping[str, str]) -> Answer:
+        """The entry points and warnings; errors of the main program are left in `errors`.
 
-    def _is_as_before(self, known: _Found, piece: Piece, line: int) -> bool:
-        """Whether what was found in a piece holds there; it is entered then."""
-        out, st = self.out, self.out.st
-        if (
-            not (known.is_plain or line == known.line)
-            or known.own.keys() & out.own.keys()
-            or known.around.keys() != piece.words & self._declared
-            or any(self._meaning(name) != before for name, before in known.around.items())
-        ):
+        Errors: the first one in a file, or in an import.
+        """
+        out = self._out
+        is_new = not out.st.serials
+        self._whole = WholeFiles(out, texts, load().scope) if is_new else None
+        self.texts, self._cuts = texts, {}
+        out.st.given -= self._given
+        out.imported, out.importing, out.errors, self._given = {}, [], [], frozenset()
+        check_imports(out, _imports(cut, ""), texts, self)
+        told = self._main.check(cut, self._given)
+        self._given = told.given
+        files = [self._files[path] for path in out.imported]
+        every = [told, *(file.told for file in files)]
+        self._names = sum(one.names for one in every)
+        self.errors = out.errors
+        self.not_built = [*(e for file in files for e in file.not_built), *out.not_built]
+        warned = (
+            w
+            for kinds in zip(*(one.warned for one in every), strict=True)
+            for kind in kinds
+            for w in kind
+        )
+        return told.entries, in_place(warned, [p for p in out.imported if not package_of(p)])
+
+    def imports(self, path: str) -> Iterable[Import]:
+        """See `Way`."""
+        file = self._files.get(path)
+        if self._whole is not None:
+            return self._whole.imports(path)
+        if file is not None and file.text == self.texts[path]:
+            return file.imports
+        return _imports(self._cut(path), path)
+
+    def check_file(self, path: str, direct: list[str]) -> Module:
+        """See `Way`."""
+        file = self._files.get(path)
+        imported = tuple(self._out.imported[one] for one in direct)
+        if self._whole is not None:
+            file = self._wholly(self._whole, path, direct)
+        elif file is None or not self._is_as_before(file, path, imported):
+            file = self._by_pieces(path)
+        file.imported = imported
+        self._files[path] = file
+        self._given = file.told.given
+        self._out.st.given |= self._given
+        return file.told.declared
+
+    def _is_as_before(self, file: _File, path: str, imported: tuple[Module, ...]) -> bool:
+        """Whether a file declares what it did, told to be from where it was told."""
+        if file.text != self.texts[path] or file.given != self._given:
             return False
-        if line != known.line:
-            self._move(known, line)
-        st.scope.open(known.module)
-        self._declared |= names_in(known.module) | known.wrong_types
-        st.wrong_types |= known.wrong_types
-        out.own |= known.own
-        st.own_types |= known.types
-        return True
+        if all(now is before for now, before in zip(imported, file.imported, strict=True)):
+            return True
+        in_pieces = path in self._in_pieces
+        return not (in_pieces or file.shows_others) and imported == file.imported
 
-    def _meaning(self, name: str) -> tuple[object, ...]:
-        st = self.out.st
-        tables = (st.scope.values, st.scope.types, st.scope.modules, st.scope.module_types)
-        return (*(table.get(name) for table in tables), name in st.wrong_types)
-
-    def _move(self, known: _Found, line: int) -> None:
-        """Enter that a piece begins at another line."""
-        by, st = line - known.line, self.out.st
-        known.line = line
-        known.own = {name: _moved(span, by) for name, span in known.own.items()}
-        known.types = {name: _moved(span, by) for name, span in known.types.items()}
-        known.warned = tuple(
-            [replace(one, span=_moved(one.span, by)) for one in kind] for kind in known.warned
+    def _wholly(self, whole: WholeFiles, path: str, direct: list[str]) -> _File:
+        """Check a file as a whole. Errors: the first one in it."""
+        out, st = self._out, self._out.st
+        names, defs, not_built = len(st.serials), len(out.defs), len(out.not_built)
+        st.warned, st.gave, given = set(), set(), self._given
+        text = self.texts[path]
+        try:
+            declared = whole.check_file(path, direct)
+        finally:
+            new = frozenset(islice(st.serials, names, None))
+            self._given |= st.gave - new
+        warned = (
+            [] if package_of(path) else unused_in([(path, text)]),
+            [w for d in out.defs[defs:] if d.span.is_own for w in in_definition(d)],
+            list(st.warned),
         )
-        tables: tuple[dict[str, Any], ...] = (known.module.values, known.module.types)
-        for table in tables:
-            for name, value in table.items():
-                if isinstance(value, Scheme | Abbreviation):
-                    table[name] = replace(value, span=_moved(value.span, by))
-        for name in known.names:
-            if name in st.places:
-                st.places[name] = _moved(st.places[name], by)
-            if name in st.makers:
-                what, span = st.makers[name]
-                st.makers[name] = what, _moved(span, by)
-
-    def _anew(self, piece: Piece, line: int) -> _Found | None:
-        """Check a piece. None: there is an error in it."""
-        out, st = self.out, self.out.st
-        mark, given = st.scope.mark(), len(st.serials)
-        around = {name: self._meaning(name) for name in piece.words & self._declared}
-        own, types, wrong = len(out.own), len(st.own_types), set(st.wrong_types)
-        errors = len(out.errors), len(out.not_built)
-        out.defs, out.entries, out.exported = [], [], Module()
-        st.warned, st.left_first = set(), set()
-        tree = piece.at(line)
-        piece.tree = piece.tree if piece.imports else None
-        check_each(out, tree)
-        module = st.scope.since(mark)
-        self._declared |= names_in(module) | st.wrong_types
-        if errors != (len(out.errors), len(out.not_built)):
-            return None
-        names = _behind(st.serials, given)
-        self._recognise(module, set(names))
-        return _Found(
-            line,
-            around,
-            module,
-            {name: out.own[name] for name in _behind(out.own, own)},
-            {name: st.own_types[name] for name in _behind(st.own_types, types)},
-            st.wrong_types - wrong,
-            tuple(out.entries),
-            (unused(tree), [w for d in out.defs for w in in_definition(d)], list(st.warned)),
-            names,
-            all(isinstance(_inner(dec), decs.ValDec | decs.TypeDec) for dec in tree)
-            and not _has_places([*module.values.values(), *module.types.values()]),
+        return _File(
+            text,
+            tuple(whole.imports(path)),
+            (),
+            given,
+            FoundInText(declared, [], warned, self._given, len(new)),
+            out.not_built[not_built:],
+            shows_others(declared, all_of(path)),
         )
 
-    def _recognise(self, module: Module, new: set[Name]) -> None:
-        """Let what is declared be what it was before, where nobody can tell the difference."""
-        st = self.out.st
-        for kind in ("values", "types"):
-            table: dict[str, Any] = getattr(module, kind)
-            scope: dict[str, Any] = getattr(st.scope, kind)
-            for name, value in table.items():
-                if not isinstance(value, Scheme | Abbreviation):
-                    continue
-                before = self._last.get((kind, name))
-                same: dict[Name, Name] = {}
-                if (
-                    before is not None
-                    and _alike(value, before, new, same)
-                    and all(
-                        self._is_known_alike(one, other, new, same)
-                        for one, other in list(same.items())
-                    )
-                ):
-                    table[name] = scope[name] = replace(before, span=value.span)
-                else:
-                    self._last[kind, name] = value
-
-    def _is_known_alike(
-        self, one: Name, other: Name, new: set[Name], same: dict[Name, Name]
-    ) -> bool:
-        """Whether the checker knows the same of two names; see `Interface`."""
-        st = self.out.st
-        sets = (st.constants, st.given, st.apart, st.functional, st.sized, st.own_sizes)
-        reach = frozenset(same.get(name, name) for name in st.of_constants.get(one, ()))
-        return (
-            all((one in names) == (other in names) for names in sets)
-            and st.type_levels.get(one) == st.type_levels.get(other)
-            and reach == st.of_constants.get(other, frozenset())
-            and _alike(st.alias.get(one), st.alias.get(other), new, same)
+    def _by_pieces(self, path: str) -> _File:
+        """Check what is new in a file. Errors: the first one in it."""
+        out, given, before = self._out, self._given, self._files.get(path)
+        cut = self._cut(path)
+        declared = None if before is None else before.told.declared
+        if path not in self._in_pieces:
+            self._in_pieces[path] = InPieces(out, path, load().scope(), declared)
+        told = self._in_pieces[path].check(cut, given)
+        self._given = told.given
+        end_file(out, self.texts)
+        if declared == told.declared and in_same_places(declared, told.declared):
+            told.declared = declared
+        return _File(
+            self.texts[path], tuple(_imports(cut, path)), (), given, told, out.not_built, False
         )
 
-
-def names_in(module: Module) -> set[str]:
-    """The names that a module binds, of all kinds."""
-    return {*module.values, *module.types, *module.modules, *module.module_types}
-
-
-def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
-    """The keys behind the first so many."""
-    return tuple(islice(reversed(table), len(table) - count))[::-1]
-
-
-def _inner(dec: decs.Dec) -> decs.Dec:
-    return _inner(dec.dec) if isinstance(dec, decs.LocalDec) else dec
+    def _cut(self, path: str) -> Cut:
+        """A file in pieces. Errors: of syntax; `_Uncut`."""
+        if path not in self._cuts:
+            cut = pieces.cut(self.texts[path], path)
+            if cut is None:
+                raise _Uncut
+            self._cuts[path] = cut
+        return self._cuts[path]
 
 
-def _moved(span: Span, by: int) -> Span:
-    """A place in the main program, so many lines further down."""
-    if span.file or not span.line:
-        return span
-    return Span(span.line + by, span.col, span.end_line + by, span.end_col)
+def _imports(cut: Cut, path: str) -> Iterator[Import]:
+    """The imports of a text."""
+    for line, piece in cut:
+        if piece.imports:
+            yield from imports(piece.at(path, line))
 
 
-def _alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
-    """Whether two values differ in nothing but names that are `new` in the one.
-
-    `same` gets those names, and what each is in the other; places do not count.
-    """
-    if isinstance(one, str):
-        if one in same or one in new:
-            fits = isinstance(other, str) and base_of(one) == base_of(other)
-            taken = one not in same and other in same.values()
-            return fits and not taken and same.setdefault(one, other) == other
-        return bool(one == other)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, frozenset):
-        return bool(frozenset(same.get(name, name) for name in one) == other)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(
-            _alike(a, b, new, same) for a, b in zip(one, other, strict=True)
-        )
-    if is_dataclass(one):
-        return all(
-            _alike(getattr(one, f.name), getattr(other, f.name), new, same)
-            for f in fields(one)
-            if f.compare
-        )
-    return bool(one == other)
+def _program(files: Mapping[str, str], main: str) -> _Program:
+    """What is kept of a program, at most one of whose files has changed; or of none yet."""
+    while len(_programs) > PROGRAMS:
+        del _programs[0]
+    for most in (0, 1):
+        for program in reversed(_programs):
+            if program.main == main and _changed(program.texts, files) <= most:
+                _programs.remove(program)
+                return _Program(main) if program.is_full else program
+    return _Program(main)
 
 
-def _has_places(value: Any) -> bool:
-    """Whether a value, or a type in it, holds an expression, which says where it stands."""
-    if isinstance(value, SizeExp):
-        return True
-    if isinstance(value, list | tuple):
-        return any(map(_has_places, value))
-    return is_dataclass(value) and any(_has_places(getattr(value, f.name)) for f in fields(value))
+def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> int:
+    """How many files have changed, those that are new or gone included."""
+    return sum(before.get(path) != now.get(path) for path in before.keys() | now.keys())
 
 
-_programs: OrderedDict[_Key, _Program] = OrderedDict()
+_programs: list[_Program] = []
+"""The one that was asked for last is the last."""

@@ -39,14 +39,18 @@ class Piece:
     words: frozenset[str]
     imports: tuple[str, ...]
     declares: dict[tuple[str, str], int]
-    tree: tuple[int, tuple[decs.Dec, ...]] | None
-    """Its declarations, where it begins at that line; None once nobody is expected to ask."""
+    tree: tuple[tuple[str, int], tuple[decs.Dec, ...]] | None
+    """Its declarations, where it begins there; None once nobody is expected to ask."""
 
-    def at(self, line: int) -> tuple[decs.Dec, ...]:
-        """Its declarations, where it begins at that line."""
-        if self.tree is not None and self.tree[0] == line:
+    def at(self, file: str, line: int) -> tuple[decs.Dec, ...]:
+        """Its declarations, where it begins at that line of a file."""
+        if self.tree is not None and self.tree[0] == (file, line):
             return self.tree[1]
-        return _declared(self.text, line)
+        return parse(self.text, file, line=line).decs
+
+
+Cut = list[tuple[int, Piece]]
+"""A text in pieces, each with its first line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +70,19 @@ def forget() -> None:
     _known.clear()
 
 
-def cut(source: str) -> list[tuple[int, Piece]] | None:
-    """The pieces of a text with their first lines; None: it cannot be cut into whole ones.
+def cut(source: str, file: str = "") -> Cut | None:
+    """The pieces of a file's text with their first lines; None: it cannot be cut into whole ones.
 
     Errors: as those of `parse`, where it is clear which they are.
     """
     heads = [found.start() for found in _HEAD.finditer(source)]
     ends = [*(head for head in heads if head), len(source)]
-    found: list[tuple[int, Piece]] = []
+    found: Cut = []
     broken: tuple[int, int] | None = None
     behind: int | None = None
     start, line, at = 0, 1, 0
     while at < len(ends):
-        end = _whole(source, start, ends, at, line)
+        end = _whole(source, file, start, ends, at, line)
         if end is None:
             end, behind = at, None
             broken = broken[0] if broken else start, ends[at]
@@ -92,14 +96,14 @@ def cut(source: str) -> list[tuple[int, Piece]] | None:
     _forget(len(source))
     if broken is None:
         return found
-    _tell(source, *broken, behind)
+    _tell(source, file, *broken, behind)
     return None
 
 
-def _whole(source: str, start: int, ends: list[int], at: int, line: int) -> int | None:
+def _whole(source: str, file: str, start: int, ends: list[int], at: int, line: int) -> int | None:
     """Where in `ends` the piece ends that begins at `start`; None: there is none."""
     for end in range(at, min(at + MOST_JOINED, len(ends))):
-        found = _read(source[start : ends[end]], line)
+        found = _read(source[start : ends[end]], file, line)
         if isinstance(found, Piece):
             return end
         if not found.is_open:
@@ -107,7 +111,7 @@ def _whole(source: str, start: int, ends: list[int], at: int, line: int) -> int 
     return None
 
 
-def _tell(source: str, first: int, last: int, behind: int | None) -> None:
+def _tell(source: str, file: str, first: int, last: int, behind: int | None) -> None:
     """Raise what is wrong with a text, if a part of it tells.
 
     All in front of `first` is whole, and all behind `last`, up to `behind` a single piece. Where
@@ -119,7 +123,7 @@ def _tell(source: str, first: int, last: int, behind: int | None) -> None:
     line = source.count("\n", 0, first) + 1
     next_line = line + source.count("\n", first, last)
     try:
-        parse(part, line=line)
+        parse(part, file, line=line)
     except SyntaxError_ as error:
         if behind is None or all(e.span[:2] <= (next_line, 1) for e in (error, *error.others)):
             raise
@@ -131,25 +135,21 @@ def _forget(latest: int) -> None:
         characters -= len(_known.popitem(last=False)[0])
 
 
-def _read(text: str, line: int) -> Piece | _Broken:
-    """What begins at that line."""
+def _read(text: str, file: str, line: int) -> Piece | _Broken:
+    """What begins at that line of a file."""
     if text in _known:
         _known.move_to_end(text)
     else:
-        _known[text] = _piece(text, line)
+        _known[text] = _piece(text, file, line)
     return _known[text]
 
 
-def _piece(text: str, line: int) -> Piece | _Broken:
+def _piece(text: str, file: str, line: int) -> Piece | _Broken:
     try:
-        tree = _declared(text, line)
+        tree = parse(text, file, line=line).decs
     except SyntaxError_ as error:
-        return _Broken(error.span == end_of(text, line=line))
+        return _Broken(error.span == end_of(text, file, line))
     words = {word for token in tokenise(text).tokens for word in _PARTS.findall(token)}
     paths = tuple(one.path for one in imports(tree))
     declares = {name: at - line for name, at in later(tree).items()}
-    return Piece(text, frozenset(words), paths, declares, (line, tree))
-
-
-def _declared(text: str, line: int) -> tuple[decs.Dec, ...]:
-    return parse(text, line=line).decs
+    return Piece(text, frozenset(words), paths, declares, ((file, line), tree))

@@ -17,12 +17,12 @@ def warnings(
     program: decs.Program, typed: TypedProg, files: Mapping[str, str], main: str
 ) -> list[Warning_]:
     """The warnings, in the order of their spans, each once; first those of the main program."""
-    own = own_files(program, files, main)
+    own = _own_files(program, files, main)
     found = [*unused(program.decs), *unused_in(own), *certain(typed.defs), *typed.warned]
-    return in_place(found, own)
+    return in_place(found, [path for path, _ in own])
 
 
-def own_files(
+def _own_files(
     program: decs.Program, files: Mapping[str, str], main: str
 ) -> tuple[tuple[str, str], ...]:
     """Of the files that a program imports those that are its author's, none of a package."""
@@ -34,9 +34,9 @@ def unused_in(own: Iterable[tuple[str, str]]) -> list[Warning_]:
     return [warning for path, text in own for warning in _unused(text, path)]
 
 
-def in_place(found: Iterable[Warning_], own: tuple[tuple[str, str], ...]) -> list[Warning_]:
+def in_place(found: Iterable[Warning_], own: Iterable[str]) -> list[Warning_]:
     """Warnings about a program and its author's files, in the order of their places, each once."""
-    places = {path: at for at, (path, _) in enumerate([("", ""), *own])}
+    places = {path: at for at, path in enumerate(("", *own))}
     here = [warning for warning in found if warning.span.file in places]
     return sorted(dict.fromkeys(here), key=lambda w: (places[w.span.file], w.span))
 

@@ -1,4 +1,7 @@
-"""After an edit only what it touches is checked, and the answer is that of a fresh check."""
+"""After an edit only what it touches is checked, and the answer is that of a fresh check.
+
+That holds for the main program and for the files that it imports.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import pytest
 
 from compiler import api
 from compiler.frontend import edited
+from compiler.frontend import found as found_
+from compiler.frontend.check import kept
 from compiler.worker import answer
 
 ROOT = Path(__file__).parents[2]
@@ -39,12 +44,41 @@ module plain : num = {
 module twice (p: num) = { def both (x: p.u) = (p.get x, p.get x) }
 module made = twice plain
 open { def hidden = 2i32 def shown (x: t) = x + hidden }
-local def mine (unused: t) = shown n
+local def mine (unused: t) = shown 3
 def const = iota 3
 def use = made.both (plain.make 3)
 #[inline]
 entry main (xs: [n]t) = map shown (sized xs)
 entry other (x: t) = let y = x in const[0] + i64.i32 (use.0 + mine x)
+"""
+
+Files = dict[str, str]
+LIBRARY = MODULES.partition("#[inline]")[0] + "def plus (x: t) (y: t) = x + y + hidden\n"
+FILES: Files = {
+    "a.fut": LIBRARY,
+    "low/d.fut": "def deep (unused: i32) = 1i64\n"
+    "module inner = { type s = [3]i64 def c: s = [1, 2, 3] }\n",
+    "b.fut": """import "a"
+open import "low/d"
+type pair = (t, t)
+def again = const
+def both (x: t): pair = made.both (plain.make x)
+module other = twice { type u = bool def make (x: t) = x > hidden def get (b: u) = i32.bool b }
+module held : { type s val c : s } = inner
+def summed [m] (xs: [m]t) = reduce plus hidden (map shown xs)
+""",
+    "c.fut": """import "b"
+module a = import "a"
+def most (xs: []i32) = let x = summed xs in (x, (both x).0)
+local def free (_: i32) = inner.c
+""",
+}
+IMPORTER = """import "c"
+import "b"
+import "a"
+entry main (xs: [n]t) = map shown (sized xs)
+entry other (xs: []t) = let y = deep 1 in (most xs).0 + use.0
+def last (x: t) = shown x + plus x 1
 """
 
 
@@ -57,28 +91,32 @@ def _fresh() -> Iterator[None]:
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the definitions that are checked."""
+    """The names of the definitions that are checked, of those in files with the file."""
     done: list[str] = []
-    check = edited.check_each
+    check = found_.check_each
 
     def checking(out: Any, declared: Any) -> None:
-        done.extend(getattr(dec, "name", "?") for dec in declared)
+        file = f"{out.importing[-1]} " if out.importing else ""
+        done.extend(file + getattr(dec, "name", "?") for dec in declared)
         check(out, declared)
 
-    monkeypatch.setattr(edited, "check_each", checking)
+    monkeypatch.setattr(found_, "check_each", checking)
     return done
 
 
-def told(source: str) -> dict[str, Any]:
-    return answer({"op": "check", "source": source})
+def told(source: str, files: Files | None = None) -> dict[str, Any]:
+    return answer({"op": "check", "source": source, "files": files or {}})
 
 
-def afresh(source: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def afresh(
+    source: str, monkeypatch: pytest.MonkeyPatch, files: Files | None = None
+) -> dict[str, Any]:
     """What is told of a program that is read and checked as a whole."""
     api._recent.clear()
+    kept._kept.clear()
     with monkeypatch.context() as patched:
         patched.setattr(api, "_edited", lambda asked: None)
-        return told(source)
+        return told(source, files)
 
 
 def test_an_edit_checks_what_it_can_change(checked: list[str]) -> None:
@@ -176,9 +214,9 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edited, "MOST_NAMES", 500)
     for k in range(100):
         assert told(CHAIN.replace("(+ 7)", f"(+ {k})").replace("(+ 9)", f"(* {k})"))["ok"]
-    (program,) = edited._programs.values()
-    assert len(program.out.st.serials) < 2000
-    assert len(program._found) <= 3 * COUNT
+    (program,) = edited._programs
+    assert len(program._out.st.serials) < 2000
+    assert len(program._main._found) <= 3 * COUNT
 
 
 WORDS = (
@@ -250,5 +288,94 @@ def test_after_any_edits_the_answer_is_that_of_a_fresh_check(
             right, wrong = right + found["ok"], wrong + (not found["ok"])
             if found["ok"] or chance.random() < 0.3:
                 source = new
+    assert right > 15
+    assert wrong > 15
+
+
+def test_an_edit_in_a_file_checks_what_it_can_change(checked: list[str]) -> None:
+    user = 'import "chain"\ndef first = f0 [1]\ndef last = f29 [1, 2]\n'
+    main = 'import "user"\nentry main (x: i32) = map (+ x) last\n'
+
+    def after(chain: str) -> list[str]:
+        checked.clear()
+        found = told(main, {"chain.fut": chain, "user.fut": user})
+        assert found["ok"], found
+        return list(checked)
+
+    assert after(CHAIN) == ["?", "main"]  # files are checked as a whole the first time
+    assert len(after(CHAIN.replace("(+ 7)", "(+ 70)"))) == COUNT  # in pieces from now on
+    assert after(CHAIN.replace("(+ 7)", "(+ 71)")) == ["chain.fut f7"]
+    assert after(f"\n{CHAIN}") == ["chain.fut f7"]
+    assert after(CHAIN) == []
+    more = "def more = 1i32\n"
+    all_of_user = ["user.fut ?", "user.fut first", "user.fut last"]
+    assert after(CHAIN + more) == ["chain.fut more", *all_of_user]
+    assert after(CHAIN + more.replace("1", "2")) == ["chain.fut more"]
+    other_type = CHAIN.replace("f29 [n] (xs: [n]i32): [n]i32", "f29 [n] (xs: [n]i32): *[n]i32")
+    assert after(other_type) == ["chain.fut f29", "user.fut ?", "user.fut last"]
+
+
+def test_an_error_in_a_file_is_told_where_it_is_now(checked: list[str]) -> None:
+    main = 'import "chain"\nentry main = f3\n'
+    for first in (CHAIN, "def wrong = 1 + true\n" + CHAIN):
+        edited.forget()
+        told(main, {"chain.fut": first})
+        for k in range(3):
+            checked.clear()
+            wrong = "\n" * k + CHAIN.replace("(+ 7)", "(+ true)")
+            found = told(main, {"chain.fut": wrong})
+            assert found["error"]["span"] == [16 + k, 10, 16 + k, 14, "chain.fut"]
+            assert (checked == ["chain.fut f7"]) == (k > 0)
+        assert told(main, {"chain.fut": CHAIN})["ok"]
+
+
+def test_where_something_is_declared_is_told_of_other_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {"between.fut": 'module a = import "a"\nopen a\nmodule b = { open a }\n'}
+    for uses in ("f true", "b.f true", "a.f true"):
+        main = f'import "between"\nentry main = {uses}\n'
+        for k in (0, 2, 1):
+            now = {**files, "a.fut": "\n" * k + "def f (x: i32) = x\n"}
+            found = told(main, now)
+            assert found["error"]["related"][0]["span"] == [k + 1, 5, k + 1, 6, "a.fut"]
+            assert found == afresh(main, monkeypatch, now)
+
+
+def test_who_says_that_a_constant_may_be_returned_may_be_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = ["module a = { type t = [3]i64 def c: t = [1, 2, 3] }\n"]
+    parts += ["module m: { type t val c: t } = a\n", "def f (_: i32) = a.c\n"]
+    with_it, without = "".join(parts), parts[0] + parts[2]
+    for main in (with_it, without, with_it, without + "\n", with_it + "\n"):
+        assert told(main) == afresh(main, monkeypatch)
+    assert told(with_it)["ok"] > told(without)["ok"]
+    for upper in (parts[0] + parts[1], parts[0], "\n" + parts[0] + parts[1], parts[0] + "\n"):
+        files = {"a.fut": upper}
+        main = f'import "a"\n{parts[2]}'
+        assert told(main, files) == afresh(main, monkeypatch, files)
+        assert told(main, files)["ok"] == (parts[1] in upper)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_edits_in_files_the_answer_is_that_of_a_fresh_check(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    right, wrong = 0, 0
+    first = {"": IMPORTER, **FILES}
+    texts = dict(first)
+    for _ in range(80):
+        path = chance.choice(list(texts))
+        new = {**texts, path: changed(chance.choice([texts, texts, first])[path], chance)}
+        source, files = new[""], {name: text for name, text in new.items() if name}
+        found = told(source, files)
+        assert found == afresh(source, monkeypatch, files), new
+        right, wrong = right + found["ok"], wrong + (not found["ok"])
+        if found["ok"] or chance.random() < 0.1:
+            texts = new
+        elif chance.random() < 0.1:
+            texts = dict(first)
     assert right > 15
     assert wrong > 15

@@ -11,6 +11,7 @@ import pytest
 from compiler import api
 from compiler.frontend import edited, pieces
 from compiler.frontend import files as files_
+from compiler.frontend import found as found_
 from compiler.frontend.check import files as checking
 from compiler.frontend.check import kept
 from compiler.worker import answer
@@ -44,7 +45,7 @@ def forget() -> None:
 def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which files are parsed and checked, and which pieces of the main program, under no name."""
     done: list[str] = []
-    parse, check_decs, check_each = files_.parse, checking.check_decs, edited.check_each
+    parse, check_decs, check_each = files_.parse, checking.check_decs, found_.check_each
 
     def parsing(text: str, file: str = "", **more: Any) -> Any:
         done.append(f"parse {file}")
@@ -61,7 +62,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(files_, "parse", parsing)
     monkeypatch.setattr(pieces, "parse", parsing)
     monkeypatch.setattr(checking, "check_decs", check)
-    monkeypatch.setattr(edited, "check_each", check_piece)
+    monkeypatch.setattr(found_, "check_each", check_piece)
     return done
 
 
@@ -82,17 +83,18 @@ def test_an_edit_in_the_main_program_checks_it_alone(work: list[str]) -> None:
 
 
 def checks(work: list[str], files: dict[str, str]) -> list[str]:
-    """The files that are checked after an edit, each once."""
+    """The files that are checked for the stages after an edit, each once."""
     work.clear()
-    assert checked(PROGRAM, files)["ok"]
+    asked = {"op": "show", "source": PROGRAM, "files": files, "stages": ["typed"]}
+    assert answer(asked)["ok"]
     return list(dict.fromkeys(one[6:] for one in work if one.startswith("check")))
 
 
 def test_an_edit_in_a_file_checks_it_and_those_that_can_tell(work: list[str]) -> None:
-    assert checked(PROGRAM, FILES)["ok"]
+    assert len(checks(work, FILES)) == COUNT + 1
     text = FILES["f6.fut"]
     assert checks(work, {**FILES, "f6.fut": text + "def more = 1i32"}) == ["f6.fut", "f7.fut", ""]
-    assert [one for one in work if "parse" in one] == ["parse f6.fut", "parse "]
+    assert [one for one in work if "parse" in one] == ["parse f6.fut"]
     assert checks(work, {**FILES, "f6.fut": text + "-- more"}) == ["f6.fut", ""]
     assert checks(work, {**FILES, "f6.fut": "-- more\n\n" + text}) == ["f6.fut", ""]
     assert checks(work, {**FILES, "f6.fut": text.replace("* 3", "* 4")}) == ["f6.fut", ""]

@@ -6,8 +6,9 @@ An error in a file ends the check, so that it is not told of those that import i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from compiler import codes
 from compiler.base.errors import CompileError, TypeError_
@@ -19,86 +20,109 @@ from compiler.frontend.check.scope.scope import Module, Scope
 from compiler.frontend.files import Import, imports, parsed
 
 
+class Way(Protocol):
+    """How the files of a program are read and checked."""
+
+    def imports(self, path: str) -> Iterable[Import]:
+        """What a file imports. Errors: of syntax, in that file."""
+
+    def check_file(self, path: str, direct: list[str]) -> Module:
+        """What a file declares; the files that it imports are `direct`, and have been checked.
+
+        Errors: the first one in it.
+        """
+
+
 def check_program(
     out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
 ) -> None:
-    """Check a program, and before it the files that it imports. Arguments as below."""
-    check_imports(out, program, files, empty)
+    """Check a program, and before it the files that it imports; `empty` makes a scope for one.
+
+    Errors: as below.
+    """
+    check_imports(out, imports(program.decs), files, WholeFiles(out, files, empty))
     check_decs(out, program.decs)
 
 
 def check_imports(
-    out: Checked, program: decs.Program, files: Mapping[str, str], empty: Callable[[], Scope]
+    out: Checked, wanted: Iterable[Import], files: Mapping[str, str], way: Way
 ) -> None:
-    """Check the files that a program imports; `empty` makes a scope for one.
+    """Check files that are imported, each behind those that it imports itself.
 
     Errors: a file that is not among `files`, imports itself, or has errors.
     """
-    all_files = _Files(out, files, empty)
-    for one in imports(program.decs):
-        _import(all_files, one)
+    for one in wanted:
+        path, main = out.path_of(one), out.st.ctx.options.main
+        _in_no_circle(one, path, [main, *out.importing] if main else out.importing)
+        if path in out.imported:
+            continue
+        if path not in files:
+            raise missing(one, path, files, main)
+        inner = tuple(way.imports(path))
+        out.importing.append(path)
+        check_imports(out, inner, files, way)
+        out.imported[path] = way.check_file(path, [out.path_of(each) for each in inner])
+        out.importing.pop()
+
+
+def _in_no_circle(one: Import, path: str, above: list[str]) -> None:
+    """Demand that an import is of none of the files `above`, which lead to it."""
+    if path not in above:
+        return
+    if path == above[-1]:
+        raise TypeError_(
+            codes.files.CYCLE, f"`{path}` imports itself.", one.span, "Leave the import out."
+        )
+    ring = [*above[above.index(path) :], path]
+    raise TypeError_(
+        codes.files.CYCLE,
+        f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
+        one.span,
+        "Move what both of them need to a file of its own.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """The files of a program that is being checked."""
+class WholeFiles:
+    """Each file is checked as a whole, or recalled as a whole."""
 
     out: Checked
     texts: Mapping[str, str]
     empty: Callable[[], Scope]
     interfaces: dict[str, Interface] = field(default_factory=dict)
 
+    def imports(self, path: str) -> Iterable[Import]:
+        """See `Way`."""
+        return imports(parsed(self.texts[path], path).decs)
 
-def _import(all_files: _Files, one: Import) -> None:
-    out, files = all_files.out, all_files.texts
-    path, main = out.path_of(one), out.st.ctx.options.main
-    above = [main, *out.importing] if main else out.importing
-    if path in above:
-        if path == above[-1]:
-            raise TypeError_(
-                codes.files.CYCLE, f"`{path}` imports itself.", one.span, "Leave the import out."
-            )
-        ring = [*above[above.index(path) :], path]
-        raise TypeError_(
-            codes.files.CYCLE,
-            f"These files import each other: {' -> '.join(f'`{file}`' for file in ring)}.",
-            one.span,
-            "Move what both of them need to a file of its own.",
-        )
-    if path in out.imported:
-        return
-    if path not in files:
-        raise missing(one, path, files, main)
-    program = parsed(files[path], path)
-    out.importing.append(path)
-    for inner in imports(program.decs):
-        _import(all_files, inner)
-    known = all_files.interfaces
-    direct = [out.path_of(inner) for inner in imports(program.decs)]
-    progress = Progress(out, path, files[path], {name: known[name] for name in direct})
-    known[path] = progress.recall() or progress.done(_declared(all_files, program))
-    out.importing.pop()
+    def check_file(self, path: str, direct: list[str]) -> Module:
+        """See `Way`."""
+        known, text = self.interfaces, self.texts[path]
+        progress = Progress(self.out, path, text, {name: known[name] for name in direct})
+        known[path], declared = progress.recall() or progress.done(self._declared(path))
+        return declared
+
+    def _declared(self, path: str) -> Module:
+        """What a file declares, in a scope of its own."""
+        out, st = self.out, self.out.st
+        outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
+        st.scope, st.own_types, st.declared_later, out.own, out.exported = (
+            self.empty(), {}, {}, {}, Module(),
+        )  # fmt: skip
+        check_decs(out, parsed(self.texts[path], path).decs)
+        end_file(out, self.texts)
+        declared = out.exported
+        st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
+        return declared
 
 
-def _declared(all_files: _Files, program: decs.Program) -> Module:
-    """What a file declares, in a scope of its own.
-
-    Errors: the first one in it.
-    """
-    out, st = all_files.out, all_files.out.st
-    outer = (st.scope, st.own_types, st.declared_later, out.own, out.exported)
-    st.scope, st.own_types, st.declared_later, out.own, out.exported = (
-        all_files.empty(), {}, {}, {}, Module(),
-    )  # fmt: skip
-    check_decs(out, program.decs)
+def end_file(out: Checked, texts: Mapping[str, str]) -> None:
+    """Raise the first error of the file that is being checked, if there is one."""
     if out.errors:
         error = first_error(out.errors)
-        hint = package_hint(out.importing[-1], all_files.texts)
+        hint = package_hint(out.importing[-1], texts)
         error.hint = " ".join(filter(None, (error.hint, hint)))
         raise error
-    declared = out.exported
-    st.scope, st.own_types, st.declared_later, out.own, out.exported = outer
-    return declared
 
 
 def first_error(errors: list[CompileError]) -> CompileError:

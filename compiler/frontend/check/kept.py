@@ -8,6 +8,7 @@ number in every file, so that few edits change the names of those that come afte
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ from typing import Any
 
 from compiler.base.errors import CompileError
 from compiler.base.names import Mark, Name
-from compiler.base.spans import NOWHERE
+from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.modules.modules import Functor
@@ -51,6 +52,8 @@ class Interface:
     known: dict[Name, tuple[object, ...]]
 
 
+Shown = tuple[Interface, Module]
+"""The one that all have that nobody can tell from it, and what is declared, with its places."""
 _Key = tuple[str, str, int, tuple[Interface, ...]]
 
 
@@ -93,7 +96,7 @@ class Progress:
         self._sets = {name: set(value) for name, value in state.items() if isinstance(value, set)}
         self._bound, self._defs, self._not_built = map(len, (st.serials, out.defs, out.not_built))
 
-    def recall(self) -> Interface | None:
+    def recall(self) -> Shown | None:
         """What the file shows of itself if it has been checked before; all is then as it was."""
         found, out = _kept.get(self._key), self._out
         if found is None:
@@ -107,10 +110,9 @@ class Progress:
         out.st.ctx.names.go_on(found.names, found.authors)
         out.defs += found.defs
         out.not_built += found.not_built
-        out.imported[self._path] = found.declared
-        return found.interface
+        return found.interface, found.declared
 
-    def done(self, declared: Module) -> Interface:
+    def done(self, declared: Module) -> Shown:
         """What the file shows of itself, now that it has been checked without an error."""
         out, names = self._out, self._out.st.ctx.names
         shown = Interface(declared, _known(out.st, declared))
@@ -118,7 +120,7 @@ class Progress:
         _kept[self._key] = _File(
             interface,
             declared,
-            self._imported if _shows_others(declared, self._path) else (),
+            self._imported if shows_others(declared, all_of(self._path)) else (),
             {name: self._added(name) for name in _STATE},
             tuple(islice(out.st.serials, self._bound, None)),
             names.mark(),
@@ -127,11 +129,10 @@ class Progress:
             tuple(out.not_built[self._not_built :]),
         )
         self._add({})
-        out.imported[self._path] = declared
         characters = sum(len(text) for _, text, *_ in _kept)
         while characters > MOST_CHARACTERS and len(_kept) > 1:
             characters -= len(_kept.popitem(last=False)[0][1])
-        return interface
+        return interface, declared
 
     def _like(self, shown: Interface) -> Iterator[Interface]:
         """What the file has shown of itself before that nobody can tell from this."""
@@ -189,13 +190,21 @@ def _names(module: Module) -> set[Name]:
     )
 
 
-def _shows_others(module: Module, path: str) -> bool:
-    """Whether what a file declares may tell where something in another file is."""
+def shows_others(module: Module, place: Span) -> bool:
+    """Whether what is declared at a place may tell where something is that is declared elsewhere.
+
+    Functors and module types know all names around them.
+    """
     placed = (*module.values.values(), *module.types.values())
     spans = [getattr(one, "span", NOWHERE) for one in placed]
     return (
         isinstance(module, Functor)
-        or any(span.is_own and span.file != path for span in spans)
+        or any(span.is_own and not place.holds(span) for span in spans)
         or any(isinstance(one, ModuleType) for one in module.module_types.values())
-        or any(_shows_others(inner, path) for inner in module.modules.values())
+        or any(shows_others(inner, place) for inner in module.modules.values())
     )
+
+
+def all_of(path: str) -> Span:
+    """Where everything in a file is."""
+    return Span(1, 1, sys.maxsize, 1, path)
