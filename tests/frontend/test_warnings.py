@@ -102,7 +102,7 @@ OF_TYPES = [
     ("def f (xs: []i32) (n: i64) = xs[:loop m = n for i < 3 do m - i]",
      "1:34 A size expression with binding: nobody can tell which size this gives."),
     ("module type a = {type t} module type b = {include a include a}",
-     "1:53 Inclusion shadows type `t`: this is another one than that above."),
+     "1:53 Inclusion shadows type `t`: this is another one than above."),
     ("def f (n: i64) = #[unroll] loop x = 1i64 for i < n do x * i",
      "1:18 `#[unroll]` has no effect: how often the loop runs is no literal."),
 ]  # fmt: skip

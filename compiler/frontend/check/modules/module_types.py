@@ -88,7 +88,7 @@ def _check(st: Checker, exp: decs.ModTypeExp, refined: Refined) -> None:
                 _spec(st, spec, refined)
                 new = st.scope.since(inner).types.items()
                 for name in sorted(n for n, one in new if before.get(n, one) != one):
-                    message = f"Inclusion shadows type `{name}`: this is another one than that above."
+                    message = f"Inclusion shadows type `{name}`: this is another one than above."
                     st.warned.add(Warning_(codes.warnings.HIDES, message, spec.span, _ONE_TYPE))
         case decs.MTWith(base=base, name=name, params=params, type=type_):
             _refinement(st, exp)
