@@ -47,6 +47,12 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " in (scatter b (is ++ js) (vs ++ ws), a)).0) xss",
         [i32(200, 41)],
     ),
+    "what is not neutral, though it should be, counts once in one block": (
+        "def main (x: i32) (xs: []i32) (xss: [][]i32): (i32, i32, []i32) ="
+        " (reduce (+) x xs, reduce (\\a b -> a + b) x (map (* 2) xs), map (reduce (+) x) xss)",
+        [np.int32(5), i32(16384), i32(3, 1000)],
+    ),
+    "nothing but what is not neutral": ("def main (xs: []i32): i32 = reduce (+) 7 xs", [i32(0)]),
     "empty sum": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(0)]),
     "an operator that does not commute": (
         "def main [n] (xs: [n]i32) (ys: [n]i32): (i32, i32) ="

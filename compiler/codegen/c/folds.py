@@ -181,15 +181,24 @@ class FoldKernels(TileKernels):
         self.label = outer
 
     def second_stage(self, kernel: Kernel, folds: Sequence[Fold], count: str, name: str) -> None:
-        """Combine the blocks of each segment, and put the result where it belongs."""
+        """Combine the blocks of each segment, and put the result where it belongs.
+
+        The first block's outcome is begun with: what is not neutral, though it should be, counts
+        once where there is one block, as it does in sequence.
+        """
         outer = kernel.dims[:-1]
         if outer:
             self.parallel(replace(kernel, dims=outer), Traits(weight=8), len(outer))
         for dim in outer:
             self.loop_over(dim)
         self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+        first = self.part_at(kernel, count, "0")
+        self.open(f"if ({count} > 0) {{")
+        for lhs in (lhs for fold in folds for lhs in fold.op.lhs):
+            self.line(f"{c_name(lhs)} = {c_name(lhs)}_part[{first}];")
+        self.close()
         b = f"{name}_block"
-        self.open(f"for (int64_t {b} = 0; {b} < {count}; {b}++) {{")
+        self.open(f"for (int64_t {b} = 1; {b} < {count}; {b}++) {{")
         self.combine_parts(kernel, folds, self.part_at(kernel, count, b))
         self.close()
         self.in_thread(tuple(s for fold in folds for s in finish(fold, kernel.prov)))
