@@ -17,7 +17,7 @@ from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
 from app.gallery import load
-from app.highlight import quoted
+from app.highlight import grouped, quoted
 from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import load as load_lessons
@@ -70,6 +70,7 @@ def _parts(app: Flask) -> Parts:
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     lessons = load_lessons(LESSONS)
     app.jinja_env.filters["quoted"] = quoted
+    app.jinja_env.filters["grouped"] = grouped
     app.jinja_env.globals["version"] = compiler_version()
     permalinks = Permalinks(database, renderings.drop_stored)
     if app.config["WARM"]:

@@ -35,6 +35,11 @@ def quoted(text: str) -> Markup:
     )
 
 
+def grouped(number: object) -> str:
+    """A whole number with its thousands apart; nothing for what is none."""
+    return f"{number:,}" if isinstance(number, int) else ""
+
+
 def html_lines(text: str, kind: str) -> list[Markup]:
     """The text's lines as HTML, each complete in itself."""
     text = text.removesuffix("\n")

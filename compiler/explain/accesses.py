@@ -22,9 +22,8 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
-from compiler.explain.apart import Apart, Places, apart, underlined
+from compiler.explain.apart import Apart, Places, apart, shown, spelt, underlined
 from compiler.explain.warps import HOST, Cost, Launch, Place, all_places, lines_of, places
-from compiler.ir.show_scalar import show_se
 from compiler.ir.values import Value
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
@@ -326,8 +325,8 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
                 "text": text[line - 1].text.strip(),
                 "src": [list(span) for span in text[line - 1].src],
                 "kind": kind,
-                "array": stm.block,
-                "cell": show_se(stm.at, suffix=False),
+                "array": spelt(stm.block),
+                "cell": shown(stm.at),
                 "shared": shared,
                 "size": site.size if site else BYTES[prim],
                 "says": _words(site or cost or Cost(), shared, kind) or because,
@@ -381,12 +380,8 @@ def _stride(known: _Known, one: protocol.WarpAccess, stride: Apart) -> protocol.
 
 def _within(line: str, cell: str, parts: Places) -> Places:
     """Parts of a cell's text in the line of CUDA that has it."""
-
-    def printed(text: str) -> str:
-        return text.replace(k.OWN, "")
-
-    start = line.find(f"[{printed(cell)}]") + 1
-    return [[start + len(printed(cell[:at])) for at in part] for part in parts] if start else []
+    start = line.find(f"[{cell}]") + 1
+    return [[start + at for at in part] for part in parts] if start else []
 
 
 def _order(sample: Sample) -> tuple[int, int]:
@@ -400,12 +395,14 @@ def _words(of: Cost | Site, shared: bool, kind: protocol.AccessKind) -> str:
         return ""
     each = [_few(number / of.requests) for number in (of.lanes, units, least)]
     would = f"; {each[2]} would do" if each[1] != each[2] else ""
+    mean = " on average" if "." in "".join(each[:2]) else ""
     one, lanes = each[0] == "1", _several(each[0], "lane")
     if shared:
-        return f"{lanes} in {_several(each[1], 'pass', 'passes')} over the banks{would}"
+        return f"{lanes} in {_several(each[1], 'pass', 'passes')} over the banks{mean}{would}"
     plain, of_one = _VERBS[kind]
     used = round(100 * of.bytes / (32 * units))
-    return f"{lanes} {of_one if one else plain} {_several(each[1], 'sector')}, {used} % used{would}"
+    sectors = _several(each[1], "sector") + mean
+    return f"{lanes} {of_one if one else plain} {sectors}, {used} % used{would}"
 
 
 _VERBS = {

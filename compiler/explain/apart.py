@@ -147,10 +147,10 @@ class _Neighbours:
 
     def marked(self, at: ir.SE) -> Places:
         """Where the factors stand by which the cell counts lanes."""
-        whole = show_se(at, suffix=False)
+        whole = shown(at)
         found: Places = []
         for holed in self.holes(at, lambda part: part):
-            before, behind = show_se(holed, False, _spelt).split(_HOLE)
+            before, behind = shown(holed).split(_HOLE)
             found.append([len(before), len(whole) - len(behind)])
         return sorted(found)
 
@@ -170,8 +170,14 @@ class _Neighbours:
                     yield from self.holes(rhs, lambda part: within(ir.Bin(op, prim, lhs, part)))
 
 
-def _spelt(name: Name) -> str:
-    return name if name == _HOLE else name_text(name)
+def shown(at: ir.SE) -> str:
+    """An index, in the names of the CUDA text."""
+    return show_se(at, suffix=False, spell=spelt)
+
+
+def spelt(name: Name) -> str:
+    """A name of a kernel as CUDA has it: those that the compiler made bear no mark there."""
+    return name if name == _HOLE else name_text(name.removeprefix(k.OWN))
 
 
 def _poly(se: ir.SE) -> Poly | None:

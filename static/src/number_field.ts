@@ -8,14 +8,19 @@ export class NumberField {
   constructor(value: number, more: Record<string, unknown>) {
     this.input = h("input", { type: "number", min: 0, value, ...more });
     this.input.addEventListener("input", () => {
-      if (Number.isSafeInteger(this.input.valueAsNumber)) this.change(this.input.valueAsNumber);
+      if (this.isTaken()) this.change(this.input.valueAsNumber);
     });
+  }
+
+  /** What is typed may be no number yet, or less than there can be: then nobody hears of it. */
+  private isTaken(): boolean {
+    return Number.isSafeInteger(this.input.valueAsNumber) && !this.input.validity.rangeUnderflow;
   }
 
   /** Show a value, unless one is being typed that is none yet; whether it is another than before. */
   take(value: number, change: (value: number) => void): boolean {
     this.change = change;
-    const typing = document.activeElement === this.input && !Number.isSafeInteger(this.input.valueAsNumber);
+    const typing = document.activeElement === this.input && !this.isTaken();
     if (typing || this.input.valueAsNumber === value) return false;
     this.input.value = String(value);
     return true;

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
 
@@ -62,6 +62,44 @@ def test_a_first_visit_has_room_for_the_source_and_a_strip_for_runs(
     expect(pane(page)).to_contain_text("-- fused")
     assert run.evaluate("run => run.offsetHeight") == 140
     context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_first_look_nothing_lies_over_its_neighbour_or_beyond_its_pane(
+    browser: Browser, address: str, width: int
+) -> None:
+    with working(browser, address) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator(".before-after")).to_be_visible()
+        for k in range(1, pane(page).locator(".pane-head > *").count()):
+            one, following = (pane(page).locator(".pane-head > *").nth(k + at) for at in (-1, 0))
+            deep = [one, *one.locator("select").all()]
+            ends = [right for _, right in map(across, deep)]
+            if across(following) != (0, 0):
+                assert max(ends) <= across(following)[0], k
+        inside = page.locator("#panel-memory")
+        for part in (".before-after", ".before-after td", ".symbol"):
+            for one in inside.locator(part).all():
+                assert across(one)[1] <= across(inside)[1], part
+        write(page, " ")
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Delete")
+        words = page.locator(".cm-placeholder")
+        right = words.evaluate(LAST_LETTER)
+        assert right <= across(page.locator(".file-menu summary"))[0]
+
+
+LAST_LETTER = """words => {
+  const range = document.createRange();
+  range.selectNodeContents(words);
+  return Math.max(...[...range.getClientRects()].map((box) => box.right));
+}"""
+
+
+def across(part: Locator) -> tuple[float, float]:
+    """Where an element begins and ends, from left to right; twice 0 if it is hidden."""
+    box = part.bounding_box() or {"x": 0, "width": 0}
+    return round(box["x"]), round(box["x"] + box["width"])
 
 
 def test_a_run_opens_the_strip(page: Page) -> None:

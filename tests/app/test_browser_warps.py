@@ -87,6 +87,28 @@ def test_sizes_are_typed_and_ask_anew(warps: Page) -> None:
     expect(rows).to_have_count(3)
 
 
+def test_sizes_that_cannot_be_are_not_asked_for_and_what_fails_keeps_the_fields(
+    warps: Page,
+) -> None:
+    size = warps.get_by_role("spinbutton", name="m", exact=True)
+    first = warps.locator(".warp-access").first
+    asked: list[str] = []
+    warps.on("request", lambda request: asked.extend(operations(request)))
+    size.fill("-5")
+    assert size.evaluate("field => !field.validity.valid")
+    size.fill("1")
+    expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
+    assert asked == ["accesses"]
+    broken = {"ok": False, "error": {"kind": "internal", "message": "Broken.", "span": None}}
+    warps.route("**/api/batch", lambda route: route.fulfill(status=500, json=broken))
+    size.fill("2")
+    expect(warps.locator(".warps .problem-text")).to_contain_text("Broken.")
+    warps.unroute("**/api/batch")
+    size.fill("1")
+    expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
+    expect(warps.locator(".warps .problem-text")).to_have_count(0)
+
+
 def test_what_is_switched_off_is_told_and_the_figures_are_in_sight(warps: Page) -> None:
     write(warps, "entry main [n][m] (xss: [n][m]f32): [m][n]f32 = transpose xss\n")
     first = warps.locator(".warp-access").first
@@ -149,4 +171,14 @@ def test_a_link_keeps_what_was_told_and_is_read_without_javascript(
     table = plain.get_by_role("table", name="Predicted from index functions, m = 2, n = 64")
     expect(table.get_by_role("row")).to_have_count(3)
     expect(table).to_contain_text("32 lanes fetch 8 sectors, 50 % used; 4 would do")
+    expect(table.get_by_role("columnheader", name="Passes")).to_have_count(0)  # of no banks
+    parts = plain.locator("nav[aria-label=Stages] a").evaluate_all(
+        "all => all.map((link) => document.querySelector(link.hash).getBoundingClientRect().top)"
+    )
+    assert len(parts) > 5
+    assert parts == sorted(parts), "links are in the order of what they lead to"
+    plain.set_viewport_size({"width": 390, "height": 844})
+    sentence = table.get_by_role("cell", name="32 lanes fetch 8 sectors").bounding_box()
+    assert sentence is not None
+    assert sentence["width"] > 2 * sentence["height"]
     context.close()

@@ -55,6 +55,13 @@ def test_the_stride_is_told_in_the_author_s_names(
     assert bool(marked) == bool(factors)
 
 
+@pytest.mark.parametrize("source", [TURNED, COLUMNS])
+def test_an_access_has_the_names_of_the_cuda_text(source: str) -> None:
+    """Squares have numbers that the compiler made: the kernel IR marks them, and CUDA does not."""
+    for one in costs(source):
+        assert f"{one['array']}[{one['cell']}]" in one["text"]
+
+
 @pytest.mark.parametrize("path", EXAMPLES[::3], ids=lambda path: path.stem)
 def test_the_formula_is_what_the_lanes_do(path: Path) -> None:
     """In each request most neighbours are as far apart as it says: others begin another row."""

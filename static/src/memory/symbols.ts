@@ -97,7 +97,7 @@ class Field {
   private change: (value: number) => void = () => undefined;
 
   constructor(label: string, value: number, least: number) {
-    this.number = new NumberField(value, { min: least, max: 100_000, "aria-label": label });
+    this.number = new NumberField(value, { min: least, "aria-label": label });
     this.slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
     this.slider.addEventListener("input", () => {
       this.number.input.value = this.slider.value;

@@ -5,13 +5,28 @@ import { drawRequest } from "./warp_card";
 
 const LINE = 64;
 
+/** A column: its head, what stands in it of each access, and its class where that is a sentence. */
+export type Column<T> = readonly [head: string, cell: (one: T) => Node | string, words?: "words"];
+
+/** A table with a row for each access, whose first column names it. */
+export function tableOf<T>(caption: string, rows: readonly T[], [first, ...columns]: readonly [Column<T>, ...Column<T>[]]): HTMLElement {
+  return h("table", { class: "cells-table" }, h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...[first, ...columns].map(([head, , words]) => h("th", { scope: "col", class: words }, head)))),
+    fillSlowly(h("tbody", {}), rows, (one) => h("tr", {}, h("th", { scope: "row" }, first[1](one)),
+      ...columns.map(([, cell, words]) => h("td", { class: words }, cell(one))))));
+}
+
 /** All of them as one table. */
 export function loopTable(loops: readonly LoopAccess[]): HTMLElement {
-  const heads = ["Access", "Line", "Loop", "Elements on", "What 16 iterations touch", "Lines", "Vector code"];
-  return h("table", { class: "cells-table" }, h("caption", {}, "Accesses of C loops"),
-    h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-    fillSlowly(h("tbody", {}), loops, (one) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, accessName(one))),
-      ...[one.line, one.index, one.elements ?? "", one.says, linesOf(one) || "", one.simd ? "asked for" : ""].map((cell) => h("td", {}, cell)))));
+  return tableOf("Accesses of C loops", loops, [
+    ["Access", (one) => h("code", {}, accessName(one))],
+    ["Lines", (one) => String(linesOf(one) || "")],
+    ["Apart", ({ elements }) => elements ?? ""],
+    ["Loop", ({ index }) => index],
+    ["Line", ({ line }) => String(line)],
+    ["What 16 iterations touch", ({ says }) => says, "words"],
+    ["Vector code", ({ simd }) => simd ? "asked for" : ""],
+  ]);
 }
 
 export const accessName = ({ kind, array, cell }: LoopAccess): string => `${kind === "both" ? "updates" : kind} ${array}[${cell}]`;

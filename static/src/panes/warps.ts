@@ -10,7 +10,7 @@ import { placeName } from "../spans";
 import type { AccessesAnswer, LoopAccess, Remark, RequestCounts, WarpAccess, WarpRequest } from "../types";
 import { AskingPane } from "./asking";
 import { remarkItem, type ShowProof } from "./remarks";
-import { accessName, drawTurns, loopTable, turnsTable } from "./loop_card";
+import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } from "./loop_card";
 import { drawRequest, requestTable, SECTOR, strideOf, units } from "./warp_card";
 
 const MEANS = "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
@@ -18,6 +18,8 @@ const MEANS = "A GPU runs 32 threads in step, the lanes of a warp. What they ask
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
   protected readonly place = h("div", {});
+  /** What is below the fields: accesses, or why there are none for such sizes. */
+  private readonly body = h("div", { class: "warps-body" });
   private readonly status = h("p", { class: "quiet", role: "status" });
   private readonly fields = new SymbolFields();
   private readonly run = h("button", { title: "On the server's processor, with every access seen" }, "Observe a run");
@@ -65,10 +67,12 @@ export class WarpsPane extends AskingPane {
     const op = held?.op ?? (observe ? "observe" : "accesses");
     this.run.disabled = observe;
     const asked = held ? Promise.resolve(held.answer!) : observe ? client.post("observe", { ...of, ...request }) : client.ask("accesses", request, of);
-    const answer = await this.fresh.answer(of, asked);
+    const changeable = this.place.contains(this.body) && this.drawn === of.source;
+    const answer = await this.fresh.answer(of, asked, changeable ? this.body : this.place);
     this.run.disabled = false;
     if (!answer) return;
     this.shown = { op, request, of };
+    this.drawn = of.source;
     this.draw(answer, request.entry);
   }
 
@@ -85,6 +89,8 @@ export class WarpsPane extends AskingPane {
     return this.sizes;
   }
   private sizesOf = "";
+  /** The source whose sizes the fields have. */
+  private drawn = "";
 
   private draw(answer: AccessesAnswer, entry: string | undefined): void {
     this.fields.show(Object.entries(answer.sizes).map(([name, value]) => ({ name, label: name, value })), (name, value) => {
@@ -98,7 +104,8 @@ export class WarpsPane extends AskingPane {
     this.list.replaceChildren();
     fillSlowly(this.list, answer.accesses, (access, k) => this.card(access, k));
     const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
-    replace(this.place, this.fields.element, this.run, this.status, count ? h("p", { class: "quiet" }, MEANS) : null, ...faults,
+    replace(this.place, h("div", { class: "warps-asked" }, this.fields.element, this.run), this.body);
+    replace(this.body, this.status, count ? h("p", { class: "quiet" }, MEANS) : null, ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
       count ? scrolling("Accesses", accessTable(answer)) : null, this.loops(answer));
   }
@@ -211,17 +218,23 @@ function counts(access: WarpAccess): HTMLElement {
   return h("div", {}, scrolling("Requests", table), note ? h("p", { class: differs ? "access-missing" : "quiet" }, note) : null);
 }
 
-/** All accesses with what they cost, those that waste most first. */
+/** All accesses with what they cost, those that waste most first; of banks only where some access has them. */
 function accessTable({ accesses }: AccessesAnswer): HTMLElement {
-  const heads = ["Access", "Sectors", "Fewest", "Passes", "Least", "Apart", "Kernel", "Line", "A request", "Requests", "Lanes", "Bytes", "Predicted", "Remarks"];
-  return h("table", { class: "cells-table" }, h("caption", {}, "All accesses"),
-    h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-    fillSlowly(h("tbody", {}), accesses, (access) => {
-      const { requests, lanes, bytes, sectors, fewest, passes, least } = access.seen ?? access.predicted;
-      const predicted = access.seen ? (access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same") : "only";
-      const cells = [sectors, fewest, passes, least, access.stride?.elements ?? "", access.kernel, String(access.line), access.says, requests, lanes, bytes,
-        predicted, remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")];
-      return h("tr", {}, h("th", { scope: "row" }, h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)),
-        ...cells.map((cell) => h("td", {}, typeof cell === "number" ? cell.toLocaleString("en") : cell)));
-    }));
+  const cost = (access: WarpAccess): RequestCounts => access.seen ?? access.predicted;
+  const agrees = (access: WarpAccess): string =>
+    !access.seen ? "only" : access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same";
+  const counted = (names: readonly (keyof RequestCounts)[]): Column<WarpAccess>[] =>
+    names.map((name) => [name[0]!.toUpperCase() + name.slice(1), (access) => cost(access)[name].toLocaleString("en")]);
+  return tableOf("All accesses", accesses, [
+    ["Access", (access) => h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)],
+    ...counted(["sectors", "fewest"]),
+    ...accesses.some(({ shared }) => shared) ? counted(["passes", "least"]) : [],
+    ["Apart", ({ stride }) => stride?.elements ?? ""],
+    ["Kernel", ({ kernel }) => kernel],
+    ["Line", ({ line }) => String(line)],
+    ["A request", ({ says }) => says, "words"],
+    ...counted(["requests", "lanes", "bytes"]),
+    ["Predicted", agrees],
+    ["Remarks", (access) => remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")],
+  ]);
 }
