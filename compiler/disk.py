@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +60,9 @@ def _beside(name: str) -> dict[str, str]:
     if folder != there and folder.endswith(".."):  # what lies there has nothing to do with it
         return {}
     top = Path(folder or ".")
-    below = [*top.glob(f"*{ENDING}"), *top.glob(f"*/*{ENDING}")][:MOST_BESIDE]
+    as_folder = Path(name.removesuffix(ENDING))
+    places = [(as_folder, "*/" * depth) for depth in range(4)] + [(top, ""), (top, "*/")]
+    below = islice(chain(*(at.glob(f"{sub}*{ENDING}") for at, sub in places)), MOST_BESIDE)
     found = {os.path.normpath(one): "" for one in below if one.is_file()}
     for above in (top, *top.parents):
         manifest = above / MANIFEST

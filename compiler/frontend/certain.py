@@ -6,9 +6,10 @@ And what a later version of the language no longer has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from compiler import codes
+from compiler.base.names import base_of
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.finish.exhaustive import is_covered
@@ -16,7 +17,7 @@ from compiler.frontend.check.types.size_exps import key_of, length_of, symbolic
 from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.parts import free_variables, parts
 from compiler.frontend.show_type import show_size
-from compiler.frontend.types import Array, Size, SizeConst
+from compiler.frontend.types import Array, Size, SizeConst, Sum
 from compiler.frontend.warning import Warning_
 
 _COMPARED = "Compare the elements, as in `and (map2 (==) xs ys)`."
@@ -151,6 +152,7 @@ def _cases(e: t.Match, found: list[Warning_]) -> None:
     All patterns of these have the span of the comparison.
     """
     pats = tuple(case.pat for case in e.cases)
+    names = dict(e.exp.type.variants) if isinstance(e.exp.type, Sum) else {}
     for i, pat in enumerate(pats):
         if i and pat.span != e.span and is_covered(e.exp.type, pats[:i], pat):
             found.append(
@@ -158,5 +160,15 @@ def _cases(e: t.Match, found: list[Warning_]) -> None:
                     codes.warnings.UNREACHED,
                     "No value reaches this case: those above take them all.",
                     pat.span,
+                    _meant(pats[:i], names),
                 )
             )
+
+
+def _meant(above: tuple[t.Pat, ...], constructors: Container[str]) -> str:
+    """Names that take every value, and are called as a constructor is."""
+    for pat in above:
+        if isinstance(pat, t.PVar) and base_of(pat.name) in constructors:
+            name = base_of(pat.name)
+            return f"`{name}` is a new name for any value; the constructor is `#{name}`."
+    return ""

@@ -140,7 +140,9 @@ def path_of(one: Import, main: str) -> str:
             f"`import {json.dumps(shown, ensure_ascii=False)}` is no path of a file from the "
             "folder of this one.",
             one.span,
-            'Write such as `import "lib/sums"` or `import "../sums"`, without `.fut`.',
+            f'Name a file in that folder, such as `import "{shown}sums"`.'
+            if named.endswith("/") and named.isprintable()
+            else 'Write such as `import "lib/sums"` or `import "../sums"`, without `.fut`.',
         )
     folder = posixpath.dirname(one.span.file or main)
     return posixpath.normpath(posixpath.join(folder, named)) + ENDING

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from lark import Token
 
+from compiler.base.prim import PRIMS
+
 _OPENING = {"LPAR": "(", "LBRACK": "[", "IBRACK": "[", "LCURL": "{"}
 _CLOSING = {"RPAR": "(", "RBRACK": "[", "RCURL": "{"}
 _DECLARATION = frozenset(("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL"))
@@ -20,6 +22,13 @@ _RETURN = "A function's result is the value of its body: `def f (x: i32): i32 = 
 _COMPREHENSION = "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`."
 _COMMENT = "A comment begins with `--` and goes to the end of the line."
 _BINDINGS = "After its bindings, `let` has `in` and the value: `let y = x in y`."
+_CHOICE = "A choice is written `if c then a else b`."
+_MATCH = "Cases are told apart by `match x case 0 -> a case _ -> b`."
+_NAMED = "A name is bound by `let y = x + 1`, or with its type, `let y: i32 = x + 1`."
+_IN_PLACE = "Nothing is changed in its place."
+_NEXT = "The value of a loop's body is what the next round begins with."
+_RANGE = "A range is written `a..<b`, `a...b` or `a..b..<c`."
+_SUM = "Constructors begin with `#`: `type shape = #circle f32 | #square f32`."
 _NO_VALUE = frozenset(("RPAR", "RBRACK", "RCURL", "$END", "THEN", "ELSE", "IN", "DO", "COMMA"))
 
 CHARACTERS = {
@@ -59,7 +68,10 @@ class Slip:
 
 def way_out(slip: Slip) -> str:
     """What to write instead; empty where nothing is known."""
-    return _of_word(slip) or _of_kind(slip) or _unclosed(slip)
+    for kind in (_of_word, _of_equals, _of_function, _of_data, _of_kind, _unclosed):
+        if hint := kind(slip):
+            return hint
+    return ""
 
 
 def _of_word(slip: Slip) -> str:
@@ -73,6 +85,10 @@ def _of_word(slip: Slip) -> str:
             return "A definition is written `def f x = ..`."
         case "while":
             return _WHILE
+        case "case" if "IF" in slip.wanted:
+            return _MATCH
+        case "data" | "struct" | "newtype" | "enum" | "record" | "class" if "TYPE" in slip.wanted:
+            return "A type is defined by `type t = (i32, f32)`, `{x: i32}` or `#a i32 | #b`."
         case "for" if "RBRACK" in slip.wanted:
             return _COMPREHENSION
         case "for":
@@ -80,41 +96,104 @@ def _of_word(slip: Slip) -> str:
         case "<=" if slip.on_its_line("for"):
             return "A `for` loop counts up to its bound, excluded: `for i < n + 1`."
         case "?":
-            return "A choice is written `if c then a else b`."
+            return _CHOICE
         case "//" | "/*" | "/**":
             return _COMMENT
     if slip.preceded("ID") and str(slip.before[-1]) == "return":
         return _RETURN
+    if slip.preceded("IMPORT"):
+        return f'The name of a file stands between quotes: `import "{slip.token}"`.'
+    if slip.preceded("WITH") and slip.token.type in ("BAR", "CASE", "INT"):
+        return _MATCH
     return ""
 
 
-def _of_kind(slip: Slip) -> str:
-    """Signs in places where another language has them."""
+def _of_equals(slip: Slip) -> str:
+    """A `=` where another language has one, and the arrows of cases."""
     match slip.token.type:
         case "EQ" if slip.on_its_line("where"):
             return "Futhark has no `where`; bind names with `let .. in` before they are used."
+        case "EQ" if slip.preceded("COLON"):
+            return f"{_NAMED} {_NEXT if slip.on_its_line('do') else _IN_PLACE}"
+        case "EQ" if slip.preceded("FOR", "ID"):
+            return "A `for` loop counts from 0: `loop x = start for i < n do next`."
+        case "EQ" if slip.preceded("ID", "ID"):
+            return _NAMED
         case "EQ" if slip.preceded("RBRACK"):
             return "An array is updated by `let ys = xs with [i] = v`; two values compare by `==`."
         case "EQ":
             return "To compare two values write `==`."
+        case "OP" if str(slip.token) == "=>" and "ARROW" in slip.wanted:
+            return _LAMBDA if slip.on_its_line("\\") else _MATCH
+    return ""
+
+
+def _of_function(slip: Slip) -> str:
+    """Functions, their parameters and compositions as other languages write them."""
+    match slip.token.type:
         case "ARROW" if "EQ" in slip.wanted and "COLON" in slip.wanted:
             return "The type of a result follows a colon: `def f (x: i32): i32 = ..`."
         case "ARROW" if slip.on_its_line("fun", "fn", "function", "lambda"):
             return _LAMBDA
-        case "COLON" if slip.preceded("COLON"):
-            return "There are no lists: arrays are joined by `++`, as in `[x] ++ xs`."
-        case "COMMA" if "IN" in slip.wanted:
-            return "Bindings follow each other without a sign; the last one is followed by `in`."
-        case "LBRACK" if "UNDERSCORE" in slip.wanted and "IF" not in slip.wanted:
-            return "No pattern takes an array apart: ask `length xs == 0`, and read `xs[0]`."
+        case "ARROW" if slip.preceded("LPAR", "ID") or slip.preceded("LPAR", "ID", "ID"):
+            return _LAMBDA
+        case "DOT" if slip.preceded("LAM", "ID"):
+            return _LAMBDA
+        case "DOT" if slip.preceded("RPAR"):
+            return "Functions are composed by `f >-> g`, which applies `f` first."
         case "DOT":
             return "A function stands before its argument: `f x`; a field behind a dot: `r.x`."
+        case "ID" if "COLON" in slip.wanted and slip.preceded("LPAR", "ID"):
+            pair = str(slip.before[-1]), str(slip.token)
+            name, type_ = pair[::-1] if pair[0] in PRIMS else pair
+            return f"A type follows a colon: `({name}: {type_})`."
+        case "ID" if "TYPE" in slip.wanted and not slip.before:
+            return "A definition is written `def f x = ..`."
+    return ""
+
+
+def _of_data(slip: Slip) -> str:
+    """Tuples, records, sums, arrays and texts as other languages write them."""
+    match slip.token.type:
+        case "BAR" if slip.on_its_line("type"):
+            return _SUM
+        case "WITH" if slip.preceded("LCURL", "ID"):
+            return f"A record with another field is `{slip.before[-1]} with x = 3`, without braces."
+        case "TYVAR" if str(slip.token).endswith("'"):
+            return 'A text of several characters stands between `"`.'
+        case "RBRACK" if slip.on_its_line(".."):
+            return _RANGE
         case "RANGE_END" | "DOTDOT":
-            return "A range is written `a..<b`, `a...b` or `a..b..<c`."
+            return _RANGE
+        case "COLON" if slip.preceded("COLON"):
+            return "There are no lists: arrays are joined by `++`, as in `[x] ++ xs`."
+        case "COMMA" if slip.preceded("LET", "ID"):
+            name = slip.before[-1]
+            return f"The pattern of a tuple stands in parentheses: `let ({name}, ..) = ..`."
+        case "LBRACK" if "UNDERSCORE" in slip.wanted and "IF" not in slip.wanted:
+            return "No pattern takes an array apart: ask `length xs == 0`, and read `xs[0]`."
+    return ""
+
+
+def _of_kind(slip: Slip) -> str:
+    """Signs that belong to a construct, and what is missing of that."""
+    match slip.token.type:
+        case "LT" if slip.preceded("LOOP", "ID"):
+            return _LOOP
+        case "RCURL" | "OP" if "THEN" not in slip.wanted and _is_choice_in_braces(slip):
+            return f"{_CHOICE[:-1]}, without braces."
+        case "RCURL" if slip.wanted == {"COLON"}:
+            return "The body of a function follows `=`: `def f (x: i32): i32 = x + 1`."
+        case "COMMA" if "IN" in slip.wanted:
+            return "Bindings follow each other without a sign; the last one is followed by `in`."
+        case "IN" if _asserts_alone(slip.before):
+            return "What is asserted is followed by a value: `assert (x > 0) x`."
         case "IN":
             return "`in` closes a `let`; is there one that has its `in` already?"
-        case "DEF" | "ENTRY" | "LET" | "$END" if "ELSE" in slip.wanted:
+        case "DEF" | "ENTRY" | "LET" | "RCURL" | "$END" if "ELSE" in slip.wanted:
             return "An `if` always has an `else`."
+        case "DEF" | "ENTRY" | "ELSE" | "$END" if "THEN" in slip.wanted:
+            return _CHOICE
         case "DEF" | "ENTRY" | "$END" if "IN" in slip.wanted:
             return _BINDINGS
     if slip.on_its_line("lambda"):
@@ -126,6 +205,23 @@ def _of_kind(slip: Slip) -> str:
         name = slip.before[-2]
         return f"If `{name}` is a type, an array of it is `[]{name}`."
     return ""
+
+
+def _is_choice_in_braces(slip: Slip) -> bool:
+    """Whether what could be a record stands behind the condition of an `if`."""
+    return "EQ" in slip.wanted and slip.on_its_line("if") and not slip.on_its_line("then")
+
+
+def _asserts_alone(before: list[Token]) -> bool:
+    """Whether the last words are an assertion of one value, and of nothing for it."""
+    at = len(before) - 1
+    if before and before[-1].type == "RPAR":
+        depth = 0
+        for at in reversed(range(len(before))):
+            depth += (before[at].type == "RPAR") - (before[at].type == "LPAR")
+            if not depth:
+                break
+    return at > 0 and str(before[at - 1]) == "assert"
 
 
 def _unclosed(slip: Slip) -> str:

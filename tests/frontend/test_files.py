@@ -109,9 +109,12 @@ def test_a_way_out_is_told() -> None:
     assert error('import "sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
     assert error('import "../sums"', FILES)["hint"] == "Did you mean `lib/sums`?"
     hint = error('import "lib/base"', FILES)["hint"]
-    assert hint == "`lib/base` is a folder: import a file of it, such as `lib/base/numbers`."
+    assert hint == "`lib/base` is a folder: import a file of it, `lib/base/numbers`."
     hint = error('import "x"', {"x.fut/y.fut": "def y = 1i32"})["hint"]
-    assert hint == "`x.fut` is a folder: import a file of it, such as `x.fut/y`."
+    assert hint == "`x.fut` is a folder: import a file of it, `x.fut/y`."
+    few, many = ({f"d/{k}.fut": "" for k in range(count)} for count in (4, 5))
+    assert error('import "d"', few)["hint"].endswith("of it, `d/0` or `d/1` or `d/2` or `d/3`.")
+    assert error('import "d"', many)["hint"].endswith("of it, such as `d/0`, `d/1`, `d/2`.")
     files = {**FILES, "lib/a.fut": 'def x = 1i32\nimport "lib/base/numbers"'}
     found = error('import "lib/a"', files)
     assert (found["span"], found["hint"]) == (
@@ -412,7 +415,11 @@ def test_the_command_line_knows_what_lies_beside_a_file_that_is_not_there(
     (folder / "futhark.pkg").write_text(MANIFEST)
     monkeypatch.chdir(folder)
     assert "Did you mean `../lib/sums`?" in told('import "../lib/sum"')
-    assert "import a file of it, such as `../lib/base/numbers`" in told('import "../lib/base"')
+    assert "import a file of it, `../lib/base/numbers`" in told('import "../lib/base"')
+    (folder / "src" / "d" / "e" / "f").mkdir(parents=True)
+    (folder / "src" / "d" / "e" / "f" / "g.fut").write_text("def x = 1i32")
+    assert "`d` is a folder: import a file of it, `d/e/f/g`." in told('import "d"')
+    assert 'such as `import "d/sums"`' in told('import "d/"')
     assert "which line 4 of `futhark.pkg` requires" in told(f'import "../{SORTS}/merge"')
     assert "There is no file `../../up.fut`" in told('import "../../../up"')
     (folder.parent / "other").mkdir(exist_ok=True)

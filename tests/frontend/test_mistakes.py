@@ -49,6 +49,32 @@ MISTAKES = [
     ("def f (x: i32) = x === 2", "`a == b`"),
     ("def f (x: i32) = x <> 2", "`a != b`"),
     ("def f (c: u8) = c == \u2018a\u2019", "`'a'`"),
+    ("def f (xs: []i32) = map (x -> x + 1) xs", "`\\x -> x + 1`"),
+    ("def f (xs: []i32) = map (\\x. x + 1) xs", "`\\x -> x + 1`"),
+    ("def f (x: i32) =\n  case x of\n    0 -> 1\n    _ -> x", "`match x case 0 -> a"),
+    ("def f (x: i32) =\n  match x with\n  | 0 -> 1\n  | _ -> x", "`match x case 0 -> a"),
+    ("def f (x: i32) = match x case 0 => 1 case _ => x", "`match x case 0 -> a"),
+    ("def f (n: i32) = loop i < n do i + 1", "`loop x = start for i < n do next`"),
+    ("def f (n: i32) = loop x = 0 for i = 0 to n do x + i", "counts from 0"),
+    ("def f (n: i32) = loop a = 0 for i < n do a := a + i", "what the next round begins with"),
+    ("def f (x: i32) = if (x > 0) { 1 } else { 2 }", "`if c then a else b`, without braces"),
+    ("def f (x: i32) = if x > 0 { x + 1 } else { x }", "`if c then a else b`, without braces"),
+    ("def f (x: i32) = if (x > 0) return 1", "`if c then a else b`"),
+    ("def f (x: i32): i32 { x }", "follows `=`"),
+    ("def f (x: i32) =\n  let y := x + 1\n  in y", "`let y = x + 1`"),
+    ("def f (x: i32) =\n  int y = x + 1\n  in y", "`let y: i32 = x + 1`"),
+    ("def f (i32 x): i32 = x + 1", "`(x: i32)`"),
+    ("def f (y f64): f64 = y + 1", "`(y: f64)`"),
+    ("def f (n: i64) = [1..n]", "`a...b`"),
+    ("def f: []u8 = 'abc'", 'stands between `"`'),
+    ("import sums\ndef f (x: i32) = x", '`import "sums"`'),
+    ("f :: i32 -> i32\nf x = x + 1", "`def f x = ..`"),
+    ("struct point { float x; }", "`type t = (i32, f32)`"),
+    ("type shape = Circle f32 | Square f32", "`type shape = #circle f32 | #square f32`"),
+    ("type p = {x: f32} def f (q: p): p = { q with x = 3 }", "`q with x = 3`, without braces"),
+    ("def f (p: (i32, i32)) = let x, y = p in x + y", "`let (x, ..) = ..`"),
+    ("def f: i32 -> i32 = (+ 1) . (* 2)", "`f >-> g`"),
+    ("def f (x: i32) =\n  let _ = assert (x > 0)\n  in x", "`assert (x > 0) x`"),
     # What is not closed, or not there.
     ("def f (xs: []i32) (i: i64) = xs[i", "The `[` at 1:32 is not closed"),
     ("def f (x: i32) = (x + 1\n\ndef g = 1", "The `(` at 1:18 is not closed"),
@@ -61,7 +87,23 @@ MISTAKES = [
     ("def f (xs: []i32) = sort xs", "github.com/diku-dk/sorts"),
     ("def f (x: f32) = i32 x", "`i32.i64 x`"),
     ("def f (x: i32) = x mod 2", "`a % b`"),
+    ("def f (x: i32) = x == null", "`#some i32 | #none`"),
+    ("def f (p: (i32, i32)) = fst p", "`p.0` and `p.1`"),
+    ("def f (n: i64) = np.zeros n", "`replicate n 0`"),
+    ("def f (n: i32) = \"n = \" ++ show n", "makes a text of a number"),
+    ("def f (x: i32) (xs: []i32) = elem x xs", "`any (== x) xs`"),
+    ("def f (n: i32): f64 = fromIntegral n / 2", "`f64.i32 x`"),
+    ("def f (xs: []i32) = xs !! 3", "`xs[i]`"),
     # Arguments.
+    ("def f (ys: []i32) (i: i64) = ys(i)", "`ys[i]`"),
+    ("def f (x: f32) = x * 0.5f", "`2.5f32`"),
+    ("def f (n: i64) (xs: [n]i32): [2n]i32 = xs ++ xs", "`2 * n`"),
+    ("def f () = 3i32\ndef g = f + 1", "`f ()`"),
+    ("def f (xs: []i32): i32 = reduce (+) xs", "`reduce (+) 0 xs`"),
+    ("def f (xs: []i32): i32 = foldl (+) xs 0", "`foldl f start xs`"),
+    ("def f (xs: *[]i32) (is: []i64) (vs: []i32) = scatter xs vs is",
+     "`scatter target indices values`"),
+    ("def f (n: i64) (x: f32) = replicate x n", "`replicate n x`"),
     ("def f (xs: []i32) = let y = xs [0] in y", "`xs[0]`"),
     ("def f (xs: []i64) = reduce 0 (+) xs", "The function comes first"),
     ("def f (xs: []i64) = map xs (+1)", "The function comes first"),
@@ -90,7 +132,15 @@ MISTAKES = [
     ("def f (x: i32[]) = x[0]", "`[]i32`"),
     ("def f (xs: []i32) = reverse (map xs)", "The function comes first"),
     ("def f 'a (xs: []a) = map (+ 1) xs", "`a` stands for any type"),
+    ("def xs = [1, 2.0, 3i32]", "1:14 Since this is one of them."),
+    ("def xs = [1, 2.0, 3i32]", "`f64.i32 x`"),
+    ("def f (xs: []i32) (x: f64) = xs[x / 2]", "`i64.f64 x`"),
+    ("def f (n: i32) = loop (a, b) = (0, 1) for _i < n do a + b", "all parts of it"),
+    ("entry main (f: i32 -> i32) (x: i32) = f x", "let it take what tells which function"),
     # Sizes.
+    ("def f (xs: []i32): [length xs]i32 = map (+ 1) xs", "`[n] (xs: [n]..)`"),
+    ("def f [k] (x: i32) = x", "`(k: i64)`"),
+    ("def f (xs: []i32) = let [m] ys = filter (> 0) xs in m", "`let [m] (ys: [m]i32) = ..`"),
     ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "`xs :> [n]i32`"),
     ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `count` is made by `filter` here."),
     (
@@ -111,6 +161,18 @@ def test_a_mistake_has_a_way_out(source: str, way_out: str) -> None:
     assert "?" not in told
     lines = source.count("\n") + 1
     assert 1 <= caught.value.span.line <= lines
+
+
+def test_a_hint_for_one_mistake_is_not_told_of_another() -> None:
+    for source, hint in (
+        ("def f (x: i32) = {a = if x > 0 then 1 }", "An `if` always has an `else`."),
+        ("def f (b: bool) (xs: [][]bool) = map (reduce (+) b) xs", ""),
+        ("def f (x: i32) = let y = assert (x > 0) x in in y", "is there one that has its `in`"),
+    ):
+        with pytest.raises(CompileError) as caught:
+            check(parse(source), Ctx())
+        assert hint in caught.value.hint
+        assert "It is called as" not in caught.value.hint
 
 
 def test_an_unknown_type_has_one_letter_in_a_message() -> None:
@@ -175,6 +237,19 @@ CLAIMS = [
     "def f (n: i64): []i32 = map i32.i64 (iota n)",
     "def f (xs: [][]f32): [][]f64 = map (map f64.f32) xs",
     "def f (xs: []i64) = i64.sum <| map (+1) xs",
+    "def f (x: i32) = match x case 0 -> 1 case _ -> x",
+    "def f (n: i32) = loop (a, b) = (0, 1) for _i < n do (b, a + b)",
+    "type p = {x: f32} def f (q: p): p = q with x = 3",
+    "def f: i32 -> i32 = (* 2) >-> (+ 1)",
+    "def f (x: i32) = let y = assert (x > 0) x in y",
+    "def f (x: i32) (xs: []i32) = any (== x) xs",
+    "def f (xs: []i32): i32 = foldl (+) 0 xs",
+    "def f (xs: *[]i32) (is: []i64) (vs: []i32) = scatter xs is vs",
+    "def f [n] (xs: [n]i32): [2 * n]i32 = xs ++ xs :> [2 * n]i32",
+    "def f [n] (xs: [n]i32): [n]i32 = map (+ 1) xs",
+    "def f (xs: []i32) = let [m] (_: [m]i32) = filter (> 0) xs in m",
+    "def xs = [1, 2.0, f64.i32 3i32]",
+    "def f (xs: []i32) (x: f64) = xs[i64.f64 (x / 2)]",
 ]
 
 

@@ -47,6 +47,13 @@ UNUSED = [
 ]
 
 
+def test_a_name_that_is_meant_as_a_constructor_is_told() -> None:
+    source = "def f (c: #red | #blue) = match c case red -> 1 case #blue -> 2"
+    program = parse(source)
+    found = warnings(program, check(program, Ctx()), {}, "")
+    assert "the constructor is `#red`" in " ".join(warning.hint for warning in found)
+
+
 @pytest.mark.parametrize(("source", "expected"), UNUSED, ids=lambda x: str(x)[:50])
 def test_unused_names(source: str, expected: str) -> None:
     assert told(source) == [expected]

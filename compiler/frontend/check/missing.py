@@ -13,6 +13,8 @@ from compiler.base.errors import TypeError_
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import ENDING, MANIFEST, Import, package_of
 
+MOST_NAMED = 4
+"""Files of a folder that are all told."""
 _ALONE = "An imported file lies in the folder of the program, or is given beside its `source`."
 
 
@@ -34,7 +36,7 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     for named, at in ((one.path, path.removesuffix(ENDING)), (f"{one.path}{ENDING}", path)):
         inside = [name for name, file in known.items() if file.startswith(f"{at}/")]
         if inside:
-            return f"`{named}` is a folder: import a file of it, such as `{min(inside)}`."
+            return f"`{named}` is a folder: import a file of it, {_some(sorted(inside))}."
     last = posixpath.basename(one.path).lower()
     same = [name for name in known if posixpath.basename(name).lower() == last]
     if same:
@@ -42,6 +44,13 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
     if path.startswith("../"):
         return "A program sees the files that are given with it, and none above their folder."
     return did_you_mean(one.path, known) or ("" if known else _ALONE)
+
+
+def _some(names: list[str]) -> str:
+    """All names if they are few, or the first of them."""
+    if len(names) > MOST_NAMED:
+        return f"such as {', '.join(f'`{name}`' for name in names[: MOST_NAMED - 1])}"
+    return " or ".join(f"`{name}`" for name in names)
 
 
 def _spelt(file: str, folder: str) -> str:

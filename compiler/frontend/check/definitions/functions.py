@@ -439,6 +439,7 @@ def _all_sizes_used(source: FunctionSyntax, params: _Params, type_: Type) -> Non
                 f"The size parameter `{param.name}` is not the size of anything in the type of"
                 f" `{source.name}`, so no call could determine it.",
                 param.span,
+                f"Leave it out, or take the number as an argument: `({param.name}: i64)`.",
             )
 
 
@@ -461,13 +462,17 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
         for name in names_in_type(pat.type):
             if name not in known and st.serials.get(name, -1) >= since:
                 own, size = base_of(name), _size_over(pat.type, name)
-                reason = "is bound inside the function"
+                reason, hint = "is bound inside the function", ""
                 if size != own:
                     reason = f"needs `{own}`, and that has no value before it"
+                    hint = (
+                        f"Give it a size with a name: `[n] ({own}: [n]..)`, and `n` for `{size}`."
+                    )
                 raise TypeError_(
                     codes.sizes.INSIDE,
                     f"The size of this parameter would have to be `{size}`, which {reason}.",
                     pat.span,
+                    hint,
                 )
         if isinstance(pat, t.PVar):
             known.add(pat.name)

@@ -8,11 +8,12 @@ expression gets a name first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from compiler import codes
-from compiler.base.errors import Related, TypeError_
+from compiler.base.errors import CompileError, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -20,6 +21,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.scope.advice import (
     applied_number,
     applied_value,
+    called,
     function_first,
     several_arrays,
     unlike_tuple,
@@ -34,7 +36,7 @@ from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import describe
-from compiler.frontend.types import Arrow, Size, SizeExp, SizeVar, Type
+from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar, Type
 
 Lets = list[tuple[Name, t.Exp]]
 Places = Callable[[], tuple[Related, ...]]
@@ -63,7 +65,7 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
             codes.types.NOT_A_FUNCTION,
             "A number is no function, so it has no arguments.",
             exp.span,
-            applied_number(exp.args),
+            applied_number(fn, exp.args),
         )
     return apply(st, st.infer(fn), exp.args, exp.span, "the function")
 
@@ -100,6 +102,7 @@ class _Call:
     args: list[t.Exp | None]
     first: ast.Exp | t.Exp
     """The first argument as it was given."""
+    given: tuple[ast.Exp | t.Exp, ...]
     related: Places
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
@@ -120,7 +123,7 @@ def apply(
     Errors: `TypeError_` for arguments of wrong types and for too many of them.
     """
     first = args[0] if args else fn
-    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), first, related)
+    call = _Call(st, span, what, len(args), fn.type, [None] * len(args), first, args, related)
     for i, arg in enumerate(args):
         _argument(call, i, arg)
     _flush(call)
@@ -199,7 +202,37 @@ def _same_type(
         call.st.unify(want, typed.type, span, role, hint)
     except TypeError_ as error:
         error.related = (*call.related(), *error.related)
+        error.hint = hint or _order(call, want, typed) or error.hint
         raise
+
+
+def _order(call: _Call, want: Type, typed: t.Exp) -> str:
+    """How it is called, if what is wanted is another argument, or the last array is not reached."""
+    hint = called(call.what)
+    if not hint:
+        return ""
+    st, others = call.st, [arg for arg in call.args if arg is not None and arg is not typed]
+    for later in call.given[len(others) + 1 :]:
+        if isinstance(later, ast.Exp) and not _is_function(later):
+            with suppress(CompileError):
+                others.append(st.infer(later))
+    if any(_fits(want, other.type) for other in others):
+        return hint
+    last = call.args[-1]
+    is_early = last is not None and isinstance(resolve(last.type), Array)
+    return hint if is_early and isinstance(resolve(call.type), Arrow) else ""
+
+
+def _fits(want: Type, got: Type) -> bool:
+    """Whether an argument that is known could be meant."""
+    match resolve(want), resolve(got):
+        case MetaT(prims=prims), PrimT(prim):
+            return prims is None or prim in prims
+        case PrimT(wanted), PrimT(prim):
+            return wanted == prim
+        case Array(dims, wanted), Array(others, elem):
+            return len(dims) == len(others) and _fits(wanted, elem)
+    return False
 
 
 def _arrow(call: _Call, i: int, span: Span) -> Arrow:

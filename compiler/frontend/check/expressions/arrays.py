@@ -44,12 +44,21 @@ def infer_array(st: Checker, exp: ast.ArrayExp, expected: Type | None) -> t.Exp:
     elem = first.type
     st.element(elem, exp.elems[0].span)
     elems = [first]
+    decided = Related(first.span, "This is the first.")
     for e in exp.elems[1:]:
         typed = st.infer(e, elem)
-        what = "An element after the first"
-        st.unify(elem, typed.type, e.span, what, "", Related(first.span, "This is the first."))
+        before = _numbers(elem)
+        st.unify(elem, typed.type, e.span, "An element after the first", "", decided)
+        if before != _numbers(elem):
+            decided = Related(typed.span, "Since this is one of them.")
         elems.append(typed)
     return t.ArrayLit(array_of(SizeConst(len(elems)), resolve(elem)), exp.span, tuple(elems))
+
+
+def _numbers(type_: Type) -> frozenset[str] | None:
+    """Which types a number may have of which no more is known; None of others."""
+    type_ = resolve(type_)
+    return type_.prims if isinstance(type_, MetaT) else None
 
 
 # --- ranges ------------------------------------------------------------------------------------
@@ -101,7 +110,7 @@ def _is_plain(kind: str, first: t.Exp, second: t.Exp) -> bool:
 
 
 def _integer(st: Checker, type_: Type, span: Span, what: str) -> Type:
-    return require_prim(st, type_, INT_SET, span, f"{what} is of integers:")
+    return require_prim(st, type_, INT_SET, span, what)
 
 
 # --- indexing ----------------------------------------------------------------------------------

@@ -20,12 +20,12 @@ from compiler.frontend.check.definitions.patterns import bind_pattern
 from compiler.frontend.check.expressions.arrays import as_array
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.scope.state import INT_SET, Checker
-from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve_size
+from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify_sizes
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.parts import pattern_variables
-from compiler.frontend.types import Array, Size, SizeVar, Type, row_of
+from compiler.frontend.types import Array, Record, Size, SizeVar, Type, row_of
 
 Pairs = list[tuple[MetaS, Size]]
 """Unknown sizes that stand for the sizes of a type."""
@@ -50,12 +50,20 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     st.scope.leave(mark)
     final: Pairs = []
     start = Related(init.span, "The loop begins with this.")
-    st.unify(type_, _open(st, body.type, final), exp.body.span, "The loop's body", "", start)
+    found = _open(st, body.type, final)
+    st.unify(type_, found, exp.body.span, "The loop's body", _next_round(type_, found), start)
     sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
     ext = tuple([_result_size(st, name, exp.span) for name in sizes])
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
     result = subst(type_, {}, renamed) if renamed else type_
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
+
+
+def _next_round(start: Type, body: Type) -> str:
+    """What a loop over a tuple or a record gives; empty where it gives one."""
+    if isinstance(resolve(start), Record) and not isinstance(resolve(body), Record):
+        return "The value of a loop's body is what the next round begins with: all parts of it."
+    return ""
 
 
 def _result_size(st: Checker, inside: Name, span: Span) -> Name:

@@ -9,7 +9,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.expressions.apply import apply
-from compiler.frontend.check.scope.advice import operand_is_function
+from compiler.frontend.check.scope.advice import no_null, operand_is_function
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.operator_names import (
     ALL,
@@ -88,13 +88,14 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
             codes.types.NOT_A_FUNCTION,
             f"The left side of `{op}` is a function, {describe(lhs.type)}.",
             exp.lhs.span,
-            operand_is_function(op),
+            operand_is_function(op, exp.lhs, lhs.type),
         )
     if op not in EQUALITY and isinstance(resolve(lhs.type), Array | Record | Sum):
         constrain(st, lhs.type, op, exp.lhs.span)
     rhs = st.infer(exp.rhs, lhs.type)
     left = Related(exp.lhs.span, "This is the left side.")
-    st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`", "", left)
+    hint_ = no_null(exp.lhs, exp.rhs)
+    st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`", hint_, left)
     operand = constrain(st, lhs.type, op, exp.lhs.span)
     result = BOOL if op in ORDER or op in EQUALITY else operand
     return primitive(op, operand, (lhs, rhs), result, exp.span)

@@ -41,6 +41,7 @@ def entry_point(
                 codes.types.FUNCTION,
                 f"The entry point `{dec.name}` takes or returns {function}.",
                 dec.name_span,
+                "Who calls it has data only: let it take what tells which function is meant.",
             )
     _sizes_from_arguments(dec, definition)
     explicit = {p.name for p in dec.type_params}

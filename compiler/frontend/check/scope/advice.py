@@ -8,11 +8,16 @@ from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
-from compiler.frontend.types import Array, Arrow, PrimT, Record, Type
+from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Type
 
 _MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
 _ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
 _ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
+_CONVERTED = "Numbers are converted by functions of their type's module, as in `f64.i32 x`."
+_TEXT = "No function makes a text of a number; a result is shown as what it is."
+_AMONG = "Whether an array holds a value is `any (== x) xs`."
+_PART = "The parts of a tuple are `p.0` and `p.1`."
+_SAME = "An array of the same value n times is `replicate n 0`."
 _VALUES = {
     "and": "Both of two conditions is `a && b`.",
     "or": "One of two conditions is `a || b`.",
@@ -32,6 +37,21 @@ _VALUES = {
     "sort": "Sorting is in a library, github.com/diku-dk/sorts, which is imported as a file.",
     "mod": "The rest of a division is `a % b`.",
     "xor": "The bits in which two numbers differ are `a ^ b`.",
+    "fst": _PART,
+    "snd": _PART,
+    "show": _TEXT,
+    "str": _TEXT,
+    "toString": _TEXT,
+    "elem": _AMONG,
+    "contains": _AMONG,
+    "member": _AMONG,
+    "fromIntegral": _CONVERTED,
+    "toFloat": _CONVERTED,
+    "float": _CONVERTED,
+    "int": _CONVERTED,
+    "zeros": _SAME,
+    "ones": _SAME,
+    "!!": "One element is read by an index, `xs[i]`.",
     "=>": "A function without a name is written `\\x -> x + 1`.",
     "<-": "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`.",
     "+=": _ASSIGNED,
@@ -62,13 +82,26 @@ _TYPES = {
 }
 
 
+_LIBRARIES = ("np", "numpy", "math", "Math")
+_CALLED = {
+    "`reduce`": "`reduce (+) 0 xs`, with the neutral element before the array",
+    "`reduce_comm`": "`reduce_comm (+) 0 xs`, with the neutral element before the array",
+    "`scan`": "`scan (+) 0 xs`, with the neutral element before the array",
+    "`foldl`": "`foldl f start xs`",
+    "`foldr`": "`foldr f start xs`",
+    "`scatter`": "`scatter target indices values`",
+    "`replicate`": "`replicate n x`",
+}
+"""What is often called with its arguments in another order, or without one of them."""
+
+
 def unknown_value(st: Checker, name: str) -> str:
     """What may be meant by a name that no value has."""
     later = st.declared_later.get(("value", name))
     if later is not None:
         return _later(name, later)
     if name in NUMBERS and name in st.scope.modules:
-        return f"Numbers are converted by functions of their type's module, as in `{name}.i64 x`."
+        return _CONVERTED.replace("f64.i32", f"{name}.i64")
     if name in st.scope.modules:
         return f"`{name}` is a module here; values and modules share their names."
     if name in _VALUES:
@@ -93,6 +126,10 @@ def unknown_module(st: Checker, path: str) -> str:
     later = st.declared_later.get(("module", path))
     if later is not None:
         return _later(path, later)
+    if path in _LIBRARIES:
+        return (
+            "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
+        )
     return did_you_mean(path, st.scope.modules)
 
 
@@ -117,8 +154,13 @@ def _has(st: Checker, prim: str, name: str) -> bool:
     return module is not None and (name in module.values or name in member_names(prim))
 
 
-def applied_number(args: tuple[ast.Exp, ...]) -> str:
-    """A number stands where a function would: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`."""
+def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
+    """A number stands where a function would: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`, `2n`."""
+    first = args[0]
+    if isinstance(first, ast.Var) and first.span[:2] == number.span[2:4]:
+        if first.name[0] in ("f", "F", "d", "D", "L", "l", "u", "U"):
+            return "A number that ends in its type is written `2.5f32`, `2i64` or `2u8`."
+        return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
     for arg in args:
         if isinstance(arg, ast.Var) and arg.name[0] in ("and", "or"):
             return _VALUES[arg.name[0]]
@@ -144,11 +186,26 @@ def unlike_tuple(want: Type, got: Type, count: int) -> str:
 
 def applied_value(applied: Type, first: object, what: str) -> str:
     """No function is followed by what looks like its argument: `xs [0]`, `x mod 2`."""
-    if isinstance(first, ast.Var):
-        return _VALUES.get(first.name[0], "")
+    if isinstance(first, ast.Var) and first.name[0] in _VALUES:
+        return _VALUES[first.name[0]]
     if isinstance(resolve(applied), Array) and isinstance(first, ast.ArrayExp):
         return f"An index follows without a space: `{what.strip('`')}[0]`."
+    if isinstance(resolve(applied), Array) and what.startswith("`"):
+        return f"One element is read by an index, `{what.strip('`')}[i]`."
     return ""
+
+
+def called(what: str) -> str:
+    """How a function is called whose arguments are in another order, or incomplete; "" if unknown.
+
+    `what`: its name, quoted.
+    """
+    return f"It is called as {_CALLED[what]}." if what in _CALLED else ""
+
+
+def no_null(*operands: ast.Exp) -> str:
+    """A value is compared with `null`, which is a function on arrays here."""
+    return _MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
 
 
 def several_arrays(what: str) -> str:
@@ -164,8 +221,11 @@ def function_first(want: Type, got: Type, index: int, what: str) -> str:
     return f"The function comes first, as in `{what.strip('`')} f ..`."
 
 
-def operand_is_function(op: str) -> str:
-    """A function stands on the left of an operator: `f -1`, `reduce + 0 xs`."""
+def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:
+    """A function stands on the left of an operator: `f -1`, `reduce + 0 xs`, `f + 1` for `f ()`."""
+    known = resolve(type_)
+    if isinstance(operand, ast.Var) and isinstance(known, Arrow) and resolve(known.param) == UNIT:
+        return f"It is applied to `()`: `{'.'.join(operand.name)} ()`."
     if op == "-":
         return "A negative number that is an argument is written in parentheses: `f (-1)`."
     return f"An operator that is an argument is written in parentheses: `reduce ({op}) 0 xs`."

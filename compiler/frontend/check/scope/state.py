@@ -189,7 +189,9 @@ class Checker:
             unify(self, want, got)
         except Mismatch as difference:
             reason = hint or reason_of(difference, want, got, self)
-            error = mismatch(what, want, got, span, reason, difference.code, self.own_names())
+            endless = difference.code is codes.types.ENDLESS and hint
+            code = codes.types.MISMATCH if endless else difference.code
+            error = mismatch(what, want, got, span, reason, code, self.own_names())
             error.related = (*(r for r in related if r.span.is_own), *makers(difference, self))
             raise error from None
 

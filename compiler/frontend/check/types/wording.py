@@ -14,7 +14,7 @@ from compiler import codes
 from compiler.base.code import Code
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import FLOATS
+from compiler.base.prim import FLOATS, INTS
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
@@ -36,6 +36,7 @@ from compiler.frontend.types import (
 )
 
 _FLOATS = frozenset(FLOATS)
+_INTS = frozenset(INTS)
 
 
 def show(type_: Type) -> str:
@@ -153,6 +154,10 @@ def way_out(want: Type, got: Type) -> str:
             return "A condition compares, as in `x != 0`."
         case PrimT(to), PrimT(source):
             return f"Convert it with `{to}.{source}`."
+        case MetaT(prims=prims), PrimT(source) if source in INTS and prims and prims <= _FLOATS:
+            return f"Convert it, as in `f64.{source} x`."
+        case MetaT(prims=prims), PrimT(source) if source in FLOATS and prims and prims <= _INTS:
+            return f"Convert it, as in `i64.{source} x`, which cuts off what is behind the point."
         case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= _FLOATS:
             return f"Numbers stay what they are until they are converted, as in `f64.{to} x`."
         case Array(wanted, PrimT(to)), Array(dims, PrimT(source)) if len(wanted) == len(dims):
