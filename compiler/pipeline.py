@@ -52,7 +52,7 @@ from compiler.ir.verify import verify as verify_form
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import SOA
 from compiler.optimise.fuse import FUSE
-from compiler.optimise.inline import INLINE
+from compiler.optimise.inline import INLINE, INLINE_SHARED
 from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
 from compiler.parallel.recursion import RECURSION
@@ -229,7 +229,7 @@ STAGES: tuple[Stage, ...] = (
         "Memory: every array lives in a block, and an LMAD says where each element lies.",
         "ir",
         printer.show,
-        (ALLOCATE,),
+        (INLINE_SHARED, ALLOCATE),
         forms.MEMORY,
         CHOSEN,
     ),

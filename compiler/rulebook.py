@@ -94,7 +94,7 @@ def shown(what: Rule | Pass, tiny: Tiny) -> Shown:
     if isinstance(what, Rule) and what.optional:
         stage = BY_ID[READABLE] if stage.kind == "syntax" else stage
         before = _version(_asked(tiny, (what.id,)), stage, tiny)
-    elif tiny.limits:
+    elif tiny.limits and isinstance(what, Rule):
         before = _version(_asked(replace(tiny, limits=()), ()), stage, tiny)
     else:
         earlier = [s for s in stages[: stages.index(stage)] if s.kind != "text"]

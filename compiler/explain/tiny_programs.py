@@ -38,6 +38,16 @@ BY_PASS: dict[str, Tiny] = {
     "monomorphise": Tiny(
         "def twice 'a (f: a -> a) (x: a) = f (f x)\nentry main (x: i32) = twice (+ 1) x", "1"
     ),
+    "inline-shared": Tiny(
+        "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
+        "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
+        "[1, 2]",
+        limits=(
+            ("simplify/share-function/program", 2),
+            ("simplify/share-function/least", 1),
+            ("simplify/share-function/copies", 1),
+        ),
+    ),
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
     "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
 }
@@ -98,6 +108,16 @@ BY_RULE: dict[str, Tiny] = {
             ("simplify/keep-function/program", 2),
             ("simplify/keep-function/least", 2),
             ("simplify/keep-function/copies", 2),
+        ),
+    ),
+    "simplify/share-function": Tiny(
+        "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
+        "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
+        "[1, 2]",
+        limits=(
+            ("simplify/share-function/program", 2),
+            ("simplify/share-function/least", 1),
+            ("simplify/share-function/copies", 1),
         ),
     ),
     "simplify/compute-call": Tiny(

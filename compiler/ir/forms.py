@@ -29,7 +29,7 @@ class Form:
 
 
 CALLS = Form(_NESTED | {Call})
-NESTED = Form(_NESTED | {Apply})
-FLAT = Form(_FLAT)
+NESTED = Form(_NESTED | {Apply, Call})
+FLAT = Form(_FLAT | {Call})
 MEMORY = Form(_FLAT | {Alloc}, memory=True)
 EXPANDED = Form(_FLAT | {Alloc}, memory=True, expanded=True)

@@ -5,15 +5,17 @@ that they had and get the call's in addition; places in the prelude are dropped,
 never seen it.
 
 A function of scalars that a large program would have many copies of stays one, and its calls become
-`Apply` (`ir/scalar_functions.py`). What is parallel or has memory is always inlined: flattening and
-memory look at what is around it. Of a large program, calls whose arguments are known are computed
-here, such as constants that the author gives by a loop: what depends on them gets smaller.
+`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay until memory is introduced
+(`shared_functions.py`), which looks at what is around them. Of a large program, calls whose
+arguments are known are computed here, such as constants that the author gives by a loop: what
+depends on them gets smaller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from operator import is_
 
 from compiler.base.context import Ctx
 from compiler.base.later import later
@@ -24,6 +26,7 @@ from compiler.base.spans import Prov, merge_prov
 from compiler.ir import walk
 from compiler.ir.nodes import (
     Apply,
+    Array,
     ArrayLit,
     Body,
     Call,
@@ -39,8 +42,11 @@ from compiler.ir.nodes import (
 )
 from compiler.ir.scalar_functions import is_of_scalars
 from compiler.ir.sharing import unique_arrays
+from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
+from compiler.optimise.shared_functions import PROGRAM as MANY
+from compiler.optimise.shared_functions import SHARED, shared
 from compiler.optimise.simplify import SIMPLIFY, arith, settled
 from compiler.optimise.simplify.bodies import Instead, splice
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
@@ -89,23 +95,53 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
     """Every call becomes the body of its function; functions that are no entries are dropped."""
     if len(prog.funs) == 1 and not _calls(prog.funs[0]):
         return prog
-    calls = {fun.name: list(_calls(fun)) for fun in prog.funs}
+    calls = {fun.name: _calls(fun) for fun in prog.funs}
+    sizes = _sizes(prog)
+    stay: frozenset[str] = frozenset()
+    if _copied(_uses(prog, calls, stay), sizes) > ctx.options.limit(MANY):
+        prog, stay = shared(prog, calls, sizes, ctx)
+        if stay:
+            calls = {fun.name: _calls(fun) for fun in prog.funs}
+            sizes = _sizes(prog)
     functions = {fun.name: fun for fun in prog.funs}
-    for fun in prog.funs:
-        for stm, callee in calls[fun.name]:
-            _remark(functions[callee], stm.prov, ctx)
-    uses = _uses(prog, calls)
-    sizes = {fun.name: sum(1 for _ in walk.all_stms(fun.body.stms)) for fun in prog.funs}
-    copied = sum(uses[name] * size for name, size in sizes.items())
+    _remark(functions, calls, stay, ctx)
+    uses = _uses(prog, calls, stay)
+    roots = [fun for fun in prog.funs if fun.entry or fun.name in stay]
     few = ctx.options.limit(PROGRAM) if _may_stay(prog, calls, uses, sizes, ctx) else _LARGE
-    if copied > few and not ctx.options.is_off(SIMPLIFY):
-        made = _Simplified(ctx, functions, uses, unique_arrays(prog))
-        entries = [made.function(fun) for fun in prog.funs if fun.entry]
-        return Prog((*made.kept.values(), *entries))
-    funs = tuple(_Inliner(ctx, functions, uses).function(fun) for fun in prog.funs if fun.entry)
-    if len(funs) == len(prog.funs) and all(a is b for a, b in zip(funs, prog.funs, strict=True)):
+    if _copied(uses, sizes) > few and not ctx.options.is_off(SIMPLIFY):
+        made = _Simplified(ctx, functions, uses, unique_arrays(prog), stay)
+        whole = [made.function(fun) for fun in roots]
+        return Prog((*made.kept.values(), *whole))
+    return _with(prog, [_Inliner(ctx, functions, uses, stay).function(fun) for fun in roots])
+
+
+def inline_shared(prog: Prog, ctx: Ctx) -> Prog:
+    """The calls that have stayed become the bodies of their functions as well."""
+    calls = {fun.name: _calls(fun) for fun in prog.funs}
+    if not any(calls.values()):
         return prog
-    return Prog(funs)
+    functions = {fun.name: fun for fun in prog.funs}
+    _remark(functions, calls, frozenset(), ctx)
+    called = {callee for found in calls.values() for _, callee in found}
+    roots = [fun for fun in prog.funs if fun.entry or fun.name not in called]
+    uses = _uses(prog, calls, frozenset())
+    return _with(prog, [_Inliner(ctx, functions, uses).function(fun) for fun in roots])
+
+
+def _with(prog: Prog, funs: list[Function]) -> Prog:
+    """A program of these functions; the same if it has no others."""
+    same = len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs))
+    return prog if same else Prog(tuple(funs))
+
+
+def _sizes(prog: Prog) -> dict[str, int]:
+    """The number of statements of each function."""
+    return {fun.name: sum(1 for _ in walk.all_stms(fun.body.stms)) for fun in prog.funs}
+
+
+def _copied(uses: dict[str, int], sizes: dict[str, int]) -> int:
+    """The number of statements when all copies are made."""
+    return sum(uses[name] * size for name, size in sizes.items())
 
 
 def _calls(fun: Function) -> list[tuple[Stm, str]]:
@@ -114,12 +150,13 @@ def _calls(fun: Function) -> list[tuple[Stm, str]]:
     return [(stm, stm.exp.fun) for stm in every if isinstance(stm.exp, Call)]
 
 
-def _uses(prog: Prog, calls: dict[str, list[tuple[Stm, str]]]) -> dict[str, int]:
-    """How often each function's body is there in the end; an entry's own copy counts."""
-    uses = {fun.name: int(fun.entry) for fun in prog.funs}
+def _uses(prog: Prog, calls: dict[str, list[tuple[Stm, str]]], stay: Set[str]) -> dict[str, int]:
+    """How often each function's body is there in the end; its own copy counts, if it has one."""
+    uses = {fun.name: int(fun.entry or fun.name in stay) for fun in prog.funs}
     for fun in reversed(prog.funs):
         for _, callee in calls[fun.name]:
-            uses[callee] += uses[fun.name]
+            if callee not in stay:
+                uses[callee] += uses[fun.name]
     return uses
 
 
@@ -147,10 +184,18 @@ def _are_many(size: int, uses: int, ctx: Ctx) -> bool:
     return size >= limit(LEAST) and size * uses >= limit(COPIES)
 
 
-def _remark(fun: Function, prov: Prov, ctx: Ctx) -> None:
-    if any(span.is_own for span in fun.prov):
-        said = f"The body of `{base_of(fun.name)}` stands here instead of the call."
-        ctx.tell("applied", INLINED, prov, said)
+def _remark(
+    functions: dict[str, Function],
+    calls: dict[str, list[tuple[Stm, str]]],
+    stay: Set[str],
+    ctx: Ctx,
+) -> None:
+    """Say of the calls of the author's functions that they are replaced."""
+    for name in functions:
+        for stm, callee in calls[name]:
+            if callee not in stay and any(span.is_own for span in functions[callee].prov):
+                said = f"The body of `{base_of(callee)}` stands here instead of the call."
+                ctx.tell("applied", INLINED, stm.prov, said)
 
 
 class _Inliner:
@@ -160,12 +205,19 @@ class _Inliner:
     replaced in turn: each statement is copied once, to where it ends up.
     """
 
-    __slots__ = ("aliases", "ctx", "functions", "uses")
+    __slots__ = ("aliases", "ctx", "functions", "stay", "uses")
 
-    def __init__(self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int]) -> None:
+    def __init__(
+        self,
+        ctx: Ctx,
+        functions: dict[str, Function],
+        uses: dict[str, int],
+        stay: Set[str] = frozenset(),
+    ) -> None:
         self.ctx = ctx
         self.functions = functions
         self.uses = uses
+        self.stay = stay
         self.aliases: dict[Name, Name] = {}
 
     def function(self, fun: Function) -> Function:
@@ -190,7 +242,7 @@ class _Inliner:
         todo = [*reversed(stms)]
         while todo:
             stm = todo.pop()
-            if isinstance(stm.exp, Call):
+            if isinstance(stm.exp, Call) and stm.exp.fun not in self.stay:
                 todo.extend(reversed(self.call(stm, stm.exp)))
                 changed = True
                 continue
@@ -231,6 +283,7 @@ class _Simplified:
         "handlers",
         "inlined",
         "kept",
+        "stay",
         "steps",
         "unique",
         "uses",
@@ -238,12 +291,18 @@ class _Simplified:
     )
 
     def __init__(
-        self, ctx: Ctx, functions: dict[str, Function], uses: dict[str, int], unique: set[Name]
+        self,
+        ctx: Ctx,
+        functions: dict[str, Function],
+        uses: dict[str, int],
+        unique: set[Name],
+        stay: Set[str],
     ) -> None:
         self.ctx = ctx
         self.functions = functions
         self.uses = uses
         self.unique = unique
+        self.stay = stay
         self.handlers = {**HANDLERS, Call: self.call}
         self.versions: dict[tuple[str, Known], Function] = {}
         self.kept: dict[int, Function] = {}
@@ -261,6 +320,9 @@ class _Simplified:
         """Simplify the callee's statements in the place of the call."""
         call = stm.exp
         assert isinstance(call, Call)
+        if call.fun in self.stay:
+            HANDLERS[Call](s, stm)
+            return
         fun, args = self.functions[call.fun], operands(s, call.args)
         known: Known = tuple(arg if isinstance(arg, Lit) else None for arg in args)
         every = self.values(s, fun, args)
@@ -385,12 +447,21 @@ def _value(s: State, arg: Operand) -> Lit | ArrayLit | None:
 def called(
     fun: Function, stm: Stm, args: Sequence[Operand], fresh: Callable[[str], Name], ctx: Ctx
 ) -> Body:
-    """A copy of a function's body for a call: its parameters are bound first, to `args`."""
+    """A copy of a function's body for a call: its parameters are bound first, to `args`.
+
+    But those that are sizes of other parameters are polynomials in its types at once.
+    """
     given: list[Stm] = []
     mapping: dict[Name, Replacement] = {}
+    arrays = [param.type for param in fun.params if isinstance(param.type, Array)]
+    sizes = {name for kind in arrays for dim in kind.shape for name in dim.names()}
     for param, arg in zip(fun.params, args, strict=True):
         if isinstance(arg, (str, Var, Lit)):
             mapping[param.name] = arg
+            continue
+        size = poly_of(arg) if param.name in sizes else None
+        if size is not None:
+            mapping[param.name] = size
             continue
         name = mapping[param.name] = ctx.fresh(param.name)
         given.append(Stm((Param(name, param.type),), arg, stm.prov))
@@ -434,4 +505,9 @@ class _Placed(dict[Prov, Prov]):
         return self[prov]
 
 
-INLINE = Pass("inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED))
+INLINE = Pass(
+    "inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED, SHARED)
+)
+INLINE_SHARED = Pass(
+    "inline-shared", "Puts functions in the place of the calls left.", inline_shared
+)

@@ -1,0 +1,326 @@
+"""Which functions with arrays stay functions until memory is introduced.
+
+Large ones that a program would have many copies of, and calls outside of parallel operators: they
+are simplified, fused and flattened once. A call is then one statement (`Call`), of which no pass
+has to look inside: the function overwrites none of its parameters, and its results are arrays of
+their own, which share memory with nothing. What arguments are literals is known inside: there is a
+version of the function for each list of such literals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name, base_of
+from compiler.base.remarks import Applied
+from compiler.base.rules import Limit, Rule
+from compiler.base.spans import Prov
+from compiler.ir import walk
+from compiler.ir.aliases import aliases
+from compiler.ir.nodes import (
+    Array,
+    Body,
+    Call,
+    Exp,
+    Function,
+    If,
+    Lit,
+    Loop,
+    Operand,
+    Param,
+    Prog,
+    Soac,
+    Stm,
+    Var,
+)
+from compiler.ir.types import as_operand
+from compiler.ir.walk import Replacement
+
+PROGRAM = Limit(
+    "simplify/share-function/program", "statements in the copies of all functions", 1_000
+)
+"""More than these, and functions with arrays may stay."""
+LEAST = Limit("simplify/share-function/least", "statements of the function, with what it calls", 50)
+COPIES = Limit("simplify/share-function/copies", "statements in all copies but the first", 250)
+"""From these on it stays one."""
+SHARED = Rule(
+    "simplify/share-function",
+    "A large function with arrays stays one until memory is introduced, instead of many copies.",
+    limits=(PROGRAM, LEAST, COPIES),
+)
+
+Known = tuple[Lit | None, ...]
+"""The literals among the arguments of a call, in their places."""
+_Roots = frozenset[Name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A function for the calls that give it these literals."""
+
+    fun: str
+    known: Known
+
+
+def shared(
+    prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]], sizes: Mapping[str, int], ctx: Ctx
+) -> tuple[Prog, frozenset[str]]:
+    """The program with versions of functions that stay, and their names.
+
+    `calls`: of each function, and what they call. `sizes`: statements of each function's body.
+    Their calls go to them; all other calls are as before.
+    """
+    sharing = _Sharing(prog, calls, sizes, ctx)
+    return sharing.program() if sharing.stay else (prog, frozenset())
+
+
+class _Sharing:
+    """The choice of versions, from callers to callees, and the program with them."""
+
+    def __init__(
+        self,
+        prog: Prog,
+        calls: Mapping[str, Sequence[tuple[Stm, str]]],
+        sizes: Mapping[str, int],
+        ctx: Ctx,
+    ) -> None:
+        self.prog = prog
+        self.ctx = ctx
+        self.functions = {fun.name: fun for fun in prog.funs}
+        self.whole = _whole(prog, calls, sizes)
+        self.may = _candidates(prog, calls)
+        self.stay: dict[_Version, str] = {}
+        """The names of the versions that stay."""
+        if self.may:
+            self.choose()
+
+    def choose(self) -> None:
+        """Decide about each version when all its calls are known."""
+        copies: dict[str, dict[Known, int]] = {fun.name: {} for fun in self.prog.funs}
+        for fun in reversed(self.prog.funs):
+            rest = int(fun.entry)
+            for known, many in copies[fun.name].items():
+                version = _Version(fun.name, known)
+                if self.stays(fun, many) and self.commit(fun, version, many):
+                    inside = 0 if fun.entry and not any(known) else 1
+                    self.count(fun, known, inside, copies)
+                else:
+                    rest += many
+            self.count(fun, (None,) * len(fun.params), rest, copies)
+
+    def count(
+        self, fun: Function, known: Known, many: int, copies: dict[str, dict[Known, int]]
+    ) -> None:
+        """Count the calls that `many` copies of a function's body make."""
+        if not many:
+            return
+        values = _values(fun, known)
+        for call in _host_calls(fun.body.stms):
+            found = copies[call.fun]
+            given = _literals(call.args, values) if call.fun in self.may else ()
+            found[given] = found.get(given, 0) + many
+
+    def stays(self, fun: Function, copies: int) -> bool:
+        """Whether so many copies of a function are better one."""
+        size, limit = self.whole[fun.name], self.ctx.options.limit
+        large = size >= limit(LEAST) and size * (copies - 1) >= limit(COPIES)
+        return fun.name in self.may and copies > 1 and large
+
+    def commit(self, fun: Function, version: _Version, copies: int) -> bool:
+        """Keep a version, if that is not switched off."""
+        because = (
+            f"`{base_of(fun.name)}` stays a function until memory is introduced: "
+            f"there would be {copies} copies of its {self.whole[fun.name]} statements."
+        )
+        name = self.ctx.fresh(fun.name) if any(version.known) else fun.name
+        made = self.ctx.commit(SHARED, fun.prov, Applied(name, because))
+        if made is not None:
+            self.stay[version] = made
+        return made is not None
+
+    def program(self) -> tuple[Prog, frozenset[str]]:
+        """All functions, with calls of those that stay."""
+        funs: list[Function] = []
+        for fun in self.prog.funs:
+            for version, name in self.stay.items():
+                if version.fun == fun.name and any(version.known):
+                    funs.append(self.version(fun, version, name))
+            results = fun.results
+            if _Version(fun.name, (None,) * len(fun.params)) in self.stay:
+                results = _as_own(results)
+            funs.append(replace(fun, results=results, body=self.calling(fun.body)))
+        return Prog(tuple(funs)), frozenset(self.stay.values())
+
+    def version(self, fun: Function, version: _Version, name: str) -> Function:
+        """A function for some literals, with names of its own."""
+        pairs = list(zip(fun.params, version.known, strict=True))
+        params = tuple(replace(p, name=self.ctx.fresh(p.name)) for p, one in pairs if one is None)
+        given: dict[Name, Replacement] = {p.name: one for p, one in pairs if one is not None}
+        old = [p for p, one in pairs if one is None]
+        for before, after in zip(old, params, strict=True):
+            given[before.name] = as_operand(after)
+        params = tuple(replace(p, type=walk.subst(p.type, given)) for p in params)
+        results = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.results)
+        given.update({o.name: n.name for o, n in zip(fun.results, results, strict=True)})
+        results = tuple(replace(p, type=walk.subst(p.type, given)) for p in results)
+        body = self.calling(walk.rename(fun.body, self.ctx.fresh, given, _same_places))
+        made = replace(fun, name=name, params=params, results=_as_own(results), body=body)
+        return replace(made, entry=False, implicit=0)
+
+    def calling(self, body: Body) -> Body:
+        """A body outside of parallel operators, with calls of what stays."""
+        return replace(body, stms=self.stms(body.stms))
+
+    def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+        return tuple(self.stm(stm) for stm in stms)
+
+    def stm(self, stm: Stm) -> Stm:
+        exp = stm.exp
+        if isinstance(exp, Call) and exp.fun in self.may:
+            known = _literals(exp.args, {})
+            name = self.stay.get(_Version(exp.fun, known))
+            if name is None:
+                return stm
+            args = tuple(arg for arg, one in zip(exp.args, known, strict=True) if one is None)
+            return Stm(stm.pat, Call(name, args), stm.prov)
+        if isinstance(exp, If | Loop):
+            return Stm(stm.pat, walk.map_stms(exp, self.stms), stm.prov)
+        return stm
+
+
+def _same_places(prov: Prov) -> Prov:
+    return prov
+
+
+def _as_own(results: tuple[Param, ...]) -> tuple[Param, ...]:
+    """Results that say that they are arrays of their own."""
+    return tuple(replace(r, unique=isinstance(r.type, Array)) for r in results)
+
+
+def _literals(args: Sequence[Operand], values: Mapping[Name, Lit]) -> Known:
+    """The arguments that are literals, where `values` are those of the caller's parameters."""
+    return tuple(
+        arg if isinstance(arg, Lit) else values.get(arg.name) if isinstance(arg, Var) else None
+        for arg in args
+    )
+
+
+def _values(fun: Function, known: Known) -> dict[Name, Lit]:
+    pairs = zip(fun.params, known, strict=True)
+    return {param.name: value for param, value in pairs if value is not None}
+
+
+def _whole(
+    prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """The statements of each function with those of all that it calls."""
+    whole: dict[str, int] = {}
+    for fun in prog.funs:
+        whole[fun.name] = sizes[fun.name] + sum(whole[callee] for _, callee in calls[fun.name])
+    return whole
+
+
+def _host_calls(stms: Sequence[Stm]) -> Iterator[Call]:
+    """The calls outside of parallel operators."""
+    for stm in stms:
+        if isinstance(stm.exp, Call):
+            yield stm.exp
+        elif isinstance(stm.exp, If | Loop):
+            for body in walk.children(stm.exp):
+                yield from _host_calls(walk.stms_of(body))
+
+
+def _candidates(prog: Prog, calls: Mapping[str, Sequence[tuple[Stm, str]]]) -> frozenset[str]:
+    """The functions that may stay: of those that run outside of all parallel operators."""
+    inner: set[str] = set()
+    for fun in reversed(prog.funs):
+        here = [callee for _, callee in calls[fun.name]]
+        if fun.name not in inner:
+            for call in _host_calls(fun.body.stms):
+                here.remove(call.fun)
+        inner.update(here)
+    own = _with_own_results(prog)
+    return frozenset(
+        fun.name
+        for fun in prog.funs
+        if fun.name in own and fun.name not in inner and not any(p.unique for p in fun.params)
+    )
+
+
+# --- which results share memory ---------------------------------------------------------------
+
+
+def _with_own_results(prog: Prog) -> frozenset[str]:
+    """The functions whose results are arrays of their own, apart from the parameters."""
+    own: set[str] = set()
+    functions: dict[str, Function] = {}
+    for fun in prog.funs:
+        functions[fun.name] = fun
+        roots = _of_body(fun.body, {}, own, functions)
+        arrays = [found for found, r in zip(roots, fun.results, strict=True) if _is_array(r)]
+        seen: set[Name] = {param.name for param in fun.params}
+        for found in arrays:
+            if not seen.isdisjoint(found):
+                break
+            seen.update(found)
+        else:
+            own.add(fun.name)
+    return frozenset(own)
+
+
+def _is_array(param: Param) -> bool:
+    return isinstance(param.type, Array)
+
+
+def _of_body(
+    body: Body, outer: Mapping[Name, _Roots], own: set[str], functions: Mapping[str, Function]
+) -> list[_Roots]:
+    """Of each result the arrays that it may share memory with: bound inside, or roots outside."""
+    roots: dict[Name, _Roots] = dict(outer)
+
+    def of(value: Operand) -> _Roots:
+        return roots.get(value, frozenset((value,))) if isinstance(value, str) else frozenset()
+
+    for stm in body.stms:
+        if not any(map(_is_array, stm.pat)):
+            continue
+        for param, found in zip(stm.pat, _of_stm(stm, of, roots, own, functions), strict=True):
+            roots[param.name] = found
+    return [of(value) for value in body.results]
+
+
+def _of_stm(
+    stm: Stm,
+    of: Callable[[Operand], _Roots],
+    roots: Mapping[Name, _Roots],
+    own: set[str],
+    functions: Mapping[str, Function],
+) -> list[_Roots]:
+    """The same of what a statement binds."""
+    exp: Exp = stm.exp
+    names = [frozenset((param.name,)) for param in stm.pat]
+    match exp:
+        case If(_, then, orelse):
+            one, other = (_of_body(body, roots, own, functions) for body in (then, orelse))
+            return [a | b for a, b in zip(one, other, strict=True)]
+        case Loop(params, init, _, body):
+            after = _of_body(body, roots, own, functions)
+            found = {p.name: of(value) for p, value in zip(params, init, strict=True)}
+            for _ in params:
+                found = {
+                    p.name: found[p.name].union(*(found.get(x, (x,)) for x in ends))
+                    for p, ends in zip(params, after, strict=True)
+                }
+            return [found[param.name] for param in params]
+        case Call(name, args) if name not in own:
+            some = frozenset((stm.pat[0].name,)).union(*map(of, args))
+            return [some for _ in names]
+    if isinstance(exp, Soac | Call):
+        return names
+    views = aliases(stm, functions)
+    return [
+        frozenset((param.name,)).union(*map(of, found)) if found else name
+        for param, name, found in zip(stm.pat, names, views, strict=True)
+    ]
