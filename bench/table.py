@@ -614,6 +614,38 @@ def public_part(data: dict[str, Any]) -> str:
 {chr(10).join(["", *told, ""]) if told else ""}"""
 
 
+def computed_part(data: dict[str, Any]) -> str:
+    """What the tests of public programs came to, and their results beside Futhark's."""
+    told = {
+        "tests": "Of programs with test blocks, by test",
+        "beside": "Of programs without, by entry point, beside Futhark's C on random inputs",
+    }
+    text = f"""
+## What programs of public repositories compute
+
+{where(data)}
+"""
+    for of, found in data["figures"].items():
+        numbers = dict(found["counts"])
+        count = numbers.pop("programs")
+        body = [[what, number] for what, number in sorted(numbers.items())]
+        why: dict[str, int] = {}
+        for said in found["others"].values():
+            short = said.partition(": ")[2]
+            for part in ("Cannot read", "did not finish"):
+                short = part if part in short else short
+            why[short] = why.get(short, 0) + 1
+        lines = [f"- {number} times: {said}" for said, number in sorted(why.items())]
+        text += f"""
+{told[of]} ({count} programs, by our commit {found["version"]}):
+
+{rows(["outcome", "number"], body)}
+
+{chr(10).join(lines)}
+"""
+    return text
+
+
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
@@ -623,6 +655,7 @@ def page() -> str:
         ("run", run_part),
         ("short_circuit", short_circuit_part),
         ("public", public_part),
+        ("computed", computed_part),
         ("edits", edits_part),
         ("page", page_part),
         ("walls", walls_part),

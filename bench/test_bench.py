@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from bench import (
     accesses,
     campaign,
     classroom,
+    computed,
     edits,
     examples,
     flatpack,
@@ -131,6 +134,53 @@ def test_public_programs_are_read_from_their_clones(
     assert not public.measure(tmp_path, {"a/c": listed["a/b"]})
     with pytest.raises(SystemExit, match="not there"):
         public.measure(tmp_path, {"a/b": {"commit": "0", "programs": ["none.fut"]}})
+
+
+FUTHARK = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+made = Path(sys.argv[4])
+made.write_text('''#!{sys.executable}
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from compiler.ir.values import from_bytes, to_binary
+(x,) = from_bytes(sys.stdin.buffer.read())
+sys.stdout.buffer.write(to_binary([x + x]))
+''')
+made.chmod(0o755)
+"""
+
+
+def test_results_of_public_programs_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not runner.compiler_available():
+        pytest.skip("there is no C compiler")
+    futhark = tmp_path / "bin" / "futhark"
+    futhark.parent.mkdir()
+    futhark.write_text(FUTHARK)
+    futhark.chmod(0o755)
+    monkeypatch.setenv("PATH", str(futhark.parent), prepend=os.pathsep)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    programs = {
+        "twice.fut": "entry twice (x: i32) = 2 * x\nentry other (xs: []i32) = map (* 3) xs\n"
+        "entry pair (x: i32) = {a = x}",
+        "tested.fut": "-- ==\n-- input { 1 } output { 2 }\n-- input { 1 } output { 1 }\n"
+        "entry main (x: i32) = x + 1",
+        "part.fut": "def part (x: i32) = x",
+    }
+    for name, text in programs.items():
+        (tmp_path / "a" / "b" / name).write_text(text)
+    listed = {"a/b": {"programs": list(programs)}}
+    some = list(computed.chosen(tmp_path, listed, computed.KINDS, 1))
+    assert some == [("a/b", "twice.fut", "beside"), ("a/b", "tested.fut", "tests")]
+    figures = computed.measure(tmp_path, some, 60)
+    counts = {"programs": 1, "equal": 1, "differs": 1, "not compared": 1}
+    assert figures["beside"]["counts"] == counts
+    assert figures["tests"]["counts"] == {"programs": 1, "passed": 1, "failed": 1}
+    page = table.computed_part(data(figures))
+    assert "| differs | 1 |" in page
+    assert "1 times: The result should be 1i32 and is 2i32." in page
 
 
 def test_answers_after_a_key_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
