@@ -142,7 +142,7 @@ class _Program:
         self._given = told.given
         files = [self._files[path] for path in out.imported]
         every = [told, *(file.told for file in files)]
-        self._names = sum(one.names for one in every)
+        self._names = sum(len(one.names) for one in every)
         self.errors = out.errors
         self.not_built = [*(e for file in files for e in file.not_built), *out.not_built]
         warned = (
@@ -206,7 +206,7 @@ class _Program:
             tuple(whole.imports(path)),
             (),
             given,
-            FoundInText(declared, [], warned, self._given, len(new)),
+            FoundInText(declared, [], warned, self._given, new),
             out.not_built[not_built:],
             shows_others(declared, all_of(path)),
         )
@@ -215,12 +215,13 @@ class _Program:
         """Check what is new in a file. Errors: the first one in it."""
         out, given, before = self._out, self._given, self._files.get(path)
         cut = self._cut(path)
-        declared = None if before is None else before.told.declared
         if path not in self._in_pieces:
-            self._in_pieces[path] = InPieces(out, path, load().scope(), declared)
+            whole = None if before is None else before.told
+            self._in_pieces[path] = InPieces(out, path, load().scope(), whole)
         told = self._in_pieces[path].check(cut, given)
         self._given = told.given
         end_file(out, self.texts)
+        declared = None if before is None else before.told.declared
         if declared == told.declared and in_same_places(declared, told.declared):
             told.declared = declared
         return _File(

@@ -8,7 +8,7 @@ it. A piece with an error is checked each time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -18,9 +18,9 @@ from compiler.base.spans import Span
 from compiler.frontend import decs
 from compiler.frontend.alike import alike, has_places, in_same_places, names_in
 from compiler.frontend.certain import in_definition
-from compiler.frontend.check.kept import shows_others
+from compiler.frontend.check.kept import mentioned, shows_others
 from compiler.frontend.check.program import Checked, check_each
-from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope
+from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.files import imports
 from compiler.frontend.pieces import Cut, Piece
 from compiler.frontend.typed import EntryPoint
@@ -42,8 +42,8 @@ class FoundInText:
     warned: Warned
     given: frozenset[Name]
     """Constants of others that functions may return from here on, those before it included."""
-    names: int
-    """How many names were given for what is in it."""
+    names: Collection[Name]
+    """Those that were given for what is in it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +68,8 @@ class _Found:
     warned: Warned
     names: tuple[Name, ...]
     """Those that were given."""
+    claims: frozenset[Name]
+    """Those that stand for what it declares; they stand for nothing else."""
     gave: frozenset[Name]
     """The constants of others that functions may return from here on."""
     is_plain: bool
@@ -79,17 +81,25 @@ class _Found:
 class InPieces:
     """The main program, or a file: what has been found in its pieces."""
 
-    def __init__(self, out: Checked, path: str, scope: Scope, before: Module | None = None) -> None:
-        """`scope` holds the prelude. `before`: what the text declared when last checked whole."""
+    def __init__(
+        self, out: Checked, path: str, scope: Scope, before: FoundInText | None = None
+    ) -> None:
+        """`scope` holds the prelude. `before`: what was found when the text was checked whole."""
         self._out = out
         self._path = path
         self._scope = scope
         self._found: dict[str, _Found] = {}
         self._last: dict[tuple[str, str], Any] = {}
         """What the names that it declares stood for last, by kind and name."""
+        self._born: set[Name] = set()
+        """All names that were ever given for what is in it."""
         if before is not None:
-            self._last |= {("values", name): value for name, value in before.values.items()}
-            self._last |= {("types", name): value for name, value in before.types.items()}
+            declared = before.declared
+            self._last |= {("values", name): value for name, value in declared.values.items()}
+            self._last |= {("types", name): value for name, value in declared.types.items()}
+            self._born |= set(before.names)
+        self._claimed: set[Name] = set()
+        """The names that stand for what the pieces before this one declare."""
         self._declared: set[str] = set()
         """The names that the pieces before this one declare."""
         self._given: frozenset[Name] = frozenset()
@@ -105,8 +115,10 @@ class InPieces:
             name: line + at for line, piece in cut for name, at in piece.declares.items()
         }
         out.errors, out.not_built, self._declared, self._given = [], [], set(), given
+        self._claimed = set()
         found: dict[str, _Found] = {}
-        told = FoundInText(Module(), [], ([], [], []), given, 0)
+        names: list[Name] = []
+        told = FoundInText(Module(), [], ([], [], []), given, names)
         for line, piece in cut:
             known = self._found.get(piece.text)
             if known is None or not self._is_as_before(known, piece, line):
@@ -116,7 +128,7 @@ class InPieces:
             found[piece.text] = known
             told.declared.add(known.exported)
             told.entries += known.entries
-            told.names += len(known.names)
+            names += known.names
             for all_of_them, here in zip(told.warned, known.warned, strict=True):
                 all_of_them += here
         if len(self._found) > 2 * len(cut):  # an edit may be undone
@@ -132,6 +144,7 @@ class InPieces:
             not (known.is_plain or line == known.line)
             or known.own.keys() & out.own.keys()
             or known.given != self._given
+            or not known.claims.isdisjoint(self._claimed)
             or known.around.keys() != piece.words & self._declared
         ):
             return False
@@ -143,6 +156,7 @@ class InPieces:
             self._move(known, line)
         st.scope.open(known.module)
         self._declared |= names_in(known.module) | known.wrong_types
+        self._claimed |= known.claims
         st.wrong_types |= known.wrong_types
         out.own |= known.own
         st.own_types |= known.types
@@ -204,11 +218,14 @@ class InPieces:
         module = st.scope.since(mark)
         self._declared |= names_in(module) | st.wrong_types
         names = _behind(st.serials, before)
+        self._born.update(names)
         gave = frozenset(st.gave.difference(names))
         self._give(gave)
         if errors != (len(out.errors), len(out.not_built)):
             return None
         exported = self._recognise(module, out.exported, set(names))
+        claims = self._claims(module)
+        self._claimed |= claims
         is_plain = all(isinstance(_inner(dec), decs.ValDec | decs.TypeDec) for dec in tree)
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
         return _Found(
@@ -224,10 +241,21 @@ class InPieces:
             tuple(out.entries),
             (unused(tree), [w for d in out.defs for w in in_definition(d)], list(st.warned)),
             names,
+            claims,
             gave,
             is_plain and not has_places([*module.values.values(), *module.types.values()]),
             not is_plain and shows_others(module, place),
         )
+
+    def _claims(self, module: Module) -> frozenset[Name]:
+        """The names that stand for what is declared, and for nothing before it."""
+        values: dict[str, Value] = {
+            name: value
+            for name, value in module.values.items()
+            if isinstance(value, Scheme) and value.name in self._born
+        }
+        names = mentioned(Module(values, module.types))
+        return frozenset((names & self._born) - self._claimed)
 
     def _recognise(self, module: Module, exported: Module, new: set[Name]) -> Module:
         """Let what is declared be what it was before, where nobody can tell the difference.
@@ -249,6 +277,8 @@ class InPieces:
                 if (
                     before is not None
                     and alike(value, before, new, same)
+                    and self._born.issuperset(same.values())
+                    and self._claimed.isdisjoint(same.values())
                     and all(
                         self._is_known_alike(one, other, new, same)
                         for one, other in list(same.items())

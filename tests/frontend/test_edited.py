@@ -342,6 +342,27 @@ def test_where_something_is_declared_is_told_of_other_files(
             assert found == afresh(main, monkeypatch, now)
 
 
+def test_what_is_declared_anew_is_not_what_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A constant that is a size is another one, however alike its type is."""
+    use = "def f (xs: [n]i32) = xs\n"
+    again = "def g (xs: [n]i32) = f xs\n"
+    for second in ("def n = 4i64\n", "local def n = 4i64\n", "local def n = 3i64\n"):
+        for first in ("local def n = 3i64\n", 'import "a"\n', 'local open import "a"\n'):
+            edited.forget()
+            files = {"a.fut": "def n = 3i64\n"}
+            one = f"{first}{use}"
+            for source, is_right in (
+                (one, True),
+                (one + again, True),
+                (one + second + again, False),
+                (second + one + second + again, False),
+                (one + again + second, True),
+            ):
+                found = told(source, files)
+                assert found == afresh(source, monkeypatch, files), source
+                assert found["ok"] == is_right, source
+
+
 def test_who_says_that_a_constant_may_be_returned_may_be_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -160,7 +160,7 @@ class Progress:
 def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
     """What the checker knows of the names that a module mentions, and of those in that."""
     found: dict[Name, tuple[object, ...]] = {}
-    names = _names(module)
+    names = mentioned(module)
     while names:
         name = names.pop()
         if name not in found:
@@ -173,7 +173,7 @@ def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
     return found
 
 
-def _names(module: Module) -> set[Name]:
+def mentioned(module: Module) -> set[Name]:
     """The names that a module mentions, but for those that functors and module types do."""
     found: set[Name] = set()
     for value in module.values.values():
@@ -186,7 +186,7 @@ def _names(module: Module) -> set[Name]:
             found |= names_in_type(value.type)
     return found.union(
         *[names_in_type(one.type) for one in module.types.values()],
-        *[_names(inner) for inner in module.modules.values()],
+        *[mentioned(inner) for inner in module.modules.values()],
     )
 
 
