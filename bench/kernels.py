@@ -5,7 +5,8 @@
     python -m bench.kernels --show 17 nests       one program, and what is wrong with it
 
 What is run: `testing/kernels.py`. Each seed makes a program of each generator: statements of all
-kinds, in all versions, and maps whose points share what they read, in those that differ for them.
+kinds, in all versions, and maps whose points share what they read, in a loop or around them, in
+those that differ for them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,21 @@ from bench.machine import save
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from testing import kernels
-from testing.generators import nests, programs
+from testing.generators import nests, programs, stencils
 from testing.generators.programs import Generated
 
 SECONDS = 60.0
 """For one program in one version; what takes longer is counted apart."""
-GENERATORS = {"programs": partial(programs.program, statements=8), "nests": nests.program}
-VERSIONS = {"programs": kernels.VERSIONS, "nests": ("default", "outer")}
+GENERATORS = {
+    "programs": partial(programs.program, statements=8),
+    "nests": nests.program,
+    "stencils": stencils.program,
+}
+VERSIONS = {
+    "programs": kernels.VERSIONS,
+    "nests": ("default", "outer"),
+    "stencils": ("default",),
+}
 
 
 def outcome(made: Generated, version: str, text: bool) -> str:

@@ -425,6 +425,12 @@ BY_RULE: dict[str, Tiny] = {
         "[[1, 2], [3, 4]]",
         target="cuda",
     ),
+    "kernels/stencils": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  tabulate n (\\i -> xs[i64.max 0 (i - 1)] + xs[i] + xs[i64.min (n - 1) (i + 1)])",
+        "[1, 2, 4]",
+        target="cuda",
+    ),
     "kernels/shared-bins": Tiny(
         "entry main [n] (is: [n]i64) = hist (+) 0 3 is (replicate n 1i32)",
         "[2i64, 0i64, 2i64]",

@@ -5,13 +5,15 @@ Takes IMP for a target with blocks of threads. What it makes has no kernels of I
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
 from compiler import codes
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.errors import Limitation
+from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied
 from compiler.base.rules import Pass
@@ -20,6 +22,7 @@ from compiler.codegen.c.types import c_name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.apart import Same, at_kernels
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.folds import (
@@ -42,14 +45,17 @@ from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
+from compiler.codegen.kernels.stencil_code import stencil_code
+from compiler.codegen.kernels.stencils import STENCILS, stencil
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
-from compiler.codegen.kernels.tiles import TILED, tiling, worth
+from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
 from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
 from compiler.codegen.kernels.walk import params, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
+from compiler.ir.sizes import poly_of
 
 SMALL_SEGMENT = 32
 """Segments up to this size are reduced or scanned by one thread each."""
@@ -69,7 +75,19 @@ KERNELS = Pass(
     "kernels",
     "Makes kernels of threads, barriers and shared memory.",
     lower,
-    (ROWS, SEVERAL, HANDED, KEPT, LOOK_BACK, SHARED_BINS, TILED, SQUARES, RESIDENT, ROUNDS),
+    (
+        ROWS,
+        SEVERAL,
+        HANDED,
+        KEPT,
+        LOOK_BACK,
+        SHARED_BINS,
+        TILED,
+        STENCILS,
+        SQUARES,
+        RESIDENT,
+        ROUNDS,
+    ),
 )
 
 
@@ -81,10 +99,13 @@ class _Lowering:
         self.copies = 0
         self.blocks: Blocks = {}
         self.results: frozenset[str] = frozenset()
+        self.same: dict[int, Same] = {}
+        self.known: dict[Name, Poly] = {}
 
     def entry(self, fun: imp.ImpFun) -> imp.Stms:
         """An entry point's statements."""
         self.blocks = held(fun)
+        self.same = at_kernels(fun.body)
         self.results = frozenset(value for value in fun.values if isinstance(value, str))
         return self.host(fun.body)
 
@@ -111,6 +132,9 @@ class _Lowering:
                     gone |= plan.gone
                 case imp.Kernel():
                     out.extend(self.kernel(stm))
+                case imp.Define(name, "i64", value) if poly := poly_of(value):
+                    self.known[name] = poly.subst(self.known)
+                    out.append(stm)
                 case imp.Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
                     out.append(self.copy(stm))
                 case imp.If(_, then, orelse):
@@ -191,12 +215,30 @@ class _Lowering:
         """A block of threads for each tile of points, or a thread for each point."""
         alone, prov = self.map(kernel, name), kernel.prov
         plan = self.ctx.commit(TILED, prov, tiling(kernel, self.target))
-        if plan is None:
+        if plan is not None:
+            code, axes, where = tiled_code(kernel, plan), plan.axes, worth(plan)
+            return self.by_tiles(kernel, f"{name}_tiled", code, axes, where, alone)
+        around = stencil(kernel, self.target, self.same.get(id(kernel)), self.known)
+        found = self.ctx.commit(STENCILS, prov, around)
+        if found is None:
             return (alone,)
-        made = self.function(f"{name}_tiled", tiled_code(kernel, plan), kernel)
-        made = replace(made, threads=self.target.threads)
-        launch = k.Launch(made, "blocks", tile_count(kernel, plan), prov=prov)
-        large = conjunction(worth(plan))
+        code = stencil_code(kernel, found)
+        return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, alone)
+
+    def by_tiles(
+        self,
+        kernel: imp.Kernel,
+        name: str,
+        code: imp.Stms,
+        axes: Sequence[Axis],
+        where: Iterable[SE],
+        alone: k.Launch,
+    ) -> imp.Stms:
+        """A block of threads for each tile where that is worth while, and else `alone`."""
+        prov = kernel.prov
+        made = replace(self.function(name, code, kernel), threads=self.target.threads)
+        launch = k.Launch(made, "blocks", tile_count(kernel, axes), prov=prov)
+        large = conjunction(where)
         return (launch,) if large == TRUE else (imp.If(large, (launch,), (alone,), prov),)
 
     def hist(self, kernel: imp.Kernel, work: imp.HistWork, name: str) -> imp.Stms:

@@ -13,9 +13,10 @@ Each point combines what it reads in the order of the loop, as it would alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from compiler.base.names import Name
+from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Alloc, Declare, Define, For, If, Load, Stm, Stms, Store
 from compiler.codegen.index import add, minimum, mul, product, row_major, sub
@@ -31,14 +32,22 @@ from compiler.ir.nodes import ONE, SE, ZERO, Bin, Conv, Lit, Scalar, Var
 STEP, START, COLUMN, AT = (f"{OWN}{name}" for name in ("step", "start", "column", "at"))
 
 
-def tile_count(kernel: imp.Kernel, plan: Tiling) -> SE:
+def tile_count(kernel: imp.Kernel, axes: Sequence[Axis]) -> SE:
     """How many tiles there are."""
-    return product([size for _, size in _tiles(kernel, plan)])
+    return product([size for _, size in _tiles(kernel, axes)])
 
 
-def _tiles(kernel: imp.Kernel, plan: Tiling) -> tuple[tuple[Name, SE], ...]:
-    """Which tile a block of threads has, as indices."""
-    sides = {axis.index: Lit(axis.points, "i64") for axis in plan.axes}
+def of_block(kernel: imp.Kernel, axes: Sequence[Axis]) -> Stms:
+    """Which tile a block of threads has, and which of its points each thread, as indices."""
+    places = tuple((own(a.index, "thread"), Lit(a.threads, "i64")) for a in axes)
+    return (
+        k.Indices(_tiles(kernel, axes), i64(BLOCK), kernel.prov),
+        k.Indices(places, i64(THREAD), kernel.prov),
+    )
+
+
+def _tiles(kernel: imp.Kernel, axes: Sequence[Axis]) -> tuple[tuple[Name, SE], ...]:
+    sides = {axis.index: Lit(axis.points, "i64") for axis in axes}
     more = {name: Lit(int(side.value) - 1, "i64") for name, side in sides.items()}
     return tuple(
         (own(name, "tile"), Bin("//", "i64", add(size, more[name]), sides[name]))
@@ -62,12 +71,7 @@ class _Writer:
     def code(self) -> Stms:
         """All of it."""
         plan, prov = self.plan, self.prov
-        places = tuple((own(a.index, "thread"), Lit(a.threads, "i64")) for a in plan.axes)
-        code: list[Stm] = [
-            k.Indices(_tiles(self.kernel, plan), i64(BLOCK), prov),
-            k.Indices(places, i64(THREAD), prov),
-            *plan.head,
-        ]
+        code: list[Stm] = [*of_block(self.kernel, plan.axes), *plan.head]
         for one in plan.shared:
             room = Lit(plan.steps * one.pitch, "i64")
             code.append(Alloc(own(one.load.name, "tile"), room, one.load.prim, "shared", prov))
@@ -89,31 +93,22 @@ class _Writer:
 
     def points(self, body: Stms, axes: Iterable[Axis] | None = None, outside: Stms = ()) -> Stms:
         """`body` for all points of a thread; `outside` once for each along the outermost axis."""
-        for at, axis in reversed(list(enumerate(self.plan.axes if axes is None else axes))):
-            if at == 0:
-                body = (*outside, *body)
-            if axis.each > 1:
-                body = (For(_turn(axis), "i64", Lit(axis.each, "i64"), body, self.prov),)
-        return body
+        return turns(body, self.plan.axes if axes is None else axes, self.prov, outside)
 
     def slot(self) -> SE:
         """Where a point's variables are in the thread's arrays."""
         axes = self.plan.axes
         return row_major(list(map(_number, axes)), [Lit(axis.each, "i64") for axis in axes])
 
-    def index(self, axis: Axis, along: SE, there: bool) -> Define:
-        """An index of a tile's point; if it may not be `there`, that of the last one there is."""
-        tile = mul(i64(own(axis.index, "tile")), Lit(axis.points, "i64"))
-        at = add(tile, along)
-        last = sub(axis.size, ONE)
-        return Define(axis.index, "i64", at if there else minimum(at, last), self.prov)
+    def index(self, axis: Axis, along: SE) -> Define:
+        """An index of a tile's point; if that is not there, of the last one there is."""
+        at = minimum(add(first_of(axis), along), sub(axis.size, ONE))
+        return Define(axis.index, "i64", at, self.prov)
 
     def point(self, stms: Stms, step: bool = False) -> Stms:
         """The indices that statements need, and what is computed from them."""
         defs, names = self.plan.needed(needs(stms))
-        indices = [
-            self.index(axis, _along(axis), False) for axis in self.plan.axes if axis.index in names
-        ]
+        indices = [self.index(axis, _along(axis)) for axis in self.plan.axes if axis.index in names]
         steps = [self.step()] if step and self.plan.loop.index in names else []
         return (*indices, *steps, *defs, *stms)
 
@@ -144,22 +139,14 @@ class _Writer:
         if not before:
             return ()
         puts = tuple(map(self.keep, self.plan.kept))
-        return self.alone(self.points((*self.point(thread_code(before)), *puts)))
+        return _alone(self.points((*self.point(thread_code(before)), *puts)), self.prov)
 
     def last(self) -> Stms:
         """What stands behind the loop, for points that are there."""
         plan = self.plan
         get, _ = self.kept(plan.after)
         defs, _ = plan.needed(needs(plan.after))
-        there = conjunction(Bin("<", "i64", i64(axis.index), axis.size) for axis in plan.axes)
-        indices = tuple(self.index(axis, _along(axis), True) for axis in plan.axes)
-        body = If(there, (*defs, *get, point(plan.after)), (), self.prov)
-        return self.alone(self.points((*indices, body)))
-
-    def alone(self, stms: Stms) -> Stms:
-        """Statements whose names are their own, as those of a loop are."""
-        is_loop = len(stms) == 1 and isinstance(stms[0], For)
-        return stms if is_loop else (Scope(stms, prov=self.prov),)
+        return each_point((*defs, *get, point(plan.after)), plan.axes, self.prov)
 
     def steps(self) -> Stm:
         """Some steps of the loop at a time: read for all of them, then compute."""
@@ -198,7 +185,7 @@ class _Writer:
         defs, names = plan.needed(needs(tuple(one.load for one in loads)))
         head: list[Stm] = [self.step()] if plan.loop.index in names else []
         if side is not None:
-            head.append(self.index(side, i64(COLUMN), False))
+            head.append(self.index(side, i64(COLUMN)))
         there = Bin("<", "i64", add(i64(START), i64(STEP)), self.bound())
         code = (
             k.Indices(dims if along else dims[::-1], i64(AT), prov),
@@ -240,6 +227,34 @@ class _Writer:
         body = thread_code(tuple(stms))
         get, put = self.kept(body)
         return (*once, *self.points((*get, *self.point(body, True), *put), outside=tuple(outer)))
+
+
+def first_of(axis: Axis) -> SE:
+    """The index of a tile's first point."""
+    return mul(i64(own(axis.index, "tile")), Lit(axis.points, "i64"))
+
+
+def each_point(body: Stms, axes: Sequence[Axis], prov: Prov) -> Stms:
+    """`body` for all points of a thread that are there, whose indices it has."""
+    there = conjunction(Bin("<", "i64", i64(axis.index), axis.size) for axis in axes)
+    indices = [Define(a.index, "i64", add(first_of(a), _along(a)), prov) for a in axes]
+    return _alone(turns((*indices, If(there, body, (), prov)), axes, prov), prov)
+
+
+def turns(body: Stms, axes: Iterable[Axis], prov: Prov, outside: Stms = ()) -> Stms:
+    """`body` for all points of a thread; `outside` once for each along the outermost axis."""
+    for at, axis in reversed(list(enumerate(axes))):
+        if at == 0:
+            body = (*outside, *body)
+        if axis.each > 1:
+            body = (For(_turn(axis), "i64", Lit(axis.each, "i64"), body, prov),)
+    return body
+
+
+def _alone(stms: Stms, prov: Prov) -> Stms:
+    """Statements whose names are their own, as those of a loop are."""
+    is_loop = len(stms) == 1 and isinstance(stms[0], For)
+    return stms if is_loop else (Scope(stms, prov=prov),)
 
 
 def _turn(axis: Axis) -> Name:

@@ -25,10 +25,10 @@ from compiler.base.target import Target
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts, only
+from compiler.codegen.kernels.shifts import expanded
 from compiler.codegen.traits import assigned, reads, traits_of
-from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar, Var
+from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import map_se
 
 TILED = Rule("kernels/tiled", "The points of a tile share what they read in a loop.")
 SQUARE = 16
@@ -122,7 +122,7 @@ def tiling(kernel: imp.Kernel, target: Target) -> Outcome[Tiling]:
     if kernel.per_block or target.threads != SQUARE * SQUARE:
         return None
     missed: Missed | None = None
-    bound = _bound(kernel.body)
+    bound = bound_names(kernel.body)
     for at, loop in enumerate(kernel.body):
         if not (isinstance(loop, imp.For) and _shares(kernel, loop, bound)):
             continue
@@ -145,9 +145,9 @@ def _shares(kernel: imp.Kernel, loop: imp.For, bound: set[Name]) -> bool:
     if not loads:
         return False
     indices = {name for name, _ in kernel.dims}
-    defs = _definitions((*kernel.body, *loop.body), bound, indices | {loop.index})
+    defs = whole_numbers((*kernel.body, *loop.body), bound, indices | {loop.index})
     data = bound - {loop.index}
-    names = [reads(_expanded(load.at, defs)) for load in loads]
+    names = [reads(expanded(load.at, defs)) for load in loads]
     return any(not (one & data or indices <= one) for one in names)
 
 
@@ -208,9 +208,9 @@ def _try(
     if reads(loop.bound) & varying:
         return Missed("Points of a tile would make different numbers of steps.")
     parts = (*before, *loop.body)
-    defs = _definitions(parts, varying | _bound(parts), tile | {loop.index})
+    defs = whole_numbers(parts, varying | bound_names(parts), tile | {loop.index})
     before = tuple(s for s in before if not (isinstance(s, imp.Define) and s.name in defs))
-    found = _shared_loads(loop, defs, tile, varying | _bound(loop.body))
+    found = _shared_loads(loop, defs, tile, varying | bound_names(loop.body))
     if isinstance(found, Missed):
         return found
     if len(sides) == 2 and not any(side for _, side in found):
@@ -320,7 +320,8 @@ class _Bound(StmParts):
         self.names.add(name)
 
 
-def _bound(stms: imp.Stms) -> set[Name]:
+def bound_names(stms: imp.Stms) -> set[Name]:
+    """All names that statements bind, also inside of others."""
     found = _Bound()
     found.stms(stms)
     return found.names
@@ -336,7 +337,7 @@ def _sliced(stms: imp.Stms, loop: imp.For) -> tuple[imp.Stms, imp.Stms]:
     after: list[imp.Stm] = []
     for stm in reversed(stms):
         own = needs((stm,))
-        if (_bound((stm,)) | assigned((stm,))) & wanted or own & changed:
+        if (bound_names((stm,)) | assigned((stm,))) & wanted or own & changed:
             wanted |= own
             changed |= assigned((stm,))
             before.append(stm)
@@ -354,11 +355,13 @@ def _uniform(stms: imp.Stms, tile: set[Name]) -> tuple[imp.Stms, imp.Stms, set[N
         same = isinstance(stm, imp.Define | imp.Load) and not needs((stm,)) & varying
         (head if same else rest).append(stm)
         if not same:
-            varying |= _bound((stm,)) | assigned((stm,))
+            varying |= bound_names((stm,)) | assigned((stm,))
     return tuple(head), tuple(rest), varying
 
 
-def _definitions(stms: imp.Stms, varying: set[Name], indices: set[Name]) -> dict[Name, imp.Define]:
+def whole_numbers(
+    stms: Iterable[imp.Stm], varying: set[Name], indices: set[Name]
+) -> dict[Name, imp.Define]:
     """Whole numbers that are computed from indices alone, and from what does not vary.
 
     `varying` has all names that the statements bind.
@@ -396,7 +399,7 @@ def _shared_loads(
         )
     found = []
     for load in loads:
-        names = reads(_expanded(load.at, defs))
+        names = reads(expanded(load.at, defs))
         if names & (data - tile - {loop.index}):
             return Missed("Where the loop reads depends on what it has read or computed before.")
         sides = names & tile
@@ -408,18 +411,9 @@ def _shared_loads(
     return found
 
 
-def _expanded(se: SE, defs: dict[Name, imp.Define]) -> SE:
-    """An expression over indices, without names for parts of it."""
-
-    def meaning(var: Var) -> SE:
-        return _expanded(defs[var.name].value, defs) if var.name in defs else var
-
-    return map_se(se, meaning)
-
-
 def _is_next(at: SE, index: Name, defs: dict[Name, imp.Define]) -> bool:
     """Whether the next cell is that of the next index."""
-    poly = poly_of(_expanded(at, defs))
+    poly = poly_of(expanded(at, defs))
     return poly is not None and poly.coefficient(index) == 1 and poly.degree(index) == 1
 
 
