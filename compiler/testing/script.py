@@ -274,7 +274,8 @@ class _Reader:
         single = len(names) == 1
         self.expect("=")
         bound = self.exp()
-        self.expect("in")
+        if self.word != "let":  # as in the language, `in` may be left out before another `let`
+            self.expect("in")
         body = self.exp()
 
         def run(env: _Env) -> Made:

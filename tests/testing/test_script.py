@@ -55,6 +55,7 @@ def made(text: str, *prims: tuple[str, ...], form: str = "script") -> list[str]:
         ("swap (1, 2)", [("i64",), ("i32",)], ["2i64", "1i32"]),
         ("swap (swap 1 2)", [("i64",), ("i32",)], None),
         ("let x = 2 in let (a, b) = both x in swap b 7", [("i64",), ("i32",)], ["7i64", "3i32"]),
+        ("let x = 2 let (a, b) = both x in swap b 7", [("i64",), ("i32",)], ["7i64", "3i32"]),
         ("record {b = true, a = 1}", [("i32", "bool")], ["1i32", "true"]),
         ("[none, none]", [("bool",)], ["[true, true]"]),
         ('(2f32, $loaddata "one")', [("f32",), ("f32",)], ["2.0f32", "[1.5f32, 2.0f32]"]),
