@@ -22,9 +22,10 @@ Link = tuple[ir.Param, ir.Operand]
 class Classes:
     """Arrays by what they may share memory with."""
 
-    __slots__ = ("_marked", "_parent")
+    __slots__ = ("_marked", "_parent", "funs")
 
-    def __init__(self) -> None:
+    def __init__(self, funs: Mapping[str, ir.Function] | None = None) -> None:
+        self.funs = funs or {}
         self._parent: dict[Name, Name] = {}
         self._marked: set[Name] = set()
 
@@ -62,15 +63,14 @@ class Classes:
 
 def classes(prog: ir.Prog) -> Classes:
     """The sharing classes of all arrays of a program, for all calls of a function together."""
-    found = Classes()
-    funs = {fun.name: fun for fun in prog.funs}
+    found = Classes({fun.name: fun for fun in prog.funs})
     for fun in prog.funs:
         for param, value in zip(fun.results, fun.body.results, strict=True):
             if param.unique:
                 found.mark(value)
         for stm in walk.all_stms(fun.body.stms):
             if type(stm.exp) not in _SCALARS:
-                _learn(stm, found, funs)
+                _learn(stm, found, _links(stm, found.funs))
     return found
 
 
@@ -83,10 +83,12 @@ def in_loop(
     iteration nothing else shares memory with `own`, unique parameters of the loop, than what its
     statements make of them. `around` are the other arrays that they use and do not bind.
     """
-    found = Classes()
+    found = Classes(whole.funs)
     for stm in walk.all_stms(stms):
-        if type(stm.exp) not in _SCALARS:
-            _learn(stm, found, {})
+        if isinstance(stm.exp, ir.Call):
+            _learn(stm, found, _call(stm.pat, stm.exp, whole.funs[stm.exp.fun]))
+        elif type(stm.exp) not in _SCALARS:
+            _learn(stm, found, _links(stm, whole.funs))
     for name in set(around).difference(own):
         found.join(name, f"around {whole.find(name)}")
     return found
@@ -97,8 +99,16 @@ def unique_arrays(prog: ir.Prog) -> set[Name]:
     return classes(prog).unique()
 
 
-def _learn(stm: ir.Stm, found: Classes, funs: Mapping[str, ir.Function]) -> None:
-    for param, other in _links(stm, funs):
+def _call(pat: tuple[ir.Param, ...], exp: ir.Call, fun: ir.Function) -> Iterator[Link]:
+    """What one call by itself gives, with the arrays that it is given: it may be any of them."""
+    arrays = [a for a, p in zip(exp.args, fun.params, strict=True) if isinstance(p.type, ir.Array)]
+    for param, result in zip(pat, fun.results, strict=True):
+        if not result.unique:
+            yield from ((param, array) for array in arrays)
+
+
+def _learn(stm: ir.Stm, found: Classes, links: Iterable[Link]) -> None:
+    for param, other in links:
         if type(param.type) is ir.Array:
             found.join(param.name, other)
     for name in overwritten(stm.exp):

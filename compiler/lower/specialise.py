@@ -205,14 +205,14 @@ def _updated(value: Value, path: tuple[str, ...], new: Value) -> Value:
 
 
 def _args(sp: Specialiser, e: ty.Apply, env: Env, out: list[Binding]) -> tuple[Value, ...]:
-    """The arguments; before the function, whose instance may mention sizes that they bring."""
-    result: list[Value] = []
-    for arg in e.args:
-        if is_functional(sp, arg.type, env):
-            result.append(sp.static(arg, env, out))
-        else:
-            result.append(sp.ev(arg, env))
-    return tuple(result)
+    """The arguments; before the function, whose instance may mention sizes that they bring.
+
+    Data comes before functions among them, for the same reason.
+    """
+    data = {
+        k: sp.ev(arg, env) for k, arg in enumerate(e.args) if not is_functional(sp, arg.type, env)
+    }
+    return tuple(data[k] if k in data else sp.static(arg, env, out) for k, arg in enumerate(e.args))
 
 
 def _var(sp: Specialiser, e: ty.Var, env: Env) -> ty.Exp:

@@ -127,6 +127,20 @@ def test_calls_in_loops_and_branches_of_views_and_with_sizes_of_their_own(n: int
         agree(EVERYWHERE, "main", [xs, np.int64(k)])
 
 
+@pytest.mark.usefixtures("all_ways")
+def test_a_call_in_a_loop_that_overwrites_its_parameter() -> None:
+    source = """
+def twice [n] (xs: [n]i32): [n]i32 = map (\\i -> xs[i] + xs[n - 1 - i]) (iota n)
+entry main [n] (xs: *[n]i32) (k: i64): *[n]i32 =
+  loop (ys: *[n]i32) = xs for i < k do
+    let zs = map (+ 1) (twice (twice ys))
+    in ys with [i % n] = i32.sum zs
+"""
+    work = Compilation(source, Options(verify=True))
+    assert calls(work, "fused") == ["twice"] * 2
+    agree(source, "main", [np.arange(5, dtype=np.int32), np.int64(7)])
+
+
 @pytest.mark.usefixtures("all_stay")
 def test_the_text_with_calls_reads_back() -> None:
     work = Compilation(EVERYWHERE)

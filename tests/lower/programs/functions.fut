@@ -122,3 +122,13 @@ def apply_change (c: change) (x: i32): i32 =
 -- output { 13i32 30i32 5i32 }
 entry in_sums (x: i32) (k: i32): (i32, i32, i32) =
   (apply_change (#add k) x, apply_change (#any (* k)) x, apply_change (#twice (+ 1)) x)
+
+-- Functions among the arguments mention sizes that another argument brings.
+def both 'a 'b 'c 'd (f: a -> c) (g: b -> d) (x: (a, b)): (c, d) = (f x.0, g x.1)
+
+-- ==
+-- entry: evens_and_odds
+-- input { [1, 2, 3, 4, 5] } output { [4, 8] [-1, -3, -5] }
+-- input { empty([0]i32) } output { empty([0]i32) empty([0]i32) }
+entry evens_and_odds (xs: []i32): ([]i32, []i32) =
+  partition (\x -> x % 2 == 0) xs |> both (map (* 2)) (map (\x -> -x))
