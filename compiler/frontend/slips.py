@@ -63,7 +63,11 @@ class Slip:
 
     def on_its_line(self, *words: str) -> bool:
         """Whether one of these words stands before it on its line."""
-        return any(str(t) in words for t in self.before if t.line == self.token.line)
+        return any(str(t) in words for t in self.line())
+
+    def line(self) -> list[Token]:
+        """The words before it on its line."""
+        return [t for t in self.before if t.line == self.token.line]
 
 
 def way_out(slip: Slip) -> str:
@@ -117,6 +121,8 @@ def _of_equals(slip: Slip) -> str:
             return f"{_NAMED} {_NEXT if slip.on_its_line('do') else _IN_PLACE}"
         case "EQ" if slip.preceded("FOR", "ID"):
             return "A `for` loop counts from 0: `loop x = start for i < n do next`."
+        case "EQ" if any(t.column == 1 and t.type == "ID" for t in slip.line()):
+            return f"A definition is written `def {slip.line()[0]} .. = ..`."
         case "EQ" if slip.preceded("ID", "ID"):
             return _NAMED
         case "EQ" if slip.preceded("RBRACK"):
@@ -147,7 +153,7 @@ def _of_function(slip: Slip) -> str:
             pair = str(slip.before[-1]), str(slip.token)
             name, type_ = pair[::-1] if pair[0] in PRIMS else pair
             return f"A type follows a colon: `({name}: {type_})`."
-        case "ID" if "TYPE" in slip.wanted and not slip.before:
+        case "ID" if "TYPE" in slip.wanted:
             return "A definition is written `def f x = ..`."
     return ""
 

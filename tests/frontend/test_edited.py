@@ -198,6 +198,8 @@ def test_what_is_no_declaration_by_itself_is_one_with_what_follows(checked: list
         "def f = $ 1\ndef g = )\n",
         "local\n",
         "let\n",
+        "g (y: i32) = y\n",
+        'import\' "a"\n',
     ],
 )
 def test_errors_of_syntax_are_those_of_the_whole_text(

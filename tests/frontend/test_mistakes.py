@@ -69,6 +69,8 @@ MISTAKES = [
     ("def f: []u8 = 'abc'", 'stands between `"`'),
     ("import sums\ndef f (x: i32) = x", '`import "sums"`'),
     ("f :: i32 -> i32\nf x = x + 1", "`def f x = ..`"),
+    ("def f (x: i32) = x\ng y = f y", "`def g .. = ..`"),
+    ('import "a"\nf (x: i32) = x', "`def f x = ..`"),
     ("struct point { float x; }", "`type t = (i32, f32)`"),
     ("type shape = Circle f32 | Square f32", "`type shape = #circle f32 | #square f32`"),
     ("type p = {x: f32} def f (q: p): p = { q with x = 3 }", "`q with x = 3`, without braces"),
