@@ -24,7 +24,8 @@ MOST_JOINED = 8
 KEPT_CHARACTERS = 400_000
 """Of all pieces of which it is kept what is in them, but for those of the last text."""
 
-_HEAD = re.compile(r"^(?:(?:def|entry|let|type|module|open|import|local)\b|#\[)", re.MULTILINE)
+_WORDS = "def|entry|let|type|module|open|import|local"
+_HEAD = re.compile(rf"^(?:(?:{_WORDS})(?![A-Za-z0-9_'])|#\[)", re.MULTILINE)
 _PARTS = re.compile(r"[A-Za-z_][A-Za-z0-9_']*|[^A-Za-z_.\s][^A-Za-z_\s]*")
 
 
