@@ -1,5 +1,6 @@
 # make run: serve the page on http://127.0.0.1:$(PORT). make test: run every test.
-# Both set everything up first, in .venv and node_modules; a second run finds it done.
+# Both set everything up first, in .venv and node_modules; a second run finds it done. Types are
+# checked while tests run: one process of its own, for which a core has time.
 # make lock: resolve the dependencies of pyproject.toml anew (make lock UPGRADE=--upgrade: to their
 # newest versions). make audit: look for known vulnerabilities. make sbom: what is in the product.
 # make screenshots: take the pictures of README and docs anew.
@@ -24,9 +25,8 @@ test: setup
 	$(BIN)/python -m tests.install_chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python static/page.py check
-	$(BIN)/pytest -n auto
+	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
+	  $(BIN)/pytest -n auto; tests=$$?; wait $$types && wait $$page && exit $$tests
 
 setup: .venv/.installed static/dist/.built
 	$(BIN)/python -m compileall -q compiler app

@@ -44,7 +44,9 @@ def literals(node: ast.AST) -> Iterator[str]:
 def defined(tree: ast.Module) -> Iterator[str]:
     """The ids of the rules that a module defines."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Rule", "NodeRule"):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            continue
+        if node.func.id in ("Rule", "NodeRule"):
             yield from literals(node.args[0])
 
 
