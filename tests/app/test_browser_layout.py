@@ -71,12 +71,7 @@ def test_in_a_first_look_nothing_lies_over_its_neighbour_or_beyond_its_pane(
     with working(browser, address) as page:
         page.set_viewport_size({"width": width, "height": 800})
         expect(page.locator(".before-after")).to_be_visible()
-        for k in range(1, pane(page).locator(".pane-head > *").count()):
-            one, following = (pane(page).locator(".pane-head > *").nth(k + at) for at in (-1, 0))
-            deep = [one, *one.locator("select").all()]
-            ends = [right for _, right in map(across, deep)]
-            if across(following) != (0, 0):
-                assert max(ends) <= across(following)[0], k
+        heads_are_in_order(page)
         inside = page.locator("#panel-memory")
         for part in (".before-after", ".before-after td", ".symbol"):
             for one in inside.locator(part).all():
@@ -87,6 +82,41 @@ def test_in_a_first_look_nothing_lies_over_its_neighbour_or_beyond_its_pane(
         words = page.locator(".cm-placeholder")
         right = words.evaluate(LAST_LETTER)
         assert right <= across(page.locator(".file-menu summary"))[0]
+
+
+def test_heads_of_narrow_panes_take_another_row(browser: Browser, address: str) -> None:
+    with working(browser, address) as page:
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        for stage in ("funmem", "cuda"):
+            page.locator(f".chip[data-stage={stage}]").click(modifiers=["Shift"])
+            expect(
+                page.locator(f".stage-pane .stage-select option[value={stage}]:checked")
+            ).to_have_count(1)
+        heads_are_in_order(page)
+
+
+def heads_are_in_order(page: Page) -> None:
+    """What stands in the head of a stage lies neither over its neighbour nor beyond the pane."""
+    for head in page.locator(".stage-pane .pane-head").all():
+        assert head.evaluate(COVERED) == []
+        for choice in head.locator("select:visible").all():
+            assert across(choice)[1] - across(choice)[0] > 75, "too narrow for its words"
+
+
+COVERED = """head => {
+  const found = [];
+  const parts = [...head.querySelectorAll("button, select, summary")]
+    .filter((one) => one.checkVisibility());
+  const boxes = parts.map((one) => one.getBoundingClientRect());
+  const end = head.getBoundingClientRect().right;
+  boxes.forEach((one, k) => {
+    const over = boxes.some((other, j) => j > k
+      && one.left < other.right - 0.5 && other.left < one.right - 0.5
+      && one.top < other.bottom - 0.5 && other.top < one.bottom - 0.5);
+    if (over || one.right > end) found.push(parts[k].outerHTML.slice(0, 80));
+  });
+  return found;
+}"""
 
 
 LAST_LETTER = """words => {

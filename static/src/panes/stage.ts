@@ -81,8 +81,8 @@ export class StagePane {
     } }, "⋯");
     this.element = h("section", { class: "pane stage-pane", onfocusin: () => events.focused(this), onmousedown: () => events.focused(this) },
       h("header", { class: "pane-head" }, grip, this.select,
-        h("label", { class: "against" }, h("span", {}, "vs"), this.against), h("span", { class: "gap" }), this.flowing,
-        taking(() => ({ title: this.model.info(this.stage)?.title ?? this.stage, element: this.element, ...this.taken })), asides, names, close),
+        h("label", { class: "against" }, h("span", {}, "vs"), this.against), h("span", { class: "pane-tools" }, this.flowing,
+          taking(() => ({ title: this.model.info(this.stage)?.title ?? this.stage, element: this.element, ...this.taken })), asides, names, close)),
       this.note, this.flow.element, body);
     this.view = new EditorView({ parent: body, state: this.state() });
     this.select.addEventListener("change", () => this.open(this.select.value, this.compare));
