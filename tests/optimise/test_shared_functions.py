@@ -193,7 +193,7 @@ entry main [n] (xs: [n]i32) (k: i64): [n]i32 = f (f xs k) k
     code = plain(work.result("c").text)
     plainly = Compilation(source, Options(disabled=frozenset(("simplify/share-function",))))
     assert not calls(plainly, "flat")
-    for xs, k in (([1, 2], 2), ([0, 1], 1), ([1, 2], -1)):
+    for xs, k in (([1, 2], 2), ([0, 1], 0), ([1, 2], -1)):
         args: list[Value] = [np.array(xs, np.int32), np.int64(k)]
         said = []
         for text in (code, plain(plainly.result("c").text)):
