@@ -624,6 +624,7 @@ def computed_part(data: dict[str, Any]) -> str:
 ## What programs of public repositories compute
 
 {where(data)}
+Where results may differ from Futhark's, and why, stands in [language.md](language.md).
 """
     for of, found in data["figures"].items():
         numbers = dict(found["counts"])
