@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from operator import is_
 
 from compiler.base.context import Ctx
@@ -125,7 +126,8 @@ def inline_shared(prog: Prog, ctx: Ctx) -> Prog:
     called = {callee for found in calls.values() for _, callee in found}
     roots = [fun for fun in prog.funs if fun.entry or fun.name not in called]
     uses = _uses(prog, calls, frozenset())
-    return _with(prog, [_Inliner(ctx, functions, uses).function(fun) for fun in roots])
+    inliner = partial(_Inliner, ctx, functions, uses, is_last=True)
+    return _with(prog, [inliner().function(fun) for fun in roots])
 
 
 def _with(prog: Prog, funs: list[Function]) -> Prog:
@@ -205,7 +207,7 @@ class _Inliner:
     replaced in turn: each statement is copied once, to where it ends up.
     """
 
-    __slots__ = ("aliases", "ctx", "functions", "stay", "uses")
+    __slots__ = ("aliases", "ctx", "functions", "is_last", "stay", "uses")
 
     def __init__(
         self,
@@ -213,8 +215,12 @@ class _Inliner:
         functions: dict[str, Function],
         uses: dict[str, int],
         stay: Set[str] = frozenset(),
+        *,
+        is_last: bool = False,
     ) -> None:
+        """`is_last`: nothing simplifies what it gives."""
         self.ctx = ctx
+        self.is_last = is_last
         self.functions = functions
         self.uses = uses
         self.stay = stay
@@ -256,7 +262,9 @@ class _Inliner:
     def call(self, stm: Stm, call: Call) -> list[Stm]:
         """The callee's statements, with its parameters bound before and its results after."""
         fresh = _same_name if self.uses[call.fun] == 1 else self.ctx.fresh
-        body = called(self.functions[call.fun], stm, call.args, fresh, self.ctx)
+        fun = self.functions[call.fun]
+        sizes = _sizes_of(fun) if self.is_last else frozenset()
+        body = called(fun, stm, call.args, fresh, self.ctx, sizes)
         stms = [*body.stms]
         for target, value in zip(stm.pat, body.results, strict=True):
             if value == target.name or (isinstance(value, Var) and value.name == target.name):
@@ -445,16 +453,19 @@ def _value(s: State, arg: Operand) -> Lit | ArrayLit | None:
 
 
 def called(
-    fun: Function, stm: Stm, args: Sequence[Operand], fresh: Callable[[str], Name], ctx: Ctx
+    fun: Function,
+    stm: Stm,
+    args: Sequence[Operand],
+    fresh: Callable[[str], Name],
+    ctx: Ctx,
+    sizes: Set[Name] = frozenset(),
 ) -> Body:
     """A copy of a function's body for a call: its parameters are bound first, to `args`.
 
-    But those that are sizes of other parameters are polynomials in its types at once.
+    But those in `sizes` become polynomials, if they can, as simplification makes them.
     """
     given: list[Stm] = []
     mapping: dict[Name, Replacement] = {}
-    arrays = [param.type for param in fun.params if isinstance(param.type, Array)]
-    sizes = {name for kind in arrays for dim in kind.shape for name in dim.names()}
     for param, arg in zip(fun.params, args, strict=True):
         if isinstance(arg, (str, Var, Lit)):
             mapping[param.name] = arg
@@ -468,6 +479,12 @@ def called(
     mapping.update(_caller_names(fun, stm.pat))
     body = walk.rename(fun.body, fresh, mapping, _Placed(stm.prov).__getitem__)
     return replace(body, stms=(*given, *body.stms))
+
+
+def _sizes_of(fun: Function) -> set[Name]:
+    """The parameters that are sizes of others."""
+    arrays = [param.type for param in fun.params if isinstance(param.type, Array)]
+    return {name for kind in arrays for dim in kind.shape for name in dim.names()}
 
 
 def _same_name(name: Name) -> Name:
