@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts
-from compiler.codegen.kernels.apart import MOST, at_kernels
+from compiler.codegen.kernels import apart
+from compiler.codegen.kernels.apart import MOST, Same, at_kernels
 from compiler.ir.nodes import ONE, TRUE, Mem
 from tests.codegen.helpers import compiled
 
@@ -67,3 +70,33 @@ def test_of_too_many_names_nothing_is_known() -> None:
         kernel = imp.Kernel("map", "grid", (), (), imp.MapWork())
         names = [imp.Declare(f"x_{n}", Mem("i32"), "a") for n in range(count)]
         assert (id(kernel) in at_kernels((*names, kernel))) is known
+
+
+def swapping(depth: int) -> imp.For:
+    """Loops in loops, each of which lets two buffers change places behind the ones inside."""
+    a, b = f"a_{depth}", f"b_{depth}"
+    inside: list[imp.Stm] = []
+    if depth:
+        below = (f"a_{depth - 1}", a), (f"b_{depth - 1}", b)
+        inside = [*(imp.Declare(one, Mem("i32"), two) for one, two in below), swapping(depth - 1)]
+    held = imp.Declare(f"held_{depth}", Mem("i32"), a)
+    swap = (held, imp.Assign(a, b), imp.Assign(b, f"held_{depth}"))
+    return imp.For(f"i_{depth}", "i64", ONE, (*inside, *swap))
+
+
+def test_loops_in_loops_are_not_gone_through_for_each_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walk, walks = apart._Search.walk, [0]
+
+    def counted(search: apart._Search, stms: imp.Stms, same: Same) -> Same:
+        walks[0] += 1
+        return walk(search, stms, same)
+
+    monkeypatch.setattr(apart._Search, "walk", counted)
+    needed = []
+    for depth in (5, 10):
+        walks[0] = 0
+        at_kernels((swapping(depth),))
+        needed.append(walks[0])
+    assert needed[1] <= 4 * needed[0]

@@ -4,7 +4,8 @@ Note [Two buffers in turn]. A loop may write one buffer while it reads another o
 change places. Of each of its variables more than one block is known, so what it may hold does not
 tell two of them apart; which pairs of variables may be equal does. Blocks that are allocated, and
 those that a program is given, are different ones. An assignment makes a variable equal to another
-one, and to what that may be equal to; a loop goes on until no round adds a pair.
+one, and to what that may be equal to. What holds where loops begin is remembered, and all is gone
+through again until that stays: a loop inside of others is gone through once each time.
 """
 
 from __future__ import annotations
@@ -30,33 +31,53 @@ def at_kernels(stms: imp.Stms) -> dict[int, Same]:
 
     Nothing where a variable may be equal to more than MOST others.
     """
-    found: dict[int, Same] = {}
+    search = _Search()
     try:
-        _walk(stms, {}, found)
+        while search.grows:
+            search.grows = False
+            search.walk(stms, {})
     except _TooManyError:
         return {}
-    return found
+    return search.found
 
 
-def _walk(stms: imp.Stms, same: Same, found: dict[int, Same]) -> Same:
-    """What may be the same behind the statements."""
-    for stm in stms:
-        match stm:
-            case imp.Kernel():
-                found[id(stm)] = same
-            case imp.Alloc(name) | imp.Free(name):
-                same = _without(same, name)
-            case imp.Declare(name, _, str() as value) | imp.Assign(name, str() as value):
-                if value != name:
+class _Search:
+    """Goes through statements once: `grows` if a loop begins with more than was known before."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Same] = {}
+        self.starts: dict[int, Same] = {}
+        """By the identity of a loop, what may be the same where an iteration begins."""
+        self.grows = True
+
+    def walk(self, stms: imp.Stms, same: Same) -> Same:
+        """What may be the same behind the statements."""
+        for stm in stms:
+            match stm:
+                case imp.Kernel():
+                    self.found[id(stm)] = same
+                case imp.Alloc(name) | imp.Free(name):
                     same = _without(same, name)
-                    same = _joined(same, {name: same.get(value, NOBODY) | {value}})
-            case imp.If():
-                then = _walk(stm.then, same, found)
-                same = _joined(_walk(stm.orelse, same, found), then)
-            case imp.For() | imp.While():
-                while (behind := _joined(same, _walk(stm.body, same, found))) != same:
-                    same = behind
-    return same
+                case imp.Declare(name, _, str() as value) | imp.Assign(name, str() as value):
+                    if value != name:
+                        same = _without(same, name)
+                        same = _joined(same, {name: same.get(value, NOBODY) | {value}})
+                case imp.If():
+                    then = self.walk(stm.then, same)
+                    same = _joined(self.walk(stm.orelse, same), then)
+                case imp.For() | imp.While():
+                    same = self.loop(stm, same)
+        return same
+
+    def loop(self, stm: imp.For | imp.While, same: Same) -> Same:
+        """The same behind a loop, which is what may be where an iteration begins."""
+        known = self.starts.get(id(stm), {})
+        start = _joined(known, same)
+        start = _joined(start, self.walk(stm.body, start))
+        if start != known:
+            self.starts[id(stm)] = start
+            self.grows = True
+        return start
 
 
 def _without(same: Same, name: Name) -> Same:
