@@ -150,7 +150,7 @@ def _float_to_int(a: Val, dst: Prim) -> Val:
 def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
     """The function that a name of `prim.FUNS` stands for at type `at`."""
     if fun in _DIRECT:
-        return _DIRECT[fun]
+        return _once(_DIRECT[fun], at) if fun in _NEAR else _DIRECT[fun]
     if FUNS[fun][1] == "lmad":
         return _guard(fun)
     if fun in _BITWISE:
@@ -160,6 +160,22 @@ def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
     if one is None:
         raise CompilerBug(f"there is no function `{fun}`")
     return _elementwise(one, at)
+
+
+def _once(function: Callable[..., Val], at: Prim) -> Callable[..., Val]:
+    """A function of floats that rounds once to a type of fewer than 64 bits.
+
+    So do most of the C library's. NumPy's are a last bit away more often, such as at `f32.sin 1`.
+    """
+    if at == "f64":
+        return function
+    dtype = DTYPE[at]
+
+    def apply(*args: Val) -> Val:
+        wide = [np.asarray(arg, np.float64) for arg in args]
+        return np.asarray(function(*wide)).astype(dtype)[()]
+
+    return apply
 
 
 def _elementwise(one: Callable[..., float], at: Prim) -> Callable[..., Val]:
@@ -299,6 +315,10 @@ _DIRECT: dict[str, Callable[..., Val]] = {
     "mad": _mad,
     "lerp": _lerp,
 }
+
+
+_NEAR = frozenset(("sin", "cos", "exp", "log", "tanh"))
+"""Of which NumPy has versions of its own for fewer bits; for the others it calls the C library."""
 
 
 def _unsigned(at: Prim, x: Val) -> Val:
