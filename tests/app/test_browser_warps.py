@@ -98,7 +98,7 @@ def test_sizes_that_cannot_be_are_not_asked_for_and_what_fails_keeps_the_fields(
     assert size.evaluate("field => !field.validity.valid")
     size.fill("1")
     expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
-    assert asked == ["accesses"]
+    assert asked.count("accesses") == 1
     broken = {"ok": False, "error": {"kind": "internal", "message": "Broken.", "span": None}}
     warps.route("**/api/batch", lambda route: route.fulfill(status=500, json=broken))
     size.fill("2")

@@ -29,13 +29,13 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut")
 BEFORE = ("simplified", "fused", "flat")
 
 EVERYWHERE = """
-def smooth [n] (k: i64) (xs: [n]f32): [n]f32 =
+def smooth [n] (k: i64) (xs: [n]f32): *[n]f32 =
   map (\\i -> (xs[i64.max 0 (i - k)] + xs[i64.min (n - 1) (i + k)]) / 2) (iota n)
-def twice [n] (xs: [n]f32): [n]f32 = smooth 2 (smooth 1 xs)
+def twice [n] (xs: [n]f32): *[n]f32 = smooth 2 (smooth 1 xs)
 def high (xs: []f32): ([]f32, f32) =
   let ys = filter (> 0.25) (twice xs)
   in (ys, reduce f32.max 0 ys)
-def both [n] [m] (xs: [n][m]f32): ([m][n]f32, [n]f32) =
+def both [n] [m] (xs: [n][m]f32): (*[m][n]f32, *[n]f32) =
   (map (map (* 2)) (transpose xs), map f32.sum xs)
 entry main [n] (xs: [n]f32) (k: i64): ([]f32, []f32, [n]f32, [][]f32, []f32) =
   let (a, top) = high xs
@@ -53,12 +53,12 @@ APART = """
 def same_one [n] (xs: [n]i32): [n]i32 = if xs[0] > 0 then xs else map (+ 1) xs
 def pair [n] (xs: [n]i32): ([n]i32, [n]i32) = let ys = map (* 2) xs in (ys, ys)
 def write [n] (xs: *[n]i32): *[n]i32 = xs with [0] = i32.sum xs
-def inside [n] (xs: [n]i32): i32 = i32.sum (map (\\x -> x * x + n32 xs x) xs)
 def n32 [n] (xs: [n]i32) (x: i32): i32 = x + i32.i64 n + i32.sum (map (* x) xs)
+def inside [n] (xs: [n]i32): i32 = i32.sum (map (\\x -> x * x + n32 xs x) xs)
 def buffers [n] (xs: [n]i32): ([n]i32, [n]i32) =
-  loop (as, bs) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (map2 (+) as bs, map (* 2) bs)
+  loop (as: [n]i32, bs: [n]i32) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (map2 (+) as bs, map (* 2) bs)
 def swapped [n] (xs: [n]i32): ([n]i32, [n]i32) =
-  loop (as, bs) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (bs, as)
+  loop (as: [n]i32, bs: [n]i32) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (bs, as)
 entry main [n] (xs: [n]i32) =
   let a = same_one xs
   let b = same_one (map (+ 3) xs)
@@ -120,7 +120,7 @@ def test_calls_in_loops_and_branches_of_views_and_with_sizes_of_their_own(n: int
     work = Compilation(EVERYWHERE, Options(verify=True))
     for stage in BEFORE:
         found = calls(work, stage)
-        assert [found.count(name) for name in ("high", "twice", "both")] == [2, 6, 2], stage
+        assert [found.count(name) for name in ("high", "twice", "both")] == [2, 5, 2], stage
     assert not calls(work, "funmem")
     xs = np.random.default_rng(n).random(n, dtype=np.float32)
     for k in (1, 5):
@@ -146,7 +146,7 @@ def test_the_text_with_calls_reads_back() -> None:
     work = Compilation(EVERYWHERE)
     for stage, form in zip(BEFORE, (forms.NESTED, forms.NESTED, forms.FLAT), strict=True):
         prog = work.result(stage).prog
-        again = parse(plain(show_text(prog)))
+        again = parse(show_text(prog))
         assert without_prov(again) == without_prov(prog)
         verify(again, form, stage)
 
