@@ -56,7 +56,8 @@ def write [n] (xs: *[n]i32): *[n]i32 = xs with [0] = i32.sum xs
 def n32 [n] (xs: [n]i32) (x: i32): i32 = x + i32.i64 n + i32.sum (map (* x) xs)
 def inside [n] (xs: [n]i32): i32 = i32.sum (map (\\x -> x * x + n32 xs x) xs)
 def buffers [n] (xs: [n]i32): ([n]i32, [n]i32) =
-  loop (as: [n]i32, bs: [n]i32) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (map2 (+) as bs, map (* 2) bs)
+  loop (as: [n]i32, bs: [n]i32) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do
+    (map2 (+) as bs, map (* 2) bs)
 def swapped [n] (xs: [n]i32): ([n]i32, [n]i32) =
   loop (as: [n]i32, bs: [n]i32) = (map (+ 1) xs, map (+ 2) xs) for _i < 3 do (bs, as)
 entry main [n] (xs: [n]i32) =
