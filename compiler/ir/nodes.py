@@ -20,6 +20,7 @@ bound to their left in the same list (thesis, listing 4.1).
 from __future__ import annotations
 
 from dataclasses import field
+from math import copysign
 from typing import Literal
 
 from compiler.algebra.lmad import Lmad
@@ -101,10 +102,20 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Lit:
-    """A literal; floats are Python floats (f16 and f32 already rounded)."""
+    """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is another than 0.0."""
 
     value: int | float | bool
     prim: Prim
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same value of the same type."""
+        if other.__class__ is not Lit:
+            return NotImplemented
+        assert isinstance(other, Lit)
+        mine, its = self.value, other.value
+        if mine != its or self.prim != other.prim:
+            return False
+        return mine != 0 or type(mine) is not float or copysign(1, mine) == copysign(1, its)
 
 
 ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")

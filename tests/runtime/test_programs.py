@@ -47,6 +47,12 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " in (scatter b (is ++ js) (vs ++ ws), a)).0) xss",
         [i32(200, 41)],
     ),
+    "zeros of both signs": (
+        "def f (z: f32) (x: f32) = 1 / (z * x)\n"
+        "def main (xs: []f32): ([]f32, []f32, f32, f32) ="
+        " (map (f 0) xs, map (f (-0.0)) xs, f 0 xs[0], f (-0.0) xs[0])",
+        [np.float32([2, 3])],
+    ),
     "empty sum": ("def main (xs: []f32): f32 = reduce (+) 0 xs", [f32(0)]),
     "an operator that does not commute": (
         "def main [n] (xs: [n]i32) (ys: [n]i32): (i32, i32) ="
@@ -245,7 +251,7 @@ NOT_NEUTRAL: dict[str, tuple[str, list[Any]]] = {
     ),
     "nothing but what is not neutral": ("def main (xs: []i32): i32 = reduce (+) 7 xs", [i32(0)]),
 }
-"""What a GPU gives counts it once for each thread."""
+"""On a GPU it counts more than once."""
 
 
 @pytest.mark.parametrize("thresholds", [None, 1 << 40], ids=["outer", "inner"])

@@ -60,7 +60,7 @@ def _value(lit: Lit) -> Any:
 
 
 def literal(value: Any, prim: Prim) -> SE | None:
-    """A literal, but never -0.0 (equal to 0.0 where expressions are compared) or NaN (to none)."""
+    """A literal, but never -0.0 (rules ask whether one is 0) or NaN (equal to none)."""
     plain = DTYPE[prim].type(value).item()
     if prim in _FLOATS and (plain != plain or (plain == 0 and str(plain) == "-0.0")):
         return None
