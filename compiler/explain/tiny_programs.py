@@ -31,6 +31,17 @@ def _flatpack(source: str, given: str) -> Tiny:
 
 _ROWS_ADDED = "entry main [n][m] (xss: [n][m]i32) =\n  map (\\xs -> i32.sum (map (* 2) xs)) xss"
 
+_SHARED = Tiny(
+    "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
+    "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
+    "[1, 2]",
+    limits=(
+        ("simplify/share-function/program", 2),
+        ("simplify/share-function/least", 1),
+        ("simplify/share-function/copies", 1),
+    ),
+)
+
 BY_PASS: dict[str, Tiny] = {
     "parse": Tiny("entry main (x: i32) = x + 1", "1"),
     "translate": _flatpack("main (xs : n) = sum xs", "[1.0, 2.0]"),
@@ -38,16 +49,7 @@ BY_PASS: dict[str, Tiny] = {
     "monomorphise": Tiny(
         "def twice 'a (f: a -> a) (x: a) = f (f x)\nentry main (x: i32) = twice (+ 1) x", "1"
     ),
-    "inline-shared": Tiny(
-        "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
-        "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
-        "[1, 2]",
-        limits=(
-            ("simplify/share-function/program", 2),
-            ("simplify/share-function/least", 1),
-            ("simplify/share-function/copies", 1),
-        ),
-    ),
+    "inline-shared": _SHARED,
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
     "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
 }
@@ -110,16 +112,7 @@ BY_RULE: dict[str, Tiny] = {
             ("simplify/keep-function/copies", 2),
         ),
     ),
-    "simplify/share-function": Tiny(
-        "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
-        "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
-        "[1, 2]",
-        limits=(
-            ("simplify/share-function/program", 2),
-            ("simplify/share-function/least", 1),
-            ("simplify/share-function/copies", 1),
-        ),
-    ),
+    "simplify/share-function": _SHARED,
     "simplify/compute-call": Tiny(
         "def power (x: i32) (n: i32) =\n"
         "  loop y = 1 for _i < n do y * x\n"

@@ -102,7 +102,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Lit:
-    """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is another than 0.0."""
+    """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is not 0.0."""
 
     value: int | float | bool
     prim: Prim
@@ -113,7 +113,7 @@ class Lit:
             return NotImplemented
         assert isinstance(other, Lit)
         mine, its = self.value, other.value
-        if mine != its or self.prim != other.prim:
+        if self.prim != other.prim or (mine is not its and mine != its):
             return False
         return mine != 0 or type(mine) is not float or copysign(1, mine) == copysign(1, its)
 

@@ -232,6 +232,7 @@ def _call(c: ScopeChecker, exp: ir.Call, pat: Sequence[ir.Param]) -> Types:
     fun = c.funs.get(exp.fun)
     if fun is None:
         c.fail(f"`{exp.fun}` is no function defined above")
+    c.must(not c.inside, f"a thread calls `{exp.fun}`")
     c.results(exp.args, fun.params, f"an argument of `{exp.fun}`")
     given: dict[Name, ir.Operand | Poly] = {}
     for param, arg in zip(fun.params, exp.args, strict=True):

@@ -47,7 +47,7 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
 from compiler.optimise.shared_functions import PROGRAM as MANY
-from compiler.optimise.shared_functions import SHARED, shared
+from compiler.optimise.shared_functions import SHARED, shared, with_own_names
 from compiler.optimise.simplify import SIMPLIFY, arith, settled
 from compiler.optimise.simplify.bodies import Instead, splice
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, simplify_function
@@ -415,21 +415,10 @@ class _Simplified:
             )
             made = self.ctx.commit(KEPT, fun.prov, Applied(fun, because))
             if made is not None:
-                self.kept[key] = self.own(made)
+                self.kept[key] = with_own_names(made, self.ctx.fresh, prov=_Placed(()).__getitem__)
                 return self.kept[key]
         self.inlined.add(key)
         return None
-
-    def own(self, fun: Function) -> Function:
-        """The function with names that no copy of it has."""
-        params = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.params)
-        results = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.results)
-        given: dict[Name, Replacement] = {
-            old.name: Var(new.name, new.type.prim)
-            for old, new in zip(fun.params, params, strict=True)
-        }
-        body = walk.rename(fun.body, self.ctx.fresh, given, _Placed(()).__getitem__)
-        return replace(fun, params=params, results=results, body=body)
 
     def fresh(self, name: Name) -> Name:
         """A new name for a copy, which is unique if the copied one is."""

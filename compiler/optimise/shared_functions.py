@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
@@ -88,7 +89,6 @@ class _Sharing:
     ) -> None:
         self.prog = prog
         self.ctx = ctx
-        self.functions = {fun.name: fun for fun in prog.funs}
         self.whole = _whole(prog, calls, sizes)
         self.may = _candidates(prog, calls)
         self.stay: dict[_Version, str] = {}
@@ -155,19 +155,11 @@ class _Sharing:
 
     def version(self, fun: Function, version: _Version, name: str) -> Function:
         """A function for some literals, with names of its own."""
-        pairs = list(zip(fun.params, version.known, strict=True))
-        params = tuple(replace(p, name=self.ctx.fresh(p.name)) for p, one in pairs if one is None)
-        given: dict[Name, Replacement] = {p.name: one for p, one in pairs if one is not None}
-        old = [p for p, one in pairs if one is None]
-        for before, after in zip(old, params, strict=True):
-            given[before.name] = as_operand(after)
-        params = tuple(replace(p, type=walk.subst(p.type, given)) for p in params)
-        results = tuple(replace(p, name=self.ctx.fresh(p.name)) for p in fun.results)
-        given.update({o.name: n.name for o, n in zip(fun.results, results, strict=True)})
-        results = tuple(replace(p, type=walk.subst(p.type, given)) for p in results)
-        body = self.calling(walk.rename(fun.body, self.ctx.fresh, given, _same_places))
-        made = replace(fun, name=name, params=params, results=_as_own(results), body=body)
-        return replace(made, entry=False, implicit=0)
+        known = _values(fun, version.known)
+        made = with_own_names(fun, self.ctx.fresh, known)
+        body = self.calling(made.body)
+        results = _as_own(made.results)
+        return replace(made, name=name, results=results, body=body, entry=False, implicit=0)
 
     def calling(self, body: Body) -> Body:
         """A body outside of parallel operators, with calls of what stays."""
@@ -190,8 +182,34 @@ class _Sharing:
         return stm
 
 
-def _same_places(prov: Prov) -> Prov:
-    return prov
+def with_own_names(
+    fun: Function,
+    fresh: Callable[[str], Name],
+    known: Mapping[Name, Lit] = MappingProxyType({}),
+    prov: Callable[[Prov], Prov] | None = None,
+) -> Function:
+    """A copy of a function with names that no other has, where `known` parameters are literals.
+
+    `prov` gives the new provenance of statements.
+    """
+    given: dict[Name, Replacement] = dict(known)
+    params: list[Param] = []
+    results: list[Param] = []
+    for params_of, made in ((fun.params, params), (fun.results, results)):
+        for param in params_of:
+            if param.name not in known:
+                made.append(replace(param, name=fresh(param.name)))
+                given[param.name] = as_operand(made[-1])
+    return replace(
+        fun,
+        params=_substituted(params, given),
+        results=_substituted(results, given),
+        body=walk.rename(fun.body, fresh, given, prov),
+    )
+
+
+def _substituted(params: list[Param], given: Mapping[Name, Replacement]) -> tuple[Param, ...]:
+    return tuple(replace(param, type=walk.subst(param.type, given)) for param in params)
 
 
 def _as_own(results: tuple[Param, ...]) -> tuple[Param, ...]:

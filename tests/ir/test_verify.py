@@ -47,6 +47,8 @@ MUTATIONS = [
     ("in (d_4 with {[n_1 - 1 - i_23] = s_24})", "in (xs_3 with {[i_23, 0] = s_24})", KERNELS, "flat",
      "should be"),
     ("segmap @block", "segmap @grid", KERNELS, "flat", "a kernel inside a kernel"),
+    ("let (x_14: f32) = xs_3[i_12, j_13]", "let (x_14: f32) = call main(n_1)", KERNELS, "flat",
+     "a thread calls `main`"),
     (" per_block", "", KERNELS, "flat", "block level"),
     ("@ xs_mem_2 -> n_1 - 1 + {(n_1: -1)}", "@ xs_mem_2 -> n_1 + {(n_1: -1)}", MEMORY, "funmem",
      "rev_8"),

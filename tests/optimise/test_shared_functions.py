@@ -184,6 +184,16 @@ entry third [n] (xs: [n]i64): [n]i64 = main (main xs 5) 2
 
 
 @pytest.mark.usefixtures("all_stay")
+def test_zeros_of_both_signs_have_versions_of_their_own() -> None:
+    source = """
+def f [n] (z: f32) (xs: [n]f32): [n]f32 = map (\\x -> x + 1 / z) (scan (+) 0 xs)
+entry main [n] (xs: [n]f32) = (f 0 xs, f 0 (f 0 xs), f (-0.0) xs, f (-0.0) (f (-0.0) xs))
+"""
+    assert len(set(calls(Compilation(source), "flat"))) == 1
+    agree(source, "main", [np.float32([1, 2])])
+
+
+@pytest.mark.usefixtures("all_stay")
 def test_a_check_fails_inside_as_it_does_without() -> None:
     source = """
 def f [n] (xs: [n]i32) (k: i64): [n]i32 = map (\\x -> x / xs[k]) (scan (+) 0 xs)
