@@ -8,6 +8,7 @@ The operators' meaning on values is `apply_bin`, `apply_un`, `convert` and `appl
 
 from __future__ import annotations
 
+import math
 from typing import Literal, get_args
 
 import numpy as np
@@ -40,6 +41,13 @@ def int_range(prim: Prim) -> tuple[int, int]:
     """The smallest and largest value of an integer type, both inclusive."""
     bits = BYTES[prim] * 8
     return (0, 2**bits - 1) if prim[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def alike(a: float, b: float) -> bool:
+    """Whether two values of a type are the same: -0.0 and 0.0 are not, and the same NaN is."""
+    if a is not b and a != b:
+        return False
+    return a != 0 or type(a) is not float or math.copysign(1, a) == math.copysign(1, b)
 
 
 FunKind = Literal["float", "int", "number", "any", "lmad"]

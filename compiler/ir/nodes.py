@@ -12,22 +12,20 @@ Scalar expressions nest and are pure: what can fail is guarded by an `Assert` st
 Array operands are always names. Sizes are `Poly` over i64 names in scope; a size that is not a
 polynomial is bound to a name first. Indices count from 0.
 
-Results of unknown size. Whatever returns an array of a size not known beforehand returns that
-size too, as an i64 before it: patterns, loop parameters and function results may mention names
-bound to their left in the same list (thesis, listing 4.1).
+Whatever returns an array of unknown size returns that size too, as an i64 before it: patterns, loop
+parameters and function results may mention names bound to their left (thesis, listing 4.1).
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from math import copysign
 from typing import Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.frozen import dataclass
 from compiler.base.names import Name
-from compiler.base.prim import Prim
+from compiler.base.prim import Prim, alike
 from compiler.base.spans import Prov
 
 # --- types -----------------------------------------------------------------------------------
@@ -108,14 +106,7 @@ class Lit:
     prim: Prim
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same value of the same type."""
-        if other.__class__ is not Lit:
-            return NotImplemented
-        assert isinstance(other, Lit)
-        mine, its = self.value, other.value
-        if self.prim != other.prim or (mine is not its and mine != its):
-            return False
-        return mine != 0 or type(mine) is not float or copysign(1, mine) == copysign(1, its)
+        return isinstance(other, Lit) and self.prim == other.prim and alike(self.value, other.value)
 
 
 ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
@@ -345,7 +336,7 @@ class ArrayLit:
 Fresh = Copy | Concat | Iota | Replicate | Scratch | ArrayLit
 ArrayOp = Index | Slice | Update | Rearrange | Reshape | Fresh
 
-# --- statements and control ------------------------------------------------------------------
+# --- statements, control and accumulators ----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,8 +439,6 @@ class Threshold:
 
 
 Control = If | Loop | Call | Apply | Assert | Threshold
-
-# --- accumulators ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

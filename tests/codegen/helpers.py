@@ -107,3 +107,13 @@ def elementwise(inputs: Sequence[Prim], outputs: Sequence[SE]) -> imp.ImpProg:
 
 def bits(prim: Prim) -> int:
     return BYTES[prim] * 8
+
+
+def told(work: Compilation, rule: str) -> list[tuple[str, str]]:
+    """What is said of a rule of kernels: done or not, and the first number, or why."""
+    work.result("kernels")
+    return [
+        (one.kind, one.numbers[0][1] if one.numbers else one.because)
+        for one in work.remarks()
+        if one.rule == rule
+    ]

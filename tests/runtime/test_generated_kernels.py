@@ -6,12 +6,17 @@ A failure names the seed, of which the generator in `testing/generators` makes t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from compiler.base.rules import Rule
 from compiler.codegen.kernels.stencils import STENCILS
 from compiler.codegen.kernels.tiles import TILED
 from testing import kernels
 from testing.generators import nests, programs, stencils
+from testing.generators.programs import Generated
+from tests.codegen.helpers import told
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 
@@ -27,15 +32,6 @@ def test_nests_agree(seed: int) -> None:
     kernels.check(nests.program(seed), "outer")
 
 
-def test_some_nests_are_tiled() -> None:
-    done = 0
-    for seed in range(16):
-        work = kernels.compiled(nests.program(seed).source, "outer")
-        work.result("kernels")
-        done += any(one.rule == TILED.id and one.kind == "applied" for one in work.remarks())
-    assert done >= 4
-
-
 @needs_cxx
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_agree_with_narrow_indices(seed: int) -> None:
@@ -49,10 +45,16 @@ def test_texts_of_stencils_agree(seed: int) -> None:
     kernels.check_text(stencils.program(seed), "default")
 
 
-def test_some_stencils_have_windows() -> None:
+@pytest.mark.parametrize(
+    ("made", "version", "rule"),
+    [(nests.program, "outer", TILED), (stencils.program, "default", STENCILS)],
+    ids=["tiles", "windows"],
+)
+def test_some_are_what_they_are_made_for(
+    made: Callable[[int], Generated], version: str, rule: Rule
+) -> None:
     done = 0
-    for seed in range(12):
-        work = kernels.compiled(stencils.program(seed).source, "default")
-        work.result("kernels")
-        done += any(one.rule == STENCILS.id and one.kind == "applied" for one in work.remarks())
+    for seed in range(16):
+        work = kernels.compiled(made(seed).source, version)
+        done += any(kind == "applied" for kind, _ in told(work, rule.id))
     assert done >= 4

@@ -9,12 +9,11 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.explain.accesses import predict, report
-from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import kernel_interp
 from testing.kernels import same
-from tests.codegen.helpers import compiled
+from tests.codegen.helpers import compiled, told
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 RULE = "kernels/stencils"
@@ -56,16 +55,6 @@ APPLIED: dict[str, tuple[str, tuple[int, ...], str]] = {
 """Programs, the types and shapes that they are given, and sectors for 32 points."""
 
 
-def told(work: Compilation) -> list[tuple[str, str]]:
-    """What is said of windows."""
-    work.result("kernels")
-    return [
-        (one.kind, one.numbers[0][1] if one.numbers else one.because)
-        for one in work.remarks()
-        if one.rule == RULE
-    ]
-
-
 def given(source: str, shape: tuple[int, ...]) -> list[Any]:
     """Small numbers of an array of a shape, and three rounds."""
     kind, _, _ = APPLIED[source]
@@ -81,8 +70,8 @@ def expected(source: str, args: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("source", APPLIED)
 def test_what_has_windows(source: str) -> None:
     _, _, sectors = APPLIED[source]
-    assert told(compiled(source, "cuda")) == [("applied", sectors)]
-    assert told(compiled(source, "cuda", disabled=frozenset((RULE,)))) == []
+    assert told(compiled(source, "cuda"), RULE) == [("applied", sectors)]
+    assert told(compiled(source, "cuda", disabled=frozenset((RULE,))), RULE) == []
 
 
 @needs_cxx
@@ -161,7 +150,7 @@ MISSED = {
 
 @pytest.mark.parametrize("because", MISSED)
 def test_why_there_is_none(because: str) -> None:
-    ((kind, says),) = told(compiled(MISSED[because], "cuda"))
+    ((kind, says),) = told(compiled(MISSED[because], "cuda"), RULE)
     assert kind == "missed"
     assert because in says
 
@@ -176,4 +165,4 @@ def test_why_there_is_none(because: str) -> None:
     ],
 )
 def test_what_is_no_stencil(source: str) -> None:
-    assert told(compiled(source, "cuda")) == []
+    assert told(compiled(source, "cuda"), RULE) == []

@@ -24,7 +24,7 @@ from compiler.semantics import interp
 from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
-from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
+from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc, told
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 RULE = "kernels/tiled"
@@ -38,16 +38,6 @@ def tiled(source: str, *disabled: str) -> Compilation:
     """A program with a thread for each point of the outer dimensions, whatever their sizes."""
     thresholds = all_thresholds(compiled(source, "cuda"), 0)
     return compiled(source, "cuda", thresholds=thresholds, disabled=frozenset(disabled))
-
-
-def told(work: Compilation) -> list[tuple[str, str]]:
-    """What is said of tiles, and their loads."""
-    work.result("kernels")
-    return [
-        (one.kind, one.numbers[0][1] if one.numbers else one.because)
-        for one in work.remarks()
-        if one.rule == RULE
-    ]
 
 
 def watched(source: str, args: list[Any]) -> Any:
@@ -136,8 +126,8 @@ TILED = {
 @pytest.mark.parametrize("name", TILED)
 def test_tiles_mean_the_same_without_faults_and_cost_what_was_predicted(name: str) -> None:
     source, shapes, kind, loads = TILED[name]
-    assert [how for how, _ in told(tiled(source))] == ["applied"]
-    assert loads in told(tiled(source))[0][1]
+    assert [how for how, _ in told(tiled(source), RULE)] == ["applied"]
+    assert loads in told(tiled(source), RULE)[0][1]
     seen, _ = watched(source, [numbers(kind, *shape) for shape in shapes])
     assert any("tiled" in kernel for kernel, _ in seen.launches)
 
@@ -206,7 +196,7 @@ MISSED = {
 
 @pytest.mark.parametrize("because", MISSED)
 def test_why_nothing_is_tiled(because: str) -> None:
-    (kind, says), *_ = told(tiled(MISSED[because]))
+    (kind, says), *_ = told(tiled(MISSED[because]), RULE)
     assert kind == "missed"
     assert because in says
 
@@ -231,7 +221,7 @@ def test_what_stands_before_the_loop_is_not_moved_behind_what_it_reads() -> None
 
 
 def test_maps_whose_points_share_nothing_are_not_spoken_of() -> None:
-    assert told(tiled("entry main (a: [][]i64) = map i64.sum a")) == []
+    assert told(tiled("entry main (a: [][]i64) = map i64.sum a"), RULE) == []
 
 
 def test_without_the_rule_each_point_is_a_thread() -> None:
@@ -319,7 +309,7 @@ def by_chance(seed: int) -> tuple[str, list[Any]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_contractions_by_chance(seed: int) -> None:
     source, args = by_chance(seed)
-    assert [how for how, _ in told(tiled(source))] == ["applied"], source
+    assert [how for how, _ in told(tiled(source), RULE)] == ["applied"], source
     watched(source, args)
 
 

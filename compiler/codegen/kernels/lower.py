@@ -22,7 +22,6 @@ from compiler.codegen.c.types import c_name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.apart import Same, at_kernels
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.blocks import map_code
 from compiler.codegen.kernels.folds import (
@@ -45,6 +44,7 @@ from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
+from compiler.codegen.kernels.same_blocks import Same, at_kernels
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
 from compiler.codegen.kernels.threads import i64, own_point, thread_code

@@ -11,8 +11,8 @@ from memory as before: so what is in the window has to be right, and need not be
 
 - a cell of the window is one that some point reads, whatever else it does: its own point, or points
   on both sides of it, of which there is one. So it is there, and has been written;
-- no point writes to the array, also not under another name (`apart.py`), so that it does not matter
-  when the cell is read;
+- no point writes to the array, also not under another name (`same_blocks.py`), so that it does not
+  matter when the cell is read;
 - where an index is kept between bounds, or starts again, the host asks whether these are those of
   the points before it launches this kernel, unless it can be seen. The other one has no windows.
 """
@@ -30,9 +30,9 @@ from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.base.target import Target
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.kernels.apart import NOBODY, Same
 from compiler.codegen.kernels.nodes import WARP
 from compiler.codegen.kernels.read_only import Touched
+from compiler.codegen.kernels.same_blocks import NOBODY, Same
 from compiler.codegen.kernels.shifts import CellPlace, CellPlaces, Defs, Points
 from compiler.codegen.kernels.tiles import ROOM, Axis, bound_names, whole_numbers
 from compiler.codegen.kernels.walk import statements

@@ -6,8 +6,8 @@ import pytest
 
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import StmParts
-from compiler.codegen.kernels import apart
-from compiler.codegen.kernels.apart import MOST, Same, at_kernels
+from compiler.codegen.kernels import same_blocks
+from compiler.codegen.kernels.same_blocks import MOST, Same, at_kernels
 from compiler.ir.nodes import ONE, TRUE, Mem
 from tests.codegen.helpers import compiled
 
@@ -87,13 +87,13 @@ def swapping(depth: int) -> imp.For:
 def test_loops_in_loops_are_not_gone_through_for_each_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    walk, walks = apart._Search.walk, [0]
+    walk, walks = same_blocks._Search.walk, [0]
 
-    def counted(search: apart._Search, stms: imp.Stms, same: Same) -> Same:
+    def counted(search: same_blocks._Search, stms: imp.Stms, same: Same) -> Same:
         walks[0] += 1
         return walk(search, stms, same)
 
-    monkeypatch.setattr(apart._Search, "walk", counted)
+    monkeypatch.setattr(same_blocks._Search, "walk", counted)
     needed = []
     for depth in (5, 10):
         walks[0] = 0
