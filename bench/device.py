@@ -1,25 +1,30 @@
 """All that is to be found out on a GPU, in one command, which takes some minutes.
 
-    python -m bench.device
+    python -m bench.device [PART..]
 
-Results against the interpreter; times against a plain copy, and Futhark's where it is on the PATH;
-subnormals; NVIDIA's sanitizers and profiler where they are; what becomes of a hang, of too large an
-array, and of three workers at a time. Writes `bench/results/device.json` and the part about devices
-of `docs/performance.md`. Without a GPU it says why, and its exit status is 69.
+The parts: `results` against the interpreter, also with scans in one pass; `times` against a plain
+copy, and Futhark's where it is on the PATH; `subnormals`; `graphs`, what loops of launches take
+with and without; `drills`, what becomes of a hang, of too large an array, and of three workers at a
+time; `sanitizers` and `sectors` by NVIDIA's tools where they are. A part that fails says why, and
+the others go on. Writes `bench/results/device.json` and the part about devices of
+`docs/performance.md`. Without a GPU it says why, and its exit status is 69.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import multiprocessing
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +39,7 @@ from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
 from compiler.ir import random_values
 from compiler.pipeline import Compilation
-from compiler.runtime import device_process
+from compiler.runtime import cuda_device, device_process
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import GPUS, Toolkit, run_cuda
@@ -43,12 +48,18 @@ from compiler.testing.compare import same
 
 UNAVAILABLE = 69
 RUNS = 11
+LAUNCHES = 2000
 TITLE = "## On a device"
 DOCUMENT = ROOT / "docs" / "performance.md"
 COPY = "entry main [n] (xs: [n]f32): [n]f32 = copy xs"
 ENDLESS = "entry main [n] (xs: [n]i32) = map (\\x -> loop y = x while y >= 0 do y ^ 1) xs"
 HALVES = "entry main [n] (xs: [n]f32): [n]f32 = map (* 0.5) xs"
 ARRAY = "entry main (n: i64) = iota n"
+ROUNDS = (
+    "entry main [n] (k: i64) (xs: [n]f32): [n]f32 ="
+    " loop xs for _i < k do map2 (\\a b -> 0.5 * (a + b)) xs (rotate 1 xs)"
+)
+"""A loop of launches, each of them short: what asking for them costs is what is seen."""
 LARGE = {
     "row sums": {"n": 100_000, "m": 500},
     "row scans": {"n": 50_000, "m": 500},
@@ -61,12 +72,15 @@ LARGE = {
     "sum": {"n": 100_000_000},
 }
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+AT_ONCE = 6
+"""Runs under a sanitizer, each with a process of its own."""
 METRICS = tuple(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st"))
 
 
-def code_of(source: str) -> str:
+def code_of(source: str, look_back: bool = False) -> str:
     """The CUDA text of a program."""
-    return plain(Compilation(source, Options(target="cuda")).result("cuda").text)
+    options = Options(target="cuda", enabled=frozenset(["kernels/look-back"] * look_back))
+    return plain(Compilation(source, options).result("cuda").text)
 
 
 def given(source: str, sizes: dict[str, int]) -> list[Any]:
@@ -81,17 +95,21 @@ def moved(values: list[Any]) -> int:
 
 
 def results(toolkit: Toolkit) -> dict[str, str]:
-    """Whether each program gives what the interpreter does, "" if so."""
+    """Whether each program gives what the interpreter does, "" if so; also by a look-back."""
     found = {}
     for name, (source, sizes) in accesses.PROGRAMS.items():
         args = given(source, sizes)
         expected = interp.run(Compilation(source).result("soa").prog, "main", list(args))
-        try:
-            done = run_cuda(code_of(source), "main", args, toolkit=toolkit).values
-        except CompileError as error:
-            found[name] = error.message
-        else:
-            found[name] = "" if same(done, expected) else "gives other results"
+        texts = {name: code_of(source), f"{name}, by look-back": code_of(source, look_back=True)}
+        for version, text in texts.items():
+            if version != name and text == texts[name]:
+                continue
+            try:
+                done = run_cuda(text, "main", args, toolkit=toolkit).values
+            except CompileError as error:
+                found[version] = error.message
+            else:
+                found[version] = "" if same(done, expected) else "gives other results"
     return found
 
 
@@ -122,6 +140,20 @@ def times(toolkit: Toolkit, large: dict[str, dict[str, int]], futhark: bool) -> 
     return found
 
 
+def graphs(toolkit: Toolkit) -> dict[str, Any]:
+    """Milliseconds of a loop of launches with the graphs that it becomes, and without."""
+    code, found = code_of(ROUNDS), {}
+    args = [np.int64(LAUNCHES), np.linspace(0, 1, 4096, dtype=np.float32)]
+    kept = cuda_device.MAKING
+    for name, making in {"graphs_ms": kept, "launches_ms": 1 << 60}.items():
+        cuda_device.MAKING = making
+        try:
+            found[name] = float(np.median(_here(toolkit, code, args, RUNS)[1:]))
+        finally:
+            cuda_device.MAKING = kept
+    return {"rounds": LAUNCHES, **found}
+
+
 def subnormals(toolkit: Toolkit) -> str:
     """Whether numbers below the normal ones stay, "" if so."""
     xs = np.array([1e-38, 3e-39, 1e-45, -2e-40], np.float32)
@@ -135,13 +167,19 @@ def subnormals(toolkit: Toolkit) -> str:
 def inside(toolkit: Toolkit, name: str) -> None:
     """Run a program in this process, where a tool can watch it."""
     source, sizes = accesses.PROGRAMS[name]
-    code, args = code_of(source), given(source, sizes)
+    _here(toolkit, code_of(source), given(source, sizes))
+
+
+def _here(toolkit: Toolkit, code: str, args: list[Any], runs: int = 1) -> tuple[float, ...]:
+    """Milliseconds of runs in this process."""
     driver = Driver(str(toolkit.driver))
     place, gpu = driver.about(0), Gpu(driver)
     image = toolkit.image(split(code)[0], place.capability, place.driver).read_bytes()
     device = Device(gpu, image, about(code), gpu.free_bytes())
-    run_on(device, code, "main", args)
-    device.close()
+    try:
+        return run_on(device, code, "main", args, runs).times
+    finally:
+        device.close()
 
 
 def _under(*command: str) -> subprocess.CompletedProcess[str]:
@@ -155,14 +193,20 @@ def sanitizers() -> dict[str, Any]:
     """The programs in which each tool finds something, with the end of what it says."""
     if shutil.which("compute-sanitizer") is None:
         return {"absent": "there is no compute-sanitizer on the PATH"}
-    found: dict[str, Any] = {}
-    for tool in TOOLS:
-        found[tool] = {}
-        for name in accesses.PROGRAMS:
-            done = _under("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", name)
-            if done.returncode:
-                found[tool][name] = (done.stdout + done.stderr)[-500:]
+    asked = [(tool, name) for tool in TOOLS for name in accesses.PROGRAMS]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        told = list(pool.map(lambda one: _complaint(*one), asked))
+    found: dict[str, Any] = {tool: {} for tool in TOOLS}
+    for (tool, name), said in zip(asked, told, strict=True):
+        if said:
+            found[tool][name] = said
     return found
+
+
+def _complaint(tool: str, name: str) -> str:
+    """The end of what a tool says of a program in which it finds something, else ""."""
+    done = _under("compute-sanitizer", "--tool", tool, "--error-exitcode", "9", name)
+    return (done.stdout + done.stderr)[-500:] if done.returncode else ""
 
 
 def sectors() -> dict[str, Any]:
@@ -233,53 +277,86 @@ def measure(
     large: dict[str, dict[str, int]] = LARGE,
     workers: Callable[[], Executor] = _spawned,
     tools: bool = True,
+    only: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The figures of every part."""
+    """The figures of every part, or of `only` some; of one that fails, its `problem`."""
     place = device_process.found(toolkit)[0]
+    parts: dict[str, Callable[[], Any]] = {
+        "results": lambda: results(toolkit),
+        "times": lambda: times(toolkit, large, tools),
+        "subnormals": lambda: subnormals(toolkit),
+        "graphs": lambda: graphs(toolkit),
+        "drills": lambda: drills(toolkit, place.bytes, workers),
+        **({"sanitizers": sanitizers, "sectors": sectors} if tools else {}),
+    }
     figures: dict[str, Any] = {
         "device": f"{place.name}, {place.bytes >> 20:,} MB",
         "driver": ".".join(map(str, place.driver)),
-        "results": results(toolkit),
-        "times": times(toolkit, large, tools),
-        "subnormals": subnormals(toolkit),
-        "drills": drills(toolkit, place.bytes, workers),
     }
-    return figures | ({"sanitizers": sanitizers(), "sectors": sectors()} if tools else {})
+    for name, find in parts.items():
+        if name in only or not only:
+            try:
+                figures[name] = find()
+            except Exception as error:  # the device's time is short: the other parts go on
+                traceback.print_exc()
+                figures[name] = {"problem": f"{type(error).__name__}: {error}"}
+            print(name, json.dumps(figures[name]), flush=True)
+    return figures
 
 
 def part(figures: dict[str, Any], command: str) -> str:
-    """The part of the document."""
-    f, d = figures, figures["drills"]
+    """The part of the document, of all parts that have been measured."""
+    done = {name: f for name, f in figures.items() if not (isinstance(f, dict) and "problem" in f)}
+    lines = [f"- {n} failed: {f['problem']}" for n, f in figures.items() if n not in done]
+    said = {"times": _timed, "results": _wrong, "graphs": _looped, "drills": _drilled}
+    told = [tell(done[name]) for name, tell in said.items() if name in done]
+    if "subnormals" in done:
+        lines.append(f"- Subnormals: {done['subnormals'] or 'they stay'}.")
+    for name in ("sanitizers", "sectors"):
+        for key, value in done.get(name, {}).items():
+            lines.append(f"- {name}, {key}: {value or 'nothing found'}")
+    return "\n\n".join(
+        [
+            TITLE,
+            f"`{command}` on {figures['device']}, whose driver knows CUDA {figures['driver']}. "
+            "Medians; bytes are those of inputs and results.",
+            *told,
+            *(["\n".join(lines)] if lines else []),
+        ]
+    )
+
+
+def _timed(times: dict[str, Any]) -> str:
     head = ["program", "ms", "GB/s", "of a copy", "Futhark, ms"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for name, one in f["times"].items():
+    for name, one in times.items():
         other = one.get("futhark_ms", "")
         other = f"{other:.3f}" if isinstance(other, float) else other
         speed = f"{one['gb_s']:.1f} | {100 * one['of_copy']:.0f} %"
         lines.append(f"| {name} | {one['ms']:.3f} | {speed} | {other} |")
-    wrong = [f"- {name}: {says}" for name, says in f["results"].items() if says]
-    wrong += [f"- subnormals: {f['subnormals']}"] if f["subnormals"] else []
-    drilled = [
-        f'- {name}: "{d[name]["says"]}" A run takes {d[name]["then_s"]:.2f} s after it, and '
-        f"{d['before_s']:.2f} s as the first."
+    return "\n".join(lines)
+
+
+def _wrong(results: dict[str, str]) -> str:
+    wrong = [f"- {name}: {says}" for name, says in results.items() if says]
+    return "\n".join(wrong) or "All programs give what the interpreter gives."
+
+
+def _looped(graphs: dict[str, Any]) -> str:
+    return (
+        f"A loop of {graphs['rounds']:,} launches takes {graphs['graphs_ms']:.2f} ms as graphs, "
+        f"and {graphs['launches_ms']:.2f} ms as launches."
+    )
+
+
+def _drilled(drills: dict[str, Any]) -> str:
+    lines = [
+        f'- {name}: "{drills[name]["says"]}" A run takes {drills[name]["then_s"]:.2f} s after it, '
+        f"and {drills['before_s']:.2f} s as the first."
         for name in ("hang", "memory")
     ]
-    drilled.append(f"- Three workers, a run of each: {d['three_workers_s']:.2f} s.")
-    told = "\n".join(wrong) or "All programs give what the interpreter gives; subnormals stay."
-    tools = []
-    for name in ("sanitizers", "sectors"):
-        for key, value in f.get(name, {}).items():
-            tools.append(f"- {name}, {key}: {value or 'nothing found'}")
-    return "\n\n".join(
-        [
-            TITLE,
-            f"`{command}` on {f['device']}, whose driver knows CUDA {f['driver']}. Medians; bytes "
-            "are those of inputs and results.",
-            "\n".join(lines),
-            told,
-            "\n".join(drilled),
-            *(["\n".join(tools)] if tools else []),
-        ]
+    return "\n".join(
+        [*lines, f"- Three workers, a run of each: {drills['three_workers_s']:.2f} s."]
     )
 
 
@@ -300,8 +377,8 @@ def main() -> int:
     if why:
         print(f"Nothing is measured: {why}", file=sys.stderr)
         return UNAVAILABLE
-    command = "python -m bench.device"
-    figures = measure(GPUS)
+    command = shlex.join(["python", "-m", "bench.device", *sys.argv[1:]])
+    figures = measure(GPUS, only=sys.argv[1:])
     print(save("device", command, figures))
     DOCUMENT.write_text(written(DOCUMENT.read_text("utf-8"), part(figures, command)), "utf-8")
     return 0

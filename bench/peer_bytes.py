@@ -22,7 +22,7 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -204,13 +204,13 @@ def programs(folder: Path, only: str) -> Iterator[Work]:
         yield Work(name, OfProgram(text), path, "main", values)
 
 
-def suite(folder: Path, only: str) -> Iterator[Work | tuple[str, str]]:
-    """The programs of a folder of the futhark-benchmarks on the inputs of `inputs.txt`.
+def suite(folder: Path, only: str, listed: Sequence[str] = ()) -> Iterator[Work | tuple[str, str]]:
+    """The programs of a folder of the futhark-benchmarks on the inputs of `inputs.txt`, or others.
 
     Those with `only` in their names; where one does not compile or its data are missing, its name,
     and why.
     """
-    for line in INPUTS.read_text().splitlines():
+    for line in listed or INPUTS.read_text().splitlines():
         program, entry, given = line.split(" ", 2)
         path = folder / f"{program}.fut"
         if only not in f"{program}:{entry}":

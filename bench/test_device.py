@@ -5,9 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bench import accesses, device
+from bench import accesses, device, device_suite
+from bench.device_suite import Found, Ready
+from bench.peer_bytes import Work
+from compiler.protocol.kinds import OfProgram
 from compiler.runtime import device_process
 from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
@@ -29,11 +33,14 @@ def image(kernels: str, *_: object) -> Path:
 def test_the_whole_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but what takes NVIDIA's tools."""
     monkeypatch.setattr(device, "RUNS", 2)
+    monkeypatch.setattr(device, "LAUNCHES", 40)
     few = {name: (accesses.PROGRAMS[name][0], sizes) for name, sizes in SMALL.items()}
     monkeypatch.setattr(accesses, "PROGRAMS", few)
     toolkit = Toolkit(build.driver(), image)
     found = device.measure(toolkit, SMALL, lambda: ThreadPoolExecutor(3), tools=False)
-    assert found["results"] == dict.fromkeys(SMALL, "")
+    assert found["results"] == dict.fromkeys([*SMALL, "scan, by look-back"], "")
+    assert found["graphs"]["rounds"] == 40
+    assert min(found["graphs"]["graphs_ms"], found["graphs"]["launches_ms"]) > 0
     assert found["subnormals"] == ""
     assert list(found["times"]) == ["copy", *SMALL]
     assert found["times"]["copy"]["of_copy"] == 1
@@ -44,6 +51,7 @@ def test_the_whole_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     text = device.part(found, "python -m bench.device")
     assert "| scan | " in text
     assert "Observer 0" in text
+    assert "A loop of 40 launches takes" in text
     assert "All programs give what the interpreter gives" in text
     document = "# Title\n\n## What only a device can show\n\nTimes.\n"
     once = device.written(document, text)
@@ -51,6 +59,38 @@ def test_the_whole_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.written(once, text) == once
     later = once + "\n## More\n\nWords.\n"
     assert device.written(later, text) == later
+
+
+@pytest.mark.skipif(bool(build.why_not()), reason=build.why_not())
+def test_a_part_that_fails_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Toolkit) -> str:
+        raise OSError("no such luck")
+
+    monkeypatch.setattr(device, "subnormals", broken)
+    monkeypatch.setattr(device, "LAUNCHES", 40)
+    monkeypatch.setattr(device, "RUNS", 2)
+    toolkit = Toolkit(build.driver(), image)
+    found = device.measure(toolkit, only=["subnormals", "graphs"])
+    assert found["graphs"]["rounds"] == 40
+    text = device.part(found, "python -m bench.device subnormals graphs")
+    assert "- subnormals failed: OSError: no such luck" in text
+
+
+@pytest.mark.skipif(bool(build.why_not()), reason=build.why_not())
+def test_versions_of_a_program_beside_each_other() -> None:
+    text = device.code_of("entry main (xs: []i32) = i32.sum xs")
+    work = Work("sum", OfProgram(""), Path(), "main", [np.arange(10, dtype=np.int32)])
+    ready = Ready({"default": text, "all": text}, None, {"Futhark": "is not there"})
+    found = device_suite.measured(ready, work, 3, Toolkit(build.driver(), image))
+    assert found.ms.keys() == {"default", "all"}
+    told = device_suite.row("sum", found)
+    assert told.startswith("| sum | ")
+    assert told.endswith("| nan | nan | nan | Futhark: is not there |")
+
+
+def test_a_version_that_does_not_compile_is_told() -> None:
+    found = Found({}, {"default": "there is no such file"})
+    assert device_suite.row("sum", found).endswith("| default: there is no such file |")
 
 
 def test_what_the_profiler_counts() -> None:
