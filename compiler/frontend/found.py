@@ -199,8 +199,8 @@ class InPieces:
             if name in st.places:
                 st.places[name] = _moved(st.places[name], by, path)
             if name in st.makers:
-                what, span = st.makers[name]
-                st.makers[name] = what, _moved(span, by, path)
+                maker = st.makers[name]
+                st.makers[name] = replace(maker, span=_moved(maker.span, by, path))
 
     def _anew(self, piece: Piece, line: int) -> _Found | None:
         """Check a piece. None: there is an error in it."""

@@ -143,13 +143,21 @@ MISTAKES = [
     ("def f (xs: []i32): [length xs]i32 = map (+ 1) xs", "`[n] (xs: [n]..)`"),
     ("def f [k] (x: i32) = x", "`(k: i64)`"),
     ("def f (xs: []i32) = let [m] ys = filter (> 0) xs in m", "`let [m] (ys: [m]i32) = ..`"),
-    ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "`xs :> [n]i32`"),
+    ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "say so: `.. :> [n]i32`."),
     ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `count` is made by `filter` here."),
     (
         "def f (xs: []i32) =\n  let a = filter (> 0) xs\n  let b = filter (< 0) xs\n"
         "  in map2 (+) a b",
-        "2:11 `count` is made by `filter` here. 3:11 `count` is made by `filter` here.",
+        "2:11 `count` is made by `filter` here. 3:11 `count'` is made by `filter` here.",
     ),
+    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "Otherwise the type of the result is"
+     " `[]i32`."),
+    ("def f [n] [m] (xs: [n]i32) (ys: [m]i32): [n]i32 = ys", "say so: `.. :> [n]i32`. Otherwise the"
+     " type of the result is `[m]i32`."),
+    ("def f [n] (xs: [n]i32): ([n]i32, i32) = (xs ++ [1], 2)", "They never are. The type of the"
+     " result is `([n + 1]i32, i32)`."),
+    ("def f [n] (xs: [n]i32) = map2 (+) xs (xs ++ xs)", "They are only where `n` is 0."),
+    ("def f (a: i64) (b: i64): [a * b]i32 = replicate (a * b * 2) 0", "only where `a * b` is 0."),
 ]  # fmt: skip
 
 
@@ -226,8 +234,52 @@ def test_a_size_of_a_loop_has_a_name_of_its_own() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse(source), Ctx())
     assert "expected `[k]i32`, found `[n]i32`" in caught.value.message
-    assert caught.value.related[0].says == "`k` is made by the loop here."
+    assert caught.value.related[0].says == "`k` is the size that this loop ends with."
     assert "say so of what the loop gives: `.. :> [n]i32`" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "told"),
+    [
+        (
+            "def f [k] (xs: [k]i32) =\n  map2 (+) (loop ys = xs for _i < 3 do ys ++ ys) xs",
+            "expected `[k']i32`, found `[k]i32`",
+            ["`k'` is the size that this loop ends with."],
+        ),
+        (
+            "def f [n] (xs: [n]i32) =\n  let a = loop ys = xs for _i < 3 do ys ++ ys\n"
+            "  let b = loop ys = xs for _i < 3 do ys ++ ys\n  let k' = 1\n"
+            "  in map2 (+) (map (+ k') a) b",
+            "expected `[k]i32`, found `[k'']i32`",
+            ["`k` is the size that this loop ends with.", "`k''` is the size that this loop ends"],
+        ),
+        (
+            "def f [k] (xs: [k]i32) (c: bool) =\n  map2 (+) (if c then xs else [1, 2]) xs",
+            "expected `[k']i32`, found `[k]i32`",
+            ["`k'` is the size of one branch or the other of this `if`."],
+        ),
+        (
+            "def f [n] (xs: [n]i32) (c: i32) =\n"
+            "  map2 (+) (match c case 0 -> xs case 1 -> [c] case _ -> [1, 2]) xs",
+            "expected `[n'']i32`, found `[n]i32`",
+            ["`n''` is the size of one case or another of this `match`."],
+        ),
+        (
+            "def f [count] (xs: [count]i32) = map2 (+) (filter (> 0) xs) xs",
+            "expected `[count']i32`, found `[count]i32`",
+            ["`count'` is made by `filter` here."],
+        ),
+    ],
+)
+def test_a_size_that_nobody_names_is_called_like_no_other(
+    source: str, message: str, told: list[str]
+) -> None:
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert message in caught.value.message
+    assert len(caught.value.related) == len(told)
+    for one, says in zip(caught.value.related, told, strict=True):
+        assert says in one.says
 
 
 CLAIMS = [

@@ -37,6 +37,7 @@ from compiler.frontend.check.scope.scope import (
     Poison,
     TypeParamInfo,
 )
+from compiler.frontend.check.scope.spoken import Spoken
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, resolve, resolve_size
 from compiler.frontend.check.types.unify import final_type
@@ -234,6 +235,7 @@ def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:
             dec.name_span,
             f"Define `entry {dec.name} = m.{dec.name}` outside of the module `m`.",
         )
+    st.spoken = Spoken((dec.type_params, dec.params, dec.ret, dec.body))
     try:
         source = FunctionSyntax(
             dec.name, dec.name_span, dec.type_params, dec.params, dec.ret, dec.body

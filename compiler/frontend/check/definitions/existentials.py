@@ -25,7 +25,7 @@ from compiler.frontend.check.types.size_exps import (
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify
 from compiler.frontend.check.types.walks import metas_in, names_in_type, subst, with_meaning
-from compiler.frontend.check.types.wording import makers, mismatch, reason_of
+from compiler.frontend.check.types.wording import Maker, makers, mismatch, reason_of
 from compiler.frontend.types import (
     Array,
     Opaque,
@@ -204,18 +204,27 @@ def bound_before(st: Checker, mark: int) -> Visible:
 class _Join:
     st: Checker
     visible: Visible
+    maker: Maker
     names: dict[tuple[str, str], Name] = field(default_factory=dict)
 
 
 def join(
-    st: Checker, first: Type, second: Type, mark: int, span: Span, what: str, related: Related
+    st: Checker,
+    first: Type,
+    second: Type,
+    mark: int,
+    span: Span,
+    what: str,
+    related: Related,
+    maker: Maker,
 ) -> tuple[Type, tuple[Name, ...]]:
     """The type of an `if` whose branches have these types, and the sizes that are new in it.
 
-    `mark` is the moment before the branches. Errors: the types differ in more than sizes.
+    `mark` is the moment before the branches, `maker` the `if`. Errors: the types differ in more
+    than sizes.
     """
     st.span = span
-    joined = _Join(st, bound_before(st, mark))
+    joined = _Join(st, bound_before(st, mark), maker)
     try:
         result = _join(joined, first, second)
     except Mismatch as difference:
@@ -307,7 +316,7 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
     name = j.names.get(key)
     if name is None:
         base = a.name if isinstance(a, SizeVar) else "d"
-        name = j.names[key] = j.st.fresh(base)
+        name = j.names[key] = j.st.made_by(j.maker, base)
         known = computed(j.st, a, j.visible) if same_size(a, b, j.st.alias) else None
         if known is not None:
             j.st.alias[name] = known

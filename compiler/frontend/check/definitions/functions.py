@@ -186,7 +186,7 @@ def finish_result(
     holes: dict[Name, Size] = {name: st.size_meta() for name in ret.ext}
     wanted = subst(ret.type, {}, holes) if holes else ret.type
     written = Related(ret.span, "This is the type of the result.")
-    st.unify(wanted, body.type, body.span, what, "", written)
+    st.unify(wanted, body.type, body.span, what, "", written, is_result=True)
     return FunctionResult(*hide(st, wanted, is_visible, computed=True), ret.fresh, ret.fresh_fields)
 
 

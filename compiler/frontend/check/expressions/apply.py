@@ -35,7 +35,7 @@ from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
 from compiler.frontend.check.types.walks import subst
-from compiler.frontend.check.types.wording import describe
+from compiler.frontend.check.types.wording import Maker, describe
 from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar, Type
 
 Lets = list[tuple[Name, t.Exp]]
@@ -188,9 +188,8 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
             call.sizes[arrow.name] = size
         call.args[i] = typed
     for name in arrow.ext:
-        new = st.fresh(name)
+        new = st.made_by(Maker(call.what, call.span, f"is made by {call.what} here"), name)
         call.ext.append(new)
-        st.makers[new] = call.what, call.span
         call.sizes[name] = SizeVar(new)
     call.type = arrow.result
 

@@ -19,6 +19,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.types import Size, Type
 
 
@@ -96,7 +97,8 @@ def infer_if(st: Checker, exp: ast.If, expected: Type | None) -> t.Exp:
     orelse = st.infer(exp.orelse, expected if expected is not None else then.type)
     other = Related(exp.then.span, "This is the other branch.")
     what = "The branches of `if` differ"
-    type_, ext = join(st, then.type, orelse.type, mark, exp.orelse.span, what, other)
+    maker = Maker("the `if`", exp.span, "is the size of one branch or the other of this `if`")
+    type_, ext = join(st, then.type, orelse.type, mark, exp.orelse.span, what, other, maker)
     st.data(type_, exp.span, "The result of `if`", accumulators=False)
     return t.If(type_, exp.span, cond, then, orelse, ext)
 
@@ -108,6 +110,7 @@ def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
     cases: list[t.Case] = []
     type_: Type | None = None
     ext: tuple[Name, ...] = ()
+    maker = Maker("the `match`", exp.span, "is the size of one case or another of this `match`")
     for case in exp.cases:
         scope = st.scope.mark()
         bound = bind_pattern(st, case.pat, scrutinee.type, st.size_meta, refutable=True)
@@ -119,7 +122,7 @@ def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
         else:
             other = Related(exp.cases[0].body.span, "This is the first case.")
             what = "The cases of `match` differ"
-            type_, new = join(st, type_, body.type, mark, case.body.span, what, other)
+            type_, new = join(st, type_, body.type, mark, case.body.span, what, other, maker)
             ext = (*ext, *new)
             mark_used = names_in_type(type_)
             ext = tuple(n for n in ext if n in mark_used)

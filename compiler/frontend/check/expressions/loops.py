@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from compiler import codes
 from compiler.base.errors import CompilerBug, Related, TypeError_
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -24,6 +24,7 @@ from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve, resol
 from compiler.frontend.check.types.sizes import same_size, unify_size
 from compiler.frontend.check.types.unify import Mismatch, unify_sizes
 from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.types import Array, Record, Size, SizeVar, Type, row_of
 
@@ -53,7 +54,8 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     found = _open(st, body.type, final)
     st.unify(type_, found, exp.body.span, "The loop's body", _next_round(type_, found), start)
     sizes = _solve_sizes(_LoopSizes(st, since, exp.body.span, explicit, initial, final))
-    ext = tuple([_result_size(st, name, exp.span) for name in sizes])
+    maker = Maker("the loop", exp.span, "is the size that this loop ends with")
+    ext = tuple([st.made_by(maker, "k") for _ in sizes])
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
     result = subst(type_, {}, renamed) if renamed else type_
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
@@ -64,13 +66,6 @@ def _next_round(start: Type, body: Type) -> str:
     if isinstance(resolve(start), Record) and not isinstance(resolve(body), Record):
         return "The value of a loop's body is what the next round begins with: all parts of it."
     return ""
-
-
-def _result_size(st: Checker, inside: Name, span: Span) -> Name:
-    """A size of the loop's result, under another name than the one that it begins with."""
-    name = st.fresh("k" if base_of(inside) != "k" else "m")
-    st.makers[name] = "the loop", span
-    return name
 
 
 def _open(st: Checker, type_: Type, pairs: Pairs, initial: bool = False) -> Type:

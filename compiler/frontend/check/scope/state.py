@@ -12,16 +12,24 @@ from dataclasses import dataclass, field
 from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Related, TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.scope import Local, Scope
+from compiler.frontend.check.scope.spoken import Spoken
 from compiler.frontend.check.types.metas import MetaS, MetaT
 from compiler.frontend.check.types.unify import Mismatch, require_data, require_regular, unify
 from compiler.frontend.check.types.walks import is_scalar
-from compiler.frontend.check.types.wording import has_names, makers, mismatch, reason_of, show
+from compiler.frontend.check.types.wording import (
+    Maker,
+    has_names,
+    makers,
+    mismatch,
+    reason_of,
+    show,
+)
 from compiler.frontend.types import ACC, Opaque, Size, SizeVar, Type
 from compiler.frontend.warning import Warning_
 
@@ -96,8 +104,10 @@ class Checker:
     """What the program may do, and its author probably did not mean."""
     places: dict[Name, Span] = field(default_factory=dict)
     """Where the variables of a definition are bound, those that are sizes among them."""
-    makers: dict[Name, tuple[str, Span]] = field(default_factory=dict)
-    """Sizes that only a function's result knows: which function, and where it is applied."""
+    makers: dict[Name, Maker] = field(default_factory=dict)
+    """Sizes that only a run knows: what gives them."""
+    spoken: Spoken = field(default_factory=lambda: Spoken(()))
+    """What names the definition that is being checked has in it."""
 
     def give(self, name: Name) -> None:
         """Let functions return a constant."""
@@ -109,6 +119,12 @@ class Checker:
     def fresh(self, base: str) -> Name:
         """A new name, remembered as bound now."""
         return self._known(self.ctx.names.fresh(spell(base)))
+
+    def made_by(self, maker: Maker, base: str) -> Name:
+        """A new name for a size that only a run knows, which reads like none in the definition."""
+        name = self.fresh(self.spoken.unlike(base_of(base).rstrip("'")))
+        self.makers[name] = maker
+        return name
 
     def authored(self, source: str) -> Name:
         """A new name for something that the program names."""
@@ -177,10 +193,12 @@ class Checker:
         what: str,
         hint: str = "",
         *related: Related,
+        is_result: bool = False,
     ) -> None:
         """Make two types equal, or raise an error: "`what` must be .., but is ..".
 
-        `related`: where `want` is from. Errors: `TypeError_` at `span`, with any `hint`.
+        `related`: where `want` is from. `is_result`: see `reason_of`. Errors: `TypeError_` at
+        `span`, with any `hint`.
         """
         if want is got:
             return
@@ -188,7 +206,7 @@ class Checker:
         try:
             unify(self, want, got)
         except Mismatch as difference:
-            reason = hint or reason_of(difference, want, got, self)
+            reason = hint or reason_of(difference, want, got, self, is_result)
             endless = difference.code is codes.types.ENDLESS and hint
             code = codes.types.MISMATCH if endless else difference.code
             error = mismatch(what, want, got, span, reason, code, self.own_names())

@@ -6,11 +6,13 @@ Unknown types are called by letters that stand for the same type throughout the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from string import ascii_lowercase
 from types import MappingProxyType
 from typing import Protocol
 
 from compiler import codes
+from compiler.algebra.poly import Poly
 from compiler.base.code import Code
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
@@ -18,10 +20,12 @@ from compiler.base.prim import FLOATS, INTS
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.sizes import Atoms, from_poly, poly
 from compiler.frontend.check.types.unify import Mismatch, any_of, final_size, final_type
 from compiler.frontend.check.types.walks import metas_in, names_in_type, with_meaning, with_parts
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.types import (
+    ANY_SIZE,
     Array,
     Arrow,
     Opaque,
@@ -74,20 +78,40 @@ def mismatch(
     return TypeError_(code, message, span, reason or way_out(want, got))
 
 
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What gives a size that only a run knows: a function's result, a loop, branches."""
+
+    what: str
+    """`` `filter` ``, `the loop`."""
+    span: Span
+    of_size: str
+    """What is told of the size: `is the size that this loop ends with`."""
+
+
 class SizeMakers(Protocol):
     """What is asked about the sizes of a program: which are its author's, who made the others."""
 
     places: dict[Name, Span]
-    makers: dict[Name, tuple[str, Span]]
-    """The function whose result has a size that only it knows, and where it is applied."""
+    makers: dict[Name, Maker]
+    alias: dict[Name, Size]
 
     def said(self, name: Name) -> str | None: ...  # noqa: D102
 
 
-def reason_of(difference: Mismatch, want: Type, got: Type, by: SizeMakers) -> str:
-    """What a difference adds to a message that names both types, and how to go on."""
+def reason_of(
+    difference: Mismatch, want: Type, got: Type, by: SizeMakers, is_result: bool = False
+) -> str:
+    """What a difference adds to a message that names both types, and how to go on.
+
+    `is_result`: what is wanted is the type that a function says its result has.
+    """
     if difference.sizes is not None:
-        return _of_sizes(difference.reason, difference.sizes, (want, got), by)
+        reason, equal = _of_sizes(difference.reason, difference.sizes, (want, got), by)
+        if not is_result:
+            return reason
+        otherwise = "Otherwise the" if equal else "The"
+        return f"{reason} {otherwise} type of the result is `{show(_as_written(got, by))}`."
     kinds = [isinstance(t, MetaT) and t.prims is not None for t in (resolve(want), resolve(got))]
     if kinds[0] != kinds[1]:
         return ""  # the message says that one of the two is a number of some type
@@ -109,8 +133,8 @@ def makers(difference: Mismatch, by: SizeMakers) -> list[Related]:
     for size in variables:
         text = f"`{show_size(size)}`"
         if size.name in by.makers:
-            function, span = by.makers[size.name]
-            found.append(Related(span, f"{text} is made by {function} here."))
+            maker = by.makers[size.name]
+            found.append(Related(maker.span, f"{text} {maker.of_size}."))
         elif same and size.name in by.places:
             found.append(Related(by.places[size.name], f"This is one {text}."))
     names: set[Name] = set()
@@ -236,28 +260,63 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
 
 def _of_sizes(
     reason: str, sizes: tuple[Size, Size], types: tuple[Type, Type], by: SizeMakers
-) -> str:
-    """How a program says that two sizes that differ are the same."""
+) -> tuple[str, bool]:
+    """How a program says that two sizes that differ are the same, and whether they may be."""
+    if all(isinstance(s, SizeConst) for s in sizes):
+        return reason, False
+    if when := _when_equal(sizes, by):
+        return f"{reason} {when}", False
     arrays = [t for t in map(resolve, types) if isinstance(t, Array)]
-    if not arrays or all(isinstance(s, SizeConst) for s in sizes):
-        return reason
     made = [s for s in _variables(sizes) if s.name in by.makers]
     if len(made) == 2:
-        return f"{reason} Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
-    whose = f" of what {by.makers[made[0].name][0]} gives: `.." if made else ": `xs"
+        if not arrays:
+            return reason, False
+        way = "Name one of them, `let [k] (ys: [k]i32) = ..`, and claim it of the other."
+        return f"{reason} {way}", True
+    whose = f" of what {by.makers[made[0].name].what} gives" if made else ""
     for type_ in arrays:
         if _is_written(type_, by):
-            return (
-                f"{reason} If they are equal whenever this runs, say so{whose} :> {show(type_)}`."
-            )
-    return reason
+            claim = f"say so{whose}: `.. :> {show(type_)}`."
+            return f"{reason} If they are equal whenever this runs, {claim}", True
+    return reason, False
+
+
+def _when_equal(sizes: tuple[Size, Size], by: SizeMakers) -> str:
+    """When two sizes are equal that hardly ever are; empty where they may well be."""
+    atoms: Atoms = {}
+    difference = poly(sizes[0], atoms, by.alias) - poly(sizes[1], atoms, by.alias)
+    if difference.constant is not None:
+        return "They never are."
+    if len(difference.terms) == 1:
+        (mono,) = difference.terms
+        return f"They are only where `{show_size(from_poly(Poly({mono: 1}), atoms))}` is 0."
+    return ""
 
 
 def _is_written(type_: Array, by: SizeMakers) -> bool:
     """Whether a program can name all sizes of the type."""
-    if not all(show_size(resolve_size(d)) for d in type_.dims):
-        return False
-    return not any(n in by.makers or by.said(n) is None for n in names_in_type(type_))
+    return all(_has_name(d, by) for d in type_.dims) and all(
+        _has_name(SizeVar(n), by) for n in names_in_type(type_)
+    )
+
+
+def _has_name(size: Size, by: SizeMakers) -> bool:
+    """Whether a program can name a size."""
+    names: set[Name] = set()
+    names_in_size(size, names)
+    named = not any(n in by.makers or by.said(n) is None for n in names)
+    return named and bool(show_size(resolve_size(size)))
+
+
+def _as_written(type_: Type, by: SizeMakers) -> Type:
+    """The type with its sizes left open where a program cannot name them."""
+    type_ = resolve(type_)
+    match type_:
+        case Array(dims, elem):
+            return Array(tuple([d if _has_name(d, by) else ANY_SIZE for d in dims]), elem)
+        case Record(fields):
+            return Record(tuple([(f, _as_written(u, by)) for f, u in fields]))
+    return type_
 
 
 def _variables(sizes: tuple[Size, ...]) -> list[SizeVar]:
