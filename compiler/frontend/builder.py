@@ -17,15 +17,11 @@ from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
-from compiler.frontend.characters import unescaped
+from compiler.frontend.literals import characters, literal
 from compiler.frontend.operators import tree_of
 
 Kids = list[Any]
 _SECTION_PARAM = "it''"
-_FLOATS = ("f16", "f32", "f64")
-MOST_DIGITS = 1100
-"""Of an integer literal: as many as the largest `f64` has in base 2, and some."""
-_TYPES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", *_FLOATS)
 
 
 @dataclass(slots=True)
@@ -148,7 +144,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         return decs.OpenDec(_span(kids), kids[1])
 
     def import_dec(self, kids: Kids) -> decs.ImportDec:
-        return decs.ImportDec(_span(kids), _string(kids[1]))
+        return decs.ImportDec(_span(kids), characters(kids[1], _span_of(kids[1])))
 
     def local_dec(self, kids: Kids) -> decs.LocalDec:
         return decs.LocalDec(_span(kids), kids[1])
@@ -191,7 +187,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
         return decs.MName(kids[0].span, kids[0].data)
 
     def m_import(self, kids: Kids) -> decs.MImport:
-        return decs.MImport(_span(kids), _string(kids[1]))
+        return decs.MImport(_span(kids), characters(kids[1], _span_of(kids[1])))
 
     def m_body(self, kids: Kids) -> decs.MBody:
         return decs.MBody(_span(kids), tuple(_nodes(kids)))
@@ -362,19 +358,7 @@ class TreeBuilder(Transformer[Token, decs.Program]):
     # --- expressions -------------------------------------------------------------------------
 
     def literal(self, kids: Kids) -> ast.Exp:
-        token = kids[0]
-        match token.type:
-            case "INT":
-                return _integer(token)
-            case "FLOAT":
-                digits, suffix = _suffix(str(token), _FLOATS)
-                return ast.FloatLit(_span_of(token), digits.replace("_", ""), suffix)
-            case "CHAR":
-                return ast.IntLit(_span_of(token), ord(_unescape(token)), "")
-            case "STRING":
-                return ast.StringLit(_span_of(token), _string(token))
-            case _:
-                return ast.BoolLit(_span_of(token), token.type == "TRUE")
+        return literal(kids[0], _span_of(kids[0]))
 
     def infix(self, kids: Kids) -> Part:
         if kids[0].type == "TICK":
@@ -624,45 +608,6 @@ def _qualified(text: str) -> ast.QualName:
         name, _, text = text.partition(".")
         parts.append(name)
     return (*parts, text)
-
-
-def _suffix(text: str, suffixes: tuple[str, ...]) -> tuple[str, str]:
-    for suffix in suffixes:
-        if text.endswith(suffix):
-            return text[: -len(suffix)], suffix
-    return text, ""
-
-
-def _integer(token: Token) -> ast.IntLit:
-    text = str(token)
-    hexadecimal = text[:2] in ("0x", "0X")
-    digits, suffix = _suffix(text, _TYPES[:8] if hexadecimal else _TYPES)
-    base = 16 if hexadecimal else 2 if text[:2] in ("0b", "0B") else 10
-    digits = (digits if base == 10 else digits[2:]).replace("_", "").lstrip("0") or "0"
-    if len(digits) > MOST_DIGITS:
-        raise SyntaxError_(
-            codes.syntax.NUMBER,
-            f"This number has {len(digits)} digits: no type holds it.",
-            _span_of(token),
-            "The largest numbers are those of `f64`, with 309 digits.",
-        )
-    return ast.IntLit(_span_of(token), int(digits, base), suffix)
-
-
-def _unescape(token: Token) -> str:
-    value = _string(token)
-    if len(value) != 1:
-        raise SyntaxError_(
-            codes.syntax.LITERAL, "A character literal holds one character.", _span_of(token)
-        )
-    return value
-
-
-def _string(token: Token) -> str:
-    try:
-        return unescaped(str(token)[1:-1])
-    except ValueError as error:
-        raise SyntaxError_(codes.syntax.LITERAL, str(error), _span_of(token)) from None
 
 
 def _updated(span: Span, source: ast.Exp, steps: list[Any], value: ast.Exp) -> ast.Exp:

@@ -63,11 +63,11 @@ _TOKEN = re.compile(
   | (?P<qualop>(?:{_NAME}\.)+{_SYMCHARS})
   | (?P<typeword>type[ ]*[~^](?=[\sA-Za-z_]))
   | (?P<name>{_NAME})
-  | (?P<float>0[xX]{_HEX}\.{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
-      | 0[xX]{_HEX}[pP][+-]?{_DECIMAL}(?:f16|f32|f64)?
-      | {_DECIMAL}\.{_DECIMAL}(?:[eE][+-]?{_DECIMAL})?(?:f16|f32|f64)?
-      | {_DECIMAL}[eE][+-]?{_DECIMAL}(?:f16|f32|f64)?)
+  | (?P<float>0[xX]{_HEX}\.{_HEX}[pP][+-]?_*{_DECIMAL}(?:f16|f32|f64)?
+      | {_DECIMAL}\.{_DECIMAL}(?:[eE][+-]?[0-9]+)?(?:f16|f32|f64)?
+      | {_DECIMAL}[eE][+-]?[0-9]+(?:f16|f32|f64)?)
   | (?P<int>(?:0[xX]{_HEX}(?:[iu](?:8|16|32|64))? | 0[bB][01][01_]*(?:[iu](?:8|16|32|64))?
+      | 0[rR][IVXLCDM]+(?:[iu](?:8|16|32|64))?
       | {_DECIMAL}{_INT_TYPE}?))
   | (?P<char>'(?:[^'\\\n]|\\[^\n][^'\n]*)')
   | (?P<tyvar>'[~^]?{_NAME})
@@ -137,7 +137,7 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
             adjacent = False
             continue
         indexable = adjacent and previous in _INDEXABLE
-        type_, length = _classify(kind, text, indexable, previous, quantifier)
+        type_, length = _classify(kind, text, indexable, quantifier)
         if length < len(text):
             pos = start + length
             text = text[:length]
@@ -158,9 +158,7 @@ def tokenise(source: str, file: str = "", line: int = 1) -> Lexed:
     return out
 
 
-def _classify(
-    kind: str, text: str, indexable: bool, previous: str, quantifier: bool
-) -> tuple[str, int]:
+def _classify(kind: str, text: str, indexable: bool, quantifier: bool) -> tuple[str, int]:
     """The terminal that `text` is, and how many of its characters belong to it."""
     match kind:
         case "name":
@@ -172,8 +170,6 @@ def _classify(
         case "field":
             if quantifier:
                 return "DOT", 1
-            if not indexable and text[1].isdigit() and previous != "LPAR":
-                return "FLOAT", len(text)
             return "FIELD", len(text)
         case "dotpar" | "dotbrack" if quantifier:
             return "DOT", 1

@@ -72,10 +72,26 @@ class Slip:
 
 def way_out(slip: Slip) -> str:
     """What to write instead; empty where nothing is known."""
-    for kind in (_of_word, _of_equals, _of_function, _of_data, _of_kind, _unclosed):
+    for kind in (_of_number, _of_word, _of_equals, _of_function, _of_data, _of_kind, _unclosed):
         if hint := kind(slip):
             return hint
     return ""
+
+
+def _of_number(slip: Slip) -> str:
+    """Numbers without digits on a side of their point."""
+    text, last = str(slip.token), slip.before[-1] if slip.before else None
+    if slip.token.type == "FIELD" and text[1].isdigit():
+        return points_digits(f"0{text}")
+    is_behind = last is not None and last.end_pos == slip.token.start_pos
+    if slip.token.type == "DOT" and is_behind and slip.preceded("INT"):
+        return points_digits(f"{last}.0")
+    return ""
+
+
+def points_digits(number: str) -> str:
+    """The way out for a number without digits on a side of its point."""
+    return f"A number has digits on both sides of its point: `{number}`."
 
 
 def _of_word(slip: Slip) -> str:

@@ -139,6 +139,18 @@ MISTAKES = [
     ("def f (xs: []i32) (x: f64) = xs[x / 2]", "`i64.f64 x`"),
     ("def f (n: i32) = loop (a, b) = (0, 1) for _i < n do a + b", "all parts of it"),
     ("entry main (f: i32 -> i32) (x: i32) = f x", "let it take what tells which function"),
+    # Numbers.
+    ("def f (x: f32) = x * .5", "digits on both sides of its point: `0.5`"),
+    ("def f = [.25]", "digits on both sides of its point: `0.25`"),
+    ("def f = f32.cos .5", "digits on both sides of its point: `0.5`"),
+    ("def f (x: f32) = 5. + x", "digits on both sides of its point: `5.0`"),
+    ("def f = 5.f32", "digits on both sides of its point: `5.0f32`"),
+    ("def f = 1.e3", "digits on both sides of its point: `1.0e3`"),
+    ("def f = 0x1.p3", "digits on both sides of its point: `0x1.0p3`"),
+    ("def f = 0x1p3", "digits on both sides of its point: `0x1.0p3`"),
+    ("def f = 0xA.8", "ends in a power of 2: `0xa.8p0`"),
+    ("def f = 1e1_0", "Between the digits of an exponent stands no `_`"),
+    ("def f = '\\x41'", "`'\\65'`"),
     # Sizes.
     ("def f (xs: []i32): [length xs]i32 = map (+ 1) xs", "`[n] (xs: [n]..)`"),
     ("def f [k] (x: i32) = x", "`(k: i64)`"),

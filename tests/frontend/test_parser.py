@@ -76,7 +76,16 @@ def shape(exp: ast.Exp) -> str:
         ("1.5e3f32", "1.5e3f32"),
         ("0xffu8", "255u8"),
         ("1_000", "1000"),
+        ("1.5_0", "1.50"),
+        ("1.5E-3", "1.5E-3"),
+        ("0x1.8p+3f32", "0x1.8p+3f32"),
+        ("0rXIV", "14"),
+        ("0RMCMXCIVi16", "1994i16"),
+        ("0rVX", "15"),
         ("'a'", "97"),
+        ("'\\65'", "65"),
+        ("x .0", "x.0"),
+        ("f (.0)", "f(ProjSection)"),
         ("f a \\y -> y + 1", "f(a, Lambda)"),
         ("x with [0] = 1 with [1] = 2", "Update"),
     ],
@@ -135,6 +144,11 @@ def test_documentation_comments_reach_their_declaration() -> None:
         ('def f = "\\1114112"', "1:9", "1114111"),
         (f'def f = "\\{"9" * 5000}"', "1:9", "1114111"),
         ("def f = '\\nb'", "1:9", "one character"),
+        ("def f = '\\x41'", "1:9", "one sign or a decimal number"),
+        ("def f = .5", "1:9", "Expected an expression, but found `.5`."),
+        ("def f = [x, .5e3]", "1:13", "found `.5`."),
+        ("def f = 5. + x", "1:10", "found `.`."),
+        ("def f = 1.5e3_", "1:14", "found `_`."),
     ],
 )
 def test_errors_say_where_and_what_was_expected(text: str, place: str, words: str) -> None:
@@ -190,7 +204,9 @@ def test_escapes_are_those_of_the_language(text: str, value: str) -> None:
     assert literal.value == value
 
 
-@pytest.mark.parametrize("text", ["0x_", "1e_", "0b_1", "0x_1p1"])
+@pytest.mark.parametrize(
+    "text", ["0x_", "1e_", "0b_1", "0x_1p1", "0x1p3", "1e1_0", "0rxiv", "0x1.8p0_x", "1f128"]
+)
 def test_a_number_begins_with_a_digit(text: str) -> None:
     """The rest is a name, to which the number is applied."""
     assert isinstance(body(text), ast.Apply)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from compiler import codes
 from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
@@ -15,6 +17,7 @@ from compiler.frontend.check.scope.scope import Local, did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import describe
+from compiler.frontend.slips import points_digits
 from compiler.frontend.types import UNIT, Record, Type, tuple_type
 
 
@@ -52,13 +55,42 @@ def _field_types(expected: Type | None) -> dict[str, Type]:
 
 
 def infer_project(st: Checker, exp: ast.Project, expected: Type | None) -> t.Exp:
-    """`e.field`."""
+    """`e.field`. Errors: a number has none; those of `field_type`."""
+    if isinstance(exp.exp, ast.IntLit | ast.FloatLit):
+        raise TypeError_(
+            codes.types.NO_FIELD,
+            f"A number has no fields, so it has no `{exp.field}`.",
+            exp.span,
+            _number_with_point(exp.exp, exp.field),
+        )
     return project(st, st.infer(exp.exp), exp.field, exp.span)
+
+
+def _number_with_point(number: ast.IntLit | ast.FloatLit, behind: str) -> str:
+    """How `5.f32`, `1.e3`, `0x1.p3` and `0x1.8` are written."""
+    if isinstance(number, ast.FloatLit):
+        return ""
+    if behind[0].isdigit():
+        written = f"{number.value:#x}.{behind}p0"
+        return f"A hexadecimal number with a point ends in a power of 2: `{written}`."
+    if re.fullmatch("[pP][0-9]+", behind):
+        return points_digits(f"{number.value:#x}.0{behind}")
+    if re.fullmatch("f16|f32|f64|[eE][0-9]+", behind):
+        return points_digits(f"{number.value}.0{behind}")
+    return ""
 
 
 def project(st: Checker, record: t.Exp, field: str, span: Span) -> t.Exp:
     """A field of a typed expression; of an unknown type, a promise that it has the field."""
     return t.Project(field_type(st, record.type, field, span), span, record, field)
+
+
+def _no_record(st: Checker, field: str) -> str:
+    """How to go on where something that is no record would have a field."""
+    if field[0].isdigit():
+        return points_digits(f"0.{field}")
+    is_value = field in st.scope.values
+    return f"A function stands before its argument: `{field} x`." if is_value else ""
 
 
 def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
@@ -80,9 +112,7 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
             codes.types.NO_FIELD,
             f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
             span,
-            f"A function stands before its argument: `{field} x`."
-            if field in st.scope.values
-            else "",
+            _no_record(st, field),
         )
     if type_.fields is not None and field in type_.fields:
         return type_.fields[field]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from compiler.base.prim import NUMBERS
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
+from compiler.frontend.slips import points_digits
 from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Type
 
 _MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
@@ -160,6 +163,10 @@ def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
     if isinstance(first, ast.Var) and first.span[:2] == number.span[2:4]:
         if first.name[0] in ("f", "F", "d", "D", "L", "l", "u", "U"):
             return "A number that ends in its type is written `2.5f32`, `2i64` or `2u8`."
+        if first.name[0][0] == "_":
+            return "Between the digits of an exponent stands no `_`."
+        if re.fullmatch("[pP][0-9]+", first.name[0]) and isinstance(number, ast.IntLit):
+            return points_digits(f"{number.value:#x}.0{first.name[0]}")
         return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
     for arg in args:
         if isinstance(arg, ast.Var) and arg.name[0] in ("and", "or"):
