@@ -13,6 +13,11 @@ TILE_THREADS, TILE_BYTES = 256, 24 << 10
 
 A multiprocessor has room for eight such blocks at once.
 """
+PRIVATE_BYTES = 8 << 10
+"""What a thread may have of its own in registers or on its stack: arrays of constant sizes.
+
+A GPU sets stacks aside for all threads that it can run at once, which may be 270,000.
+"""
 
 
 @dataclass(frozen=True, slots=True)

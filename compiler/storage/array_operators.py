@@ -16,6 +16,7 @@ from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov
+from compiler.base.target import PRIVATE_BYTES
 from compiler.ir import nodes as ir
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
 from compiler.ir.types import as_operand, as_scalar, prim_type, row_type, shape_of, with_dims
@@ -24,26 +25,21 @@ from compiler.ir.walk import all_stms
 Folding = ir.SegRed | ir.SegScan | ir.SegHist
 
 
-PRIVATE_BYTES = 1024
-"""Largest array that a thread keeps to itself, in bytes."""
-
-
 def combines_arrays(op: ir.Operator) -> bool:
     """Whether an operator's operands are arrays."""
     return any(isinstance(param.type, ir.Array) for param in op.fn.params)
 
 
 def needs_memory(op: ir.Operator) -> bool:
-    """Whether an operator combines arrays, or makes one that its thread cannot keep to itself."""
-    return combines_arrays(op) or any(
-        isinstance(stm.exp, ir.Fresh) and _is_large(stm.pat[0].type)
-        for stm in all_stms(op.fn.body.stms)
-    )
+    """Whether an operator combines arrays, or makes more than its thread can keep to itself.
 
-
-def _is_large(kind: ir.Type) -> bool:
-    count = Poly.product(shape_of(kind)).constant
-    return count is None or count * BYTES[prim_type(kind)] > PRIVATE_BYTES
+    Half of what a thread may have is for copies of them, in loops and branches.
+    """
+    made = [s.pat[0].type for s in all_stms(op.fn.body.stms) if isinstance(s.exp, ir.Fresh)]
+    size = sum(
+        (Poly.product(shape_of(k)) * BYTES[prim_type(k)] for k in made), Poly.const(0)
+    ).constant
+    return combines_arrays(op) or size is None or size > PRIVATE_BYTES // 2
 
 
 def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:

@@ -121,7 +121,7 @@ class _Coalescing:
             exp = replace(exp, body=_reading(exp.body, instead, scope.types))
             stm = ir.Stm(stm.pat, exp, stm.prov)
         behind: list[ir.Stm] = []
-        if isinstance(exp, ir.SegMap) and not exp.per_block:
+        if not isinstance(exp, ir.SegHist) and not (isinstance(exp, ir.SegMap) and exp.per_block):
             for at, param in enumerate(stm.pat):
                 stm = self.row(stm, at, param, scope, behind)
         for each in (stm, *behind):
@@ -270,9 +270,9 @@ class _Coalescing:
     ) -> ir.Stm:
         """The kernel, with rows of one of its results in another order if that is better."""
         exp, kind = stm.exp, param.type
-        assert isinstance(exp, ir.SegMap)
+        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan)
         outer = len(exp.space.dims)
-        if not isinstance(kind, ir.Array) or kind.mem is None or kind.rank == outer:
+        if not isinstance(kind, ir.Array) or kind.mem is None or kind.rank <= outer:
             return stm
         if isinstance(exp.body.results[at], ir.Write) or not kind.mem.lmad.is_row_major():
             return stm
@@ -352,7 +352,7 @@ class _Relaid:
     Element x of the row of thread t lies at `x*threads + t`, as what threads have for themselves.
     """
 
-    def __init__(self, exp: ir.SegMap, kind: ir.Array) -> None:
+    def __init__(self, exp: ir.SegMap | ir.SegRed | ir.SegScan, kind: ir.Array) -> None:
         assert kind.mem is not None
         self.exp = exp
         self.old = kind.mem.block

@@ -2,9 +2,10 @@
 
 A block that every thread of a kernel makes for itself becomes one block made before the kernel, and
 the index functions inside say which part is whose. On the CPU a thread's elements lie next to each
-other; on the GPU those of consecutive threads do, so that they are fetched together. Small arrays
-of constant size stay with their thread (`private`), which are registers or the stack; so do, on the
-CPU, arrays of a size that only the thread knows. On the GPU a kernel before measures the largest.
+other; on the GPU those of consecutive threads do, so that they are fetched together. Arrays of
+constant sizes stay with their thread (`private`) as far as it has room, in registers or on its
+stack; so do, on the CPU, arrays of a size that only the thread knows. On the GPU a kernel before
+measures the largest.
 What a block of threads shares stays with it, if a number is known that its size does not exceed,
 or if the launch tells its size: a version of the kernel for launches where all of it fits has it
 there, and another one has it in device memory.
@@ -26,13 +27,13 @@ from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
+from compiler.base.target import PRIVATE_BYTES
 from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rename, rewrite
 from compiler.storage.allocation_size import AllocationSizes
-from compiler.storage.array_operators import PRIVATE_BYTES
 from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts
 from compiler.storage.interference import Sizes, mentioned
 from compiler.storage.largest_size import LargestSizes
@@ -44,8 +45,10 @@ EXPANSION = Rule(
     "memory/expand", "Moves allocations out of kernels, which cannot allocate.", optional=False
 )
 
-PRIVATE_TOTAL = 4096
-"""How much memory of its own a thread may have, in bytes."""
+SMALL_BYTES, SMALL_IN_ALL = 1024, 4096
+"""Arrays of a thread up to this size may become registers: they share no memory, and have room of
+their own, whatever larger ones take.
+"""
 
 _SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
@@ -124,8 +127,20 @@ class Owner:
         """Whether all threads of a block share the copy, so that they run along it."""
         self.own: list[ir.Stm] = []
         """Allocations that stay, at the top of the owner's body."""
-        self.left = SHARED_BYTES if is_block else PRIVATE_TOTAL
+        self.left = SHARED_BYTES if is_block else PRIVATE_BYTES
         """How many bytes of them there may still be."""
+        self.small = SMALL_IN_ALL
+        """How many of small private arrays beside them."""
+
+    def keeps(self, size: int) -> bool:
+        """Whether a private array of so many bytes has room, which it takes then."""
+        if size <= min(SMALL_BYTES, self.small):
+            self.small -= size
+        elif size <= self.left and not self.is_block:
+            self.left -= size
+        else:
+            return False
+        return True
 
 
 class Expansion:
@@ -175,7 +190,7 @@ class Expansion:
         self.types = fixed.types
         self.travelling = fixed.travelling
         body = replace(exp.body, stms=stms)
-        return merge_inside(body, self.sizes, self.ctx, self.called, PRIVATE_BYTES)
+        return merge_inside(body, self.sizes, self.ctx, self.called, SMALL_BYTES)
 
     def _expanded(self, stm: ir.Stm, body: ir.KernelBody, out: list[ir.Stm]) -> ir.Stm:
         """The kernel with that body; what stands before it joins `out`."""
@@ -327,6 +342,7 @@ class Expansion:
             size = self.sizes.most(exp.count)
             fits = size is not None and size * BYTES[exp.prim] <= self.owner.left
             if size is not None and (fits or param.name in self.travelling):
+                self.owner.left -= size * BYTES[exp.prim]
                 self._own(param, size, exp.prim, "shared", prov)
                 shown = self.called.spell.size(exp.prim, Poly.const(size))
                 because = f"The threads of a block share {self.called(param.name, prov)}."
@@ -338,12 +354,12 @@ class Expansion:
                 return []
             return self._expand(param, exp, prov)
         size = exp.count.constant
-        if (
-            size is not None
-            and param.name not in self.travelling
-            and size * BYTES[exp.prim] <= min(PRIVATE_BYTES, self.owner.left)
-        ):
+        stays = size is not None and param.name not in self.travelling
+        if size is not None and stays and self.owner.keeps(size * BYTES[exp.prim]):
             self._own(param, size, exp.prim, "private", prov)
+            shown = self.called.spell.size(exp.prim, exp.count)
+            because = f"Every thread keeps {self.called(param.name, prov)} to itself."
+            self.ctx.tell("note", EXPANSION, prov, because, numbers=(("per thread", shown),))
             return []
         return self._expand(param, exp, prov)
 
@@ -367,7 +383,6 @@ class Expansion:
 
     def _own(self, param: ir.Param, size: int, prim: Prim, space: ir.Space, prov: Prov) -> None:
         """A block of that many elements that stays with its owner."""
-        self.owner.left -= size * BYTES[prim]
         own = ir.Param(param.name, ir.Mem(prim, space))
         self.owner.own.append(ir.Stm((own,), ir.Alloc(Poly.const(size), prim, space), prov))
 

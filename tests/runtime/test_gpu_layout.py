@@ -283,3 +283,29 @@ def test_an_order_in_which_neighbours_stay_neighbours_is_left_to_the_kernel() ->
     )
     a = np.random.default_rng(5).random((3, 5, 33), np.float32)
     seen(work, [a], [a.transpose(1, 0, 2)])
+
+
+KEPT = {
+    "segred": "i32.sum",
+    "segred in order": "reduce (\\a b -> if b == 0 then a else b) 0",
+    "segscan": "scan (+) 0",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_rows_that_a_reduction_or_scan_keeps_lie_next_to_each_other(name: str) -> None:
+    source = (
+        "def row (x: i32) = let ys = loop ys = replicate 40 x for i < 39 do"
+        " ys with [i + 1] = ys[i] * 3 + x in (ys[39], ys)\n"
+        "entry main [n] (xs: [n]i32) ="
+        f" let (oks, yss) = unzip (map row xs) in ({KEPT[name]} oks, yss)"
+    )
+    work = compiled_for(source, OUTER)
+    assert name.partition(" ")[0] in plain(work.result("flat").text)
+    meaning = work.result("soa").prog
+    for count in (0, 1, 33, 2000):
+        xs = np.random.default_rng(5).integers(-9, 9, count).astype(np.int32)
+        expected = interp.run(meaning, "main", [xs])
+        found = seen(work, [xs], expected)
+    assert needed(found) > 0.9
+    assert needed(seen(without_coalescing(work), [xs], expected)) < 0.5

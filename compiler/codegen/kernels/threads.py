@@ -8,6 +8,7 @@ from compiler import codes
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
+from compiler.base.target import PRIVATE_BYTES
 from compiler.codegen.imp.nodes import Alloc, Copy, Define, For, Free, If, Kernel, Stm, Stms, While
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
@@ -15,8 +16,6 @@ from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, THREADS, Scope
 from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
 from compiler.ir.nodes import SE, ZERO, Bin, Lit, Var
 
-LOCAL_BYTES = 4096
-"""Blocks of a thread up to this size are arrays of its own."""
 POINT = f"{OWN}point"
 
 
@@ -31,7 +30,7 @@ FIRST: SE = Bin("==", "i64", i64(THREAD), ZERO)
 
 def is_local(stm: Alloc) -> bool:
     """Whether a thread's block is of constant, small size."""
-    return isinstance(stm.count, Lit) and int(stm.count.value) * BYTES[stm.prim] <= LOCAL_BYTES
+    return isinstance(stm.count, Lit) and int(stm.count.value) * BYTES[stm.prim] <= PRIVATE_BYTES
 
 
 def thread_code(stms: Stms) -> Stms:
