@@ -31,6 +31,7 @@ from compiler.sandbox import filters, kernel  # noqa: E402
 
 CONFINED = "STRIDESCOPE_CONFINED"
 """The environment's name for the policy that a process is under."""
+THREADS = "/proc/self/task"
 
 
 class Orders(TypedDict):
@@ -98,6 +99,11 @@ def _landlock(orders: Orders) -> int:
     rules += [(f"/dev/{name}", kernel.READ_FILE) for name in ("random", "urandom")]
     if orders["devices"]:
         rules.append(("/sys", kernel.READ))
+        # NVIDIA's driver writes the names of its threads there, or does not start. The folder stays
+        # open: one that is looked up again, after it was forgotten, would be another to the kernel.
+        os.open(THREADS, os.O_PATH)
+        named = "/proc" if orders["starts_programs"] else THREADS  # those of processes to come
+        rules.append((named, kernel.WRITE_FILE | kernel.TRUNCATE))
     rules += [(path, kernel.DEVICE) for path in orders["devices"]]
     rules.append((orders["scratch"], kernel.WRITE))
     try:

@@ -49,7 +49,7 @@ tgkill:234:131  time:201:-1  times:100:153  truncate:76:45  umask:95:166  uname:
 unlink:87:-1  unlinkat:263:35  utimensat:280:88  vfork:58:-1  wait4:61:260  waitid:247:95
 write:1:64  writev:20:66  getsockname:51:204
 preadv:295:69  pwritev:296:70  close_range:436:436
-pidfd_open:434:434
+pidfd_open:434:434  socket:41:198  bind:49:200  listen:50:201  get_mempolicy:239:236
 """.split()
     )
 }
@@ -93,6 +93,9 @@ _FILES = tuple(
 )
 """What Python and its libraries need beside; walls and Landlock say which files."""
 
+_DRIVER = ("ioctl", "bind", "listen", "get_mempolicy")
+"""What NVIDIA's driver (580) does not start without, beside a socket of this machine."""
+
 _PROCESSES = ("execve", "fork", "vfork", "wait4", "waitid", "kill", "setsid", "setpgid", "tgkill")
 
 
@@ -100,7 +103,7 @@ def worker(starts_programs: bool, devices: bool) -> bytes:
     """For a process that runs our own Python code on what strangers wrote.
 
     With `starts_programs` it may start others (which get this filter too); else only threads. With
-    `devices` it may control any device whose file it can open.
+    `devices` it may control any device whose file it can open, and listen at a name of this machine.
     """
     calls = (*_COMPUTE, *_FILES, *(_PROCESSES if starts_programs else ()))
     conditions: dict[str, Sequence[Condition]] = {
@@ -109,7 +112,8 @@ def worker(starts_programs: bool, devices: bool) -> bytes:
         "socketpair": [(0, "is", (_AF_UNIX,))],
     }
     if devices:
-        calls = (*calls, "ioctl")
+        calls = (*calls, *_DRIVER)
+        conditions["socket"] = [(0, "is", (_AF_UNIX,))]
     else:
         conditions["ioctl"] = [(1, "is", _TERMINAL)]
     return _assembled(calls, conditions)

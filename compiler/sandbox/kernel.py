@@ -24,10 +24,10 @@ _ASK_VERSION = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE = sum(1 << k for k in range(4, 13))
 """Removing and making of files of every kind."""
-_REFER, _TRUNCATE, IOCTL = 1 << 13, 1 << 14, 1 << 15
-_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | IOCTL
+_REFER, TRUNCATE, IOCTL = 1 << 13, 1 << 14, 1 << 15
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 READ = READ_FILE | READ_DIR
-WRITE = READ | WRITE_FILE | _MAKE | _REFER | _TRUNCATE
+WRITE = READ | WRITE_FILE | _MAKE | _REFER | TRUNCATE
 DEVICE = READ_FILE | WRITE_FILE | IOCTL
 
 MACHINE = {"x86_64": 0, "amd64": 0, "aarch64": 1, "arm64": 1}.get(platform.machine().lower(), -1)

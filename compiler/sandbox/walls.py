@@ -312,7 +312,8 @@ def bubblewrap(
     if wall.user:
         for right in ("CAP_SETUID", "CAP_SETGID"):
             made += ["--cap-add", right]
-    made += ["--proc", "/proc"] if wall.own_processes else ["--ro-bind", "/proc", "/proc"]
+    bound = "--bind" if devices else "--ro-bind"  # a driver writes there, see `enter.py`
+    made += ["--proc", "/proc"] if wall.own_processes else [bound, "/proc", "/proc"]
     made += ["--dev", "/dev"]
     parents = {str(parent) for path in (*seen, scratch or "/") for parent in Path(path).parents}
     for path in sorted(parents - {"/", "/dev", "/proc"}):

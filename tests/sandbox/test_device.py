@@ -17,7 +17,7 @@ from compiler.runtime import cuda_driver, device_process
 from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
-from compiler.sandbox.policies import RUN
+from compiler.sandbox.policies import RUN, RUN_ON_DEVICE
 from tests.codegen.helpers import needs_nvrtc
 from tests.runtime.cuda_on_cpu import needs_cxx
 from tests.sandbox import hostile
@@ -96,6 +96,87 @@ def test_a_process_that_fails_is_an_error(tmp_path: Path, mode: int, says: str) 
     with pytest.raises(RuntimeError_) as caught:
         device_process.found(toolkit(tmp_path, mode))
     assert says in caught.value.message
+
+
+STARTS = r"""
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int named() {
+    char path[80];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/comm", (long)syscall(SYS_gettid));
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    return file >= 0 && write(file, "cuda", 4) == 4;
+}
+static void *thread(void *) { return named() ? (void *)1 : nullptr; }
+extern "C" {
+int cuInit(unsigned) {
+    pthread_t other;
+    void *both = nullptr;
+    if (!named() || pthread_create(&other, nullptr, thread, nullptr)) return 304;
+    pthread_join(other, &both);
+    int mode = 0, channel = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    sockaddr_un at = {AF_UNIX, {}};
+    snprintf(at.sun_path + 1, 60, "cuda-uvmfd-test-%d", getpid());
+    if (!both || syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) || channel < 0) return 304;
+    if (bind(channel, (sockaddr *)&at, 40) || listen(channel, 128)) return 304;
+    return 0;
+}
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuDeviceGet(int *, int) { return 0; }
+int cuDeviceGetName(char *name, int, int) { strcpy(name, "started"); return 0; }
+int cuDeviceGetUuid_v2(char *, int) { return 0; }
+int cuDeviceGetAttribute(int *, int, int) { return 0; }
+int cuDeviceTotalMem_v2(size_t *, int) { return 0; }
+int cuDriverGetVersion(int *) { return 0; }
+}
+"""
+"""Starts as NVIDIA's driver does (580.159, with an H200): what it asks for, it does not do without.
+
+It names its threads, listens at a name for others of its kind, and asks where memory lies.
+"""
+
+INSIDE = """
+import os, pathlib, sys
+from compiler.runtime import device_process
+from compiler.runtime.device_process import Toolkit
+from compiler.sandbox import walls
+walls.devices = lambda: ["/dev/null"]
+driver = pathlib.Path(os.environ["TMPDIR"], "driver.so")
+driver.write_bytes(sys.stdin.buffer.read())
+print(device_process.found(Toolkit(driver))[0].name)
+"""
+
+
+@needs_cxx
+def test_a_driver_starts_that_does_what_nvidias_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walls, "devices", lambda: ["/dev/null"])
+    library = build._compiled(STARTS, ("-O0", "-pthread"))
+    assert device_process.found(Toolkit(library))[0].name == "started"
+
+
+@needs_cxx
+def test_it_starts_inside_of_a_worker_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose wall holds as well for the process that it starts for the device."""
+    monkeypatch.setattr(walls, "devices", lambda: ["/dev/null"])
+    hostile.open_to_all(tmp_path)
+    script, scratch = tmp_path / "worker.py", tmp_path / "scratch"
+    script.write_text(INSIDE)
+    scratch.mkdir()
+    scratch.chmod(0o777)
+    made = walls.confine(RUN_ON_DEVICE, (sys.executable, str(script)), str(scratch))
+    driver = build._compiled(STARTS, ("-O0", "-pthread")).read_bytes()
+    done = subprocess.run(made.command, env=made.environment, input=driver, capture_output=True)
+    assert done.stdout == b"started\n", done.stderr.decode()
 
 
 WORKER = """
