@@ -207,9 +207,8 @@ class DeviceProgram:
     def check_place(self, address: int, number: int) -> None:
         """Raise UsageError unless that is an address of this device."""
         place = ctypes.c_int()
-        where = ctypes.c_uint64(address)
-        of = self.driver.library.cuPointerGetAttribute
-        if of(ctypes.byref(place), _DEVICE_ORDINAL, where) or place.value != self.gpu.handle:
+        asked = "cuPointerGetAttribute", ctypes.byref(place), _DEVICE_ORDINAL, address
+        if self.driver.asked(*asked) or place.value != self.gpu.handle:
             raise UsageError(
                 f"Input {number} is not in the memory of the device of this program.",
                 hint="Copy it there; `DeviceProgram(text, number)` chooses another device.",

@@ -116,6 +116,7 @@ class Device:
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, int] = {}
+        self.parameters: dict[int, tuple[Any, Any]] = {}
         self.launches: list[tuple[str, int]] = []
         """Where a driver watches: kernels of the program, with their blocks of threads."""
         self.module = gpu.driver.number("cuModuleLoadData", image)
@@ -189,6 +190,12 @@ class Device:
             self.gpu.driver("cuMemcpyHtoDAsync_v2", made.address, _start(cells), cells.nbytes, 0)
         return made
 
+    def again(self, block: DeviceBlock) -> DeviceBlock:
+        """Another block with the same cells."""
+        made = DeviceBlock(self, block.count, block.dtype)
+        self.copy(made, 0, block, 0, block.count)
+        return made
+
     def taken(self, block: DeviceBlock, count: int, dtype: np.dtype[np.generic]) -> Cells:
         """The first cells of a block, for the host."""
         cells = np.empty(count, dtype)
@@ -222,16 +229,27 @@ class Device:
             if name not in self.kernels:
                 given = self.module, name.encode()
                 self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
-            words = [_word(a) for a in (*arguments, self.failure)]
-            places = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
-            grid = count, 1, 1, THREADS, 1, 1, int(shared), self.stream
+            words, places = self._parameters(len(arguments) + 1)
+            for k, argument in enumerate(arguments):
+                words[k] = _word(argument)
+            words[len(arguments)] = self.failure.address
             if self.gpu.typed and name != NEXT:
                 self.launches.append((name, count))
             self.running = True
             self.asked += 1
+            grid = count, 1, 1, THREADS, 1, 1, int(shared), self.stream
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start
+
+    def _parameters(self, count: int) -> tuple[Any, Any]:
+        """Words for the parameters of a launch, which are read at once, and their places."""
+        if count not in self.parameters:
+            words = (ctypes.c_uint64 * count)()
+            start = ctypes.addressof(words)
+            places = (ctypes.c_void_p * count)(*(start + 8 * k for k in range(count)))
+            self.parameters[count] = words, places
+        return self.parameters[count]
 
     def rounds(
         self, count: int, turning: Callable[[], Sequence[DeviceBlock]], numbered: bool = False
@@ -379,11 +397,13 @@ def _start(cells: Cells) -> int:
     return cells.ctypes.data
 
 
-def _word(argument: Any) -> Cells:
-    """What a kernel's parameter is read from; halves are given as their bits."""
+def _word(argument: Any) -> int:
+    """The bits of a kernel's parameter, of which it reads as many as it needs."""
     if isinstance(argument, DeviceBlock):
-        return np.array([argument.address], np.uint64)
-    return np.array([argument])
+        return argument.address
+    if isinstance(argument, int | np.integer):
+        return int(argument)
+    return int.from_bytes(np.asarray(argument).tobytes(), "little")
 
 
 def _shown(value: object) -> str:
@@ -407,7 +427,8 @@ def run_on(
 ) -> RunResult:
     """Run an entry point of a CUDA text of ours, whose kernels the device has.
 
-    Times are between two events of the device: all copies of inputs and results are outside.
+    Times are between two events of the device: all copies of inputs and results are outside. Inputs
+    are copied to the device once; of those that the program may overwrite each run has a copy.
     """
     chosen = choose_entry(device.about, entry)
     arrays, sizes = prepare(chosen, values)
@@ -415,11 +436,15 @@ def run_on(
     gpu = device.gpu
     times: list[float] = []
     outcome: tuple[Any, ...] = ()
-    for _ in range(runs):
+    given = arguments(chosen, arrays, sizes, device.given)
+    taken = {one["block"] for one in chosen["takes"] if one["shape"] is not None and one["unique"]}
+    own = [slot["name"] in taken for slot in chosen["params"]]
+    for left in reversed(range(runs)):
         outcome = ()
-        given = arguments(chosen, arrays, sizes, device.given)
+        copies = zip(given, own, strict=True)
+        now = [device.again(one) if mine and left else one for one, mine in copies]
         gpu.mark(gpu.begin)
-        outcome = function(device, *given)
+        outcome = function(device, *now)
         gpu.mark(gpu.end)
         times.append(gpu.elapsed_ms())
     found = results(chosen, outcome, sizes, device.taken)

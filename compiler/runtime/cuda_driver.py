@@ -88,17 +88,30 @@ class Driver:
             self.library = ctypes.CDLL(library)
         except OSError:
             raise UsageError(NO_DRIVER[0], hint=NO_DRIVER[1]) from None
+        self.functions: dict[str, Any] = {}
+        """Those that have been called; their types are told once."""
         self("cuInit", 0)
 
     def __call__(self, name: str, *given: Any) -> None:
         """Call a function. Raises DeviceError or UsageError, by the table, where it fails."""
+        code = self.asked(name, *given)
+        if code:
+            raise self.failure(name, code)
+
+    def asked(self, name: str, *given: Any) -> int:
+        """What a function answers, 0 if it did what it is for."""
+        function = self.functions.get(name) or self._function(name, len(given))
+        return int(function(*given))
+
+    def _function(self, name: str, parameters: int) -> Any:
+        """A function of the library, which takes words."""
         try:
             function = getattr(self.library, name)
         except AttributeError:
             raise UsageError(f"{TOO_OLD[0]}: it has no `{name}`.", hint=TOO_OLD[1]) from None
-        code = function(*(ctypes.c_uint64(a) if isinstance(a, int) else a for a in given))
-        if code:
-            raise self.failure(name, code)
+        function.argtypes = [ctypes.c_void_p] * parameters
+        self.functions[name] = function
+        return function
 
     def number(self, name: str, *given: Any) -> int:
         """What a function leaves at its first parameter: a number, a handle or an address."""
@@ -180,17 +193,17 @@ class Gpu:
         try:
             yield
         finally:
-            self.driver.library.cuCtxSetCurrent(ctypes.c_uint64(before))
+            self.driver.asked("cuCtxSetCurrent", before)
 
     def free(self, address: int) -> None:
         """Give memory back when all is done that has been asked for, whatever device is current."""
-        library, before = self.driver.library, ctypes.c_uint64()
-        library.cuCtxGetCurrent(ctypes.byref(before))
+        asked, before = self.driver.asked, ctypes.c_uint64()
+        asked("cuCtxGetCurrent", ctypes.byref(before))
         if before.value != self.context:
-            library.cuCtxSetCurrent(ctypes.c_uint64(self.context))
-        library.cuMemFreeAsync(ctypes.c_uint64(address), None)
+            asked("cuCtxSetCurrent", self.context)
+        asked("cuMemFreeAsync", address, 0)
         if before.value != self.context:
-            library.cuCtxSetCurrent(before)
+            asked("cuCtxSetCurrent", before.value)
 
     def free_bytes(self) -> int:
         """Memory of the device that nobody has."""

@@ -103,7 +103,8 @@ def worker(starts_programs: bool, devices: bool) -> bytes:
     """For a process that runs our own Python code on what strangers wrote.
 
     With `starts_programs` it may start others (which get this filter too); else only threads. With
-    `devices` it may control any device whose file it can open, and listen at a name of this machine.
+    `devices` it may control any device whose file it can open, and listen at a name that only this
+    machine knows.
     """
     calls = (*_COMPUTE, *_FILES, *(_PROCESSES if starts_programs else ()))
     conditions: dict[str, Sequence[Condition]] = {

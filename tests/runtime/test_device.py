@@ -215,6 +215,24 @@ def test_results_that_a_process_may_not_hand_over_are_told_of(
     device_process.close_children()
 
 
+def test_each_run_begins_with_what_was_given() -> None:
+    """Inputs are copied to the device once; what a run overwrites is a copy."""
+    source = """
+entry main [n] (xs: *[n]i32) (ys: [n]i32): ([n]i32, [n]i32) =
+  (loop xs for i < n do xs with [i] = xs[i] + ys[i], map2 (*) ys (rotate 1 ys))"""
+    code, gpu = code_of(source, None), Gpu(Driver(str(build.driver())))
+    made = build.library(split(code)[0]).read_bytes()
+    args = [np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32) + 2]
+    for runs in (1, 4):
+        device = Device(gpu, made, about(code), gpu.free_bytes())
+        done = run_on(device, code, "main", args, runs)
+        device.close()
+        assert len(done.times) == runs
+        assert done.values[0].tolist() == (args[0] + args[1]).tolist()
+        assert done.values[1].tolist() == (args[1] * np.roll(args[1], -1)).tolist()
+        assert not device.used
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_run_leaves_nothing_behind(fails: bool) -> None:
     """Also where it ends in an error, which knows the arrays while it is told."""

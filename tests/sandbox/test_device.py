@@ -125,7 +125,7 @@ int cuInit(unsigned) {
     int mode = 0, channel = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     sockaddr_un at = {AF_UNIX, {}};
     snprintf(at.sun_path + 1, 60, "cuda-uvmfd-test-%d", getpid());
-    if (!both || syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) || channel < 0) return 304;
+    if (!both || syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0)) return 304;
     if (bind(channel, (sockaddr *)&at, 40) || listen(channel, 128)) return 304;
     return 0;
 }
