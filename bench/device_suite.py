@@ -1,6 +1,6 @@
 """Programs on a GPU beside Futhark's: milliseconds of ours, by code version, and of its CUDA.
 
-    python -m bench.device_suite FOLDER [--inputs FILE] [--only NAME] [--runs N]
+    python -m bench.device_suite FOLDER [--inputs FILE] [--only NAME] [--runs N] [--seconds N]
 
 FOLDER is a clone of the futhark-benchmarks, with the packages of each; FILE says which of them run,
 on which inputs (`bench/peer/large.txt`). Futhark and what its back end `cuda` needs are on the
@@ -40,8 +40,6 @@ from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
 
 LARGE = Path(__file__).parent / "peer" / "large.txt"
-SECONDS = 20.0
-"""What one version of a program may take, all its runs together."""
 WAYS: dict[str, tuple[int | None, How]] = {
     "default": (None, USUAL),
     **{name: (threshold, USUAL) for name, threshold in accesses.VERSIONS.items()},
@@ -97,18 +95,18 @@ def _prepared(suite: Path, line: str, folder: Path, place: Place) -> Ready:
     return Ready(texts, None if made.returncode else binary, problems)
 
 
-def measured(ready: Ready, work: Work, runs: int, toolkit: Toolkit = GPUS) -> Found:
+def measured(ready: Ready, work: Work, runs: int, seconds: float, toolkit: Toolkit = GPUS) -> Found:
     """Run all that there is of a program, one after the other."""
     found = Found({}, dict(ready.problems))
     expected = None
     if ready.binary is not None:
         try:
-            expected, found.ms["Futhark"] = _theirs(ready.binary, work, runs)
+            expected, found.ms["Futhark"] = _theirs(ready.binary, work, runs, seconds)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             found.problems["Futhark"] = str(error)[-300:]
     for name, text in ready.texts.items():
         try:
-            done = run_cuda(text, work.entry, work.inputs, SECONDS, runs, toolkit)
+            done = run_cuda(text, work.entry, work.inputs, seconds, runs, toolkit)
         except CompileError as error:
             found.problems[name] = error.message
             continue
@@ -118,12 +116,12 @@ def measured(ready: Ready, work: Work, runs: int, toolkit: Toolkit = GPUS) -> Fo
     return found
 
 
-def _theirs(binary: Path, work: Work, runs: int) -> tuple[list[Any], float]:
+def _theirs(binary: Path, work: Work, runs: int, seconds: float) -> tuple[list[Any], float]:
     """Results and the median of Futhark's program. Raises RuntimeError where it does not run."""
     times = binary.with_suffix(".times")
     command = [str(binary), "-e", work.entry, "-b", "-t", str(times), "-r", str(runs)]
     done = subprocess.run(
-        command, input=to_binary(work.inputs), capture_output=True, timeout=SECONDS, check=False
+        command, input=to_binary(work.inputs), capture_output=True, timeout=seconds, check=False
     )
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))
@@ -161,7 +159,7 @@ def _all(asked: argparse.Namespace, folder: Path, place: Place) -> Iterator[tupl
         if isinstance(work, tuple):
             yield work[0], Found({}, one.problems)
         else:
-            yield work.name, measured(one, work, asked.runs)
+            yield work.name, measured(one, work, asked.runs, asked.seconds)
 
 
 def main() -> int:
@@ -173,6 +171,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=Path, default=LARGE, help="programs and their inputs")
     parser.add_argument("--only", default="", help="only lines with this in them")
     parser.add_argument("--runs", type=int, default=11, help="of each; the first is not counted")
+    parser.add_argument("--seconds", type=float, default=20, help="for all runs of one version")
     asked = parser.parse_args()
     if why := device_process.why_not():
         print(f"Nothing is measured: {why}", file=sys.stderr)

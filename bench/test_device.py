@@ -81,7 +81,7 @@ def test_versions_of_a_program_beside_each_other() -> None:
     text = device.code_of("entry main (xs: []i32) = i32.sum xs")
     work = Work("sum", OfProgram(""), Path(), "main", [np.arange(10, dtype=np.int32)])
     ready = Ready({"default": text, "all": text}, None, {"Futhark": "is not there"})
-    found = device_suite.measured(ready, work, 3, Toolkit(build.driver(), image))
+    found = device_suite.measured(ready, work, 3, 60, Toolkit(build.driver(), image))
     assert found.ms.keys() == {"default", "all"}
     told = device_suite.row("sum", found)
     assert told.startswith("| sum | ")

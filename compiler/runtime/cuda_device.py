@@ -439,10 +439,13 @@ def run_on(
     given = arguments(chosen, arrays, sizes, device.given)
     taken = {one["block"] for one in chosen["takes"] if one["shape"] is not None and one["unique"]}
     own = [slot["name"] in taken for slot in chosen["params"]]
+
+    def mine(one: object, overwritten: bool) -> object:
+        return device.again(one) if overwritten and isinstance(one, DeviceBlock) else one
+
     for left in reversed(range(runs)):
         outcome = ()
-        copies = zip(given, own, strict=True)
-        now = [device.again(one) if mine and left else one for one, mine in copies]
+        now = list(map(mine, given, own)) if left else given
         gpu.mark(gpu.begin)
         outcome = function(device, *now)
         gpu.mark(gpu.end)
