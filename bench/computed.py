@@ -168,10 +168,14 @@ def chosen(
 def measure(
     folder: Path, programs: Iterable[tuple[str, str, str]], seconds: float
 ) -> dict[str, Any]:
-    """By kind, what the tests or comparisons of programs came to, and all that was not right.
+    """By kind, what the tests or comparisons of programs came to, and all that was not right."""
+    return [{}, *measuring(folder, programs, seconds)][-1]
 
-    Each program has a process of its own, and ten times `seconds`.
-    """
+
+def measuring(
+    folder: Path, programs: Iterable[tuple[str, str, str]], seconds: float
+) -> Iterator[dict[str, Any]]:
+    """As `measure`, after each program: it has a process of its own, and ten times `seconds`."""
     found: dict[str, Any] = {}
     for repository, path, of in programs:
         kept = found.setdefault(of, {"version": describe()["commit"], "counts": {}, "others": {}})
@@ -184,7 +188,7 @@ def measure(
                 kept["others"][name] = outcome
                 print(f"{name}: {outcome}", flush=True)
         kept["counts"] = dict(Counter(kept["counts"]) + counts)
-    return found
+        yield found
 
 
 def _outcomes(path: Path, seconds: float) -> dict[str, str]:
@@ -220,8 +224,9 @@ def main() -> None:
     some = chosen(folder, json.loads(LIST.read_text()), args.kind or KINDS, args.every)
     kept = RESULTS / "computed.json"
     figures = json.loads(kept.read_text())["figures"] if kept.exists() else {}
-    figures.update(measure(folder, some, args.seconds))
-    print(save("computed", "python -m bench.computed FOLDER", figures))
+    for found in measuring(folder, some, args.seconds):  # it takes hours: what there is is kept
+        figures |= found
+        save("computed", "python -m bench.computed FOLDER", figures)
 
 
 if __name__ == "__main__":

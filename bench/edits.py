@@ -51,6 +51,8 @@ def measure() -> dict[str, dict[str, float]]:
     main, files = program(FILES, LINES)
     small, long = functions("f", 50), functions("f", FILES * LINES)
     middle = f"x * c + {FILES * LINES // 10}"
+    indented = "".join(f"  {line}" for line in long.splitlines(True))
+    module = f"module m = {{\n{indented}}}\n"
     user = 'import "long"\n' + functions("g", LINES) + "entry main (xs: []i32) = f_3 xs 1\n"
 
     def in_a_file(added: str) -> tuple[str, Mapping[str, str]]:
@@ -80,6 +82,14 @@ def measure() -> dict[str, dict[str, float]]:
         "a function in its middle": (
             _lines(long),
             lambda added: (long.replace(middle, f"{added.split()[-1]} + {middle}"), {}),
+        ),
+        "a function in a module": (
+            _lines(module),
+            lambda added: (module.replace(middle, f"{added.split()[-1]} + {middle}"), {}),
+        ),
+        "lines above all in it": (
+            _lines(module),
+            lambda added: (module.replace("{\n", "{\n" + "\n" * int(added.split()[-1]), 1), {}),
         ),
         "a function in an imported file": (
             _lines(long, user),

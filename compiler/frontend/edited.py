@@ -108,7 +108,7 @@ class _Program:
         self.not_built: list[CompileError] = []
         """Of all files as well."""
         self._out = Checked(Checker(ctx, scope=prelude.scope(), table=TABLE))
-        self._main = InPieces(self._out, "", prelude.scope())
+        self._main = InPieces(self._out, "")
         self._files: dict[str, _File] = {}
         self._in_pieces: dict[str, InPieces] = {}
         """The files that are not checked as a whole."""
@@ -138,7 +138,7 @@ class _Program:
         out.st.given -= self._given
         out.imported, out.importing, out.errors, self._given = {}, [], [], frozenset()
         check_imports(out, _imports(cut, ""), texts, self)
-        told = self._main.check(cut, self._given)
+        told = self._main.check(cut, load().scope(), self._given)
         self._given = told.given
         files = [self._files[path] for path in out.imported]
         every = [told, *(file.told for file in files)]
@@ -217,8 +217,8 @@ class _Program:
         cut = self._cut(path)
         if path not in self._in_pieces:
             whole = None if before is None else before.told
-            self._in_pieces[path] = InPieces(out, path, load().scope(), whole)
-        told = self._in_pieces[path].check(cut, given)
+            self._in_pieces[path] = InPieces(out, path, whole)
+        told = self._in_pieces[path].check(cut, load().scope(), given)
         self._given = told.given
         end_file(out, self.texts)
         declared = None if before is None else before.told.declared

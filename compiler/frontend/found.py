@@ -4,6 +4,9 @@ What the check of a piece gives depends on that piece, on what the names in it s
 which constants functions may return. A definition that is checked again, and whose type is as
 before, is to all others the one that it was. What was found in a piece that has moved moves with
 it. A piece with an error is checked each time.
+
+What is in a module that is cut is checked in the same way, each time that anything in it has
+changed; of the module itself what is around its body.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from compiler.frontend import decs
 from compiler.frontend.alike import alike, has_places, in_same_places, names_in
 from compiler.frontend.certain import in_definition
 from compiler.frontend.check.kept import mentioned, shows_others
-from compiler.frontend.check.program import Checked, check_each
+from compiler.frontend.check.program import Checked, check_decs, check_each
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.files import imports
 from compiler.frontend.pieces import Cut, Piece
@@ -28,6 +31,8 @@ from compiler.frontend.unused import unused
 from compiler.frontend.warning import Warning_
 
 _NameOrKey = TypeVar("_NameOrKey")
+MOST_MODULES = 300
+"""Of a text, whose bodies are kept."""
 Warned = tuple[list[Warning_], ...]
 """What is unused, what is certain, and what the checker warns of."""
 
@@ -44,6 +49,8 @@ class FoundInText:
     """Constants of others that functions may return from here on, those before it included."""
     names: Collection[Name]
     """Those that were given for what is in it."""
+    claims: frozenset[Name] = frozenset()
+    """See `_Found`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,18 +83,17 @@ class _Found:
     """Whether it can be moved: no places but those that `_move` knows."""
     shows_others: bool
     """Whether it may tell where something else is."""
+    inside: tuple[InPieces, FoundInText] | None
+    """What was found in the body of a module that is cut, and where."""
 
 
 class InPieces:
-    """The main program, or a file: what has been found in its pieces."""
+    """The main program, a file, or the body of a module: what has been found in its pieces."""
 
-    def __init__(
-        self, out: Checked, path: str, scope: Scope, before: FoundInText | None = None
-    ) -> None:
-        """`scope` holds the prelude. `before`: what was found when the text was checked whole."""
+    def __init__(self, out: Checked, path: str, before: FoundInText | None = None) -> None:
+        """`before`: what was found when the text was checked whole."""
         self._out = out
         self._path = path
-        self._scope = scope
         self._found: dict[str, _Found] = {}
         self._last: dict[tuple[str, str], Any] = {}
         """What the names that it declares stood for last, by kind and name."""
@@ -104,21 +110,43 @@ class InPieces:
         """The names that the pieces before this one declare."""
         self._given: frozenset[Name] = frozenset()
         """Constants of others that functions may return, after the pieces before this one."""
+        self._modules: dict[str, InPieces] = {}
+        """The bodies of modules that are cut, by their names."""
+        self._told: FoundInText | None = None
+        """What was found last."""
+        self._before = before
 
-    def check(self, cut: Cut, given: frozenset[Name]) -> FoundInText:
-        """What the text declares; `given`: constants of others that functions may return."""
+    def check(self, cut: Cut, scope: Scope, given: frozenset[Name]) -> FoundInText:
+        """What a text declares, in a `scope` of its own that holds the prelude.
+
+        `given`: constants of others that functions may return.
+        """
         out, st = self._out, self._out.st
-        st.scope = self._scope
-        st.scope.leave(0)
+        st.scope = scope
         st.own_types, st.wrong_types, out.own = {}, set(), {}
-        st.declared_later = {
-            name: line + at for line, piece in cut for name, at in piece.declares.items()
-        }
-        out.errors, out.not_built, self._declared, self._given = [], [], set(), given
-        self._claimed = set()
+        st.declared_later = _later(cut)
+        out.errors, out.not_built = [], []
+        self._declared, self._claimed, self._given = set(), set(), given
+        return self._each(cut)
+
+    def _within(self, around: InPieces, cut: Cut) -> FoundInText:
+        """What the body of a module declares; `around`: the text that it is in."""
+        out, st = self._out, self._out.st
+        outside = (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries)
+        st.declared_later = st.declared_later | _later(cut)
+        self._declared, self._claimed = set(around._declared), set(around._claimed)
+        self._given = around._given
+        told = self._each(cut)
+        told.claims = frozenset(self._claimed - around._claimed)
+        (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries) = outside
+        out.exported = told.declared
+        return told
+
+    def _each(self, cut: Cut) -> FoundInText:
+        """What pieces declare, one by one."""
         found: dict[str, _Found] = {}
         names: list[Name] = []
-        told = FoundInText(Module(), [], ([], [], []), given, names)
+        told = FoundInText(Module(), [], ([], [], []), self._given, names)
         for line, piece in cut:
             known = self._found.get(piece.text)
             if known is None or not self._is_as_before(known, piece, line):
@@ -135,6 +163,7 @@ class InPieces:
             self._found = {}
         self._found |= found
         told.given = self._given
+        self._told = told
         return told
 
     def _is_as_before(self, known: _Found, piece: Piece, line: int) -> bool:
@@ -146,6 +175,7 @@ class InPieces:
             or known.given != self._given
             or not known.claims.isdisjoint(self._claimed)
             or known.around.keys() != piece.words & self._declared
+            or (known.inside is not None and known.inside[0]._told is not known.inside[1])
         ):
             return False
         before = *known.imported, *known.around.values()
@@ -214,17 +244,27 @@ class InPieces:
         imported, given = self._imported(piece, line), self._given
         tree = piece.at(self._path, line)
         piece.tree = piece.tree if piece.imports else None
+        inside: list[tuple[InPieces, FoundInText]] = []
+        check_body = out.check_body
+        out.check_body = check_decs
+        if piece.body is not None:
+            body = [(line + at, one) for at, one in piece.body]
+            out.check_body = lambda _out, _decs: inside.append(self._inside(tree[0], body))
         check_each(out, tree)
+        out.check_body = check_body
         module = st.scope.since(mark)
         self._declared |= names_in(module) | st.wrong_types
         names = _behind(st.serials, before)
         self._born.update(names)
-        gave = frozenset(st.gave.difference(names))
+        told = inside[0][1] if inside else FoundInText(Module(), [], ([], [], []), self._given, ())
+        others = set(told.names)
+        names = (*(name for name in names if name not in others), *told.names)
+        gave = frozenset(st.gave.difference(set(names) - others)) | (told.given - self._given)
         self._give(gave)
         if errors != (len(out.errors), len(out.not_built)):
             return None
         exported = self._recognise(module, out.exported, set(names))
-        claims = self._claims(module)
+        claims = self._claims(module) | told.claims
         self._claimed |= claims
         is_plain = all(isinstance(_inner(dec), decs.ValDec | decs.TypeDec) for dec in tree)
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
@@ -239,13 +279,36 @@ class InPieces:
             {name: st.own_types[name] for name in _behind(st.own_types, types)},
             st.wrong_types - wrong,
             tuple(out.entries),
-            (unused(tree), [w for d in out.defs for w in in_definition(d)], list(st.warned)),
+            tuple(
+                [*own, *others] for own, others in zip(self._warned(tree), told.warned, strict=True)
+            ),
             names,
             claims,
             gave,
             is_plain and not has_places([*module.values.values(), *module.types.values()]),
             not is_plain and shows_others(module, place),
+            inside[0] if inside else None,
         )
+
+    def _warned(self, tree: tuple[decs.Dec, ...]) -> Warned:
+        """What there is to warn of in declarations that have just been checked."""
+        certain = [w for d in self._out.defs for w in in_definition(d)]
+        return unused(tree), certain, list(self._out.st.warned)
+
+    def _inside(self, dec: decs.Dec, body: Cut) -> tuple[InPieces, FoundInText]:
+        """What is in the body of a module that is cut, and where that is kept."""
+        dec = _inner(dec)
+        assert isinstance(dec, decs.ModDec)
+        if dec.name not in self._modules:
+            if len(self._modules) > MOST_MODULES:  # their names may have changed
+                self._modules = {}
+            before = self._before
+            if before is not None:
+                declared = before.declared.modules.get(dec.name, Module())
+                before = replace(before, declared=declared)
+            self._modules[dec.name] = InPieces(self._out, self._path, before)
+        inner = self._modules[dec.name]
+        return inner, inner._within(self, body)
 
     def _claims(self, module: Module) -> frozenset[Name]:
         """The names that stand for what is declared, and for nothing before it."""
@@ -304,6 +367,11 @@ class InPieces:
             and reach == st.of_constants.get(other, frozenset())
             and alike(st.alias.get(one), st.alias.get(other), new, same)
         )
+
+
+def _later(cut: Cut) -> dict[tuple[str, str], int]:
+    """The line of each declaration."""
+    return {name: line + at for line, piece in cut for name, at in piece.declares.items()}
 
 
 def _is_same(one: Module, other: Module) -> bool:

@@ -4,11 +4,15 @@ A text is cut where a line begins as a declaration does. A piece that is no sequ
 by itself, since the line was in the middle of an expression or of a module, is joined with those
 behind it. Of pieces that are, the parser makes one by one what it makes of all: behind a whole
 declaration, a word that begins another one begins another one.
+
+The body of a module is cut in the same way. Of the module itself the parser reads what is around
+its body, which is blank there, so that everything else stands where it stood.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -24,8 +28,15 @@ MOST_JOINED = 8
 KEPT_CHARACTERS = 400_000
 """Of all pieces of which it is kept what is in them, but for those of the last text."""
 
-_WORDS = "def|entry|let|type|module|open|import|local"
-_HEAD = re.compile(rf"^(?:(?:{_WORDS})(?![A-Za-z0-9_'])|#\[)", re.MULTILINE)
+_HEAD = r"(?:(?:def|entry|let|type|module|open|import|local)(?![A-Za-z0-9_'])|#\[)"
+_TOP = re.compile(f"^{_HEAD}", re.MULTILINE)
+_FIRST = re.compile(f"^([ \\t]*){_HEAD}", re.MULTILINE)
+_MODULE = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:local\s+)?module\s+[A-Za-z_][A-Za-z0-9_']*\s*"
+    r"(?::(?:[^{}]|\{[^{}]*\})*)?=\s*\{[ \t]*\n"
+)
+_END = re.compile(r"^[ \t]*\}[ \t]*$", re.MULTILINE)
+_CLOSED = re.compile(r"^\}", re.MULTILINE)
 _PARTS = re.compile(r"[A-Za-z_][A-Za-z0-9_']*|[^A-Za-z_.\s][^A-Za-z_\s]*")
 
 
@@ -42,12 +53,16 @@ class Piece:
     declares: dict[tuple[str, str], int]
     tree: tuple[tuple[str, int], tuple[decs.Dec, ...]] | None
     """Its declarations, where it begins there; None once nobody is expected to ask."""
+    around: str = ""
+    """If it is a module that is cut, its text with a body that is blank: all that is in `tree`."""
+    body: Cut | None = None
+    """What is in that, by lines of the piece, from 0."""
 
     def at(self, file: str, line: int) -> tuple[decs.Dec, ...]:
         """Its declarations, where it begins at that line of a file."""
         if self.tree is not None and self.tree[0] == (file, line):
             return self.tree[1]
-        return parse(self.text, file, line=line).decs
+        return parse(self.around or self.text, file, line=line).decs
 
 
 Cut = list[tuple[int, Piece]]
@@ -60,6 +75,8 @@ class _Broken:
 
     is_open: bool
     """Whether all that is wrong is that it ends."""
+    part: str
+    """It without what is certainly whole, which is blank."""
 
 
 _known: OrderedDict[str, Piece | _Broken] = OrderedDict()
@@ -71,39 +88,61 @@ def forget() -> None:
     _known.clear()
 
 
+@dataclass(slots=True)
+class _Pieces:
+    """A text as far as it can be cut."""
+
+    whole: Cut
+    broken: tuple[int, int] | None = None
+    """Where what is no declaration begins and ends."""
+    behind: int | None = None
+    """Where the piece behind that ends."""
+    last: str = ""
+    """The last text that is no declaration."""
+
+
 def cut(source: str, file: str = "") -> Cut | None:
     """The pieces of a file's text with their first lines; None: it cannot be cut into whole ones.
 
     Errors: as those of `parse`, where it is clear which they are.
     """
-    heads = [found.start() for found in _HEAD.finditer(source)]
+    found = _cut(source, file, 1, _TOP)
+    _forget(len(source))
+    if found.broken is None:
+        return found.whole
+    _tell(source, file, found)
+    return None
+
+
+def _cut(source: str, file: str, line: int, head: re.Pattern[str]) -> _Pieces:
+    """A text that begins at that line of a file, where `head` begins declarations."""
+    heads = [one.start() for one in head.finditer(source)]
     ends = [*(head for head in heads if head), len(source)]
-    found: Cut = []
-    broken: tuple[int, int] | None = None
-    behind: int | None = None
-    start, line, at = 0, 1, 0
+    found = _Pieces([])
+    start, at = 0, 0
     while at < len(ends):
         end = _whole(source, file, start, ends, at, line)
         if end is None:
-            end, behind = at, None
-            broken = broken[0] if broken else start, ends[at]
+            end, found.behind = at, None
+            found.broken = found.broken[0] if found.broken else start, ends[at]
+            found.last = source[start : ends[at]]
         else:
             piece = _known[source[start : ends[end]]]
             assert isinstance(piece, Piece)
-            found.append((line, piece))
-            behind = behind or ends[end]
+            found.whole.append((line, piece))
+            found.behind = found.behind or ends[end]
         line += source.count("\n", start, ends[end])
         start, at = ends[end], end + 1
-    _forget(len(source))
-    if broken is None:
-        return found
-    _tell(source, file, *broken, behind)
-    return None
+    return found
 
 
 def _whole(source: str, file: str, start: int, ends: list[int], at: int, line: int) -> int | None:
     """Where in `ends` the piece ends that begins at `start`; None: there is none."""
-    for end in range(at, min(at + MOST_JOINED, len(ends))):
+    tried = range(at, min(at + MOST_JOINED, len(ends)))
+    head = _MODULE.match(source, start, ends[at])
+    if head is not None and (closed := _CLOSED.search(source, head.end())):
+        tried = range(bisect_left(ends, closed.end(), at), len(ends))[:MOST_JOINED]
+    for end in tried:
         found = _read(source[start : ends[end]], file, line)
         if isinstance(found, Piece):
             return end
@@ -112,13 +151,19 @@ def _whole(source: str, file: str, start: int, ends: list[int], at: int, line: i
     return None
 
 
-def _tell(source: str, file: str, first: int, last: int, behind: int | None) -> None:
+def _tell(source: str, file: str, found: _Pieces) -> None:
     """Raise what is wrong with a text, if a part of it tells.
 
-    All in front of `first` is whole, and all behind `last`, up to `behind` a single piece. Where
+    All in front of what is broken is whole, and all behind it, up to `behind` a single piece. Where
     that piece is read from its beginning, it and all others are read as they are by themselves.
     """
-    part = source[first : last if behind is None else behind]
+    assert found.broken is not None
+    first, last = found.broken
+    alone = _known.get(found.last) if source[first:last] == found.last else None
+    part = alone.part if isinstance(alone, _Broken) else source[first:last]
+    behind = found.behind
+    if behind is not None:
+        part += source[last:behind]
     if "#[" in part:  # it might be closed further on
         return
     line = source.count("\n", 0, first) + 1
@@ -132,7 +177,7 @@ def _tell(source: str, file: str, first: int, last: int, behind: int | None) -> 
 
 def _forget(latest: int) -> None:
     characters = sum(map(len, _known))
-    while characters > KEPT_CHARACTERS + latest:
+    while characters > KEPT_CHARACTERS + 2 * latest:
         characters -= len(_known.popitem(last=False)[0])
 
 
@@ -141,7 +186,7 @@ def _read(text: str, file: str, line: int) -> Piece | _Broken:
     if text in _known:
         _known.move_to_end(text)
     else:
-        _known[text] = _piece(text, file, line)
+        _known[text] = _module(text, file, line) or _piece(text, file, line)
     return _known[text]
 
 
@@ -149,8 +194,71 @@ def _piece(text: str, file: str, line: int) -> Piece | _Broken:
     try:
         tree = parse(text, file, line=line).decs
     except SyntaxError_ as error:
-        return _Broken(error.span == end_of(text, file, line))
-    words = {word for token in tokenise(text).tokens for word in _PARTS.findall(token)}
+        return _Broken(error.span == end_of(text, file, line), text)
     paths = tuple(one.path for one in imports(tree))
     declares = {name: at - line for name, at in later(tree).items()}
-    return Piece(text, frozenset(words), paths, declares, ((file, line), tree))
+    return Piece(text, _words(text), paths, declares, ((file, line), tree))
+
+
+def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
+    """A module without parameters whose body is cut; None: it is none, or that cannot be."""
+    head, ends = _MODULE.match(text), [found.start() for found in _END.finditer(text)]
+    if head is None or not ends or ends[-1] < head.end():
+        return None
+    start, end = head.end(), ends[-1]
+    body = text[start:end]
+    indented = _FIRST.search(body)
+    if indented is None:
+        return None
+    around = _blank(text, start, end)
+    try:
+        tree = parse(around, file, line=line).decs
+    except SyntaxError_:
+        return None
+    if not _is_module(tree):
+        return None
+    before = text.count("\n", 0, start)
+    found = _cut(body, file, line + before, re.compile(f"^{indented[1]}{_HEAD}", re.MULTILINE))
+    if found.broken is not None:
+        first, last = (start + at for at in found.broken)
+        kept, most = text, None
+        if found.behind is not None:
+            kept = _blank(text, start + found.behind, end)
+            most = line + text.count("\n", 0, last), len(indented[1]) + 1
+        return _broken_inside(_blank(kept, start, first), file, line, most)
+    inside = [(at - line, piece) for at, piece in found.whole]
+    if any(piece.imports for _, piece in inside):
+        return None
+    declares = {name: at - line for name, at in later(tree).items()}
+    words = _words(around).union(*(piece.words for _, piece in inside))
+    return Piece(text, words, (), declares, ((file, line), tree), around, inside)
+
+
+def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None) -> _Broken | None:
+    """A module of which what is certainly whole is blank.
+
+    None: what is wrong with it is behind `most`, where a piece begins that is whole by itself.
+    """
+    try:
+        parse(part, file, line=line)
+    except SyntaxError_ as error:
+        if most is None or all(e.span[:2] <= most for e in (error, *error.others)):
+            return _Broken(error.span == end_of(part, file, line), part)
+    return None
+
+
+def _is_module(tree: tuple[decs.Dec, ...]) -> bool:
+    """Whether a tree is a module without parameters, and nothing else."""
+    dec = tree[0] if len(tree) == 1 else None
+    while isinstance(dec, decs.LocalDec):
+        dec = dec.dec
+    return isinstance(dec, decs.ModDec) and not dec.params and isinstance(dec.body, decs.MBody)
+
+
+def _blank(text: str, start: int, end: int) -> str:
+    """The text with nothing but its lines between two places."""
+    return text[:start] + "\n" * text.count("\n", start, end) + text[end:]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for token in tokenise(text).tokens for word in _PARTS.findall(token))

@@ -32,6 +32,19 @@ CHAIN = "".join(
     for k in range(COUNT)
 )
 MODULES = """type t = i32
+module held = {
+  type u = t
+  def k = 3i64
+  -- | What is held.
+  def ones (_: u) = replicate k 1i32
+  local def deep (x: u): [k]u = ones x
+  module inner : { type s val made : u -> s } = {
+    type s = [3]u
+    def made (x: u): s = deep x :> [3]u
+  }
+  open { def opened (x: u) = x + 1 }
+  def last (x: u) (unused: i32) = opened (ones x)[0]
+}
 def n = 3i64
 def sized (xs: [n]t) = xs
 def size (k: i64): [k + n]t = replicate (k + n) 1
@@ -50,6 +63,7 @@ def use = made.both (plain.make 3)
 #[inline]
 entry main (xs: [n]t) = map shown (sized xs)
 entry other (x: t) = let y = x in const[0] + i64.i32 (use.0 + mine x)
+def of_held (x: held.u) = (held.inner.made x, held.last x 1, held.ones 2)
 """
 
 Files = dict[str, str]
@@ -177,13 +191,43 @@ def test_what_is_local_may_have_the_name_of_something_else(
 
 def test_what_is_no_declaration_by_itself_is_one_with_what_follows(checked: list[str]) -> None:
     bare = (
-        "module m = {\ndef a = 1i32\ndef b = a\n}\nentry main (x: i32) =\nlet y = x\nin y + m.b\n"
+        "module m = { def z = 1i32\ndef a = z\ndef b = a\n}\n"
+        "entry main (x: i32) =\nlet y = x\nin y + m.b\n"
     )
     assert told(bare)["ok"]
     assert checked == ["m", "main"]
     checked.clear()
     assert told(bare.replace("in y", "in y + y"))["ok"]
     assert checked == ["main"]
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+@pytest.mark.parametrize(
+    "head", ["module m", "local module m", "module m : {\nval f29 [n]: [n]i32 -> [n]i32\n}"]
+)
+def test_an_edit_in_a_module_checks_what_it_can_change(
+    checked: list[str], head: str, indent: str
+) -> None:
+    rest = "entry main (xs: []i32) = m.f29 xs\ndef other = 1i32\n"
+    m = "?" if "local" in head else "m"
+    users = ["main"] if ":" in head else []
+
+    def after(body: str, above: str = "") -> list[str]:
+        checked.clear()
+        inside = "".join(indent + line for line in body.splitlines(True))
+        assert told(f"{above}{head} = {{\n{inside}}}\n{rest}")["ok"]
+        return list(checked)
+
+    assert len(after(CHAIN)) == COUNT + 3
+    assert after(CHAIN) == []
+    assert after(CHAIN.replace("(+ 7)", "(+ 70)")) == [m, "f7", *users]
+    assert after(CHAIN) == [m, *users]
+    assert after(f"-- above\n{CHAIN}") == [m, *users]
+    assert after(CHAIN, "\n\n") == [m, *users]
+    more = CHAIN.replace("def f20 ", "def unused = 1i32\ndef f20 ")
+    assert after(more) == [m, "unused", "main"]
+    other_type = CHAIN.replace("f27 [n] (xs: [n]i32): [n]i32", "f27 [n] (xs: [n]i32): *[n]i32")
+    assert after(other_type) == [m, "f27", "f28", "main"]
 
 
 @pytest.mark.parametrize(
@@ -237,6 +281,13 @@ LINES = (
     "open { def inner = 2i32 }",
     "module m = { def f (x: i32) = x type t = bool }",
     "module m = {",
+    "module m = {\n  def f (x: i32) = x\n  type t = bool\n}",
+    "local module held = {\n  def k = 2i64\n  def last (x: i32) y = x + y\n}",
+    "  def k = 4i64",
+    "  local type u = i8",
+    "  def wrong = 1 + true",
+    "  def = 2",
+    "  in x }",
     "}",
     "open m",
     "def use = m.f 1",
@@ -261,7 +312,7 @@ def changed(source: str, chance: random.Random) -> str:
         case 3:
             lines.insert(other, lines[at])
         case 4 | 5:
-            names = re.findall(r"^(?:def|entry|type|module) (\w+)", source, re.MULTILINE)
+            names = re.findall(r"^ *(?:def|entry|type|module) (\w+)", source, re.MULTILINE)
             if names:
                 old, new = chance.choice(names), chance.choice([*names, "new", "map", "n"])
                 count = chance.choice([0, 1])

@@ -45,6 +45,8 @@ from compiler.frontend.check.types.walks import names_in_type, shows_arrays, wit
 from compiler.frontend.files import Import, path_of
 from compiler.frontend.types import ANY_SIZE, Arrow, Record, Size, Sum, Type
 
+CheckBody = Callable[["Checked", tuple[decs.Dec, ...]], None]
+
 
 @dataclass(slots=True)
 class Checked:
@@ -66,6 +68,8 @@ class Checked:
     """The files around the one that is being checked, and itself; none in the main program."""
     exported: Module = field(default_factory=Module)
     """What the current module has declared so far without `local`."""
+    check_body: CheckBody = field(default_factory=lambda: check_decs)
+    """Checks what is in a module."""
 
     def path_of(self, one: Import) -> str:
         """The path of the file that an import names."""
@@ -159,7 +163,7 @@ class _Body:
         saved = (out.depth, out.st.own_types, out.own, out.exported)
         out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, {}, {}, Module()
         before = len(out.errors)
-        check_decs(out, decs)
+        out.check_body(out, decs)
         module = out.exported
         out.depth, out.st.own_types, out.own, out.exported = saved
         scope.leave(mark)
