@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -19,12 +20,13 @@ from compiler.pipeline import Compilation
 from compiler.runtime import cuda_device
 from compiler.runtime.observer import records
 from compiler.semantics import interp
-from testing import kernel_interp
+from testing import compiling, kernel_interp
 from testing.generators.programs import Generated
 
 VERSIONS = ("default", "outer", "block", "grid")
 """What thresholds ask for: nothing, a thread for each point outside, a block, everything."""
 NEVER = 1 << 40
+CUDA = Options(target="cuda")
 ORDERS: tuple[kernel_interp.Order, ...] = ("ascending", "descending", "random")
 TOLERANCE = {2: 5e-3, 4: 2e-5, 8: 1e-12}
 """By the bytes of a float: the order of a sum may differ."""
@@ -47,9 +49,9 @@ def thresholds(work: Compilation, version: str) -> tuple[tuple[str, int], ...]:
 
 def compiled(source: str, version: str, look_back: bool = False) -> Compilation:
     """A program for CUDA in one of its code versions, whose scans may have one pass."""
-    chosen = thresholds(Compilation(source, Options(target="cuda")), version)
+    chosen = thresholds(compiling.compiled(source, CUDA), version)
     enabled = frozenset((LOOK_BACK.id,) if look_back else ())
-    return Compilation(source, Options(target="cuda", thresholds=chosen, enabled=enabled))
+    return compiling.compiled(source, replace(CUDA, thresholds=chosen, enabled=enabled))
 
 
 def check(made: Generated, version: str) -> None:

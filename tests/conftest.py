@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from compiler.worker import seldom_look_for_garbage
+from testing.compiling import forget
 
 # The same cases in each run: `bench.fuzz` looks for new ones. No limit of time, which a busy
 # machine misses; no tracing of a failure's lines, which does not end in a process that has had a
@@ -30,6 +32,17 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_finish() -> None:
     """Compile as workers do: what has been collected, and is there to stay, is not gone through."""
     seldom_look_for_garbage()
+
+
+@pytest.fixture(autouse=True)
+def _compiled_anew(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that changes something has its own compilations, and so have those after it."""
+    changes = "monkeypatch" in request.fixturenames
+    if changes:
+        forget()
+    yield
+    if changes:
+        forget()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ from compiler.ir.nodes import Function, Prog, Scalar
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation, verify
+from compiler.pipeline import STAGES, Compilation, stage_named, verify
 from compiler.runtime import runner
 from compiler.semantics import interp
 from compiler.storage.allocate import allocate
@@ -57,12 +57,15 @@ from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
 from testing import blocks
 from testing.attempts import THRESHOLDS
+from testing.compiling import begun, branch
 from tests.storage import programs
 from tests.storage.helpers import arguments
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "app" / "examples").glob("*.fut"))
 PASSES = ("simplify", "fuse", "flatten")
 """Passes before memory: switched as a whole."""
+LATE = {p.id for stage in STAGES[STAGES.index(stage_named("simplified")) :] for p in stage.passes}
+"""Passes whose switches nothing asks about up to `soa`."""
 MEMORY = tuple(r.id for p in switches.PASSES if p.id == "shortcircuit" for r in p.switches)
 FRESH = 1 << 30
 SMALL = 400
@@ -124,7 +127,8 @@ def subsets(names: Sequence[str]) -> Iterator[Off]:
 def example(path: Path, target: str = "c") -> Subject:
     """An example, on its own small inputs and on some random ones."""
     source = path.read_text("utf-8")
-    meaning: Prog = Compilation(source).result("soa").prog
+    work = begun(source, Options(target=target, verify=True), "soa")
+    meaning: Prog = work.result("soa").prog
     small: list[Case] = []
     large: list[Case] = []
     for case in blocks.read(path):
@@ -135,11 +139,18 @@ def example(path: Path, target: str = "c") -> Subject:
         small += [(name, few(entry(meaning, name), seed)) for seed in range(3)]
 
     def funmem(off: Off) -> Prog:
-        options = Options(disabled=off, target=target, verify=True)
-        prog: Prog = Compilation(source, options).result("funmem").prog
+        prog: Prog = without(work, off).result("funmem").prog
         return prog
 
     return Subject(path.stem, meaning, PASSES, funmem, small, large)
+
+
+def without(work: Compilation, off: Off) -> Compilation:
+    """A program that has come to `soa`, with these switched off."""
+    options = replace(work.options, disabled=off)
+    if {name.partition("/")[0] for name in off} <= LATE:
+        return branch(work, options)
+    return Compilation(work.source, options)
 
 
 def entry(prog: Prog, name: str) -> Function:

@@ -18,6 +18,7 @@ from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.worker import answer
+from testing.compiling import begun
 from tests import switches as combined
 
 ROOT = Path(__file__).parent.parent
@@ -80,9 +81,9 @@ def test_what_a_rule_would_do_is_not_done_when_it_is_refused() -> None:
                 assert "Applied" not in named, f"{path}:{node.lineno}"
 
 
-def applied(path: Path, disabled: frozenset[str]) -> set[str]:
+def applied(begun: Compilation, disabled: frozenset[str]) -> set[str]:
     """The rules that were applied to a program, up to merged blocks."""
-    work = Compilation(path.read_text("utf-8"), Options(disabled=disabled))
+    work = combined.without(begun, disabled)
     work.result("merged")
     return {remark.rule for remark in work.remarks() if remark.kind == "applied"}
 
@@ -90,12 +91,13 @@ def applied(path: Path, disabled: frozenset[str]) -> set[str]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_switched_off_is_not_applied(path: Path) -> None:
     known = {p.id: {rule.id for rule in p.switches} for p in switches.PASSES}
-    used = applied(path, frozenset())
+    work = begun(path.read_text("utf-8"), Options(), "soa")
+    used = applied(work, frozenset())
     assert used <= switches.RULES.keys() | switches.NECESSARY.keys()
     for name in sorted({rule.partition("/")[0] for rule in used} & known.keys()):
-        assert not applied(path, frozenset((name,))) & known[name], name
+        assert not applied(work, frozenset((name,))) & known[name], name
     for rule in sorted(used & switches.RULES.keys()):
-        assert rule not in applied(path, frozenset((rule,)))
+        assert rule not in applied(work, frozenset((rule,)))
 
 
 def test_what_is_only_asked_for_is_offered_everywhere_and_off_unless_it_is() -> None:
@@ -128,7 +130,8 @@ def test_what_cannot_be_asked_for_is_refused() -> None:
 def test_all_at_once() -> None:
     everything = frozenset(switches.RULES)
     for path in EXAMPLES:
-        assert not applied(path, everything) & everything
+        work = begun(path.read_text("utf-8"), Options(), "soa")
+        assert not applied(work, everything) & everything
 
 
 def try_all(subject: combined.Subject) -> None:

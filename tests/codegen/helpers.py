@@ -23,6 +23,7 @@ from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import interp
 from compiler.targets import target_named
+from testing import compiling
 from testing.kernels import same
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
@@ -48,7 +49,7 @@ def cubin(prog: imp.ImpProg) -> bytes:
 
 
 def compiled(source: str, target: str = "c", **options: Any) -> Compilation:
-    return Compilation(source, Options(target=target, **options))
+    return compiling.compiled(source, Options(target=target, **options))
 
 
 def all_thresholds(work: Compilation, value: int) -> tuple[tuple[str, int], ...]:

@@ -90,25 +90,24 @@ def all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inline, "_LARGE", 0)
 
 
-def agree(source: str, entry: str, args: list[Value]) -> None:
-    """All stages and machines say the same as the first."""
-    work = Compilation(source, Options(verify=True))
-    wanted = interp.run(work.result("soa").prog, entry, args)
-    for stage in ("simplified", "fused", "flat", "merged"):
-        assert same(interp.run(work.result(stage).prog, entry, args), wanted), stage
-    assert same(value.run(work.result("fused").prog, entry, args), wanted)
-    assert same(heap.run(work.result("merged").prog, entry, args)[0], wanted)
-    assert same(imp_interp.run(work.result("imp").prog, entry, args), wanted)
+def agree(work: Compilation, *inputs: list[Value], entry: str = "main") -> None:
+    """All stages and machines say the same as the first, of each input."""
     code = plain(work.result("c").text)
-    for cores in (1, 2):
-        settings = runner.Settings(cores=cores)
-        assert same(runner.run_c(code, entry, args, settings=settings).values, wanted)
-    for version in kernels.VERSIONS:
-        on_device = kernels.compiled(source, version)
-        kernels.same(
-            kernel_interp.run(on_device.result("kernels").prog, entry, args), wanted, version
-        )
-        kernels.same(kernels.observed(on_device, entry, args, "ascending"), wanted, version)
+    for args in inputs:
+        wanted = interp.run(work.result("soa").prog, entry, args)
+        for stage in ("simplified", "fused", "flat", "merged"):
+            assert same(interp.run(work.result(stage).prog, entry, args), wanted), stage
+        assert same(value.run(work.result("fused").prog, entry, args), wanted)
+        assert same(heap.run(work.result("merged").prog, entry, args)[0], wanted)
+        assert same(imp_interp.run(work.result("imp").prog, entry, args), wanted)
+        for cores in (1, 2):
+            settings = runner.Settings(cores=cores, flags=("-O1",))
+            assert same(runner.run_c(code, entry, args, settings=settings).values, wanted)
+        for version in kernels.VERSIONS:
+            made = kernels.compiled(work.source, version)
+            found = kernel_interp.run(made.result("kernels").prog, entry, args)
+            kernels.same(found, wanted, version)
+            kernels.same(kernels.observed(made, entry, args, "ascending"), wanted, version)
 
 
 def applies(work: Compilation, stage: str) -> int:
@@ -116,12 +115,21 @@ def applies(work: Compilation, stage: str) -> int:
 
 
 @pytest.mark.usefixtures("all_stay")
-@pytest.mark.parametrize("n", [0, 1, 5, 33])
-def test_functions_in_kernels_operators_loops_and_on_the_host(n: int) -> None:
-    rng = np.random.default_rng(n)
-    xs, ys = rng.integers(-9, 9, n, dtype=np.int32), rng.random(n, dtype=np.float32)
-    assert applies(Compilation(EVERYWHERE), "merged") > 8
-    agree(EVERYWHERE, "main", [xs, ys, np.int64(n + 3)])
+def test_functions_in_kernels_operators_loops_and_on_the_host() -> None:
+    work = Compilation(EVERYWHERE, Options(verify=True))
+    assert applies(work, "merged") > 8
+    rng = np.random.default_rng(1)
+    agree(
+        work,
+        *(
+            [
+                rng.integers(-9, 9, n, dtype=np.int32),
+                rng.random(n, dtype=np.float32),
+                np.int64(n + 3),
+            ]
+            for n in (0, 1, 5, 33)
+        ),
+    )
 
 
 @pytest.mark.usefixtures("all_stay")
@@ -139,7 +147,7 @@ def test_examples(path: Path) -> None:
 @pytest.mark.parametrize("seed", range(5100, 5106))
 def test_generated_programs(seed: int) -> None:
     made = program(seed, 8)
-    agree(made.source, "main", made.inputs)
+    agree(Compilation(made.source, Options(verify=True)), made.inputs)
 
 
 def test_a_large_function_stays_where_its_copies_would_be_many() -> None:
@@ -170,8 +178,8 @@ entry other (x: i32) (y: i32) = let z = outer (x ^ y) + outer y in used x + z - 
     work = Compilation(source, Options(verify=True))
     kept = [base_of(fun.name) for fun in work.result("simplified").prog.funs]
     assert kept == ["used", "main", "other"]
-    agree(source, "main", [np.int32(5)])
-    agree(source, "other", [np.int32(5), np.int32(7)])
+    agree(work, [np.int32(5)])
+    agree(work, [np.int32(5), np.int32(7)], entry="other")
 
 
 def test_small_programs_have_no_functions() -> None:

@@ -1,0 +1,85 @@
+"""Compilations for tests: kept for the next who asks, and sharing the stages that are the same.
+
+The stages up to `fused` take half of a compilation, those up to `soa` a third. A test that
+compiles one program in many ways has those made once that do not go by what is different.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+
+from compiler.base.context import Ctx, Options
+from compiler.base.errors import CompileError
+from compiler.base.fuel import Fuel
+from compiler.pipeline import STAGES, Compilation
+
+PLAIN = Options()
+SHARED = tuple(stage.id for stage in STAGES if not stage.target)
+"""Stages that are the same for all targets."""
+
+
+KEPT = 20
+"""Compilations that are kept: tests of one program mostly come after each other."""
+
+
+@lru_cache(maxsize=KEPT)
+def compiled(source: str, options: Options = PLAIN) -> Compilation:
+    """A compilation that is kept for the next who asks: nobody may change what it holds.
+
+    A test that changes how is compiled (by `monkeypatch`) has what is kept forgotten before and
+    after it, by `tests/conftest.py`.
+    """
+    late = replace(
+        PLAIN, target=options.target, thresholds=options.thresholds, enabled=options.enabled
+    )
+    return branch(_fused(source), options) if options == late else Compilation(source, options)
+
+
+@lru_cache(maxsize=KEPT)
+def _fused(source: str) -> Compilation:
+    return begun(source, PLAIN, SHARED[-1])
+
+
+def forget() -> None:
+    """Keep nothing of what was compiled so far."""
+    compiled.cache_clear()
+    _fused.cache_clear()
+
+
+def begun(source: str, options: Options, last: str) -> Compilation:
+    """A compilation that has come to a stage, one of SHARED, or to its error, and no further."""
+    work = Compilation(source, options)
+    with suppress(CompileError):
+        work.result(last)
+    return work
+
+
+def branch(work: Compilation, options: Options) -> Compilation:
+    """The compilation with other options from here on: they agree in what was asked so far.
+
+    `work` has no stage that is made for a target.
+    """
+    stages = {stage for stage, _ in work._results}
+    assert stages <= {*SHARED}, "the stages of a target depend on the options"
+    made = Compilation(work.source, options, dict(work._results))
+    made._ctx = {target: _branched(ctx, options) for target, ctx in work._ctx.items()}
+    return made
+
+
+def _branched(ctx: Ctx, options: Options) -> Ctx:
+    fuel = Fuel(options.fuel)
+    fuel.spent = ctx.fuel.spent
+    return replace(
+        ctx,
+        options=options,
+        names=ctx.names.fork_at(ctx.names.mark()),
+        fuel=fuel,
+        remarks=[*ctx.remarks],
+        fates=[*ctx.fates],
+        records=dict(ctx.records),
+        proved={stage: [*proofs] for stage, proofs in ctx.proved.items()},
+        loops={*ctx.loops},
+        _seen={*ctx._seen},
+    )
