@@ -1,6 +1,7 @@
 # make run: serve the page on http://127.0.0.1:$(PORT). make test: run every test.
-# Both set everything up first, in .venv and node_modules; a second run finds it done. Types are
-# checked while tests run: one process of its own, for which a core has time.
+# Both set everything up first, in .venv and node_modules; a second run finds it done. The browser
+# comes while packages are unpacked. Types are checked while tests run: one process of its own, for
+# which a core has time.
 # make lock: resolve the dependencies of pyproject.toml anew (make lock UPGRADE=--upgrade: to their
 # newest versions). make audit: look for known vulnerabilities. make sbom: what is in the product.
 # make screenshots: take the pictures of README and docs anew.
@@ -16,23 +17,25 @@ UPGRADE ?=
 export PYTHONDONTWRITEBYTECODE :=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
-.PHONY: run test setup screenshots lock audit sbom clean
+.PHONY: run test setup chromium screenshots lock audit sbom clean
 
 run: setup
 	$(BIN)/stridescope serve --port $(PORT)
 
-test: setup
-	$(BIN)/python -m tests.install_chromium
+test:
+	$(MAKE) --jobs=2 setup chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
-	  $(BIN)/pytest -n auto; tests=$$?; wait $$types && wait $$page && exit $$tests
+	  $(BIN)/pytest -n auto --dist worksteal; tests=$$?; wait $$types && wait $$page && exit $$tests
 
 setup: .venv/.installed static/dist/.built
 	$(BIN)/python -m compileall -q compiler app
 
-screenshots: setup
-	$(BIN)/python -m tests.install_chromium
+chromium:
+	$(PYTHON) -m tests.install_chromium
+
+screenshots: setup chromium
 	$(BIN)/python -m docs.screenshots
 
 # Everything from the registry comes by its hash. The project itself is built with what is locked.
