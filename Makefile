@@ -11,9 +11,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := .tools/bin
 LOCKS := dev run tools node zig cuda12 cuda13 postgres lsp
-LOCKED := -m pip --quiet --disable-pip-version-check install --require-hashes --requirement
+LOCKED := -m pip --quiet --disable-pip-version-check install --no-compile --require-hashes \
+  --requirement
+COMPILED := -m compileall -qq -j 0
 UPGRADE ?=
-# Modules are compiled once and kept, whatever the environment says: workers cannot write them.
+# Modules are compiled once, on all cores, and kept, whatever the environment says: workers cannot
+# write them. What packages have for other versions of Python is none that this one compiles.
 export PYTHONDONTWRITEBYTECODE :=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
@@ -48,6 +51,7 @@ screenshots: setup chromium
 	command -v cc >/dev/null || $(BIN)/python $(LOCKED) requirements/zig.txt
 	$(BIN)/python -m pip --quiet --disable-pip-version-check install \
 	  --no-index --no-deps --no-build-isolation --editable .
+	-$(BIN)/python $(COMPILED) .venv/lib
 	touch $@
 
 static/dist/.built: $(PAGE) | .venv/.installed
