@@ -8,7 +8,17 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.lesson_files import load
 from app.paths import LESSONS
-from tests.app.browsing import MARKS, PATIENCE, pane, source, text, violations, visiting, write
+from tests.app.browsing import (
+    MARKS,
+    PATIENCE,
+    THEMES,
+    pane,
+    source,
+    text,
+    violations,
+    visiting,
+    write,
+)
 
 pytestmark = MARKS
 COURSE = load(LESSONS)
@@ -130,9 +140,7 @@ def test_axe_finds_nothing_in_a_lesson(page: Page, address: str) -> None:
     expect(page.locator(".status")).to_contain_text("compiled")
     predict(page, "4,000")
     page.get_by_role("button", name="Edit").click()
-    for theme in ("light", "dark", "contrast", "projector", "lecture"):
-        page.get_by_role("combobox", name="Theme").select_option(theme)
-        assert violations(page) == []
+    assert violations(page, THEMES) == []
     page.goto(f"{address}/lessons/")
     assert violations(page) == []
 
