@@ -20,8 +20,8 @@ SHARED = tuple(stage.id for stage in STAGES if not stage.target)
 """Stages that are the same for all targets."""
 
 
-KEPT = 20
-"""Compilations that are kept: tests of one program mostly come after each other."""
+KEPT = 300
+"""Compilations that are kept, of some 300 KB: all examples and whole programs for two targets."""
 
 
 @lru_cache(maxsize=KEPT)
@@ -31,15 +31,13 @@ def compiled(source: str, options: Options = PLAIN) -> Compilation:
     A test that changes how is compiled (by `monkeypatch`) has what is kept forgotten before and
     after it, by `tests/conftest.py`.
     """
-    late = replace(
-        PLAIN, target=options.target, thresholds=options.thresholds, enabled=options.enabled
-    )
-    return branch(_fused(source), options) if options == late else Compilation(source, options)
+    early = replace(options, target=PLAIN.target, thresholds=(), enabled=PLAIN.enabled)
+    return branch(_fused(source, early), options)
 
 
 @lru_cache(maxsize=KEPT)
-def _fused(source: str) -> Compilation:
-    return begun(source, PLAIN, SHARED[-1])
+def _fused(source: str, options: Options) -> Compilation:
+    return begun(source, options, SHARED[-1])
 
 
 def forget() -> None:

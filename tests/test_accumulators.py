@@ -27,6 +27,7 @@ from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import heap, interp, value
 from compiler.targets import target_named
 from testing import kernel_interp
+from testing.compiling import compiled
 from testing.generators.streams import program
 from tests.codegen.helpers import needs_nvrtc
 from tests.runtime import cuda_on_cpu
@@ -44,7 +45,7 @@ def same(found: list[Any], expected: list[Value], what: str) -> None:
 
 def in_all_stages(source: str, args: list[Value]) -> list[Value]:
     """The results by the letter, which those of all stages are compared with."""
-    work = Compilation(source)
+    work = compiled(source)
     expected = value.run(work.result("soa").prog, "main", args)
     for stage in IR:
         prog = work.result(stage).prog
@@ -53,7 +54,7 @@ def in_all_stages(source: str, args: list[Value]) -> list[Value]:
         same(interp.run(prog, "main", args), expected, stage)
         same(value.run(prog, "main", args), expected, f"{stage}, by the letter")
     for target in ("c", "cuda"):
-        prog = Compilation(source, Options(target=target)).result("merged").prog
+        prog = compiled(source, Options(target=target)).result("merged").prog
         same(heap.run(prog, "main", args)[0], expected, f"heap, {target}")
     imp = work.result("imp").prog
     verify_imp(imp)
@@ -62,7 +63,7 @@ def in_all_stages(source: str, args: list[Value]) -> list[Value]:
 
 
 def in_c(source: str, args: list[Value], flags: tuple[str, ...] = ("-O0",)) -> list[Any]:
-    text = Compilation(source).result("c").text
+    text = compiled(source).result("c").text
     return runner.run_c(text, "main", args, 60, settings=runner.Settings(flags=flags)).values
 
 
@@ -75,7 +76,7 @@ def test_stages_agree(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_back_ends_agree(seed: int) -> None:
     made = program(seed)
-    expected = interp.run(Compilation(made.source).result("soa").prog, "main", made.inputs)
+    expected = interp.run(compiled(made.source).result("soa").prog, "main", made.inputs)
     same(in_c(made.source, made.inputs), expected, "c")
 
 
@@ -84,7 +85,7 @@ def test_back_ends_agree(seed: int) -> None:
 
 def kernels(source: str, change: Callable[[Stms], Stms] = lambda stms: stms) -> ImpProg:
     """A program with kernels, made of IMP in which the bodies of kernels were changed."""
-    prog = Compilation(source, Options(target="cuda")).result("imp").prog
+    prog = compiled(source, Options(target="cuda")).result("imp").prog
     funs = tuple(
         replace(
             fun,
@@ -104,7 +105,7 @@ def kernels(source: str, change: Callable[[Stms], Stms] = lambda stms: stms) -> 
 @pytest.mark.parametrize("seed", range(200, 224))
 def test_what_a_device_would_do_agrees_and_has_no_faults(seed: int) -> None:
     made = program(seed, combining=True)
-    expected = interp.run(Compilation(made.source).result("soa").prog, "main", made.inputs)
+    expected = interp.run(compiled(made.source).result("soa").prog, "main", made.inputs)
     prog = kernels(made.source)
     for order in get_args(kernel_interp.Order):
         found = kernel_interp.run(prog, "main", made.inputs, 4, order)
@@ -114,7 +115,7 @@ def test_what_a_device_would_do_agrees_and_has_no_faults(seed: int) -> None:
 @needs_nvrtc
 @pytest.mark.parametrize("seed", range(300, 310))
 def test_kernels_become_machine_code(seed: int) -> None:
-    text = plain(Compilation(program(seed).source, Options(target="cuda")).result("cuda").text)
+    text = plain(compiled(program(seed).source, Options(target="cuda")).result("cuda").text)
     assert nvrtc.cubin(cuda.split(text)[0])[:4] == b"\x7fELF"
 
 
@@ -122,7 +123,7 @@ def test_kernels_become_machine_code(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(320, 324))
 def test_kernels_on_the_cpu(seed: int) -> None:
     made = program(seed)
-    work = Compilation(made.source, Options(target="cuda"))
+    work = compiled(made.source, Options(target="cuda"))
     expected = interp.run(work.result("soa").prog, "main", made.inputs)
     same(cuda_on_cpu.run(plain(work.result("cuda").text), made.inputs), expected, "")
 
@@ -146,8 +147,8 @@ def test_a_place_that_several_threads_push_to_is_combined_at_once(form: str) -> 
     source = COMBINED.format(**FORMS[form])
     dtype = {"i32": np.int32, "f32": np.float32, "u8": np.uint8}[FORMS[form]["type"]]
     args: list[Value] = [np.zeros(4, dtype), np.array([2, -9, 0, 2, 1, 77])]
-    assert f" {form} " in plain(Compilation(source, Options(target="cuda")).result("kernels").text)
-    expected = interp.run(Compilation(source).result("soa").prog, "main", args)
+    assert f" {form} " in plain(compiled(source, Options(target="cuda")).result("kernels").text)
+    expected = interp.run(compiled(source).result("soa").prog, "main", args)
     same(kernel_interp.run(kernels(source), "main", args, 4), expected, form)
     alone = kernels(source, lambda stms: with_updates(stms, update_bins))
     with pytest.raises(kernel_interp.Fault):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from compiler.base.context import Options
 from compiler.ir import nodes
 from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.protocol.programs import ShowRequest
+from testing.compiling import compiled
 
 EXAMPLES = {
     path.stem: path.read_text("utf-8")
@@ -23,9 +22,8 @@ EXAMPLES = {
 }
 
 
-@cache
 def stage(name: str, which: str) -> Prog:
-    return Compilation(EXAMPLES[name], Options()).result(which).prog
+    return compiled(EXAMPLES[name], Options()).result(which).prog
 
 
 def stms(prog: Prog) -> list[Stm]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parser import parse
 from compiler.codegen.imp.verify import verify
 from compiler.pipeline import Compilation
+from testing.compiling import compiled
 from testing.generators import programs, storage
 from tests.runtime.test_programs import CASES
 
@@ -26,9 +26,8 @@ SAMPLES = 12
 """Statements of each program that are broken in each way."""
 
 
-@cache
 def made(source: str, target: str) -> imp.ImpProg:
-    found: imp.ImpProg = Compilation(source, Options(target=target)).result("imp").prog
+    found: imp.ImpProg = compiled(source, Options(target=target)).result("imp").prog
     return found
 
 

@@ -17,6 +17,7 @@ from compiler.ir import values
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
 from testing import last_writing_threads
+from testing.compiling import compiled
 from testing.generators import nests, programs, storage
 from testing.last_writers import Flow, Run, Step, recorded
 from testing.last_writing_threads import Place, Places
@@ -136,7 +137,7 @@ def check(work: Compilation, args: Sequence[Value]) -> Run:
 @pytest.mark.parametrize("example", GALLERY, ids=lambda one: one.name)
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_what_examples_read_comes_from_its_last_writers(example: Example, target: str) -> None:
-    work = Compilation(example.source, Options(target=target, main=example.main))
+    work = compiled(example.source, Options(target=target, main=example.main))
     run = check(work, values.parse(example.input))
     assert run.cells or run.scalars
 
@@ -157,7 +158,7 @@ def test_no_more_is_told_than_is_seen_where_there_is_one_way() -> None:
     made = [(one.source, [values.parse(one.input)]) for one in GALLERY if not one.main]
     made += [MADE["programs"](seed) for seed in range(40)]
     for source, inputs in made:
-        prog = Compilation(source).result("imp").prog
+        prog = compiled(source).result("imp").prog
         if "main" not in {fun.name for fun in prog.funs}:
             continue
         graph, run = recorded(prog, "main", inputs[0])
@@ -223,7 +224,7 @@ def test_what_generated_programs_read_comes_from_its_last_writers(kind: str, tar
     seen = 0
     for seed in range(SEEDS):
         source, inputs = MADE[kind](seed)
-        work = Compilation(source, Options(target=target))
+        work = compiled(source, Options(target=target))
         work.result("imp")
         for args in inputs:
             try:
@@ -247,7 +248,7 @@ def check_threads(work: Compilation, args: Sequence[Value]) -> int:
 
 @pytest.mark.parametrize("example", GALLERY, ids=lambda one: one.name)
 def test_what_threads_of_examples_read_comes_from_its_last_writers(example: Example) -> None:
-    work = Compilation(example.source, Options(target="cuda", main=example.main))
+    work = compiled(example.source, Options(target="cuda", main=example.main))
     check_threads(work, values.parse(example.input))
 
 
@@ -256,7 +257,7 @@ def test_what_threads_of_generated_programs_read_comes_from_its_last_writers(kin
     seen = 0
     for seed in range(SEEDS):
         source, inputs = MADE[kind](seed)
-        work = Compilation(source, Options(target="cuda"))
+        work = compiled(source, Options(target="cuda"))
         try:
             seen += check_threads(work, inputs[0])
         except RuntimeError_:

@@ -9,9 +9,9 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.explain import validity
-from compiler.pipeline import Compilation
 from testing import blocks
 from testing.attempts import THRESHOLDS
+from testing.compiling import compiled
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 
@@ -21,7 +21,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut")
 def test_examples_are_valid(path: Path, target: str) -> None:
     cases = [case for case in blocks.read(path) if case.output is not None]
     assert cases, "an example needs an input"
-    work = Compilation(path.read_text(), Options(target=target))
+    work = compiled(path.read_text(), Options(target=target))
     for stage in ("funmem", "shortcircuit", "expanded", "merged"):
         prog = work.result(stage).prog
         for case in cases:

@@ -29,6 +29,7 @@ from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from compiler.storage.merge import merge
 from testing import blocks
+from testing.compiling import compiled
 from testing.generators.programs import program
 from tests.storage.helpers import ALL, arguments, expanded
 
@@ -87,14 +88,14 @@ PROGRAMS = {
 
 
 def before(source: str, target: str = "c") -> Prog:
-    prog = Compilation(source, Options(target=target)).result("expanded").prog
+    prog = compiled(source, Options(target=target)).result("expanded").prog
     assert isinstance(prog, Prog)
     return prog
 
 
 def inputs(source: str, seed: int) -> list[Value]:
     """Small arguments; before memory is introduced, parameters are the external values."""
-    return arguments(Compilation(source).result("flat").prog, seed)
+    return arguments(compiled(source).result("flat").prog, seed)
 
 
 def allocations(prog: Prog) -> int:
