@@ -71,6 +71,8 @@ LARGE = {
     "scan": {"n": 50_000_000},
     "sum": {"n": 100_000_000},
 }
+COPIED = 100_000_000
+"""Floats of the plain copy."""
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 AT_ONCE = 6
 """Runs under a sanitizer, each with a process of its own."""
@@ -113,13 +115,14 @@ def results(toolkit: Toolkit) -> dict[str, str]:
     return found
 
 
-def times(toolkit: Toolkit, large: dict[str, dict[str, int]], futhark: bool) -> dict[str, Any]:
+def times(
+    toolkit: Toolkit, large: dict[str, dict[str, int]], copied: int, futhark: bool
+) -> dict[str, Any]:
     """Of each program the median of its runs, and inputs and results by it over a plain copy's."""
-    n = max(np.prod(list(sizes.values())) for sizes in large.values())
     found: dict[str, Any] = {}
     copy = 0.0
     for name, source, sizes in (
-        ("copy", COPY, {"n": int(n)}),
+        ("copy", COPY, {"n": copied}),
         *((name, accesses.PROGRAMS[name][0], sizes) for name, sizes in large.items()),
     ):
         args = given(source, sizes)
@@ -275,6 +278,7 @@ def _spawned() -> Executor:
 def measure(
     toolkit: Toolkit,
     large: dict[str, dict[str, int]] = LARGE,
+    copied: int = COPIED,
     workers: Callable[[], Executor] = _spawned,
     tools: bool = True,
     only: Sequence[str] = (),
@@ -283,7 +287,7 @@ def measure(
     place = device_process.found(toolkit)[0]
     parts: dict[str, Callable[[], Any]] = {
         "results": lambda: results(toolkit),
-        "times": lambda: times(toolkit, large, tools),
+        "times": lambda: times(toolkit, large, copied, tools),
         "subnormals": lambda: subnormals(toolkit),
         "graphs": lambda: graphs(toolkit),
         "drills": lambda: drills(toolkit, place.bytes, workers),

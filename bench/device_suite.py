@@ -6,7 +6,8 @@ FOLDER is a clone of the futhark-benchmarks, with the packages of each; FILE say
 on which inputs (`bench/peer/large.txt`). Futhark and what its back end `cuda` needs are on the
 PATH. Everything is compiled first, by all cores; then each program runs by itself. Ours runs as the
 default thresholds choose, with as little and as much parallelism as there is, and with scans in one
-pass, where the texts differ. Results have to be Futhark's.
+pass, where the texts differ; in all of them a product and its sum round once, as Futhark's do, and
+in one more each of the two. Results have to be Futhark's.
 Writes `bench/results/device_suite.json`.
 """
 
@@ -29,7 +30,7 @@ from typing import Any
 from bench import accesses, peer_bytes
 from bench.device import UNAVAILABLE
 from bench.machine import save
-from bench.peer_bytes import USUAL, How, Work
+from bench.peer_bytes import How, Work
 from compiler.base.errors import CompileError
 from compiler.codegen.cuda.program import split
 from compiler.ir.values import from_bytes, to_binary
@@ -40,10 +41,12 @@ from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
 
 LARGE = Path(__file__).parent / "peer" / "large.txt"
+USUAL = How(fma=True)
 WAYS: dict[str, tuple[int | None, How]] = {
     "default": (None, USUAL),
     **{name: (threshold, USUAL) for name, threshold in accesses.VERSIONS.items()},
-    "look-back": (None, How(look_back=True)),
+    "look-back": (None, How(look_back=True, fma=True)),
+    "each rounds": (None, How()),
 }
 """Thresholds and options of our versions."""
 

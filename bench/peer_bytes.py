@@ -91,10 +91,14 @@ NOTHING = Bytes(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How ours are compiled: scans in one pass; checks that a program drops are made."""
+    """How ours are compiled: scans in one pass; checks that a program drops are made.
+
+    `fma`: a product and the sum that it goes into round once.
+    """
 
     look_back: bool = False
     checked: bool = False
+    fma: bool = False
 
 
 USUAL = How()
@@ -119,8 +123,7 @@ def total(kernels: Kernels) -> Bytes:
 def text_of(work: Work, threshold: int | None, how: How) -> str:
     """The text of a code version of ours. Errors: of the program."""
     options: Any = {"target": "cuda", "entry": work.entry, "unsafe": not how.checked}
-    if how.look_back:
-        options["enable"] = ["kernels/look-back"]
+    options["enable"] = ["kernels/look-back"] * how.look_back + ["cuda/fma"] * how.fma
     if threshold is not None:
         flat = plain(api.compilation(replace(work.asked, options=options)).result("flat").text)
         names = re.findall(r'threshold\("(\w+)"', flat)

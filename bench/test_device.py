@@ -37,7 +37,7 @@ def test_the_whole_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: (accesses.PROGRAMS[name][0], sizes) for name, sizes in SMALL.items()}
     monkeypatch.setattr(accesses, "PROGRAMS", few)
     toolkit = Toolkit(build.driver(), image)
-    found = device.measure(toolkit, SMALL, lambda: ThreadPoolExecutor(3), tools=False)
+    found = device.measure(toolkit, SMALL, 600, lambda: ThreadPoolExecutor(3), tools=False)
     assert found["results"] == dict.fromkeys([*SMALL, "scan, by look-back"], "")
     assert found["graphs"]["rounds"] == 40
     assert min(found["graphs"]["graphs_ms"], found["graphs"]["launches_ms"]) > 0

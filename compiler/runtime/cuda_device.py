@@ -38,6 +38,8 @@ MOST_BLOCKS = 2**31 - 1
 """Blocks of threads of a launch."""
 MOST_ROUNDS = 16
 """Rounds of a loop until blocks are where they were, if they ever are; with two in turn it is 3."""
+KEPT_BYTES = 1 << 28
+"""What of given-back memory a run keeps, to have it at hand for the next block of that size."""
 MAKING = 8
 """As many launches are about as much work as to capture, make and give back a graph."""
 _FLAG = 16
@@ -91,9 +93,7 @@ class DeviceBlock:
         if self.address and spare is not None and self.like in spare:
             spare[self.like].append((self.address, self.serial))
         elif self.address:
-            self.device.used -= self.bytes
-            # Of a device that failed nothing is left to give back.
-            self.device.gpu.free(self.address)
+            self.device.give_back(self.address, self.bytes)
 
     def at(self, index: int) -> int:
         """The address of a cell."""
@@ -119,12 +119,18 @@ class Device:
         self.parameters: dict[int, tuple[Any, Any]] = {}
         self.launches: list[tuple[str, int]] = []
         """Where a driver watches: kernels of the program, with their blocks of threads."""
+        self.idle: dict[int, list[int]] = {}
+        """Addresses of memory that no block lies in, by its size in bytes."""
+        self.idle_bytes = 0
+        self.open = True
         self.module = gpu.driver.number("cuModuleLoadData", image)
         self.failure = self.zeros(_FLAG, "i64")
 
     def close(self) -> None:
         """Give all back that nobody has any more; the results have been read."""
         del self.failure  # it knows the device
+        self.open = False
+        self.let_go_idle()
         self.gpu.trim()
         self.gpu.driver("cuModuleUnload", self.module)
 
@@ -148,7 +154,13 @@ class Device:
         raise full
 
     def memory(self, size: int) -> int:
-        """The address of new memory. Raises DeviceError where there is no room."""
+        """The address of memory. Raises DeviceError where there is no room."""
+        kept = self.idle.get(size)
+        if kept:
+            self.idle_bytes -= size
+            return kept.pop()
+        if self.used + self.idle_bytes + size > self.most:
+            self.let_go_idle()
         if self.used + size > self.most:
             self.let_go(self.spare or {})
         if self.used + size > self.most:
@@ -158,9 +170,31 @@ class Device:
         try:
             return self.gpu.driver.number("cuMemAllocAsync", size, 0)
         except DeviceError as error:
-            if error.number != OUT_OF_MEMORY or not self.let_go(self.spare or {}):
+            found = self.let_go_idle(), self.let_go(self.spare or {})
+            if error.number != OUT_OF_MEMORY or not any(found):
                 raise
         return self.gpu.driver.number("cuMemAllocAsync", size, 0)
+
+    def give_back(self, address: int, size: int) -> None:
+        """Take memory back, to be used again when all is done that has been asked for.
+
+        Of a device that failed nothing is left to give back.
+        """
+        self.used -= size
+        if self.open and not self.gpu.typed and self.idle_bytes + size <= KEPT_BYTES:
+            self.idle.setdefault(size, []).append(address)
+            self.idle_bytes += size
+        else:
+            self.gpu.free(address)
+
+    def let_go_idle(self) -> bool:
+        """Give memory that is at hand back to the driver; whether there was some."""
+        found = self.idle_bytes > 0
+        for kept in self.idle.values():
+            while kept:
+                self.gpu.free(kept.pop())
+        self.idle_bytes = 0
+        return found
 
     def let_go(self, spare: Spare) -> bool:
         """Give back what is kept for the next round; whether there was something."""
@@ -231,7 +265,7 @@ class Device:
                 self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
             words, places = self._parameters(len(arguments) + 1)
             for k, argument in enumerate(arguments):
-                words[k] = _word(argument)
+                words[k] = argument.address if type(argument) is DeviceBlock else _word(argument)
             words[len(arguments)] = self.failure.address
             if self.gpu.typed and name != NEXT:
                 self.launches.append((name, count))

@@ -16,11 +16,11 @@ import pytest
 
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, TimeoutError_, UsageError
 from compiler.codegen.cuda.program import split
-from compiler.runtime import cuda_driver, device_child, device_process, devices, nvrtc
+from compiler.runtime import cuda_device, cuda_driver, device_child, device_process, devices, nvrtc
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import Child, Toolkit, run_cuda
-from compiler.runtime.observer import build
+from compiler.runtime.observer import build, records
 from compiler.sandbox.policies import DEVICE
 from compiler.semantics import interp
 from testing.kernels import same
@@ -231,6 +231,63 @@ entry main [n] (xs: *[n]i32) (ys: [n]i32): ([n]i32, [n]i32) =
         assert done.values[0].tolist() == (args[0] + args[1]).tolist()
         assert done.values[1].tolist() == (args[1] * np.roll(args[1], -1)).tolist()
         assert not device.used
+
+
+def test_memory_that_is_given_back_is_at_hand_for_the_next_block_of_its_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cuda_device, "KEPT_BYTES", 5000)
+    gpu = Gpu(Driver(str(build.driver())))
+    gpu.typed = None  # as NVIDIA's, which watches nothing
+    asked: list[tuple[str, int]] = []
+    usual = Driver.asked
+
+    def told(driver: Driver, name: str, *given: Any) -> int:
+        if name in ("cuMemAllocAsync", "cuMemFreeAsync"):
+            asked.append((name.removesuffix("Async"), given[name == "cuMemAllocAsync"]))
+        return usual(driver, name, *given)
+
+    code = code_of(SOURCE, None)
+    made = build.library(split(code)[0]).read_bytes()
+    monkeypatch.setattr(Driver, "asked", told)
+    device = Device(gpu, made, about(code), 10_500)
+    asked.clear()
+    used = device.used
+    first = device.part(500, "i32")
+    where = first.address
+    del first
+    assert device.used == used
+    again, other = device.part(250, "i64"), device.part(250, "i64")
+    assert again.address == where
+    assert asked == [("cuMemAlloc", 2000)] * 2
+    assert device.used == used + 4000
+    kept = {again.address, other.address}
+    del again, other
+    large = device.part(750, "i64")  # for which there is room beside what is kept, and only once
+    assert asked == [("cuMemAlloc", 2000)] * 2 + [("cuMemAlloc", 6000)]
+    del large  # more than is kept: the driver has it back
+    assert asked[3][0] == "cuMemFree"
+    whole = device.part(9_000, "i8")
+    assert {where for name, where in asked[4:6]} == kept
+    assert asked[6:] == [("cuMemAlloc", 9000)]
+    del whole
+    device.close()
+    assert sum(name == "cuMemAlloc" for name, _ in asked) == 4
+    assert sum(name == "cuMemFree" for name, _ in asked) == 5  # the flag of failures with them
+
+
+def test_the_deadline_of_an_observed_run_ends_with_it() -> None:
+    """Also where somebody else's block of memory stays: then the driver does not begin anew."""
+    code = code_of(SOURCE, None)
+    gpu = Gpu(Driver(str(build.driver())))
+    made = build.library(split(code)[0]).read_bytes()
+    left = Device(gpu, made, about(code), gpu.free_bytes())
+    records.observe(code, "main", given(9), seconds=0.5)
+    kept = left.given(np.zeros(9))
+    time.sleep(0.6)
+    device = Device(gpu, made, about(code), gpu.free_bytes())
+    assert run_on(device, code, "main", given(3000)).values
+    assert kept.count == 9
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -711,6 +711,7 @@ const char *observer_report() {
         return dladdr(p, &info) ? (long long)((char *)p - (char *)info.dli_fbase) : 0ll;
     };
     char line[2000];
+    until = now() + 1e9;  // the run is over, and its deadline with it
     told.clear();
     for (auto &[key, one] : problems) {
         snprintf(line, sizeof line, "problem %lld %lld %lld %d %s\n", offset(key.second), one.count, one.block, one.thread, key.first.c_str());
