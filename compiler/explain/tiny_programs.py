@@ -368,6 +368,12 @@ BY_RULE: dict[str, Tiny] = {
         "              in ys[0] + ys[m / 2]) xss",
         "[[1, 2], [3, 4]]",
     ),
+    "memory/turned": Tiny(
+        "entry main [n] (a: [2][n]f32) (k: i32) =\n"
+        "  loop a for _i < k do transpose (map (\\r -> [r[1], r[0] + r[1]]) (transpose a))",
+        "[[1, 2], [3, 4]] 3i32",
+        target="cuda",
+    ),
     "coalesce/reads": Tiny(
         "entry main [n][m] (xss: [n][m]i32) =\n"
         "  map (\\xs -> loop s = 0 for x in xs do s * 3 + x) xss",

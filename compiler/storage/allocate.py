@@ -27,6 +27,7 @@ from compiler.storage.control import BRANCH, LOOP
 from compiler.storage.interference import Sizes
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, MemoryState
+from compiler.storage.turned import TURNED, turned
 
 RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
 CONCAT = Rule(
@@ -56,7 +57,10 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
         known = size.constant
         return sizes().most(size) if known is None else known
 
-    state = MemoryState(ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called)
+    orders = turned(fun, ctx, called)
+    state = MemoryState(
+        ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called, orders
+    )
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)
@@ -267,5 +271,5 @@ ALLOCATE = Pass(
     "memory",
     "Gives every array a block and an LMAD.",
     allocate,
-    (ARRAY_OPERATOR, BRANCH, CONCAT, LOOP, RESHAPE, RESULT, ROW, UPDATE),
+    (ARRAY_OPERATOR, BRANCH, CONCAT, LOOP, RESHAPE, RESULT, ROW, TURNED, UPDATE),
 )

@@ -16,6 +16,8 @@ from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.spelling import Spelling, sentence
+from compiler.storage.strides import in_order
+from compiler.storage.turned import Order
 
 SHARED_BYTES = 32 * 1024
 """How much of a GPU block's shared memory arrays of bounded size may take, in bytes."""
@@ -43,6 +45,7 @@ class MemoryState:
         "per_block",
         "shared_left",
         "spell",
+        "turned",
         "types",
     )
 
@@ -53,10 +56,13 @@ class MemoryState:
         fits: Callable[[Poly], bool],
         most: Callable[[Poly], int | None],
         spell: Spelling,
+        turned: Mapping[Name, Order],
     ) -> None:
         self.ctx = ctx
         self.spell = spell
         """What the program's author calls things."""
+        self.turned = turned
+        """Arrays that are not laid out row-major where they are made, with their order."""
         self.fits = fits
         """Whether an array's size is what its polynomial says, and does not wrap around."""
         self.most = most
@@ -151,7 +157,7 @@ class MemoryState:
         out: list[ir.Stm],
         space: ir.Space | None = None,
     ) -> ir.Param:
-        """A parameter for the array `name`, row-major in a fresh block made in `out`.
+        """A parameter for the array `name`, in its order in a fresh block made in `out`.
 
         The block's size is computed without wrapping around. An array's size is not: one whose
         polynomial may not fit gets a name, for what the machine has.
@@ -166,7 +172,9 @@ class MemoryState:
             count = Poly.const(most)
         block = self.bind(ir.Param(self.ctx.fresh(f"{base_of(name)}_mem"), ir.Mem(prim, space)))
         out.append(ir.Stm((block,), ir.Alloc(count, prim, space), prov))
-        mem = ir.MemBind(block.name, Lmad.row_major(shape))
+        order = self.turned.get(name)
+        lmad = Lmad.row_major(shape) if order is None else in_order(shape, order)
+        mem = ir.MemBind(block.name, lmad)
         return self.bind(ir.Param(name, ir.Array(prim, tuple(shape), mem)))
 
     def _choose_space(self, name: Name, prim: Prim, count: Poly) -> ir.Space:

@@ -309,3 +309,28 @@ def test_rows_that_a_reduction_or_scan_keeps_lie_next_to_each_other(name: str) -
         found = seen(work, [xs], expected)
     assert needed(found) > 0.9
     assert needed(seen(without_coalescing(work), [xs], expected)) < 0.5
+
+
+STATES = (
+    "entry main [n] (a: [3][n]f32) (k: i32): [3][n]f32 =\n"
+    "  loop a for i < k do transpose (map2 (\\r j ->"
+    " [r[0] + a[1, (j + 1) % n], r[1] * 2 - f32.i32 i, r[0] - r[2]]) (transpose a) (iota n))"
+)
+
+
+def test_rows_of_which_a_transposed_view_is_used_lie_as_that_needs_them() -> None:
+    work = compiled_for(STATES, OUTER)
+    meaning, steps = work.result("soa").prog, np.int32(5)
+    rng = np.random.default_rng(7)
+    for count in (1, 33, 500):
+        a = rng.integers(-3, 3, (3, count)).astype(np.float32)
+        expected = interp.run(meaning, "main", [a, steps])
+        found = seen(work, [a, steps], expected)
+    assert not [launch for launch, _ in found.launches if launch.startswith("copy")]
+    assert needed(found) > 0.9
+    assert "stride" not in plain(work.result("merged").text)
+    off = replace(work.options, disabled=frozenset({"memory/turned", "shortcircuit"}))
+    far = Compilation(STATES, off)
+    seen(far, [a, steps], expected)
+    told = [[one.rule for one in each.remarks()] for each in (work, far)]
+    assert [rules.count("memory/turned") for rules in told] == [1, 0]

@@ -243,14 +243,14 @@ def needless_output(
 ) -> Outcome[ir.Exp | Name]:
     """`map (fn x => (c, x, f x)) xs ==> (replicate n c, xs, map f xs)`, where c has no x.
 
-    `plan` is what the result is without the map.
+    `map transpose xs` is a view of `xs`. `plan` is what the result is without the map.
     """
     return None if plan is None else Applied(plan, _why(param, plan))
 
 
 OUTPUT = NodeRule(
     "simplify/soac-output",
-    "A map does not write constants, copies, or one result twice.",
+    "A map does not write constants, copies, other orders of rows, or one result twice.",
     (ir.Map,),
     needless_output,
     by_part=True,
@@ -310,6 +310,8 @@ def _why(param: ir.Param, new: ir.Exp | Name) -> str:
         return f"`{name}` is `{base_of(new)}` itself."
     if isinstance(new, ir.Copy):
         return f"`{name}` is a copy of `{base_of(new.array)}`."
+    if isinstance(new, ir.Rearrange):
+        return f"`{name}` is a view of `{base_of(new.array)}`: only the order is another."
     return f"All elements of `{name}` are equal."
 
 
@@ -321,9 +323,22 @@ def _plan(s: State, exp: ir.Map, k: int, param: ir.Param) -> ir.Exp | Name | Non
     for inner, array in zip(exp.fn.params, exp.arrays, strict=True):
         if inner.name == name:
             return array if free_to_share and array not in s.unique else ir.Copy(array)
+    if free_to_share and isinstance(value, str) and (view := _view_of_rows(s, exp, value)):
+        return view
     inside = 1 << (s.depth + 1)
     if not s.depends(value) & inside and not (isinstance(value, str) and value in s.unique):
         return ir.Replicate((exp.width,), value)
+    return None
+
+
+def _view_of_rows(s: State, exp: ir.Map, value: Name) -> ir.Rearrange | None:
+    """The view of an input array whose rows are such a result, if that changes their order."""
+    made = next((stm.exp for stm in exp.fn.body.stms if stm.pat and stm.pat[0].name == value), None)
+    if not isinstance(made, ir.Rearrange):
+        return None
+    for inner, array in zip(exp.fn.params, exp.arrays, strict=True):
+        if inner.name == made.array and array not in s.unique:
+            return ir.Rearrange((0, *(at + 1 for at in made.perm)), array)
     return None
 
 
