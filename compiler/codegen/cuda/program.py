@@ -22,8 +22,9 @@ from compiler.codegen.kernels.failing import after_checks
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch
-from compiler.codegen.kernels.read_only import READ_ONLY, held, launches, read_only
+from compiler.codegen.kernels.read_only import READ_ONLY, read_only
 from compiler.codegen.kernels.repeats import GRAPHS, Turning, turning
+from compiler.codegen.kernels.same_blocks import at_kernels
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE
 
@@ -104,9 +105,12 @@ def _rounds_once(prog: imp.ImpProg, ctx: Ctx) -> bool:
 def _constant(prog: imp.ImpProg, ctx: Ctx) -> Iterator[tuple[str, frozenset[Name]]]:
     """The blocks that kernels are told to be constant, by the kernels' names."""
     for fun in prog.funs:
-        blocks = held(fun)
-        for kernel, fresh in launches(fun):
-            free, others = read_only(kernel, blocks, fresh)
+        same = at_kernels(fun.body)
+        for launch in statements(fun.body):
+            if not isinstance(launch, Launch):
+                continue
+            kernel = launch.kernel
+            free, others = read_only(kernel, same.get(id(launch)))
             if free:
                 told = _named(free, ctx, "is only read", "are only read")
                 because = f"In the kernel `{kernel.name}` {told}, so that loads may go ahead."

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.read_only import Touched, held
+from compiler.codegen.kernels.read_only import Touched
+from compiler.codegen.kernels.same_blocks import held
 from compiler.codegen.kernels.walk import statements
 
 Blocks = frozenset[Name]

@@ -26,7 +26,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import OWN
-from compiler.codegen.kernels.read_only import Blocks
+from compiler.codegen.kernels.same_blocks import Blocks
 from compiler.codegen.kernels.walk import PARTS, free_names, statements
 from compiler.codegen.sequential import with_updates
 from compiler.codegen.traits import loaded, may_recompute, stored, traits_of

@@ -23,7 +23,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import row_major
 from compiler.codegen.kernels.handed import KeptValue, own_value
 from compiler.codegen.kernels.nodes import OWN
-from compiler.codegen.kernels.read_only import Blocks
+from compiler.codegen.kernels.same_blocks import Blocks
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.traits import assigned, loaded, may_recompute, reads, stored, traits_of
 from compiler.ir.nodes import SE, Lit, Var

@@ -40,11 +40,10 @@ from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed,
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
-from compiler.codegen.kernels.read_only import Blocks, held
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
-from compiler.codegen.kernels.same_blocks import Same, at_kernels
+from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
 from compiler.codegen.kernels.threads import i64, own_point, thread_code

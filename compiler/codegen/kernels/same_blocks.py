@@ -1,4 +1,4 @@
-"""Which variables for blocks may hold the same one where a kernel of IMP starts.
+"""Which variables for blocks may hold the same one where a kernel starts, of IMP or launched.
 
 Note [Two buffers in turn]. A loop may write one buffer while it reads another one, and let them
 change places. Of each of its variables more than one block is known, so what it may hold does not
@@ -14,7 +14,12 @@ from collections.abc import Mapping
 
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import statements
+from compiler.ir.nodes import Mem
 
+Blocks = Mapping[Name, frozenset[Name]]
+"""For a variable the blocks that it may ever hold."""
 Same = Mapping[Name, frozenset[Name]]
 """For a name those that may be equal to it, both ways."""
 MOST = 64
@@ -27,7 +32,7 @@ class _TooManyError(Exception):
 
 
 def at_kernels(stms: imp.Stms) -> dict[int, Same]:
-    """By the identity of each of the host's kernels, which blocks may be the same there.
+    """By the identity of each of the host's kernels or launches, which blocks may be the same.
 
     Nothing where a variable may be equal to more than MOST others.
     """
@@ -54,9 +59,9 @@ class _Search:
         """What may be the same behind the statements."""
         for stm in stms:
             match stm:
-                case imp.Kernel():
+                case imp.Kernel() | k.Launch():
                     self.found[id(stm)] = same
-                case imp.Alloc(name) | imp.Free(name):
+                case imp.Alloc(name) | imp.Free(name) | k.Part(name) | k.Zeros(name):
                     same = _without(same, name)
                 case imp.Declare(name, _, str() as value) | imp.Assign(name, str() as value):
                     if value != name:
@@ -100,3 +105,26 @@ def _joined(same: Same, more: Same) -> Same:
         for other in others:
             out[other] = out.get(other, NOBODY) | {one}
     return out
+
+
+def held(fun: imp.ImpFun) -> Blocks:
+    """The blocks that each variable for blocks may ever hold: any of those that it is given.
+
+    For who looks at several statements at once.
+
+    A name that is no variable is a block of its own: allocations are fresh, and so are parameters.
+    """
+    given: dict[Name, set[Name]] = {}
+    for stm in statements(fun.body):
+        if isinstance(stm, imp.Declare) and isinstance(stm.type, Mem):
+            given.setdefault(stm.name, set())
+        if isinstance(stm, imp.Declare | imp.Assign) and isinstance(stm.value, str):
+            given.setdefault(stm.name, set()).add(stm.value)
+    grows = True
+    while grows:
+        grows = False
+        for names in given.values():
+            more = {held for name in names for held in given.get(name, ())} - names
+            grows = grows or bool(more)
+            names |= more
+    return {name: frozenset(names - given.keys()) for name, names in given.items()}
