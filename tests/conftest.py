@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -34,15 +33,15 @@ def pytest_collection_finish() -> None:
     seldom_look_for_garbage()
 
 
-@pytest.fixture(autouse=True)
-def _compiled_anew(request: pytest.FixtureRequest) -> Iterator[None]:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that changes something has its own compilations, and so have those after it."""
-    changes = "monkeypatch" in request.fixturenames
-    if changes:
+    if "monkeypatch" in getattr(item, "fixturenames", ()):
         forget()
-    yield
-    if changes:
-        forget()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """As before it."""
+    pytest_runtest_setup(item)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

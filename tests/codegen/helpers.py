@@ -57,10 +57,13 @@ def all_thresholds(work: Compilation, value: int) -> tuple[tuple[str, int], ...]
     return tuple((name, value) for name in names(work.result("flat").prog))
 
 
-def check_source(source: str, args: Sequence[Any], thresholds: int | None = None) -> list[Any]:
+def check_source(
+    source: str, args: Sequence[Any], thresholds: int | None = None, again: bool = False
+) -> list[Any]:
     """All back ends agree on a Futhark program's `main`; answers what they say.
 
-    With `thresholds` all tuning parameters have that value, which picks other code versions.
+    With `thresholds` all tuning parameters have that value, which picks other code versions of C.
+    The program has been checked without if it is `again`: CUDA is the same, C has less effort.
     """
     work = compiled(source)
     if thresholds is not None:
@@ -69,11 +72,11 @@ def check_source(source: str, args: Sequence[Any], thresholds: int | None = None
     prog = work.result("imp").prog
     same(imp_interp.run(prog, "main", args), expected)
     code = plain(work.result("c").text)
+    flags = ("-O1",) if again else ()
     for cores in (1, 2):
-        same(
-            runner.run_c(code, "main", args, settings=runner.Settings(cores=cores)).values, expected
-        )
-    if nvrtc.available():
+        settings = runner.Settings(cores=cores, flags=flags)
+        same(runner.run_c(code, "main", args, settings=settings).values, expected)
+    if not again and nvrtc.available():
         kernels, _ = cuda.split(plain(compiled(source, "cuda").result("cuda").text))
         nvrtc.cubin(kernels)
     return expected
