@@ -99,8 +99,10 @@ def test_sums_and_bounds_that_do_not_fit_into_64_bits(k: int, n: int) -> None:
 
 def test_no_launch_with_a_bound_of_2_to_the_31_is_made_with_32_bits() -> None:
     device = object.__new__(cuda_device.Device)
+    device.parameters = {}
     device.wide, device.kernels, started = False, {"map": 1}, []
-    device.launches, device.failure = [], np.int64(0)  # type: ignore[assignment]
+    device.launches = []
+    device.failure = type("", (), {"address": 0})()  # type: ignore[assignment]
     device.gpu = type("", (), {"driver": lambda *_: started.append(1), "typed": None})()
     device.stream = 0
     for most in (2**31, 2**63, 2**64, 10**30):

@@ -42,6 +42,28 @@ def needed(found: Observation) -> float:
     return sum(site.fewest for site in sites) / sum(site.sectors for site in sites)
 
 
+NARROW = {
+    "8 bytes wide": ("entry main [n] (a: [n][8]u8): [8][n]u8 = copy (transpose a)", np.uint8, 8),
+    "13 high": ("entry main [n] (a: [13][n]i16): [n][13]i16 = copy (transpose a)", np.int16, -13),
+    "31 wide": ("entry main [n] (a: [n][31]i32): [31][n]i32 = copy (transpose a)", np.int32, 31),
+    "9 high": ("entry main [n] (a: [9][n]f64): [n][9]f64 = copy (transpose a)", np.float64, -9),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_tile_has_all_of_a_short_dimension(name: str) -> None:
+    """At sizes of none, one, and around what such a tile has of the other dimension."""
+    source, kind, short = NARROW[name]
+    work = compiled_for(source, None)
+    for n in (0, 1, 31, 64, 65, 511, 513):
+        shape = (n, short) if short > 0 else (-short, n)
+        a = np.arange(n * abs(short)).reshape(shape).astype(kind)
+        found = seen(work, [a], [a.T])
+        if n > 500:
+            blocks = sum(count for _, count in found.launches)
+            assert blocks <= -(-a.nbytes // 2048), "less than 2 KiB for a block of threads"
+
+
 TURNED: dict[str, tuple[str, Any]] = {
     "once": ("entry main [n][m] (a: [n][m]$): [m][n]$ = copy (transpose a)", lambda t: t),
     "twice": (

@@ -1,9 +1,11 @@
 """Copies that change the order of two dimensions, so that both sides are read and written in order.
 
-Neighbours in the one are far apart in the other. A block of threads takes a square of both
-dimensions: it reads the square along the source's cells into shared memory, and writes it from
-there along the destination's. A row of the square is a word longer than its elements, so that those
-of a column lie in different banks.
+Neighbours in the one are far apart in the other. A block of threads takes a tile of both
+dimensions: it reads the tile along the source's cells into shared memory, and writes it from
+there along the destination's. A row of the tile is a word longer than its elements, so that those
+of a column lie in different banks. Tiles are squares, of more elements where those are small; where
+the program says that a dimension is shorter than a square's side, the tile has all of it, and is
+the longer in the other.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from compiler.storage.strides import sectors
 
 SQUARES = Rule("kernels/squares", "Copies in another order go through squares in shared memory.")
 SIDE = 32
-"""Of a square, in elements: as many as there are lanes."""
-_SIDE = Lit(SIDE, "i64")
+"""Of a square of words, in elements: as many as there are lanes."""
+CELLS = SIDE * SIDE
+"""Of a tile: fewer would be little work for a block of threads."""
 SMALL = 8
 """With fewer elements in a row, neighbours share sectors in any order."""
 _SQUARE, _AT, _ROW, _LANE = (f"{OWN}{name}" for name in ("square", "at", "row", "lane"))
@@ -43,31 +46,46 @@ def turned(copy: imp.Copy) -> Outcome[tuple[int, int]]:
         because = f"Rows of fewer than {SMALL} elements share sectors in any order."
         return Missed(f"The copy does not go through squares. {because}", NOTHING)
     size = BYTES[copy.prim]
+    rows, columns = sides(copy, (dest, source))
+    shape = "squares" if rows == columns else "tiles"
     before = size + sectors(copy.source_lmad.dims[dest].stride, size)
     because = (
-        "Elements that are neighbours in the copy are far apart in what is copied: squares of "
-        f"{SIDE} x {SIDE} go through shared memory, so that neighbouring threads read and write "
-        "what lies together."
+        "Elements that are neighbours in the copy are far apart in what is copied: "
+        f"{shape} of {rows} x {columns} go through shared memory, so that neighbouring threads "
+        "read and write what lies together."
     )
     return Applied(
         (dest, source), because, (("sectors for 32 threads", f"{before} -> {2 * size}"),)
     )
 
 
+def sides(copy: imp.Copy, ends: tuple[int, int]) -> tuple[int, int]:
+    """How many elements a tile has along each of two dimensions."""
+    words = 4 // min(4, BYTES[copy.prim])
+    known = (copy.dest_lmad.dims[at].size.constant or SIDE for at in ends)
+    first, second = (min(size, SIDE) for size in known)
+    if first == second == SIDE:
+        return SIDE * max(1, words // 2), SIDE * min(words, 2)
+    long = max(1, CELLS * words // min(first, second) // SIDE) * SIDE
+    return first if first < SIDE else long, second if second < SIDE else long
+
+
 def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
     """What each block of threads runs, and how many blocks there are."""
     prov, dims = copy.prov, copy.dest_lmad.dims
-    pitch = Lit(SIDE + max(1, 4 // BYTES[copy.prim]), "i64")
+    of_dest, of_source = sides(copy, ends)
+    pitch = Lit(of_source + max(1, 4 // BYTES[copy.prim]), "i64")
+    side = dict(zip(ends, (Lit(of_dest, "i64"), Lit(of_source, "i64")), strict=True))
     names = [f"{OWN}c{at}" for at in range(len(dims))]
     sizes = [poly_exp(dim.size) for dim in dims]
-    tiles = [_squares(size) if at in ends else size for at, size in enumerate(sizes)]
+    tiles = [_tiles(size, side[at]) if at in side else size for at, size in enumerate(sizes)]
     value = Var("cell_0", copy.prim)
 
     def half(along: int, across: int, put: bool) -> k.Stride:
-        """Go through a square, neighbouring lanes along a dimension."""
+        """Go through a tile, neighbouring lanes along a dimension."""
         point = [i64(name) for name in names]
         for at, inner in ((along, _LANE), (across, _ROW)):
-            point[at] = add(mul(point[at], _SIDE), i64(inner))
+            point[at] = add(mul(point[at], side[at]), i64(inner))
         low, high = (Bin("<", "i64", point[at], sizes[at]) for at in (across, along))
         first, second = (_LANE, _ROW) if put else (_ROW, _LANE)
         kept = _SQUARE, add(mul(i64(first), pitch), i64(second))
@@ -79,16 +97,16 @@ def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
             imp.Store(dest, copy.prim, to, value, prov),
         )
         body = (
-            k.Indices(((_ROW, _SIDE), (_LANE, _SIDE)), i64(_AT), prov),
+            k.Indices(((_ROW, side[across]), (_LANE, side[along])), i64(_AT), prov),
             imp.If(Bin("&&", "bool", low, high), moved, (), prov),
         )
-        cells = Lit(SIDE * SIDE, "i64")
+        cells = Lit(of_dest * of_source, "i64")
         return k.Stride(_AT, "i64", i64(THREAD), cells, "+", i64(THREADS), body, prov)
 
     dest, source = ends
     code = (
         k.Indices(tuple(zip(names, tiles, strict=True)), i64(BLOCK), prov),
-        imp.Alloc(_SQUARE, mul(_SIDE, pitch), copy.prim, "shared", prov),
+        imp.Alloc(_SQUARE, mul(Lit(of_dest, "i64"), pitch), copy.prim, "shared", prov),
         half(source, dest, put=False),
         k.Barrier(prov),
         half(dest, source, put=True),
@@ -96,6 +114,6 @@ def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
     return code, product(tiles)
 
 
-def _squares(size: SE) -> SE:
-    """How many squares it takes for so many elements, the last of which may stick out."""
-    return Bin("//", "i64", add(size, Lit(SIDE - 1, "i64")), _SIDE)
+def _tiles(size: SE, side: Lit) -> SE:
+    """How many tiles it takes for so many elements, the last of which may stick out."""
+    return Bin("//", "i64", add(size, Lit(int(side.value) - 1, "i64")), side)
