@@ -1,6 +1,7 @@
 """Programs on a GPU beside Futhark's: milliseconds of ours, by code version, and of its CUDA.
 
     python -m bench.device_suite FOLDER [--inputs FILE] [--only NAME] [--runs N] [--seconds N]
+                                  [--ways NAME,..]
 
 FOLDER is a clone of the futhark-benchmarks, with the packages of each; FILE says which of them run,
 on which inputs (`bench/peer/large.txt`). Futhark and what its back end `cuda` needs are on the
@@ -19,7 +20,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -68,20 +69,21 @@ class Found:
     problems: dict[str, str]
 
 
-def prepared(suite: Path, line: str, folder: Path, place: Place) -> Ready:
-    """Compile the program of a line, ours to machine code for a device, which is kept."""
+def prepared(suite: Path, line: str, folder: Path, place: Place, ways: Sequence[str]) -> Ready:
+    """Compile the program of a line, both to machine code for a device, which is kept."""
     made: list[Ready] = []
-    with_deep_stack(lambda: made.append(_prepared(suite, line, folder, place)))
+    with_deep_stack(lambda: made.append(_prepared(suite, line, folder, place, ways)))
     return made[0]
 
 
-def _prepared(suite: Path, line: str, folder: Path, place: Place) -> Ready:
+def _prepared(suite: Path, line: str, folder: Path, place: Place, ways: Sequence[str]) -> Ready:
     (work,) = peer_bytes.suite(suite, "", [line])
     if isinstance(work, tuple):
         return Ready(problems={"default": work[1]})
     texts: dict[str, str] = {}
     problems: dict[str, str] = {}
-    for name, (threshold, how) in WAYS.items():
+    for name in ways:
+        threshold, how = WAYS[name]
         try:
             text = peer_bytes.text_of(work, threshold, how)
             if text not in texts.values():
@@ -95,6 +97,8 @@ def _prepared(suite: Path, line: str, folder: Path, place: Place) -> Ready:
     )
     if made.returncode:
         problems["Futhark"] = made.stderr[-300:]
+    else:  # without inputs it ends as soon as its kernels are compiled
+        subprocess.run(_command(binary, work), input=b"", capture_output=True)
     return Ready(texts, None if made.returncode else binary, problems)
 
 
@@ -122,7 +126,7 @@ def measured(ready: Ready, work: Work, runs: int, seconds: float, toolkit: Toolk
 def _theirs(binary: Path, work: Work, runs: int, seconds: float) -> tuple[list[Any], float]:
     """Results and the median of Futhark's program. Raises RuntimeError where it does not run."""
     times = binary.with_suffix(".times")
-    command = [str(binary), "-e", work.entry, "-b", "-t", str(times), "-r", str(runs)]
+    command = [*_command(binary, work), "-b", "-t", str(times), "-r", str(runs)]
     done = subprocess.run(
         command, input=to_binary(work.inputs), capture_output=True, timeout=seconds, check=False
     )
@@ -130,6 +134,10 @@ def _theirs(binary: Path, work: Work, runs: int, seconds: float) -> tuple[list[A
         raise RuntimeError(done.stderr.decode(errors="replace"))
     values = list(from_bytes(done.stdout))
     return values, median(int(t) / 1000 for t in times.read_text().split()[1:])
+
+
+def _command(binary: Path, work: Work) -> list[str]:
+    return [str(binary), "-e", work.entry, "--cache-file", str(binary.with_suffix(".cache"))]
 
 
 def row(name: str, found: Found) -> str:
@@ -153,7 +161,7 @@ def _all(asked: argparse.Namespace, folder: Path, place: Place) -> Iterator[tupl
         own.mkdir()
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
         todo = [
-            pool.submit(prepared, asked.suite, line, own, place)
+            pool.submit(prepared, asked.suite, line, own, place, asked.ways.split(","))
             for line, own in zip(lines, folders, strict=True)
         ]
         ready = [one.result() for one in todo]
@@ -174,6 +182,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=Path, default=LARGE, help="programs and their inputs")
     parser.add_argument("--only", default="", help="only lines with this in them")
     parser.add_argument("--runs", type=int, default=11, help="of each; the first is not counted")
+    parser.add_argument("--ways", default=",".join(WAYS), help="our versions")
     parser.add_argument("--seconds", type=float, default=20, help="for all runs of one version")
     asked = parser.parse_args()
     if why := device_process.why_not():
