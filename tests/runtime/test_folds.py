@@ -28,6 +28,14 @@ PROGRAMS = {
     "sum": SUM,
     "scan in order": IN_ORDER.replace("{}", "unzip <| scan"),
     "reduction in order": IN_ORDER.replace("{}", "reduce"),
+    "reduction of runs": """
+type run = (i32, i32, i64, i64)  -- longest, length, first, last
+def join (a: run) (b: run): run =
+  if a.1 == 0 then b else if b.1 == 0 then a
+  else (i32.max (i32.max a.0 b.0) (if a.3 <= b.2 then 2 else 1), a.1 + b.1, a.2, b.3)
+entry main [n] (xs: [n]i64): run = reduce join (0, 0, 0, 0) (map (\\x -> (1, 1, x, x)) xs)""",
+    "reduction of ones": "entry main [n] (xs: [n]i64) ="
+    " reduce (\\a b -> if b == 0 then a else b) 0 (map (const 1) xs)",
     "bytes": "entry main [n] (xs: [n]u8) = scan (\\a b -> if b == 0 then a else b) 0 xs",
     "flags": "entry main [n] (xs: [n]bool) = scan (!=) false xs",
     "halves": "entry main [n] (xs: [n]f16) = scan f16.max f16.lowest xs",
@@ -59,6 +67,17 @@ def checked(code: str, args: list[Any], expected: list[Any]) -> Observation:
     seen = observe(code, "main", args)
     same(results(seen), expected)
     return seen
+
+
+def test_a_tile_has_what_is_taken_twice_once_and_no_number_that_all_have() -> None:
+    """So that a thread takes many elements; a scan writes to all parts."""
+    text = code_of(PROGRAMS["reduction of runs"], None)
+    assert len(re.findall(r"__shared__ \w+ \w+_tile\[", text)) == 1
+    assert "_tile[2816]" in text, "11 elements of 8 bytes for each of 256 threads"
+    none = code_of(PROGRAMS["reduction of ones"], None)
+    assert "_tile[" not in none
+    scan = code_of(PROGRAMS["reduction of runs"].replace("): run = reduce", ") = scan"), None)
+    assert len(re.findall(r"__shared__ \w+ \w+_tile\[", scan)) == 1 + 4, "reduced, then scanned"
 
 
 @needs_cxx

@@ -16,7 +16,7 @@ thread's elements is odd, so that the same elements of all threads lie in differ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -124,8 +124,8 @@ def several(
     """How many elements a thread takes, where their order counts, with what is kept of each."""
     if not (scan or ordered(folds)):
         return None
-    width = sum(BYTES[prim] for _, prim, _ in components(folds))
-    width += sum(BYTES[one.prim] for one in kept)
+    width = sum(BYTES[prim] for prim, _ in arrays(folds, in_tile(folds, scan)).values())
+    width = max(1, width + sum(BYTES[one.prim] for one in kept))
     each = min(MOST_ITEMS, (TILE_BYTES // (target.threads * width) - 1) | 1)
     if each < FEWEST_ITEMS:
         each = FEWEST_ITEMS
@@ -140,6 +140,35 @@ def several(
         "shared memory, so that neighbouring threads touch neighbouring cells."
     )
     return Applied(Tile(each, each * target.threads), because)
+
+
+def in_tile(folds: Sequence[Fold], scan: bool) -> dict[Name, Name | Lit]:
+    """Where the elements of each left operand are: in an array of the tile, or all one number.
+
+    What a reduction takes twice lies there once; a scan writes its prefixes to all arrays.
+    """
+    found: dict[Name, Name | Lit] = {}
+    shared: dict[tuple[Prim, SE], Name] = {}
+    inputs = [value for fold in folds for value in fold.inputs]
+    for (name, prim, _), value in zip(components(folds), inputs, strict=True):
+        if isinstance(value, Lit) and not scan:
+            found[name] = value
+        else:
+            mine = own(name, "tile")
+            found[name] = mine if scan else shared.setdefault((prim, value), mine)
+    return found
+
+
+def arrays(
+    folds: Sequence[Fold], places: Mapping[Name, Name | Lit]
+) -> dict[Name, tuple[Prim, tuple[SE, SE]]]:
+    """The arrays of a tile: their type, what is put there, and what if a check of that fails."""
+    inputs = [value for fold in folds for value in fold.inputs]
+    return {
+        place: (prim, (value, neutral))
+        for (name, prim, neutral), value in zip(components(folds), inputs, strict=True)
+        if isinstance(place := places[name], str)
+    }
 
 
 def ordered(folds: Sequence[Fold]) -> bool:
@@ -222,23 +251,18 @@ def one_tile(
     """A tile, with ITEMS elements for each thread, or fewer if it ends at `high`."""
     prov, index = kernel.prov, kernel.dims[-1][0]
     tile, parts = own(index, "tile"), components(folds)
-    at = i64(AT)
-    kept = tuple(
-        Alloc(own(n, "tile"), Lit(tile_of.size, "i64"), p, "shared", prov) for n, p, _ in parts
-    )
-    inputs = [value for fold in folds for value in fold.inputs]
-    puts = tuple(
-        Store(own(n, "tile"), p, at, value, prov)
-        for (n, p, _), value in zip(parts, inputs, strict=True)
-    )
+    at, size_of_tile = i64(AT), Lit(tile_of.size, "i64")
+    places = in_tile(folds, scan)
+    staging = arrays(folds, places)
+    kept = tuple(Alloc(n, size_of_tile, p, "shared", prov) for n, (p, _) in staging.items())
+    puts = tuple(Store(n, p, at, value, prov) for n, (p, (value, _)) in staging.items())
     more = taken.kept if taken else ()
-    size_of_tile = Lit(tile_of.size, "i64")
     kept += tuple(Alloc(one.name, size_of_tile, one.prim, "shared", prov) for one in more)
     puts += tuple(Store(one.name, one.prim, at, one.value, prov) for one in more)
     whole = Define(index, "i64", add(i64(tile), at), prov)
     read: Stms = (whole, point(body + puts))
     if traits_of(body).asserts:
-        read = (*(Store(own(n, "tile"), p, at, ne, prov) for n, p, ne in parts), *read)
+        read = (*(Store(n, p, at, ne, prov) for n, (p, (_, ne)) in staging.items()), *read)
     first = Bin("*", "i64", i64(THREAD), i64(ITEMS))
     last = minimum(add(first, i64(ITEMS)), i64(COUNT))
 
@@ -249,7 +273,9 @@ def one_tile(
         return k.Stride(AT, "i64", i64(THREAD), i64(COUNT), "+", i64(THREADS), stms, prov)
 
     def join(fold: Fold) -> Scope:
-        return combine(fold, fold.op.lhs, [Cell(own(n, "tile"), at) for n in fold.op.lhs], prov)
+        elements = (places[name] for name in fold.op.lhs)
+        cells = [one if isinstance(one, Lit) else Cell(one, at) for one in elements]
+        return combine(fold, fold.op.lhs, cells, prov)
 
     code: list[Stm] = [
         Define(COUNT, "i64", minimum(sub(high, i64(tile)), i64(own(index, "size"))), prov),
@@ -377,9 +403,9 @@ def before(fold: Fold, prov: Prov) -> Stms:
 
 
 def combine(
-    fold: Fold, first: Sequence[Cell | Name], second: Sequence[Cell | Name], prov: Prov = ()
+    fold: Fold, first: Sequence[Cell | Name], second: Sequence[Cell | Name | Lit], prov: Prov = ()
 ) -> Scope:
-    """`lhs := first op second`; operands are cells and variables.
+    """`lhs := first op second`; operands are cells, variables, and numbers on the right.
 
     A check that fails in it leaves no more than it: the thread still comes to the barriers behind.
     """
@@ -389,7 +415,7 @@ def combine(
         code.append(
             Load(rhs, prim, value.block, value.at, prov)
             if isinstance(value, Cell)
-            else Define(rhs, prim, Var(value, prim), prov)
+            else Define(rhs, prim, value if isinstance(value, Lit) else Var(value, prim), prov)
         )
     for lhs, prim, value in zip(op.lhs, op.prims, first, strict=True):
         if isinstance(value, Cell):
