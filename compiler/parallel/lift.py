@@ -63,27 +63,8 @@ def lifted(
         return HostCode(
             [emit(sc, (pat,), ir.Scratch(pat.type.prim, pat.type.shape), prov)], [pat.name]
         )
-    if view := _turned(sc, nest, source, prov):
-        return HostCode([view, emit(sc, (pat,), ir.Copy(view.pat[0].name), prov)], [pat.name])
     inner, element = elements(sc, nest, value, type_)
     return _filled(sc, inner, element, ir.Scalar(prim_type(type_)), pat, prov)
-
-
-def _turned(
-    sc: FlatteningScope, nest: Nest, source: At | ir.Stm | None, prov: Prov
-) -> ir.Stm | None:
-    """A view of all rows at once, where each thread would only see its own in another order."""
-    if sc.level != "grid" or not isinstance(source, ir.Stm):
-        return None
-    if not isinstance(source.exp, ir.Rearrange):
-        return None
-    root = sc.resolve(source.exp.array)
-    if root.index != indices(nest) or root.array not in sc.host:
-        return None
-    outside = range(len(nest))
-    order = (*outside, *(len(nest) + at for at in source.exp.perm))
-    (pat,) = out_params(sc, widths(nest), (source.pat[0].type,), (None,))
-    return emit(sc, (pat,), ir.Rearrange(order, root.array), prov)
 
 
 def lifted_own(

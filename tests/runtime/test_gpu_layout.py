@@ -356,17 +356,3 @@ def test_rows_of_which_a_transposed_view_is_used_lie_as_that_needs_them() -> Non
     seen(far, [a, steps], expected)
     told = [[one.rule for one in each.remarks()] for each in (work, far)]
     assert [rules.count("memory/turned") for rules in told] == [1, 0]
-
-
-def test_rows_that_are_turned_inside_of_a_nest_are_written_in_order() -> None:
-    source = (
-        "entry main [k][n] (a: [k][n]f32): [k][3][n]f32 ="
-        " map (\\r -> transpose (map (\\x -> [x, x * x, x + 1]) r)) a"
-    )
-    work = compiled_for(source, INNER)
-    for shape in ((1, 1), (3, 33), (5, 100)):
-        a = np.random.default_rng(8).integers(-3, 3, shape).astype(np.float32)
-        found = seen(work, [a], [np.stack([a, a * a, a + 1], 1)])
-    assert [launch for launch, _ in found.launches if launch.startswith("copy")] == []
-    assert len(found.launches) == 1
-    assert needed(found) > 0.9
