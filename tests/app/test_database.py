@@ -1,6 +1,8 @@
 """A database that is full, read-only, locked or away: 503, in words, until it is back."""
 
+import random
 import sqlite3
+import string
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ from app.database import Database
 from app.permalinks import Permalinks
 from tests.app.conftest import SOURCE, MakeApp
 
-NOISE = "".join(f"-- {k * 7919 % 100_003}\n" for k in range(20_000))
-"""A text that stays large when it is compressed."""
+LETTERS = random.Random(1).choices(string.ascii_letters, k=200_000)
+NOISE = "".join(f"-- {''.join(LETTERS[at : at + 90])}\n" for at in range(0, len(LETTERS), 90))
+"""A text that stays large when it is compressed, of few lines."""
 
 
 def share(app: Flask, source: str = SOURCE) -> Any:

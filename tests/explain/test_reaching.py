@@ -75,12 +75,12 @@ def missing_of_threads(writer: Places, reader: Places) -> str:
     """The same where nobody knows whether it was the same thread, and the same round."""
     said = ""
     for depth, (a, b) in enumerate(zip(writer, reader, strict=False)):
-        says = f"{stm(a)} -> {stm(b)}"
         if any(leads(a, b.vertex, carried=carried) for carried in (False, True)):
-            says = between(writer[depth + 1 :], reader[depth + 1 :])
-            if not says:
+            said = between(writer[depth + 1 :], reader[depth + 1 :])
+            if not said:
                 return ""
-        said = says
+        else:
+            said = f"{stm(a)} -> {stm(b)}"
         if a != b:
             break
     return said
