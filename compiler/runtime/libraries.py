@@ -27,6 +27,9 @@ _SOME = 32
 """After so small a part of the most a process looks what others have kept meanwhile."""
 _STALE_SECONDS = 3600
 """Age at which a file that is still being written was left behind."""
+_MOST_KNOWN = 4096
+_where: dict[tuple[Path, str], Path] = {}
+"""What was found under a key: to look for a name among thousands takes longer than a short run."""
 
 
 def folder() -> Path:
@@ -41,15 +44,25 @@ def _own_folder() -> tempfile.TemporaryDirectory[str]:
 
 def find(key: str) -> Path | None:
     """The library that was kept under a key, whole and this user's own; else None."""
-    for path in folder().glob(f"{key}-*{_SUFFIX}"):
+    home = folder()
+    known = _where.get((home, key))
+    found = [known] if known and known.exists() else home.glob(f"{key}-*{_SUFFIX}")
+    for path in found:
         try:
             if kept.is_own(path.lstat()) and path.name == _name(key, path.read_bytes()):
                 os.utime(path)
+                _know(home, key, path)
                 return path
             path.unlink()
         except OSError:
             continue
     return None
+
+
+def _know(home: Path, key: str, path: Path) -> None:
+    if len(_where) >= _MOST_KNOWN:
+        _where.clear()
+    _where[home, key] = path
 
 
 _known: dict[Path, tuple[int, int]] = {}
@@ -80,6 +93,7 @@ def keep(key: str, made: Path) -> Path:
     if there > MOST_BYTES or own * _SOME > MOST_BYTES:
         there, own = _prune(home, target), 0
     _known[home] = there, own
+    _know(home, key, target)
     return target
 
 

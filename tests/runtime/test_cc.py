@@ -76,6 +76,21 @@ def test_a_damaged_library_is_made_again(home: Path, damage: str) -> None:
 
 
 @needs_cc
+def test_a_folder_is_looked_through_once_for_a_library(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = cc.compile_c(small(7))
+    monkeypatch.setattr(Path, "glob", lambda *_: pytest.fail("the folder is looked through"))
+    assert cc.compile_c(small(7)) == first
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home.parents[1]))
+    libraries._where.clear()
+    assert cc.compile_c(small(7)) == first, "what another process has kept"
+    first.unlink()
+    assert cc.compile_c(small(7)) == first, "what another process has removed is made again"
+
+
+@needs_cc
 def test_the_libraries_that_are_kept_are_bounded_in_bytes(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
