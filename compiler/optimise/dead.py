@@ -26,12 +26,14 @@ _SCALARS = frozenset(ir.SE_NODES)
 class UseCounts:
     """Use counts so far, going backwards; `region` is the body that code runs in as often."""
 
-    __slots__ = ("counts", "last_region", "region", "regions", "removed", "single")
+    __slots__ = ("counts", "holding", "last_region", "region", "regions", "removed", "single")
 
     def __init__(self) -> None:
         self.counts: dict[Name, int] = {}
         self.last_region: dict[Name, int] = {}
         self.single: set[Name] = set()
+        self.holding: set[int] = set()
+        """The statements of bodies that compute one of `single` somewhere inside, by identity."""
         self.region = 0
         self.regions = 0
         self.removed = 0
@@ -93,16 +95,19 @@ def _body(body: ir.Body, uses: UseCounts) -> ir.Body:
 def _stms(stms: tuple[ir.Stm, ...], uses: UseCounts) -> tuple[ir.Stm, ...]:
     kept: list[ir.Stm] = []
     changed = False
+    before = len(uses.single)
     for stm in reversed(stms):
         new = _stm(stm, uses)
         if new is not stm:
             changed = True
         if new is not None:
             kept.append(new)
-    if not changed:
-        return stms
-    kept.reverse()
-    return tuple(kept)
+    if changed:
+        kept.reverse()
+        stms = tuple(kept)
+    if len(uses.single) > before:
+        uses.holding.add(id(stms))
+    return stms
 
 
 def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:

@@ -4,7 +4,7 @@ Each round is a forward pass (`engine.py`: everything that needs definitions bef
 backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
 common subexpressions, the second puts scalars that are used once in the place of their use; a
 further one follows only where the last one changed statements, not just expressions. See Note
-[Rounds].
+[Rounds]. Bodies that a round has left as they were are not gone through again (`unchanged.py`).
 
 Note [Rounds]. The order of the first two matters: once `x*x` stands inside a larger expression, an
 equal `x*x` elsewhere is no longer found. There is no loop until nothing changes: what is left
@@ -23,6 +23,7 @@ from compiler.ir.sharing import unique_arrays
 from compiler.optimise.dead import remove_dead, remove_unused
 from compiler.optimise.simplify.engine import BY_CLASS, HANDLERS, RULES, simplify_function
 from compiler.optimise.simplify.state import Handlers, State
+from compiler.optimise.simplify.unchanged import Unchanged
 
 _MAX_ROUNDS = 4
 
@@ -35,23 +36,38 @@ def simplify(prog: Prog, ctx: Ctx, before: Prog | None = None) -> Prog:
     """
     unique = unique_arrays(prog)
     done = set() if before is None else {id(fun) for fun in before.funs}
+    unchanged = Unchanged(ctx.unchanged)
     funs = remove_unused(
-        tuple(fun if id(fun) in done else settled(fun, ctx, unique) for fun in prog.funs)
+        tuple(
+            fun if id(fun) in done else settled(fun, ctx, unique, unchanged=unchanged)
+            for fun in prog.funs
+        )
     )
-    if len(funs) == len(prog.funs) and all(map(is_, funs, prog.funs)):
-        return prog
-    return Prog(funs)
+    if len(funs) != len(prog.funs) or not all(map(is_, funs, prog.funs)):
+        prog = Prog(funs)
+    ctx.unchanged = unchanged.of(prog)
+    return prog
 
 
-def settled(fun: Function, ctx: Ctx, unique: set[Name], handlers: Handlers = HANDLERS) -> Function:
-    """One function, simplified; `handlers`: what is done with its statements."""
+def settled(
+    fun: Function,
+    ctx: Ctx,
+    unique: set[Name],
+    handlers: Handlers = HANDLERS,
+    unchanged: Unchanged | None = None,
+) -> Function:
+    """One function, simplified; `handlers`: what is done with its statements.
+
+    `unchanged`: what those handlers have left as it was before; None: go through all of it.
+    """
     fun, uses = remove_dead(fun)
     for number in range(_MAX_ROUNDS):
-        state = State(ctx, unique, uses, handlers, BY_CLASS, nest=number > 0)
+        nest = number > 0
+        state = State(ctx, unique, uses, handlers, BY_CLASS, nest=nest, unchanged=unchanged)
         new = simplify_function(state, fun)
         new, uses = remove_dead(new)
-        unchanged, fun = new is fun, new
-        if number and (unchanged or not state.rewrites):
+        same, fun = new is fun, new
+        if number and (same or not state.rewrites):
             break
     return fun
 

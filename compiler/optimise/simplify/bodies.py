@@ -87,13 +87,20 @@ def nested_body(
     scope.trips = trips
     if prepare is not None:
         prepare()
+    known = s.stays(body)
+    if known is not None:
+        s.leave()
+        return body, known
     stms(s, body.stms)
     scope.depths |= s.depths
     s.depths = 0
     results = body_results(s, body.results)
     new = rebuilt(s, body, scope.stms, results)
     s.leave()
-    return new, scope.speculatable and results_cannot_fail(results)
+    speculatable = scope.speculatable and results_cannot_fail(results)
+    if new is body:
+        s.left(body, speculatable)
+    return new, speculatable
 
 
 def nested_lambda(

@@ -172,6 +172,9 @@ def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     scope = s.enter("kernel")
     for name, bound in space.dims:
         s.bind_index(name, bound)
+    if s.stays(body) is not None:
+        s.leave()
+        return body
     bodies.stms(s, body.stms)
     scope.depths |= s.depths
     s.depths = 0
@@ -182,6 +185,7 @@ def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     returns = bodies.types_of(s, body.returns)
     same = bodies.all_same(results, body.results) and returns is body.returns
     if same and bodies.all_same(scope.stms, body.stms):
+        s.left(body, speculatable=False)
         return body
     return ir.KernelBody(tuple(scope.stms), results, returns, prov)
 

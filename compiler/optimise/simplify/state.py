@@ -30,6 +30,7 @@ from compiler.ir.sizes import poly_of
 from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import UseCounts
+from compiler.optimise.simplify.unchanged import Left, Some, Unchanged
 
 CSE = Rule(
     "simplify/cse",
@@ -102,7 +103,9 @@ class State:
         "facts",
         "fresh",
         "handlers",
+        "holding",
         "moved",
+        "nest",
         "off",
         "polys",
         "pulled",
@@ -113,6 +116,7 @@ class State:
         "subst",
         "table",
         "types",
+        "unchanged",
         "unique",
     )
 
@@ -125,14 +129,21 @@ class State:
         rules: RulesByClass,
         *,
         nest: bool,
+        unchanged: Unchanged | None = None,
     ) -> None:
-        """`unique`: arrays that are consumed or must be fresh; `nest`: put single uses in place."""
+        """`unique`: arrays that are consumed or must be fresh; `nest`: put single uses in place.
+
+        `unchanged`: bodies that need not be gone through, to which this round adds its own.
+        """
         self.handlers = handlers
         self.rules = rules
         self.ctx = ctx
         self.off = ctx.options.disabled
         self.unique = unique
+        self.nest = nest
+        self.unchanged = unchanged
         self.single = uses.single if nest else set()
+        self.holding = uses.holding if nest else set()
         self.counts = uses.counts
         self.fresh: dict[Name, int] = {}
         self.delayed: dict[Name, Delayed] = {}
@@ -208,6 +219,30 @@ class State:
         self.depths = scope.outer_depths | (scope.depths & ~(1 << scope.depth))
         self.pulled = scope.outer_pulled + self.pulled
         return scope
+
+    def stays(self, body: Some) -> bool | None:
+        """Whether a body that was left as it was, and still would be, is speculatable; else None.
+
+        What is known of its names is then what it would be if it had been gone through.
+        """
+        left = None if self.unchanged is None else self.unchanged.find(body)
+        if left is None or (id(body.stms) in self.holding and not left.nested):
+            return None
+        if left.mentions(self.subst.keys(), self.polys.keys()) or not left.makes(self.defs):
+            return None
+        if not self.delayed.keys().isdisjoint(left.free):
+            return None
+        for stm in body.stms:
+            for param in stm.pat:
+                self.depths_of[param.name] = 1 << self.depth
+        for name in left.free:
+            self.depths |= self.depths_of.get(name, 0)
+        return left.speculatable
+
+    def left(self, body: Some, speculatable: bool) -> None:
+        """A body was left as it was."""
+        if self.unchanged is not None:
+            self.unchanged.note(Left(body, speculatable, self.nest, self.defs))
 
     def bind(self, param: ir.Param) -> ir.Param:
         """Bring a parameter into scope, with its type rewritten."""
