@@ -233,6 +233,20 @@ entry main [n] (xs: *[n]i32) (ys: [n]i32): ([n]i32, [n]i32) =
         assert not device.used
 
 
+def test_it_observes_where_the_compiler_asks_for_checks_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Ubuntu's does: leaving a stack for another is then taken for a fault."""
+    usual, strict = build.compiler(), tmp_path / "g++"
+    strict.write_text(f'#!/bin/sh\nexec {usual} -D_FORTIFY_SOURCE=2 "$@"\n')
+    strict.chmod(0o755)
+    monkeypatch.setattr(build, "compiler", lambda: str(strict))
+    code = code_of(SOURCE, None)
+    seen = device_process.observe(code, "main", given(300))
+    assert seen.results is not None
+    same(seen.results, interp.run(compiled(SOURCE).result("soa").prog, "main", given(300)))
+
+
 def test_memory_that_is_given_back_is_at_hand_for_the_next_block_of_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
