@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import INDEX
 from compiler.runtime import cuda_device, device_process, listings
 from compiler.runtime.cuda_arrays import DeviceProgram
@@ -95,6 +97,32 @@ def test_sums_and_bounds_that_do_not_fit_into_64_bits(k: int, n: int) -> None:
     found, tried = watched(code, args)
     assert tried[-1] == (n > 0 and k != 0)
     same(found, interp.run(compiled(SHIFTED).result("soa").prog, "main", args))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "entry main [n][m] (a: [n][m][3]u8): [3][n][m]u8 = copy (transpose (map transpose a))",
+        "entry main [n][m] (a: [n][m][3]u8): [3][m][n]u8 ="
+        " copy (map transpose (transpose (map transpose a)))",
+        "entry main [n][m] (a: [n][m]i32): [m][n]i32 = copy (transpose a)",
+        "entry main [n][m] (a: [n][m][3]u8) = map (map (map (+ 1))) a",
+    ],
+)
+def test_the_first_of_several_indices_is_no_larger_than_its_size(source: str) -> None:
+    """So that an array needs 64 bits where its cells do, and not for far fewer."""
+    host = split(plain(compiled(source, "cuda").result("cuda").text))[1]
+    launches = re.findall(r"most=(.*?)\)\(np", host)
+    names = set(re.findall(r"\b[nm]_\d+", " ".join(launches)))
+    assert launches
+    assert len(names) == 2
+
+    def most(size: int) -> int:
+        env = dict.fromkeys(names, size) | {"i64": int, "quot": lambda a, b: a // b}
+        return max(int(eval(text, env)) for text in launches)
+
+    assert most(8_000) < 2**31
+    assert most(50_000) >= 2**31, "cells that are 2^31 from the first"
 
 
 def test_no_launch_with_a_bound_of_2_to_the_31_is_made_with_32_bits() -> None:

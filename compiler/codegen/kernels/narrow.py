@@ -166,6 +166,8 @@ class _Bounds:
     ) -> None:
         """`stms` are all of the kernel's, `wanted` the names that its indices come from."""
         self.threads, self.wanted = threads, wanted
+        self.below: dict[Name, SE] = {k.BLOCK: launch.count} if launch.unit == "blocks" else {}
+        """What numbers are below of, where they are used."""
         self.found: dict[int, tuple[SE, Bound | None]] = {}
         """One statement's expressions, by identity, with their bounds."""
         self.bound_names: list[tuple[Name, Bound]] = []
@@ -227,7 +229,10 @@ class _Bounds:
                 self.bind(stm.name, self.bound(stm.value))
             case imp.For():
                 self.bind(stm.index, self.bound(stm.bound))
+            case k.Exit(Bin(">=", "i64", Var(name), limit)):
+                self.below[name] = limit
             case k.Stride():
+                self.below[stm.index] = stm.end
                 ends = [self.bound(se) for se in (stm.start, stm.end, stm.by)]
                 known = [one for one in ends if one is not None]
                 adds = stm.op == "+" and len(known) == len(ends)
@@ -235,11 +240,24 @@ class _Bounds:
             case k.Indices():
                 for at, (name, size) in enumerate(stm.dims):
                     flat = self.bound(stm.flat)
-                    self.bind(name, (self.bound(size) or flat) if at else flat)
+                    known = at > 0 or self.is_whole(stm)
+                    self.bind(name, (self.bound(size) or flat) if known else flat)
             case k.Ticket(name):
                 self.bind(name, self.of[k.BLOCK])  # each block takes one
             case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
                 self.bind(stm.name, None)
+
+    def is_whole(self, stm: k.Indices) -> bool:
+        """Whether what indices are parts of is below the product of their sizes.
+
+        Then the first of them is below its size, as the others are in any case.
+        """
+        limit = self.below.get(stm.flat.name) if type(stm.flat) is Var else None
+        if limit is None:
+            return False
+        whole = product([size for _, size in stm.dims])
+        exact = poly_of(limit)
+        return limit == whole or (exact is not None and exact == poly_of(whole))
 
     def index(self, name: Name, se: SE) -> None:
         """What is computed narrowly in an index counts; `name`: where it is that of a name."""
