@@ -304,6 +304,13 @@ def _add_testing(commands: _Commands) -> None:
     test = commands.add_parser("test", help="run the tests of programs", parents=[testing])
     test.add_argument("--backend", default="c", choices=api.RUNNERS)
     test.add_argument("--jobs", type=int, default=0, metavar="N", help="programs at a time")
+    test.add_argument(
+        "--limit",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="of a test, compiling included; default: any",
+    )
     test.add_argument("--structure", action="store_true", help="only tests of structure")
     test.add_argument(
         "--any-error", action="store_true", help="where an error is expected, take any message"

@@ -378,6 +378,7 @@ def _at_least(number: float, option: str, least: float) -> None:
 def _test(args: argparse.Namespace) -> int:
     _at_least(args.deadline, "--deadline", 0.001)
     _at_least(args.jobs, "--jobs", 0)
+    _at_least(args.limit, "--limit", 0)
     wanted = suite.Wanted(
         args.backend,
         seconds=args.deadline,
@@ -389,6 +390,7 @@ def _test(args: argparse.Namespace) -> int:
         enabled=tuple(args.enable),
         verify=args.verify,
         tuning=_tuning(args),
+        limit=args.limit,
     )
     return OK if suite.main(args.paths, wanted, args.jobs, args.json) else WRONG_PROGRAM
 

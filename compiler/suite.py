@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
+import math
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from compiler import cases, worker
+from compiler import cases, testers, worker
 from compiler.answers import error_json
 from compiler.base.errors import CompileError, UsageError
 from compiler.disk import read_program, read_source
 from compiler.frontend.files import ENDING
 from compiler.protocol.kinds import OfProgram, Options
 from compiler.protocol.programs import Problem
-from compiler.protocol.tests import CaseTested, ProgramTested, TestReport
+from compiler.protocol.tests import CaseTested, ProgramTested, TestCase, TestReport
 from compiler.runtime.runner import available_cores
+from compiler.testers import Began, Tell
 from compiler.testing.blocks import Load, Trial
 from compiler.tuning_file import with_tuning
 
 _LONGEST_DATA = 1 << 32
+_SILENT = 20.0
+"""Seconds in which nothing is said, if that is no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Wanted:
     verify: bool = False
     tuning: str | None = None
     """the file of tuning parameters, as `with_tuning` takes it"""
+    limit: float = 0.0
+    """Seconds of a test, compiling included, as only a process of its own has them; 0: any."""
 
 
 def programs(paths: Sequence[str]) -> list[Path]:
@@ -81,6 +85,11 @@ def beside(program: Path) -> Load:
 
 def tested(path: Path, wanted: Wanted) -> ProgramTested:
     """What became of the tests of one program; errors are part of it."""
+    return _tested(wanted, path, 0, lambda _: None)
+
+
+def _tested(wanted: Wanted, path: Path, first: int, tell: Tell) -> ProgramTested:
+    """As `tested`, but for the first tests, so many; `tell` is told of each of the others."""
     source, made = "", ProgramTested(file=str(path), cases=[])
     try:
         source = read_source(path)
@@ -102,13 +111,15 @@ def tested(path: Path, wanted: Wanted) -> ProgramTested:
     manner = cases.Manner(
         wanted.backend, wanted.stage, wanted.seconds, beside(path), wanted.any_words
     )
-    for number in chosen:
+    for ended, number in list(enumerate(chosen))[first:]:
+        case = cases.described(number, cases.spec(source).cases[number])
+        tell(Began(path, ended, len(chosen), case))
         try:
             outcome = cases.run(asked, number, manner)
         except Exception as problem:
             outcome = cases.ended(number, worker.as_error(problem), asked)
-        case = cases.described(number, cases.spec(source).cases[number])
         made["cases"].append(CaseTested(**{**case, **outcome}))
+        tell(made["cases"][-1])
     return made
 
 
@@ -124,31 +135,24 @@ def _chosen(source: str, wanted: Wanted) -> Iterator[tuple[int, Trial]]:
             yield number, case
 
 
-def _begin() -> None:
-    """What a process does first: it ends with the others, and see `worker.serve`."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    worker.end_with_parent()
-    parent = parent_process()
-    if parent is not None and not parent.is_alive():  # it ended before this one could be told
-        os._exit(0)
-    worker.seldom_look_for_garbage()
+def all_tested(
+    paths: Sequence[Path], wanted: Wanted, jobs: int, progress: Callable[[Began], None]
+) -> Iterator[ProgramTested]:
+    """What became of all programs' tests, in order, `jobs` programs at a time.
 
-
-def _deep(task: tuple[Path, Wanted]) -> ProgramTested:
-    """As `tested`, in a process of its own, whose stack is not deep enough."""
-    found: list[ProgramTested] = []
-    worker.with_deep_stack(lambda: found.append(tested(*task)))
-    return found[0]
-
-
-def all_tested(paths: Sequence[Path], wanted: Wanted, jobs: int) -> Iterator[ProgramTested]:
-    """What became of all programs' tests, in order, `jobs` programs at a time."""
+    `progress` is told of tests as they begin.
+    """
     jobs = min(jobs or available_cores(), len(paths))
-    if jobs <= 1:
-        yield from (tested(path, wanted) for path in paths)
+    if jobs <= 1 and not wanted.limit:
+
+        def tell(told: Began | CaseTested) -> None:
+            if isinstance(told, Began):
+                progress(told)
+
+        yield from (_tested(wanted, path, 0, tell) for path in paths)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin) as pool:
-        yield from pool.map(_deep, [(path, wanted) for path in paths])
+    limit = wanted.limit or math.inf
+    yield from testers.all_tested(paths, partial(_tested, wanted), jobs, limit, progress)
 
 
 def report(found: Iterable[ProgramTested]) -> TestReport:
@@ -159,21 +163,55 @@ def report(found: Iterable[ProgramTested]) -> TestReport:
     return {"ok": not counts["failed"], "counts": dict(counts), "programs": every}
 
 
-def told(found: Iterator[ProgramTested], total: int, out: TextIO, err: TextIO) -> TestReport:
-    """Print each program as its tests end, and how far it is where `err` is a terminal."""
+class _Progress:
+    """Says how far the tests are: on a terminal at any time, else when nothing was said long."""
+
+    def __init__(self, total: int, err: TextIO) -> None:
+        self._total, self._err, self._live = total, err, err.isatty()
+        self._every: list[ProgramTested] = []
+        self._said = time.monotonic()
+
+    def __call__(self, began: Began) -> None:
+        where = f"{began.path}: {began.ended} of {began.total} tests"
+        if self._live:
+            self._line(where)
+        elif time.monotonic() > self._said + _SILENT:
+            self._said = time.monotonic()
+            print(f"{where}, now {_name(began.case)}", file=self._err, flush=True)
+
+    def ended(self, program: ProgramTested) -> None:
+        """A program's tests have ended; what is on the line now gives way to what is said."""
+        self._every.append(program)
+        self.clear()
+
+    def count(self) -> None:
+        """Say how many programs have ended."""
+        self._said = time.monotonic()
+        if self._live:
+            self._line("")
+
+    def clear(self) -> None:
+        """Leave nothing on the line."""
+        if self._live:
+            print("\r\033[K", end="", file=self._err, flush=True)
+
+    def _line(self, where: str) -> None:
+        failed = report(self._every)["counts"].get("failed", 0)
+        text = f"{len(self._every)} of {self._total}, {failed} failed" + f"; {where}" * bool(where)
+        print(f"\r\033[K{text}", end="", file=self._err, flush=True)
+
+
+def told(paths: Sequence[Path], wanted: Wanted, jobs: int, out: TextIO, err: TextIO) -> TestReport:
+    """Test programs and print each as its tests end, and how far they are to `err`."""
     every: list[ProgramTested] = []
-    live = err.isatty()
-    for program in found:
+    progress = _Progress(len(paths), err)
+    for program in all_tested(paths, wanted, jobs, progress):
         every.append(program)
-        if live:
-            print("\r\033[K", end="", file=err, flush=True)
+        progress.ended(program)
         for line in lines(program):
             print(line, file=out, flush=True)
-        if live:
-            failed = report(every)["counts"].get("failed", 0)
-            print(f"{len(every)} of {total}, {failed} failed", end="", file=err, flush=True)
-    if live:
-        print("\r\033[K", end="", file=err, flush=True)
+        progress.count()
+    progress.clear()
     whole = report(every)
     print(summary(whole), file=out)
     return whole
@@ -192,7 +230,7 @@ def lines(program: ProgramTested) -> Iterator[str]:
         if case["outcome"] == "passed":
             continue
         place = ":".join(map(str, (file, *case["src"][:2])))
-        name = ", ".join(part for part in (case["entry"], case["name"]) if part)
+        name = _name(case)
         text = _whole(case["error"]) if "error" in case else ""
         if text and text != shown:
             yield f"{place}: {name}: FAILED"
@@ -204,6 +242,10 @@ def lines(program: ProgramTested) -> Iterator[str]:
         if differs and differs.get("at") is None:
             yield from _indented(f"expected: {differs['expected']}")
             yield from _indented(f"found: {differs['found']}")
+
+
+def _name(case: TestCase) -> str:
+    return ", ".join(part for part in (case["entry"], case["name"]) if part)
 
 
 def _whole(error: Problem) -> str:
@@ -236,9 +278,8 @@ def summary(whole: TestReport) -> str:
 def main(paths: Sequence[str], wanted: Wanted, jobs: int, as_json: bool) -> bool:
     """Test programs and folders, and print what became of that; whether nothing failed."""
     found = programs(paths)
-    made = all_tested(found, wanted, jobs)
     if not as_json:
-        return told(made, len(found), sys.stdout, sys.stderr)["ok"]
-    whole = report(made)
+        return told(found, wanted, jobs, sys.stdout, sys.stderr)["ok"]
+    whole = report(all_tested(found, wanted, jobs, _Progress(len(found), sys.stderr)))
     sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     return whole["ok"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import signal
 import subprocess
@@ -14,10 +15,14 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from compiler import suite, testers
 from compiler.__main__ import main
 from compiler.ir.values import to_binary
 from compiler.protocol.schema import Schemas
+from compiler.protocol.tests import CaseTested, ProgramTested
+from compiler.protocol.tests import TestCase as Described
 from compiler.protocol.tests import TestReport as Report
+from compiler.testers import Began, Tell
 
 SUMS = """\
 -- ==
@@ -278,6 +283,66 @@ def test_what_is_said_of_errors(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_numbers_that_are_none(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*options, "."]) == 2
     assert f"`{options[1]}` is a number, " in capsys.readouterr().err
+
+
+ENDLESS = """\
+-- ==
+-- entry: long short
+-- input { 1 }
+-- "off" input { 0 } output { 1 }
+
+entry long (x: i32) = loop x = x while x > 0 do if x == 7 then 8 else 7
+entry short (x: i32) = x
+"""
+
+
+def test_a_test_ends_at_its_limit_and_the_next_one_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "_SILENT", 0.0)
+    path = tmp_path / "endless.fut"
+    path.write_text(ENDLESS)
+    assert main(["test", str(path), "--backend", "ref", "--limit", "15"]) == 1
+    told, progress = capsys.readouterr()
+    lines = told.splitlines()
+    assert lines[0] == f"{path}: 1 passed, 3 failed"
+    assert lines[1] == f'{path}:3:4: long, #0 ("1"): FAILED'
+    assert lines[2].endswith("It does not end within 15 s, compiling included.")
+    assert lines[-3:-1] == [
+        f"{path}:4:4: long, off: FAILED: The result should be 1i32 and is 0i32.",
+        f"{path}:4:4: short, off: FAILED: The result should be 1i32 and is 0i32.",
+    ]
+    names = ['long, #0 ("1")', 'short, #0 ("1")', "long, off", "short, off"]
+    assert progress.splitlines() == [
+        f"{path}: {ended} of 4 tests, now {name}" for ended, name in enumerate(names)
+    ]
+
+
+def _ends_its_process(path: Path, first: int, tell: Tell) -> ProgramTested:
+    made = ProgramTested(file=str(path), cases=[])
+    for number in range(first, 3):
+        case: Described = {
+            "number": number, "kind": "run", "entry": "", "name": "", "tags": [], "src": [],
+        }  # fmt: skip
+        tell(Began(path, number, 3, case))
+        if path.stem == "b" and number == 1:
+            os._exit(1)
+        made["cases"].append(CaseTested(**{**case, "outcome": "passed", "because": ""}))
+        tell(made["cases"][-1])
+    if path.stem == "c":
+        os._exit(1)
+    return made
+
+
+def test_a_test_that_ends_its_process_has_failed() -> None:
+    paths = [Path(f"{name}.fut") for name in "abcd"]
+    began: list[Began] = []
+    found = list(testers.all_tested(paths, _ends_its_process, 2, math.inf, began.append))
+    assert [program["file"] for program in found] == list(map(str, paths))
+    outcomes = [[case["outcome"] for case in program["cases"]] for program in found]
+    assert outcomes == [["passed"] * 3, ["passed", "failed", "passed"], *[["passed"] * 3] * 2]
+    assert ["error" in program for program in found] == [False, False, True, False]
+    assert len(began) == 12
 
 
 STARTED = """
