@@ -73,6 +73,22 @@ def test_stages_agree(seed: int) -> None:
     in_all_stages(made.source, made.inputs)
 
 
+def test_what_equal_loops_write_is_written_twice() -> None:
+    source = """
+        def twice [n] (acc: *acc ([n]i64)) (x: i64): *acc ([n]i64) =
+          let (acc, a) = loop (acc, a) = (acc, 0) for i < 3 do (write acc (x + i) 1, a + i * x)
+          let (acc, b) = loop (acc, b) = (acc, 0) for i < 3 do (write acc (x + i) 1, b + i * x)
+          in write acc (a + b) 100
+        entry main (xs: []i64) = reduce_by_index_stream (replicate 20 0) (+) 0 twice xs
+    """
+    expected = np.zeros(20, np.int64)
+    for x in (0, 2, 2):
+        expected[x : x + 3] += 2
+        expected[6 * x] += 100
+    (found,) = in_all_stages(source, [np.array([0, 2, 2])])
+    assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_back_ends_agree(seed: int) -> None:
     made = program(seed)

@@ -1,8 +1,8 @@
 """Common subexpressions: an expression that was computed before, in this body or around it.
 
-Statements without bodies are looked up by value. Parallel operators are looked up by what they read
-and then compared up to the names bound inside. What is consumed or must be fresh is never shared:
-the simplifier does not ask for it.
+Statements without bodies are looked up by value. Those with bodies, parallel operators, loops and
+branches, are looked up by what they read and then compared up to the names bound inside. What is
+consumed or must be fresh is never shared: the simplifier does not ask for it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Table:
         return None
 
     def add_many(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
-        """Remember the results of a parallel operator, or of a function."""
+        """Remember the results of a statement with bodies, or of a function."""
         key = self._last[1] if self._last[0] is exp else _key(exp)
         if key is not None:
             entry = (exp, names)
@@ -84,6 +84,11 @@ def _key(exp: ir.Exp) -> _Key | None:
     if isinstance(exp, (ir.Reduce, ir.Scan)):
         ops = tuple(_shape(op.fn.body) for op in exp.ops)
         return (type(exp), exp.width, exp.arrays, ops, _shape(exp.fn.body))
+    if isinstance(exp, ir.Loop):
+        form = (exp.form.prim, exp.form.bound) if isinstance(exp.form, ir.ForLoop) else None
+        return (ir.Loop, exp.init, form, _shape(exp.body))
+    if isinstance(exp, ir.If):
+        return (ir.If, exp.cond, _shape(exp.then), _shape(exp.orelse))
     return None
 
 

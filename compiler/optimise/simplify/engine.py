@@ -83,7 +83,7 @@ def _array_op(s: State, stm: ir.Stm) -> None:
         exp = rewrite(new, parts)
     param = s.param(result)
     pat = stm.pat if param is result else (param,)
-    shared = param.name not in s.unique and type(exp) not in _OWNERS
+    shared = param.name not in s.unique and (type(exp) not in _OWNERS or _is_empty(exp))
     if shared and not s.is_off(CSE):
         found = s.table.find(exp)
         if found is not None and found not in s.unique and s.share():
@@ -101,6 +101,11 @@ def _array_op(s: State, stm: ir.Stm) -> None:
 
 _FRESH = frozenset((ir.Update, ir.Copy, ir.Concat, ir.Iota, ir.Replicate, ir.ArrayLit))
 _OWNERS = frozenset((ir.Update, ir.Scratch, ir.Alloc))
+
+
+def _is_empty(exp: ir.Exp) -> bool:
+    """Whether it makes an array without elements, which is as good as another one."""
+    return isinstance(exp, ir.Scratch) and any(size.constant == 0 for size in exp.shape)
 
 
 def _safety(s: State, exp: ir.Exp) -> Callable[[int], bool]:
@@ -203,15 +208,7 @@ def _if(s: State, stm: ir.Stm) -> None:
     new, pat = branch.share_equal_results(s, new, stm)
     if not pat and not must_stay(new):
         return
-    final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
-    speculatable = then_speculatable and else_speculatable
-    s.emit(
-        pattern(s, final),
-        new,
-        stm.prov,
-        unless_it_can_fail(s, speculatable, stm.pat, new),
-        stm,
-    )
+    _shared_or_placed(s, stm, pat, new, then_speculatable and else_speculatable)
 
 
 def _loop(s: State, stm: ir.Stm) -> None:
@@ -249,9 +246,32 @@ def _loop(s: State, stm: ir.Stm) -> None:
     new = exp if same else ir.Loop(params, init, form, body)
     if not pat and not must_stay(new):
         return
+    _shared_or_placed(s, stm, pat, new, speculatable and isinstance(form, ir.ForLoop))
+
+
+def _shared_or_placed(
+    s: State, stm: ir.Stm, pat: tuple[ir.Param, ...], new: ir.If | ir.Loop, speculatable: bool
+) -> None:
+    """Bind `pat`, what is left of the pattern of `stm`, to what a branch or a loop gives.
+
+    The results of an equal one that was computed before stand for these.
+    """
     final = stm if pat is stm.pat else ir.Stm(pat, new, stm.prov)
-    speculatable = speculatable and isinstance(form, ir.ForLoop)
-    s.emit(pattern(s, final), new, stm.prov, unless_it_can_fail(s, speculatable, stm.pat, new), stm)
+    typed = pattern(s, final)
+    shared = bool(pat) and all(_is_value(s, param) for param in pat)
+    if shared and computed_before(s, final, new):
+        return
+    safe = unless_it_can_fail(s, speculatable, stm.pat, new)
+    depth = s.emit(typed, new, stm.prov, safe, stm)
+    if shared:
+        s.table.add_many(new, tuple(param.name for param in pat), depth)
+
+
+def _is_value(s: State, param: ir.Param) -> bool:
+    """Whether a result may stand for an equal one: nothing says where it has to lie."""
+    return param.name not in s.unique and (
+        type(param.type) is ir.Scalar or (type(param.type) is ir.Array and param.type.mem is None)
+    )
 
 
 RULES: tuple[Rule, ...] = (

@@ -9,6 +9,7 @@ from functools import partial
 from compiler.algebra.poly import Poly
 from compiler.base.remarks import Applied
 from compiler.ir import nodes as ir
+from compiler.ir import walk
 from compiler.ir.walk import Rewrite, rewrite
 from compiler.optimise.simplify import bodies, soac
 from compiler.optimise.simplify.scalars import operand, operands, scalar
@@ -94,11 +95,14 @@ def _with_parts(
 
 
 def computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
-    """Give the results of an equal operator the names of these, if there is one."""
+    """Give the results of an equal statement the names of these, if there is one.
+
+    What is pushed to an accumulator is pushed each time.
+    """
     if s.is_off(CSE):
         return False
     found = s.table.find_many(new)
-    if found is None or not s.unique.isdisjoint(found):
+    if found is None or not s.unique.isdisjoint(found) or _pushes(new):
         return False
     found = s.commit(CSE, stm.prov, Applied(found, soac.computed_before(stm, found)))
     if found is None:
@@ -107,6 +111,11 @@ def computed_before(s: State, stm: ir.Stm, new: ir.Exp) -> bool:
         s.counts[name] = s.counts.get(name, 0) + 1
         s.alias(param, name if type(param.type) is ir.Array else bodies.variable(name, param))
     return True
+
+
+def _pushes(exp: ir.Exp) -> bool:
+    inner = (one for part in walk.children(exp) for one in walk.all_stms(walk.stms_of(part)))
+    return any(isinstance(one.exp, ir.Push) for one in inner)
 
 
 def push(s: State, stm: ir.Stm) -> None:
