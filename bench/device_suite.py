@@ -168,9 +168,9 @@ def _all(asked: argparse.Namespace, folder: Path, place: Place) -> Iterator[tupl
     for line, one in zip(lines, ready, strict=True):
         (work,) = peer_bytes.suite(asked.suite, "", [line])
         if isinstance(work, tuple):
-            yield work[0], Found({}, one.problems)
+            yield line, Found({}, one.problems)
         else:
-            yield work.name, measured(one, work, asked.runs, asked.seconds)
+            yield line, measured(one, work, asked.runs, asked.seconds)
 
 
 def main() -> int:
