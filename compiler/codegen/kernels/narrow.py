@@ -240,8 +240,8 @@ class _Bounds:
             case k.Indices():
                 for at, (name, size) in enumerate(stm.dims):
                     flat = self.bound(stm.flat)
-                    known = at > 0 or self.is_whole(stm)
-                    self.bind(name, (self.bound(size) or flat) if known else flat)
+                    is_inside = at > 0 or self.is_whole(stm)
+                    self.bind(name, (self.bound(size) or flat) if is_inside else flat)
             case k.Ticket(name):
                 self.bind(name, self.of[k.BLOCK])  # each block takes one
             case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
