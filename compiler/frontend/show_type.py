@@ -102,10 +102,14 @@ def show_size(s: Size, full: bool = False, level: int = 0) -> str:
             text = f"{left} {op} {right}"
             return f"({text})" if own < level else text
         case SizeExp(key):
-            text = key if full else _drop_tags(key)
+            text = _ITSELF.sub("_", key) if full else _drop_tags(key)
             whole = not full and not level and text[0] == "(" and text[-1] == ")"
             return text[1:-1] if whole else text
     return ""
+
+
+_ITSELF = re.compile(r"\?\d+")
+"""In the key of an expression a part that is equal to nothing but itself, such as a function."""
 
 
 def _drop_tags(key: str) -> str:

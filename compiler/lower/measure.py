@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.frontend import typed as ty
 from compiler.frontend.parts import parts
+from compiler.frontend.types import Size, SizeConst, SizeVar
 
 
 def is_larger(e: ty.Exp, limit: int) -> bool:
@@ -24,7 +25,7 @@ def key_of(e: ty.Exp) -> str:
         case ty.Const(value=value):
             return str(value)
         case ty.Var(name=name, size_args=sizes):
-            return f"{name}{list(sizes) if sizes else ''}"
+            return name + "".join(f"[{_size(size)}]" for size in sizes)
         case ty.PrimOp(op=op, at=at):
             head = f"{op}:{at}"
         case ty.PrimFun(fun=fun, at=at):
@@ -44,3 +45,9 @@ def key_of(e: ty.Exp) -> str:
         case _:
             return f"?{id(e)}"
     return f"({head} {' '.join(key_of(child) for child in parts(e))})"
+
+
+def _size(size: Size) -> str:
+    if isinstance(size, SizeVar):
+        return size.name
+    return str(size.value) if isinstance(size, SizeConst) else repr(size)

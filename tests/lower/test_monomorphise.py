@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,17 @@ PAIR = "def pair 't (x: t): (t, t) = (x, x)\n"
 def test_one_version_per_type() -> None:
     prog = mono(PAIR + "entry main (x: i32) (y: f64) = (pair x, pair (x + 1), pair y)")
     assert versions(prog, "pair") == 2
+
+
+def test_a_size_with_a_function_in_it_is_shown_alike_in_each_compilation() -> None:
+    source = """
+def rep [n] (reps: [n]i64): [i64.sum reps]i64 = tabulate (i64.sum reps) id
+entry main [n] (reps: [n]i64) = let xs: [i64.sum reps]i64 = rep reps in map (+ 1) xs
+"""
+    shown = [plain(Compilation(source).result("mono").text) for _ in range(2)]
+    assert shown[0] == shown[1]
+    assert re.search(r"\[\(@ intrinsics\.reduce_comm\[n_\d+\] _ 0 reps_\d+\)\]i64", shown[0])
+    assert "?" not in shown[0]
 
 
 def test_sizes_make_no_versions() -> None:
