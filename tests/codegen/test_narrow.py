@@ -125,6 +125,14 @@ def test_the_first_of_several_indices_is_no_larger_than_its_size(source: str) ->
     assert most(50_000) >= 2**31, "cells that are 2^31 from the first"
 
 
+def test_short_segments_are_numbered_with_32_bits() -> None:
+    source = "entry main [n][m] (a: [n][m]i32): [n]i32 = map i32.sum a"
+    text = plain(compiled(source, "cuda").result("cuda").text)
+    kernel = text.partition("_rows(")[2].partition("\n}\n")[0]
+    assert "const index_t segment = point / (index_t)lanes_0;" in kernel
+    assert "quot_i64" not in kernel
+
+
 def test_no_launch_with_a_bound_of_2_to_the_31_is_made_with_32_bits() -> None:
     device = object.__new__(cuda_device.Device)
     device.parameters = {}

@@ -294,6 +294,8 @@ class _Bounds:
                 return self.bound(lhs)
             case Conv("i32", "i64", arg) | Un("neg", "i32" | "i64", arg):
                 return self.bound(arg)
+            case Conv("i64", "i32", arg):  # what is cut off makes no number larger
+                return self.bound(arg)
             case Un("not", "i32" | "i64", arg):
                 return self.joined("+", self.bound(arg), _number(1))
             case Select(_, then, orelse):

@@ -28,7 +28,7 @@ from compiler.codegen.kernels.folds import (
     segment,
     starts,
 )
-from compiler.codegen.kernels.nodes import PLACE, THREAD, WARP
+from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, WARP
 from compiler.codegen.kernels.threads import POINT, i64, point
 from compiler.codegen.sequential import accumulate, finish
 from compiler.codegen.traits import reads
@@ -41,6 +41,7 @@ LONGEST = 512
 LANES = "lanes_0"
 _LANES, _WIDE = Var(LANES, "i32"), Conv("i32", "i64", Var(LANES, "i32"))
 _LAST = Bin("-", "i32", _LANES, Lit(1, "i32"))
+_REST = f"{OWN}rest"
 
 
 def rows(kernel: Kernel) -> Outcome[SE]:
@@ -92,7 +93,8 @@ def row_code(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
     prov, scan = kernel.prov, isinstance(kernel.work, ScanWork)
     *outer, (index, end) = kernel.dims
     lane, thread = Var(LANE, "i32"), Var(THREAD, "i32")
-    is_there: SE = Bin("<", "i64", i64(SEGMENT), product([size for _, size in outer]))
+    segments = product([size for _, size in outer])
+    is_there: SE = Bin("<", "i64", i64(SEGMENT), segments)
     is_last = both(is_there, Bin("==", "i32", lane, _LAST))
     parts = components(folds)
     steps = tuple(s for fold in folds for s in accumulate(fold, prov))
@@ -100,8 +102,8 @@ def row_code(kernel: Kernel, folds: tuple[Fold, ...]) -> Stms:
     first = Conv("i32", "i64", lane)
     code: list[Stm] = [
         Define(POINT, "i64", i64(PLACE), prov),
-        Define(SEGMENT, "i64", Bin("//", "i64", i64(POINT), _WIDE), prov),
-        Define(LANE, "i32", Bin("&", "i32", thread, _LAST), prov),
+        k.Indices(((SEGMENT, segments), (_REST, _WIDE)), i64(POINT), prov),
+        Define(LANE, "i32", Conv("i64", "i32", i64(_REST)), prov),
         *segment(kernel),
         *starts(folds, prov),
     ]
