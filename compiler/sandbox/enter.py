@@ -101,7 +101,8 @@ def _landlock(orders: Orders) -> int:
         rules.append(("/sys", kernel.READ))
         # NVIDIA's driver writes the names of its threads there, or does not start. The folder stays
         # open: one that is looked up again, after it was forgotten, would be another to the kernel.
-        os.open(THREADS, os.O_PATH)
+        with contextlib.suppress(OSError):  # without `/proc` the other rules hold all the same
+            os.open(THREADS, os.O_PATH)
         named = "/proc" if orders["starts_programs"] else THREADS  # those of processes to come
         rules.append((named, kernel.WRITE_FILE | kernel.TRUNCATE))
     rules += [(path, kernel.DEVICE) for path in orders["devices"]]
