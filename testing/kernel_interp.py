@@ -405,10 +405,10 @@ class ThreadText(PythonText):
         self.line(f"{py_name(s.block)}.write({show(s.at)}, {show(s.value)})")
 
     def indices(self, s: k.Indices) -> None:
-        self.line(f"rest = {show(s.flat)}")
+        self.line(f"_rest = {show(s.flat)}")  # no kernel has this name
         for name, size in reversed(s.dims[1:]):
-            self.line(f"rest, {py_name(name)} = divmod(rest, {show(size)})")
-        self.line(f"{py_name(s.dims[0][0])} = rest")
+            self.line(f"_rest, {py_name(name)} = divmod(_rest, {show(size)})")
+        self.line(f"{py_name(s.dims[0][0])} = _rest")
 
     def stride(self, s: k.Stride) -> None:
         index = Var(s.index, s.prim)
