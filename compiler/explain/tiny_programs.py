@@ -451,6 +451,12 @@ BY_RULE: dict[str, Tiny] = {
         "[1i64, 2i64] 3i64",
         target="cuda",
     ),
+    "kernels/sunk": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  tabulate n (\\i -> let x = xs[n - 1 - i] in if i % 2 == 0 then x else 0)",
+        "[1, 2, 3]",
+        target="cuda",
+    ),
     "kernels/resident": Tiny(
         "entry main (xs: []i32) = let most = i32.maximum xs in map (+ most) xs",
         "[1, 2]",

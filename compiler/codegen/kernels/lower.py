@@ -46,6 +46,7 @@ from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
 from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
+from compiler.codegen.kernels.sunk import SUNK, sunk
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
@@ -66,7 +67,7 @@ def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
     launched = (replace(f, body=lowering.entry(f)) for f in prog.funs)
     numbers = count(1)
     settled = (resident(f, ctx, numbers) for f in launched)
-    made = tuple(replace(f, body=given_numbers(f.body, ctx)) for f in settled)
+    made = tuple(replace(f, body=sunk(given_numbers(f.body, ctx), ctx)) for f in settled)
     return imp.ImpProg(made, prog.applied)
 
 
@@ -86,6 +87,7 @@ KERNELS = Pass(
         SQUARES,
         RESIDENT,
         ROUNDS,
+        SUNK,
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.base.names import Name
@@ -55,6 +55,13 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
                 _gather(getattr(stm, name), found)
         elif isinstance(stm, k.Launch):
             _gather(stm.kernel.body, found)
+
+
+def map_bodies(stm: Stm, of: Callable[[Stms], Stms]) -> Stm:
+    """A statement with other statements inside; the same if those are."""
+    names = _BODIES.get(type(stm), ())
+    made = {name: of(getattr(stm, name)) for name in names}
+    return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
 
 
 def shared_bytes(kernel: k.Kernel) -> int:

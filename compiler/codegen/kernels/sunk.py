@@ -1,0 +1,329 @@
+"""What only one branch needs is loaded and computed in it, by the threads that come there.
+
+A program names what it reads before it asks whether that is needed. Where all uses of a loaded
+value lie in one branch, the other one would fetch it for nothing.
+
+Note [Branches]. Those are the branches of an `if`, and the sides of choices in expressions: of
+`c ? x : y`, and what stands behind `&&` and `||`. Choices by the same condition that follow each
+other become one `if`, where that spares a load; they stay what they are where it does not.
+
+Note [What may move]. A load or a definition moves over what stands between it and the branch: no
+variable that it reads is assigned there, and its cell is not written. A block that the kernel only
+reads (`read_only.py`) may be read later in any case; for another one nothing between may write
+anything. Nothing moves over what threads wait for each other at, or into a loop. What has moved
+lies in front of all else in the branch, in its old order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
+from compiler.base.spans import merge_prov
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.read_only import read_only
+from compiler.codegen.kernels.same_blocks import Same, at_kernels
+from compiler.codegen.kernels.walk import free_names, map_bodies, statements
+from compiler.codegen.traits import reads
+from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var
+from compiler.ir.sizes import prim_of
+from compiler.ir.walk import map_subexpressions, se_parts
+
+SUNK = Rule("kernels/sunk", "A kernel loads what only one branch needs in that branch.")
+_CALM = (
+    *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
+    *(imp.If, imp.For, imp.While, k.Fetch, k.Indices, k.Stride, k.Scope, k.Exit),
+)
+"""What writes no memory, and waits for nobody."""
+
+Side = Literal["then", "orelse"]
+Place = tuple[int, Side]
+"""A branching of a list of statements, by the number of its first one, and one of its branches."""
+ANYWHERE: Place = (-1, "then")
+SIDES: tuple[Side, ...] = ("then", "orelse")
+
+
+def sunk(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
+    """The host's statements, with kernels that load what only one branch needs in that branch."""
+    same = at_kernels(stms)
+
+    def host(stms: imp.Stms) -> imp.Stms:
+        return tuple(
+            _launch(stm, same.get(id(stm)), ctx)
+            if isinstance(stm, k.Launch)
+            else map_bodies(stm, host)
+            for stm in stms
+        )
+
+    return host(stms)
+
+
+def _launch(launch: k.Launch, same: Same | None, ctx: Ctx) -> k.Launch:
+    kernel = launch.kernel
+    constant, _ = read_only(kernel, same)
+    work = _Sinking(ctx, constant, {p.name for p in kernel.params if p.block})
+    body = work.stms(kernel.body)
+    if not work.moved:
+        return launch
+    called = sorted({f"`{ctx.names.called(load.name)}`" for load in work.moved})
+    because = f"What only one branch needs is loaded there: {', '.join(called)}."
+    numbers = (("loads", str(len(work.moved))),)
+    at = merge_prov(*(load.prov for load in work.moved))
+    made = ctx.commit(SUNK, at, Applied(body, because, numbers))
+    return launch if made is None else replace(launch, kernel=replace(kernel, body=made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A statement that gives a variable one of two values; `key` tells which choice it was."""
+
+    stm: imp.Define | imp.Assign
+    choice: Select
+    key: int
+
+    def branch(self, side: Side) -> imp.Stms:
+        """What it does in a branch."""
+        name, value = self.stm.name, self.choice.then if side == "then" else self.choice.orelse
+        is_same = isinstance(value, Var) and value.name == name
+        return () if is_same else (imp.Assign(name, value, self.stm.prov),)
+
+
+Listed = imp.Stm | _Chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Branching:
+    """An `if`, or choices under one condition that follow each other: from `first` up to `end`."""
+
+    first: int
+    end: int
+    cond: SE
+
+
+class _Sinking:
+    """Rewrites the statements of a kernel, and notes which loads have `moved`.
+
+    `constant`: the blocks that it only reads, of all those that it is `given`.
+    """
+
+    def __init__(self, ctx: Ctx, constant: Set[Name], given: Set[Name]) -> None:
+        self.ctx, self.constant, self.given = ctx, constant, given
+        self.moved: list[imp.Load] = []
+
+    def stms(self, stms: imp.Stms) -> imp.Stms:
+        """A list of statements: choices become branches where each of these spares a load."""
+        asked = frozenset(self.choices(stms))
+        while True:
+            listed = [part for stm in stms for part in self.split(stm, asked)]
+            found = {one.first: one for one in _branchings(listed)}
+            moves = self.moves(listed, found)
+            loads = {at: stm for at in sorted(moves) if isinstance(stm := listed[at], imp.Load)}
+            spared = {moves[at][0] for at in loads}
+            kept = frozenset(
+                part.key
+                for first in spared
+                for part in listed[first : found[first].end]
+                if isinstance(part, _Chosen)
+            )
+            if kept == asked:
+                break
+            asked = kept
+        self.moved += loads.values()
+        made = _rebuilt(listed, found, moves) if moves else stms
+        return tuple(map_bodies(stm, self.stms) for stm in made)
+
+    def choices(self, stms: imp.Stms) -> Iterator[int]:
+        """The choices, by identity, that statements make, and those in expressions with loads."""
+        local: set[Name] = set()
+        for stm in stms:
+            if isinstance(stm, imp.Load) and stm.block in self.given:
+                local.add(stm.name)
+            if isinstance(stm, imp.Define) and local & reads(stm.value):
+                local.add(stm.name)
+            value = _value(stm)
+            pending = [] if value is None else [value]
+            while pending:
+                se = pending.pop()
+                choice = _choice(se)
+                if choice is None:
+                    pending += se_parts(se)
+                    continue
+                pending.append(choice.cond)
+                is_whole = se is value and not isinstance(stm, imp.Store)
+                if is_whole or local & (reads(choice.then) | reads(choice.orelse)):
+                    yield id(se)
+
+    def split(self, stm: imp.Stm, asked: Set[int]) -> list[Listed]:
+        """A statement, behind one for each choice of `asked` within its expression."""
+        made: list[Listed] = []
+
+        def pulled(se: SE) -> SE:
+            choice = _choice(se)
+            if choice is None:
+                return map_subexpressions(se, pulled)
+            cond = pulled(choice.cond)
+            if id(se) in asked:
+                name, prim = self.ctx.fresh("chosen"), prim_of(se)
+                define = imp.Define(name, prim, se, stm.prov)
+                made.append(_Chosen(define, replace(choice, cond=cond), id(se)))
+                return Var(name, prim)
+            if cond is choice.cond:
+                return se
+            return replace(se, lhs=cond) if isinstance(se, Bin) else replace(choice, cond=cond)
+
+        match stm:
+            case imp.Define(value=value) | imp.Assign(value=value) if not isinstance(value, str):
+                choice = _choice(value)
+                if choice is not None and id(value) in asked:
+                    choice = replace(choice, cond=pulled(choice.cond))
+                    return [*made, _Chosen(stm, choice, id(value))]
+                new = pulled(value)
+                return [*made, stm if new is value else replace(stm, value=new)]
+            case imp.Store(value=value):
+                new = pulled(value)
+                return [*made, stm if new is value else replace(stm, value=new)]
+        return [stm]
+
+    def moves(self, listed: Sequence[Listed], found: dict[int, _Branching]) -> dict[int, Place]:
+        """Which statements move, by their numbers, and where."""
+        inside = {at: one for one in found.values() for at in range(one.first, one.end)}
+        between = _Between(listed)
+        uses: dict[Name, Place] = {}
+        moves: dict[int, Place] = {}
+
+        def note(names: Iterable[Name], place: Place) -> None:
+            for name in names:
+                uses[name] = place if uses.get(name, place) == place else ANYWHERE
+
+        for at in range(len(listed) - 1, -1, -1):
+            part, place = listed[at], ANYWHERE
+            if at in inside:
+                one = inside[at]
+                note(reads(one.cond), ANYWHERE)
+                for side in SIDES:
+                    note(free_names(_branch(part, side)).scalars, (one.first, side))
+                continue
+            assert not isinstance(part, _Chosen)
+            if isinstance(part, imp.Define | imp.Load):
+                wanted = uses.get(part.name, ANYWHERE)
+                if wanted != ANYWHERE and self.may_move(part, between, at, wanted[0]):
+                    moves[at] = place = wanted
+            note(free_names((part,)).scalars, place)
+        return moves
+
+    def may_move(self, stm: imp.Define | imp.Load, between: _Between, at: int, to: int) -> bool:
+        """Whether a statement may run later: see Note [What may move]."""
+        if isinstance(stm, imp.Define):
+            return between.keeps(reads(stm.value), at, to)
+        if stm.block not in self.given or not between.keeps(reads(stm.at), at, to):
+            return False
+        return stm.block in self.constant or between.is_calm(at, to)
+
+
+class _Between:
+    """What statements of a list do to variables and memory."""
+
+    def __init__(self, listed: Sequence[Listed]) -> None:
+        self.assigned: dict[Name, list[int]] = {}
+        self.writing: list[int] = []
+        """The numbers of those that may write memory, or wait for who does."""
+        for at, part in enumerate(listed):
+            for one in statements((part.stm if isinstance(part, _Chosen) else part,)):
+                if isinstance(one, imp.Assign | k.Fetch | k.Shuffle):
+                    self.assigned.setdefault(one.name, []).append(at)
+                if not isinstance(one, _CALM):
+                    self.writing.append(at)
+
+    def keeps(self, names: Iterable[Name], at: int, to: int) -> bool:
+        """Whether variables stay what they are behind `at`, up to `to`."""
+        return not any(_any_in(self.assigned.get(name, ()), at, to) for name in names)
+
+    def is_calm(self, at: int, to: int) -> bool:
+        """Whether memory stays what it is."""
+        return not _any_in(self.writing, at, to)
+
+
+def _any_in(numbers: Sequence[int], at: int, to: int) -> bool:
+    """Whether there is one between two of a sorted list."""
+    return bisect_right(numbers, at) < bisect_left(numbers, to)
+
+
+def _value(stm: imp.Stm) -> SE | None:
+    """The expression of a statement whose choices may become branches."""
+    if isinstance(stm, imp.Define | imp.Assign | imp.Store) and not isinstance(stm.value, str):
+        return stm.value
+    return None
+
+
+def _choice(se: SE) -> Select | None:
+    """An expression of which one side is needed, as a choice."""
+    match se:
+        case Select():
+            return se
+        case Bin("&&", _, lhs, rhs):
+            return Select(lhs, rhs, FALSE)
+        case Bin("||", _, lhs, rhs):
+            return Select(lhs, TRUE, rhs)
+    return None
+
+
+def _branchings(listed: Sequence[Listed]) -> Iterator[_Branching]:
+    """Those of a list."""
+    at = 0
+    while at < len(listed):
+        part, first = listed[at], at
+        at += 1
+        if isinstance(part, imp.If):
+            yield _Branching(first, at, part.cond)
+        elif isinstance(part, _Chosen):
+            cond, given = part.choice.cond, {part.stm.name}
+            needs = reads(cond)
+            while at < len(listed) and not given & needs:
+                part = listed[at]
+                if not isinstance(part, _Chosen) or part.choice.cond != cond:
+                    break
+                given.add(part.stm.name)
+                at += 1
+            yield _Branching(first, at, cond)
+
+
+def _branch(part: Listed, side: Side) -> imp.Stms:
+    """What a branching does in a branch."""
+    if isinstance(part, _Chosen):
+        return part.branch(side)
+    assert isinstance(part, imp.If)
+    return part.then if side == "then" else part.orelse
+
+
+def _rebuilt(
+    listed: Sequence[Listed], found: dict[int, _Branching], moves: dict[int, Place]
+) -> imp.Stms:
+    """The list, with what moves in its place."""
+    moved: dict[Place, list[imp.Stm]] = {}
+    for at in sorted(moves):
+        part = listed[at]
+        assert not isinstance(part, _Chosen)
+        moved.setdefault(moves[at], []).append(part)
+    out: list[imp.Stm] = []
+    for at, part in enumerate(listed):
+        if at in found:
+            parts = listed[at : found[at].end]
+            then, orelse = (
+                (*moved.get((at, side), ()), *(s for p in parts for s in _branch(p, side)))
+                for side in SIDES
+            )
+            stms = [p.stm if isinstance(p, _Chosen) else p for p in parts]
+            for stm in stms:
+                if isinstance(stm, imp.Define):
+                    out.append(imp.Declare(stm.name, Scalar(stm.prim), None, stm.prov))
+            out.append(imp.If(found[at].cond, then, orelse, stms[0].prov))
+        elif at not in moves and not isinstance(part, _Chosen):
+            out.append(part)
+    return tuple(out)
