@@ -394,7 +394,8 @@ class _Maker:
                 scan = isinstance(exp, ir.SegScan)
                 work = imp.ScanWork(folds) if scan else imp.ReduceWork(folds)
             case ir.SegHist():
-                work = imp.HistWork(self.hists(stm, exp, results, pat, point[:-1]))
+                hists, computed = self.hists(stm, exp, results, pat, point[:-1])
+                work, body = imp.HistWork(hists), (*body, *computed)
         for param, result in zip(pat, results, strict=True):
             body += self.result(param, result, point, exp.body.prov or stm.prov)
         base = _BASES[type(exp)]
@@ -498,12 +499,25 @@ class _Maker:
         results: list[ir.KernelResult],
         pat: list[ir.Param],
         outer: Sequence[Poly],
-    ) -> tuple[imp.Histogram, ...]:
-        """The histograms. Removes their share of `results` and `pat`."""
+    ) -> tuple[tuple[imp.Histogram, ...], Stms]:
+        """The histograms, and what computes their bins, which are looked at several times.
+
+        Removes their share of `results` and `pat`.
+        """
         found = []
+        computed: list[Stm] = []
+
+        def bin_of(result: ir.KernelResult) -> SE:
+            se = _scalar(result, stm.prov)
+            if isinstance(se, Var | Lit):
+                return se
+            name = self.ctx.fresh("bin")
+            computed.append(imp.Define(name, "i64", se, exp.body.prov or stm.prov))
+            return Var(name, "i64")
+
         for op in exp.ops:
             combine = self.combine(op.op, stm.prov)
-            bins = tuple(_scalar(r, stm.prov) for r in results[: op.rank])
+            bins = tuple(map(bin_of, results[: op.rank]))
             values = tuple(_scalar(r, stm.prov) for r in results[op.rank :][: len(op.dests)])
             shape = self.arrays[op.dests[0]].shape[len(outer) : len(outer) + op.rank]
             dests = []
@@ -513,7 +527,7 @@ class _Maker:
             sizes = tuple(poly_exp(size) for size in shape)
             found.append(imp.Histogram(combine, sizes, bins, values, tuple(dests), exp.body.prov))
             del results[: op.rank + len(op.dests)], pat[: len(op.dests)]
-        return tuple(found)
+        return tuple(found), tuple(computed)
 
     def combine(self, op: ir.Operator, prov: Prov) -> imp.Combine:
         """An operator on scalars."""

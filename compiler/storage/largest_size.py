@@ -76,19 +76,23 @@ class LargestSizes:
     def _over_space(self, stms: list[ir.Stm], size: ir.SE, prov: Prov, out: list[ir.Stm]) -> Name:
         """A reduction with `max`, over a space of a single dimension.
 
-        The indices of the original dimensions are computed from the flat one.
+        The indices of several dimensions are computed from the flat one.
         """
         fresh = self.ctx.fresh
         dims = tuple((fresh(index), bound) for index, bound in self.space.dims)
         renamed = {old: new for (old, _), (new, _) in zip(self.space.dims, dims, strict=True)}
         body = rename(ir.KernelBody(tuple(stms), (size,), (ir.I64,)), fresh, renamed)
-        flat = fresh("point")
+        (first, _), *others = dims
+        flat = fresh("point") if others else first
         indices: list[ir.Stm] = []
         rest: ir.SE = var(flat)
-        for index, limit in reversed(dims):
+        for index, limit in reversed(others):
             step = ir.Bin("max", "i64", se_of(limit), ir.ONE)
-            indices.append(ir.Stm((ir.Param(index, ir.I64),), ir.Bin("%", "i64", rest, step), prov))
-            rest = ir.Bin("/", "i64", rest, step)
+            at = ir.Bin("%%", "i64", rest, step)
+            indices.append(ir.Stm((ir.Param(index, ir.I64),), at, prov))
+            rest = ir.Bin("//", "i64", rest, step)
+        if others:
+            indices.append(ir.Stm((ir.Param(first, ir.I64),), rest, prov))
         a, b = fresh("a"), fresh("b")
         larger = ir.Body((), (ir.Bin("max", "i64", var(a), var(b)),))
         fn = ir.Lambda((ir.Param(a, ir.I64), ir.Param(b, ir.I64)), larger, (ir.I64,))

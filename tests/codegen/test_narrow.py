@@ -133,6 +133,46 @@ def test_short_segments_are_numbered_with_32_bits() -> None:
     assert "quot_i64" not in kernel
 
 
+DIVIDED = """
+entry main [n] (xs: [n]i64) (k: i64): [n]i64 =
+  tabulate n (\\i ->
+    xs[(i % k) % n] + xs[i / k % n] * 3 + xs[(-i // k + -i %% k) % n] * 5)
+"""
+
+
+@needs_cxx
+@pytest.mark.parametrize("k", [1, -1, 7, -7, 2**30, 2**31, -(2**31), 2**63 - 1, -(2**63)])
+def test_indices_are_divided_with_32_bits(k: int) -> None:
+    code = plain(compiled(DIVIDED, "cuda").result("cuda").text)
+    kernel = code.partition("__global__")[2].partition("\n}\n")[0]
+    for name in ("mod", "div", "quot", "rem"):
+        assert f"{name}_index(" in kernel
+        assert f"{name}_i64(" not in kernel
+    for n in (0, 1, 2, 33, 300):
+        args = [np.arange(n), np.int64(k)]
+        found, tried = watched(code, args)
+        same(found, interp.run(compiled(DIVIDED).result("soa").prog, "main", args))
+        assert tried[-1] == (n > 0 and abs(k) >= 2**31)
+
+
+def test_what_depends_on_data_is_divided_with_64_bits_and_the_rest_is_narrow() -> None:
+    source = "entry main [n] (xs: [n]i64) = map (\\x -> xs[x * x % n]) xs"
+    text = plain(compiled(source, "cuda").result("cuda").text)
+    assert "mod_i64(x_" in text
+    assert "mod_index" not in text
+
+
+def test_a_tile_compares_places_with_32_bits() -> None:
+    source = """
+entry main [n][m] (a: [n][m]f32): [n][m]f32 =
+  tabulate_2d n m (\\i j -> a[i, j] + a[(i + 1) % n, j] + a[i, (j + 1) % m])
+"""
+    text = plain(compiled(source, "cuda").result("cuda").text)
+    tile = text.partition("_stencil(")[2].partition("\n}\n")[0]
+    assert "_window[" in tile
+    assert "int64_t" not in tile.replace("int64_t *failure", "")
+
+
 def test_no_launch_with_a_bound_of_2_to_the_31_is_made_with_32_bits() -> None:
     device = object.__new__(cuda_device.Device)
     device.parameters = {}
@@ -180,6 +220,14 @@ PROGRAMS = {
     "histogram": (
         "entry main [n] (xs: [n]i32) = reduce_by_index (replicate 40 0) (+) 0"
         " (map (\\x -> i64.i32 x % 40) xs) xs"
+    ),
+    "divided": (
+        "entry main [n] (xs: [n]i32) = tabulate n (\\i -> xs[(i - 5) % n]"
+        " + xs[(i * 2 + 9) % n] * 3 + xs[i / (n / 7 + 1)] + xs[i %% (n / 3 + 1)])"
+    ),
+    "around": (
+        "entry main [n][m] (a: [n][m]i32) = tabulate_2d n m (\\i j -> a[i, j]"
+        " + a[(i + 1) % n, j] * 3 + a[(i - 1) % n, j] * 5 + a[i, (j + 1) % m] * 7)"
     ),
     "flat": "entry main [n][m] (a: [n][m]i32) = flatten (map (map (* 2)) (reverse a))",
     "in place": (

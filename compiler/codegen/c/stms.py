@@ -17,7 +17,7 @@ from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
-from compiler.ir.nodes import SE, Lit, Mem, Var
+from compiler.ir.nodes import SE, Lit, Mem, Un, Var
 from compiler.ir.sizes import prim_of
 
 Sites = list[tuple[Prov, tuple[str | SE, ...]]]
@@ -213,15 +213,20 @@ class Statements(Writer):
 
     def branch(self, stm: imp.If) -> None:
         """One arm or two."""
-        cond = self.show(stm.cond)
         if stm.then or not stm.orelse:
-            self.nested(f"if ({cond}) {{", stm.then, "} else {" if stm.orelse else "}")
+            self.nested(
+                f"if ({self.tested(stm.cond)}) {{", stm.then, "} else {" if stm.orelse else "}"
+            )
             if stm.orelse:
                 self.indent += "    "
                 self.stms(stm.orelse)
                 self.close()
         else:
-            self.nested(f"if (!{self.scalars.atom(stm.cond)}) {{", stm.orelse)
+            self.nested(f"if ({self.tested(Un('not', 'bool', stm.cond))}) {{", stm.orelse)
+
+    def tested(self, cond: SE) -> str:
+        """What a branch depends on."""
+        return self.show(cond)
 
     def count_loop(self, stm: imp.For) -> None:
         """A loop that counts."""

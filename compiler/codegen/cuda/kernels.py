@@ -14,7 +14,7 @@ from compiler.codegen.cuda.scalar import NOBODY, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.narrow import Narrowing
+from compiler.codegen.kernels.narrow import Narrowing, is_of_tile
 from compiler.codegen.kernels.threads import POINT
 from compiler.codegen.kernels.walk import launch_sized, statements
 from compiler.ir.nodes import SE, ZERO, Bin, Lit, Var
@@ -220,6 +220,10 @@ class DeviceCode(Statements):
     def leave(self, stm: k.Exit) -> None:
         """The end of a thread."""
         self.line(f"if ({self.index(stm.cond)}) return;")
+
+    def tested(self, cond: SE) -> str:
+        """What a branch depends on; places in a tile are indices."""
+        return self.index(cond) if is_of_tile(cond) else super().tested(cond)
 
     def indices(self, stm: k.Indices) -> None:
         """Quotients and remainders."""

@@ -18,6 +18,24 @@ _BITS = {
 }
 
 
+_INDEX: dict[str, tuple[str, str]] = {
+    "min": ("min", "return a < b ? a : b;"),
+    "max": ("max", "return a > b ? a : b;"),
+    "//": ("quot", "return b == -1 ? -a : a / b;"),
+    "%%": ("rem", "return b == -1 ? 0 : a % b;"),
+    "/": (
+        "div",
+        "if (b == -1) return -a; index_t q = a / b; "
+        "return q - ((a % b != 0) & ((a < 0) != (b < 0)));",
+    ),
+    "%": (
+        "mod",
+        "if (b == -1) return 0; index_t r = a % b; "
+        "return r + ((r != 0 && (r < 0) != (b < 0)) ? b : 0);",
+    ),
+}
+"""Functions of indices."""
+
 _UNSIGNED = (THREAD, BLOCK)
 NOBODY = Narrowing(frozenset(), {})
 
@@ -54,10 +72,11 @@ class CudaScalars(Scalars):
                 return f"{super().level(lhs)[0]} == {self.atom(rhs)}", 6
             return super().binary(op, at, lhs, rhs)
         if self.index and made.stays(op, lhs, rhs):
-            if op in ("min", "max"):
-                name, sign = f"{op}_index", "<" if op == "min" else ">"
-                body = f"{{ return a {sign} b ? a : b; }}"
-                self.helpers[name] = f"index_t {name}(index_t a, index_t b) {body}"
+            is_plain = op in ("//", "%%") and type(rhs) is Lit and rhs.value != -1
+            if op in _INDEX and not is_plain:
+                fun, body = _INDEX[op]
+                name = f"{fun}_index"
+                self.helpers[name] = f"index_t {name}(index_t a, index_t b) {{ {body} }}"
                 return f"{name}({self.show(lhs)}, {self.show(rhs)})", _ATOM
         elif made.is_narrow(lhs, self.index) and made.is_narrow(rhs, self.index):
             lhs, rhs = (lhs, self.wide(rhs)) if isinstance(lhs, Lit) else (self.wide(lhs), rhs)

@@ -24,7 +24,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.ir.nodes import SE, Bin, Conv, Lit, Select, Un, Var
 from compiler.ir.sizes import poly_of
-from compiler.ir.walk import se_parts, se_uses
+from compiler.ir.walk import free, se_parts, se_uses
 
 NARROW = Rule("cuda/narrow", "Indices have 32 bits in a launch whose sizes allow it.")
 LIMIT = 1 << 31
@@ -34,6 +34,8 @@ Bound = Mapping[Monomial, int | Fraction]
 """A polynomial over absolute values of a kernel's numbers, and of k.BLOCK: the launch's count."""
 INFIX = frozenset(("+", "-", "*", "|", "&", "min", "max"))
 """Operators that narrow operands have a narrow result of."""
+DIVIDING = frozenset(("/", "%", "//", "%%"))
+"""So have these, but by 0."""
 _WHOLE = ("i32", "i64")
 
 
@@ -62,11 +64,9 @@ class Narrowing:
 
     def stays(self, op: str, lhs: SE, rhs: SE) -> bool:
         """Whether an operator has a narrow result in an index, of operands of 64 bits."""
-        if op in INFIX:
-            return self.is_narrow(lhs, True) and self.is_narrow(rhs, True)
-        if op in ("//", "%%"):
-            return type(rhs) is Lit and rhs.value not in (0, -1) and self.is_narrow(lhs, True)
-        return False
+        if op not in INFIX and (op not in DIVIDING or (type(rhs) is Lit and rhs.value == 0)):
+            return False
+        return self.is_narrow(lhs, True) and self.is_narrow(rhs, True)
 
 
 def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
@@ -155,7 +155,14 @@ def _indices(stm: imp.Stm) -> tuple[SE, ...]:
             return (stm.flat, *(product(sizes[at:]) for at in range(1, len(sizes))), *sizes[1:])
         case k.Exit():
             return (stm.cond,)
+        case imp.If() if is_of_tile(stm.cond):
+            return (stm.cond,)
     return ()
+
+
+def is_of_tile(cond: SE) -> bool:
+    """Whether a condition compares with names of ours, such as the ends of a tile's window."""
+    return any(name.startswith(k.OWN) for name in free(cond))
 
 
 class _Bounds:
@@ -285,7 +292,11 @@ class _Bounds:
             case Bin(op, "i32" | "i64", lhs, rhs):
                 if op in INFIX:
                     return self.joined(op, self.bound(lhs), self.bound(rhs))
-                if op not in ("//", "%%"):
+                if op == "%":
+                    return self.bound(rhs)
+                if op == "%%":
+                    return self.bound(lhs) or self.bound(rhs)
+                if op not in DIVIDING:
                     return None
                 if op == "//" and type(rhs) is Var and rhs.name == k.THREADS:
                     return _over(self.bound(lhs), self.threads)
