@@ -172,26 +172,31 @@ def run_cuda(
 ) -> RunResult:
     """Run an entry point of `code`, a CUDA text of ours, on the first device that is free.
 
-    A run whose indices need 64 bits begins anew, with kernels that have such.
+    It waits for one, and its deadline begins, when machine code is there. A run whose indices need
+    64 bits begins anew, with kernels that have such.
 
     Raises UsageError where there is no device that can be used, RuntimeError_ for what goes wrong
     in the program or with the device, TimeoutError_ at the deadline.
     """
-    until = time.monotonic() + deadline_s
     code = code if isinstance(code, str) else plain(code)
     chosen = choose_entry(cuda_device.about(code), entry)
     arrays, _ = prepare(chosen, values)
     places = devices.places(found(toolkit))
+    took = 0.0
+
+    def compiled(kernels: str, capability: int, driver: tuple[int, int]) -> Path:
+        nonlocal took
+        began = time.perf_counter()
+        image = toolkit.image(kernels, capability, driver)
+        took += (time.perf_counter() - began) * 1000
+        return image
+
+    kernels = split(code)[0]
+    kinds = {(one.capability, one.driver) for one in places}
+    images = {kind: compiled(kernels, *kind) for kind in kinds}
+    until = time.monotonic() + deadline_s
     with contextlib.ExitStack() as opened, devices.turn(places, until, deadline_s) as place:
-        kernels, took = split(code)[0], 0.0
-
-        def compiled() -> int:
-            nonlocal took
-            began = time.perf_counter()
-            image = toolkit.image(kernels, place.capability, place.driver)
-            took += (time.perf_counter() - began) * 1000
-            return copied(opened, image)
-
+        kind = place.capability, place.driver
         inputs, results = (_opened(opened) for _ in range(2))
         request = {
             "ask": "run",
@@ -202,13 +207,16 @@ def run_cuda(
             "most": devices.most_bytes(),
             "values": write(inputs, arrays),
         }
-        files = {"inputs": inputs, "results": results, "image": compiled()}
+        files = {"inputs": inputs, "results": results, "image": copied(opened, images[kind])}
         with _kept(toolkit, place.identity) as process:
             try:
                 answer = process.ask(request, until, **files)
                 if answer.get("wide") is True:
-                    request["wide"], kernels = True, widened(kernels)
-                    answer = process.ask(request, until, **{**files, "image": compiled()})
+                    before = took
+                    image = compiled(widened(kernels), *kind)
+                    until += (took - before) / 1000
+                    request["wide"], files["image"] = True, copied(opened, image)
+                    answer = process.ask(request, until, **files)
             except TimeoutError:
                 raise late(deadline_s) from None
             problem = answer.get("error")

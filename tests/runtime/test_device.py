@@ -69,6 +69,30 @@ def the_process() -> int:
     return one.process.pid
 
 
+def test_the_deadline_begins_when_machine_code_is_there(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No device is held meanwhile: what takes a compiler long keeps nobody from it."""
+    made: list[float] = []
+    turn = devices.turn
+
+    def slow(kernels: str, *_: object) -> Path:
+        assert not any(one.locked() for one in devices._OURS.values())
+        library = build.library(kernels)
+        made.append(time.monotonic())
+        return library
+
+    def waited(places: Any, until: float, seconds: float) -> Any:
+        assert until >= made[-1] + seconds
+        return turn(places, until, seconds)
+
+    monkeypatch.setattr(devices, "turn", waited)
+    own = Toolkit(toolkit.driver, slow)
+    done = run_cuda(code_of(SOURCE, None), "main", given(3), 30.0, toolkit=own)
+    assert made
+    assert done.compile_ms > 0
+
+
 def test_any_number_of_elements_in_one_process(toolkit: Toolkit) -> None:
     """Also after a program that failed in the first of its kernels: the device is as before."""
     device_process.close_children()
