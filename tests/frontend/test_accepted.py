@@ -146,6 +146,29 @@ RUN = {
         "entry main (x: i32) = x + s.q",
         "1", "2i32",
     ),
+    "loops over parameters without types": (
+        "def rows q = loop q = q for _i < 2i32 do map (\\r -> [r[0], r[2] * 2, i32.sum r]) q\n"
+        "def turn a b = loop (x, y) = (a, b) for _i < 3i32 do (y, map (+ 1i32) x)\n"
+        "def keep (a: []i32) (b: []i32) =\n"
+        " loop x = a for i < 2i32 do loop _y = b for _j < i do x\n"
+        "entry main [n] (xs: [n][3]i32) (ys: []i32): ([n][3]i32, ([3]i32, [3]i32), []i32) =\n"
+        " ((\\q -> rows (loop q = q for _i < 1i32 do rows q)) xs, turn xs[0] xs[1], keep xs[0] ys)",
+        "[[1, 2, 3], [4, 5, 6]] [7, 8]",
+        "[[1i32, 52i32, 53i32], [4i32, 130i32, 131i32]]\n"
+        "([5i32, 6i32, 7i32], [3i32, 4i32, 5i32])\n[7i32, 8i32]",
+    ),
+    "loops and branches that give a parameter of a size of its own": (
+        "def other (xs: []i32) ys = loop x = xs for i < 2i32 do if i > 3 then x else map (+ i) ys\n"
+        "def start xs = loop (a, b) = (xs, [1i32]) for _i < 2i32 do (map (+ 1) a, a)\n"
+        "def rows xss = loop x = [] for y in xss do if length y > 9i64 then x else y\n"
+        "def choose a b = if a[0] > 1i32 then map (+ 1) a else map (+ 1) b\n"
+        "entry main (xs: []i32) (ys: []i32) =\n"
+        " (other xs ys, start xs, rows [xs, xs], choose xs ys,\n"
+        "  xs |> (\\x -> if x[0] > 1 then x else ys), (\\f -> (f 2, f 3)) iota)",
+        "[1, 2] [7, 8, 9]",
+        "[8i32, 9i32, 10i32]\n([3i32, 4i32], [2i32, 3i32])\n[1i32, 2i32]\n[8i32, 9i32, 10i32]\n"
+        "[7i32, 8i32, 9i32]\n([0i64, 1i64], [0i64, 1i64, 2i64])",
+    ),
     "two results that may be one array, beside another one that the loop consumes": (
         "entry main (n: i64) =\n let (r, a, b) = loop (r, a, b) = (iota n, iota n, iota n)"
         " for i < 3 do\n  let (a, b) = unzip (map2 (\\x y -> (x + y, y)) a b)\n"
@@ -589,6 +612,9 @@ REFUSED = {
     "module m: {type~ t val mk: i64 -> t} = {type~ t = []i64 def mk = iota}\n"
     "def f (n: i64) = copy (m.mk n)": "The argument of `copy`",
     "def f (m: i64) = [] :> [0][m]i32": "Nothing determines the sizes",
+    "def f q = loop q = q for _i < 3i32 do filter (> 2i32) q": "The size of this parameter",
+    "def f q = loop q = q for i < 3i64 do replicate i q[0]": "The size of this parameter",
+    "def f q = loop q = q for _i < 3i32 do [q[0], 1i32]\ndef g = f [1, 2, 3]": "expected `[2]i32`",
 }
 """Programs, and what the error says."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from sys import maxsize
 
 from compiler.base.errors import Related
 from compiler.base.names import Name
@@ -337,10 +338,8 @@ def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
     """Whether branches may take `meta` to be `other`.
 
     They take a size of a loop's parameter only to be what it was before the loop, and one of a
-    function's parameter only to be what is known where that is bound.
+    function's parameter, also where its type is not written, only to be itself.
     """
     if meta.start is not None:
         return same_size(meta.start, other, j.st.alias)
-    mentioned: set[Name] = set()
-    names_in_size(other, mentioned)
-    return all(j.st.serials.get(name, -1) < meta.until for name in mentioned)
+    return meta.until == maxsize

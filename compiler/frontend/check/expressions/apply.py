@@ -67,7 +67,29 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
             exp.span,
             applied_number(fn, exp.args),
         )
-    return apply(st, st.infer(fn), exp.args, exp.span, "the function")
+    args = exp.args
+    hint: Type | None = None
+    if isinstance(fn, ast.Lambda):
+        args, hint = _known_first(st, fn, args)
+    return apply(st, st.infer(fn, hint), args, exp.span, "the function")
+
+
+def _known_first(
+    st: Checker, fn: ast.Lambda, args: tuple[ast.Exp, ...]
+) -> tuple[tuple[ast.Exp | t.Exp, ...], Type | None]:
+    r"""The arguments of `(\x -> ..) y`, and what they tell of parameters without a type.
+
+    So `x` has the size of `y`, as with `let`. Nothing is told where a number among the arguments
+    may be the size of another, as in `(\n xs -> zip xs (iota n)) m ys`.
+    """
+    typed = tuple([arg if _is_function(arg) else st.infer(arg) for arg in args])
+    types = [arg.type if isinstance(arg, t.Exp) else st.meta(fn.span) for arg in typed]
+    if len(types) > 1 and any(resolve(type_) == I64 for type_ in types):
+        return typed, None
+    hint: Type = st.meta(fn.span)
+    for param, type_ in reversed(list(zip(fn.params, types, strict=False))):
+        hint = Arrow(st.meta(param.span) if isinstance(param, ast.PTyped) else type_, hint)
+    return typed, hint
 
 
 def _apply_builtin(st: Checker, value: Value, fn: ast.Var, exp: ast.Apply) -> t.Exp:

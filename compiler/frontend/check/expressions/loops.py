@@ -7,6 +7,7 @@ is a name bound by each iteration anew (`Loop.sizes`), and existential in the re
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from compiler import codes
@@ -20,13 +21,13 @@ from compiler.frontend.check.definitions.patterns import bind_pattern
 from compiler.frontend.check.expressions.arrays import as_array
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.scope.state import INT_SET, Checker
-from compiler.frontend.check.types.metas import BOOL, I64, MetaS, resolve, resolve_size
+from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
-from compiler.frontend.check.types.unify import Mismatch, unify_sizes
+from compiler.frontend.check.types.unify import Mismatch, unify, unify_sizes
 from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.parts import pattern_variables
-from compiler.frontend.types import Array, Record, Size, SizeVar, Type, row_of
+from compiler.frontend.types import Array, Opaque, Record, Size, SizeVar, Sum, Type, row_of
 
 Pairs = list[tuple[MetaS, Size]]
 """Unknown sizes that stand for the sizes of a type."""
@@ -50,6 +51,7 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     body = st.infer(exp.body, type_)
     st.scope.leave(mark)
     final: Pairs = []
+    _shape(st, type_, body.type)
     start = Related(init.span, "The loop begins with this.")
     found = _open(st, body.type, final)
     st.unify(type_, found, exp.body.span, "The loop's body", _next_round(type_, found), start)
@@ -72,11 +74,25 @@ def _open(st: Checker, type_: Type, pairs: Pairs, initial: bool = False) -> Type
     def fresh(size: Size) -> Size:
         meta = st.size_meta()
         if initial:
-            meta.start = size
+            meta.start, meta.until = size, len(st.serials) + 1
         pairs.append((meta, size))
         return meta
 
     return map_sizes(type_, fresh)
+
+
+def _shape(st: Checker, known: Type, type_: Type) -> None:
+    """Let unknown parts of `type_` be what is `known`, with sizes of their own."""
+    known, type_ = resolve(known), resolve(type_)
+    match known, type_:
+        case Array() | Record() | Sum() | Opaque(), MetaT():
+            with suppress(Mismatch):
+                unify(st, type_, map_sizes(known, lambda _: st.size_meta()))
+        case Array(dims, elem), Array(others, MetaT() as inner) if len(dims) >= len(others):
+            _shape(st, row_of(Array(dims, elem), len(others)), inner)
+        case Record(fields), Record(parts) if len(fields) == len(parts):
+            for (_, field), (_, part) in zip(fields, parts, strict=True):
+                _shape(st, field, part)
 
 
 def _kept(pat: ast.Pat, typed: t.Pat) -> set[Name]:
@@ -163,7 +179,7 @@ def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
         starts.setdefault(resolve_size(meta), []).append(size)
     for meta, size in s.final:
         ends.setdefault(resolve_size(meta), []).append(size)
-    for rep in [*starts, *(r for r in ends if r not in starts)]:
+    for rep in [*(r for r in ends if r not in starts), *starts]:
         if isinstance(rep, MetaS):
             _solve_size(s, rep, starts, ends)
         elif isinstance(rep, SizeVar) and rep.name in s.explicit:
@@ -178,7 +194,11 @@ def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
 def _solve_size(
     s: _LoopSizes, rep: MetaS, all_starts: dict[Size, list[Size]], all_ends: dict[Size, list[Size]]
 ) -> None:
-    """A size that the body does not pin down: kept, or changed."""
+    """A size that the body does not pin down: kept, or changed.
+
+    One of a type that nothing was known of before the body is the same before the loop. The size
+    of a parameter of a function around the loop is one of its own, if nothing else is said.
+    """
     alias = s.st.alias
     starts, ends = all_starts.get(rep, []), all_ends.get(rep, [])
     if rep.ref is not None:
@@ -189,7 +209,9 @@ def _solve_size(
     unknown = [
         e
         for e in changed
-        if isinstance(resolve_size(e), MetaS) and resolve_size(e) not in all_starts
+        if isinstance(open_ := resolve_size(e), MetaS)
+        and open_ not in all_starts
+        and (open_.until > s.since or rep.until <= s.since)
     ]
     for e in unknown:
         unify_size(e, rep, alias)
@@ -197,6 +219,10 @@ def _solve_size(
     if starts and all(same_size(e, starts[0], alias) for e in changed):
         unify_size(rep, starts[0], alias)
         for size in starts[1:]:
+            _equal(s, rep, size)
+        return
+    if changed and not starts:
+        for size in ends:
             _equal(s, rep, size)
         return
     if changed:
