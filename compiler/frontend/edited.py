@@ -27,7 +27,7 @@ from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked
 from compiler.frontend.check.scope.scope import Module
 from compiler.frontend.check.scope.state import Checker
-from compiler.frontend.files import Import, imports, package_of
+from compiler.frontend.files import Import, package_of
 from compiler.frontend.found import FoundInText, InPieces
 from compiler.frontend.pieces import Cut
 from compiler.frontend.typed import EntryPoint
@@ -241,8 +241,7 @@ class _Program:
 def _imports(cut: Cut, path: str) -> Iterator[Import]:
     """The imports of a text."""
     for line, piece in cut:
-        if piece.imports:
-            yield from imports(piece.at(path, line))
+        yield from piece.importing(path, line)
 
 
 def _program(files: Mapping[str, str], main: str) -> _Program:

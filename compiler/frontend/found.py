@@ -24,7 +24,6 @@ from compiler.frontend.certain import in_definition
 from compiler.frontend.check.kept import mentioned, shows_others
 from compiler.frontend.check.program import Checked, check_decs, check_each
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
-from compiler.frontend.files import imports
 from compiler.frontend.pieces import Cut, Piece
 from compiler.frontend.typed import EntryPoint
 from compiler.frontend.unused import unused
@@ -194,10 +193,8 @@ class InPieces:
         return True
 
     def _imported(self, piece: Piece, line: int) -> tuple[Module, ...]:
-        if not piece.imports:
-            return ()
         out = self._out
-        return tuple(out.imported[out.path_of(one)] for one in imports(piece.at(self._path, line)))
+        return tuple(out.imported[out.path_of(one)] for one in piece.importing(self._path, line))
 
     def _meaning(self, name: str) -> tuple[object, ...]:
         st = self._out.st

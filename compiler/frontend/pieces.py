@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.base.errors import SyntaxError_
 from compiler.frontend import decs
 from compiler.frontend.check.program import later
-from compiler.frontend.files import imports
+from compiler.frontend.files import Import, imports
 from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import end_of, parse
 
@@ -63,6 +64,13 @@ class Piece:
         if self.tree is not None and self.tree[0] == (file, line):
             return self.tree[1]
         return parse(self.around or self.text, file, line=line).decs
+
+    def importing(self, file: str, line: int) -> Iterator[Import]:
+        """The imports in it, in order of text, where it begins at that line of a file."""
+        if self.imports:
+            yield from imports(self.at(file, line))
+            for at, piece in self.body or ():
+                yield from piece.importing(file, line + at)
 
 
 Cut = list[tuple[int, Piece]]
@@ -227,11 +235,10 @@ def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
             most = line + text.count("\n", 0, last), len(indented[1]) + 1
         return _broken_inside(_blank(kept, start, first), file, line, most)
     inside = [(at - line, piece) for at, piece in found.whole]
-    if any(piece.imports for _, piece in inside):
-        return None
+    paths = tuple(path for _, piece in inside for path in piece.imports)
     declares = {name: at - line for name, at in later(tree).items()}
     words = _words(around).union(*(piece.words for _, piece in inside))
-    return Piece(text, words, (), declares, ((file, line), tree), around, inside)
+    return Piece(text, words, paths, declares, ((file, line), tree), around, inside)
 
 
 def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None) -> _Broken | None:

@@ -83,6 +83,11 @@ def summed [m] (xs: [m]t) = reduce plus hidden (map shown xs)
 """,
     "c.fut": """import "b"
 module a = import "a"
+module low = {
+  import "low/d"
+  module of_a = import "a"
+  def more (x: of_a.t) = x + i32.i64 (deep 1)
+}
 def most (xs: []i32) = let x = summed xs in (x, (both x).0)
 local def free (_: i32) = inner.c
 """,
@@ -90,9 +95,13 @@ local def free (_: i32) = inner.c
 IMPORTER = """import "c"
 import "b"
 import "a"
+module here = {
+  open import "low/d"
+  def deeper (x: i32) = deep x
+}
 entry main (xs: [n]t) = map shown (sized xs)
 entry other (xs: []t) = let y = deep 1 in (most xs).0 + use.0
-def last (x: t) = shown x + plus x 1
+def last (x: t) = shown x + plus x 1 + low.more (i32.i64 (here.deeper 2))
 """
 
 
@@ -368,6 +377,22 @@ def test_an_edit_in_a_file_checks_what_it_can_change(checked: list[str]) -> None
     assert after(other_type) == ["chain.fut f29", "user.fut ?", "user.fut last"]
 
 
+def test_a_module_that_imports_is_checked_in_pieces(checked: list[str]) -> None:
+    def after(inside: str, file: str = CHAIN) -> list[str]:
+        checked.clear()
+        main = f'module m = {{\n  import "chain"\n{inside}}}\nentry main = m.last [1]\n'
+        found = told(main, {"chain.fut": file})
+        assert found["ok"], found
+        return list(checked)
+
+    inside = "  def first = f0\n  def other = 1i32\n  def last = first\n"
+    assert after(inside) == ["m", "?", "first", "other", "last", "main"]
+    assert after(inside.replace("1i32", "2i32")) == ["m", "other"]
+    assert after(f"\n{inside}".replace("1i32", "2i32")) == ["m", "?"]
+    other_type = CHAIN.replace("f0 [n] (xs: [n]i32): [n]i32", "f0 [n] (xs: [n]i32): *[n]i32")
+    assert after(inside, other_type)[-5:] == ["m", "?", "first", "last", "main"]
+
+
 def test_an_error_in_a_file_is_told_where_it_is_now(checked: list[str]) -> None:
     main = 'import "chain"\nentry main = f3\n'
     for first in (CHAIN, "def wrong = 1 + true\n" + CHAIN):
@@ -440,7 +465,7 @@ def test_after_any_edits_in_files_the_answer_is_that_of_a_fresh_check(
     right, wrong = 0, 0
     first = {"": IMPORTER, **FILES}
     texts = dict(first)
-    for _ in range(80):
+    for _ in range(110):
         path = chance.choice(list(texts))
         new = {**texts, path: changed(chance.choice([texts, texts, first])[path], chance)}
         source, files = new[""], {name: text for name, text in new.items() if name}
