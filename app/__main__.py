@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 
-from app.server import serve
 from app.settings import from_environment, listing
 from app.version import compiler_version
 
 
 def main() -> int:
-    """Read the arguments and serve until interrupted. The answer is the exit status."""
+    """Read the arguments and serve until interrupted. The answer is the exit status.
+
+    The server is imported once they are right.
+    """
     parser = argparse.ArgumentParser(
         prog="stridescope serve",
         description="Serve the page.",
@@ -26,7 +29,7 @@ def main() -> int:
         from_environment()
     except ValueError as error:
         parser.error(str(error))
-    serve(args.host, args.port)
+    import_module("app.server").serve(args.host, args.port)
     return 0
 
 

@@ -55,7 +55,8 @@ NAME = r"[A-Za-z_][\w']*"
 # text of any kind takes a time in proportion to its length.
 STRING = r"\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\])'"
 NUMBER = (
-    r"(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
+    r"(?:0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?|0[bB][01_]+|0[rR][IVXLCDM]+"
+    r"|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)"
     r"(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?"
 )
 OPERATOR = r"[-+*/%=<>!&|^@~.?\\]+"

@@ -32,7 +32,7 @@ definitions, `literate.py` runs its directives, `streaming.py` goes through file
 memory, `rulebook.py` shows rules at work on tiny programs, `measuring.py` and `profile.py` tell
 what runs take, `flows.py` what every statement of a stage gives. The commands `bench`, `doc`,
 `fmt`, `lsp` and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`, `lsp.py` and
-`repl.py`; `arguments.py` has the options of all.
+`repl.py`; `arguments.py` has the options of all, and `serving.py` starts the server.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias, get_args
 
 from compiler import api, switches
 from compiler.algebra.export import FORMATS
 from compiler.protocol.kinds import Json
 from compiler.protocol.storage import Generation
+from compiler.serving import serve
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def serve(arguments: Sequence[str]) -> NoReturn:
-    """Become the server, which is a program of its own: the compiler does not import it."""
-    os.execv(sys.executable, [sys.executable, "-m", "app", *arguments])
 
 
 class _Version(argparse.Action):

@@ -64,6 +64,8 @@ def _beside(name: str) -> dict[str, str]:
     places = [(as_folder, "*/" * depth) for depth in range(4)] + [(top, ""), (top, "*/")]
     below = islice(chain(*(at.glob(f"{sub}*{ENDING}") for at, sub in places)), MOST_BESIDE)
     found = {os.path.normpath(one): "" for one in below if one.is_file()}
+    if as_folder.is_dir():
+        found[f"{os.path.normpath(as_folder)}/"] = ""
     for above in (top, *top.parents):
         manifest = above / MANIFEST
         if manifest.is_file():

@@ -214,9 +214,12 @@ def _explain(
         line, column = token.line or 1, token.column or 1
         span = Span(line, column, token.end_line or line, token.end_column or column, file)
         found = f"found {_shown(token)}"
-    message = (
-        f"Expected {wanted}, but {found}." if wanted else f"Did not expect {_shown(token)} here."
-    )
+    if wanted:
+        message = f"Expected {wanted}, but {found}."
+    elif token.type == "$END":
+        message = "The text ends in the middle of something."
+    else:
+        message = f"Did not expect {_shown(token)} here."
     at = len(source) if token.type == "$END" else token.start_pos or 0
     before = tokens[: bisect_left(tokens, at, key=lambda t: t.start_pos or 0)]
     return SyntaxError_(

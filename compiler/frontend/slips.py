@@ -19,6 +19,13 @@ _LAMBDA = "A function without a name is written `\\x -> x + 1`."
 _LOOP = "A loop is written `loop x = start for i < n do next`."
 _WHILE = "A loop is written `loop x = start while c do next`."
 _RETURN = "A function's result is the value of its body: `def f (x: i32): i32 = x + 1`."
+_VALUES_OF_LOOP = "What goes round is one value: `loop (a, b) = (0, 1) for i < n do (b, a + b)`."
+_TUPLE = "A tuple stands in parentheses: `(a, b)`, of the type `(i32, f32)`."
+_TYPE_PARAMETER = "A type parameter has a quote where it is declared: `def f 'a (x: a): a = x`."
+_SIZE_PARAMETER = "A size is declared by `[n]`, and is an `i64`: `def f [n] (xs: [n]i32) = ..`."
+_GUARD = "A case has no condition: write `case y -> if c then a else b`."
+_TOP = "What is defined has one name, and a value: `def x = 1`, and a tuple's parts `x.0`, `x.1`."
+_RECORD = "A record is written `{x = 1, y = 2}`, and has the type `{x: i32, y: i32}`."
 _COMPREHENSION = "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`."
 _COMMENT = "A comment begins with `--` and goes to the end of the line."
 _BINDINGS = "After its bindings, `let` has `in` and the value: `let y = x in y`."
@@ -29,12 +36,14 @@ _IN_PLACE = "Nothing is changed in its place."
 _NEXT = "The value of a loop's body is what the next round begins with."
 _RANGE = "A range is written `a..<b`, `a...b` or `a..b..<c`."
 _SUM = "Constructors begin with `#`: `type shape = #circle f32 | #square f32`."
+EXPONENT = "In the exponent of a number stands no `_`: `1.5e10`."
 _NO_VALUE = frozenset(("RPAR", "RBRACK", "RCURL", "$END", "THEN", "ELSE", "IN", "DO", "COMMA"))
 
 CHARACTERS = {
     ";": "No sign ends a line: after its bindings `let` has `in`, and elements have commas.",
     "$": "Write `f <| x`, or parentheses.",
-    "@": "Arrays are joined by `++`; a pattern cannot name the whole as well.",
+    "@": "Arrays are joined by `++`; a pattern cannot name the whole as well. A product of matrices"
+    " is a `map` of sums.",
     "~": "The bits of a number are turned by `!x`.",
     "#": f"A constructor's name follows `#` directly. {_COMMENT}",
     "\u2018": "A character stands between straight quotes: `'a'`.",
@@ -65,6 +74,10 @@ class Slip:
         """Whether one of these words stands before it on its line."""
         return any(str(t) in words for t in self.line())
 
+    def ends_in_a_range(self) -> bool:
+        """Whether two dots are the last sign but a value before it."""
+        return any(t.type == "DOTDOT" for t in self.before[-4:])
+
     def line(self) -> list[Token]:
         """The words before it on its line."""
         return [t for t in self.before if t.line == self.token.line]
@@ -72,7 +85,16 @@ class Slip:
 
 def way_out(slip: Slip) -> str:
     """What to write instead; empty where nothing is known."""
-    for kind in (_of_number, _of_word, _of_equals, _of_function, _of_data, _of_kind, _unclosed):
+    for kind in (
+        _of_number,
+        _of_word,
+        _of_phrase,
+        _of_equals,
+        _of_function,
+        _of_data,
+        _of_kind,
+        _unclosed,
+    ):
         if hint := kind(slip):
             return hint
     return ""
@@ -86,6 +108,8 @@ def _of_number(slip: Slip) -> str:
     is_behind = last is not None and last.end_pos == slip.token.start_pos
     if slip.token.type == "DOT" and is_behind and slip.preceded("INT"):
         return points_digits(f"{last}.0")
+    if slip.token.type == "UNDERSCORE" and is_behind and slip.preceded("FLOAT"):
+        return EXPONENT
     return ""
 
 
@@ -105,8 +129,16 @@ def _of_word(slip: Slip) -> str:
             return "A definition is written `def f x = ..`."
         case "while":
             return _WHILE
-        case "case" if "IF" in slip.wanted:
+        case "case" if "IF" in slip.wanted or slip.on_its_line("switch"):
             return _MATCH
+        case "match":
+            return _MATCH
+        case "when" | "if" if slip.on_its_line("case"):
+            return _GUARD
+        case "if" if "DEF" in slip.wanted:
+            return _CHOICE
+        case "let" if slip.preceded("LCURL"):
+            return "Braces hold the fields of a record; the value of a body follows `=`."
         case "data" | "struct" | "newtype" | "enum" | "record" | "class" if "TYPE" in slip.wanted:
             return "A type is defined by `type t = (i32, f32)`, `{x: i32}` or `#a i32 | #b`."
         case "for" if "RBRACK" in slip.wanted:
@@ -119,8 +151,17 @@ def _of_word(slip: Slip) -> str:
             return _CHOICE
         case "//" | "/*" | "/**":
             return _COMMENT
-    if slip.preceded("ID") and str(slip.before[-1]) == "return":
+    return ""
+
+
+def _of_phrase(slip: Slip) -> str:
+    """Words that fit no other, by what stands before them."""
+    if slip.on_its_line("return") and ("EQ" in slip.wanted or str(slip.before[-1]) == "return"):
         return _RETURN
+    if slip.preceded("ASSERT", "ID") and slip.token.type in ("OP", "LT"):
+        return "What is asserted stands in parentheses: `assert (x > 0) x`."
+    if slip.token.type == "CONSTR" and "TYPE" in slip.wanted:
+        return "A definition is written `def n = 3`, a comment `-- ..`."
     if slip.preceded("IMPORT"):
         return f'The name of a file stands between quotes: `import "{slip.token}"`.'
     if slip.preceded("WITH") and slip.token.type in ("BAR", "CASE", "INT"):
@@ -131,8 +172,14 @@ def _of_word(slip: Slip) -> str:
 def _of_equals(slip: Slip) -> str:
     """A `=` where another language has one, and the arrows of cases."""
     match slip.token.type:
+        case "EQ" if slip.preceded("LOOP", "LPAR", "ID"):
+            return _LOOP
+        case "EQ" if slip.preceded("RPAR") and slip.on_its_line("def", "entry", "let"):
+            return _TOP
         case "EQ" if slip.on_its_line("where"):
             return "Futhark has no `where`; bind names with `let .. in` before they are used."
+        case "INT" | "FLOAT" if slip.preceded("COLON") and slip.on_its_line("if"):
+            return _CHOICE
         case "EQ" if slip.preceded("COLON"):
             return f"{_NAMED} {_NEXT if slip.on_its_line('do') else _IN_PLACE}"
         case "EQ" if slip.preceded("FOR", "ID"):
@@ -145,6 +192,8 @@ def _of_equals(slip: Slip) -> str:
             return "An array is updated by `let ys = xs with [i] = v`; two values compare by `==`."
         case "EQ":
             return "To compare two values write `==`."
+        case "COLON" if slip.preceded("RBRACK") and slip.on_its_line("let"):
+            return "An array with another element is bound by `let xs[i] = v`."
         case "OP" if str(slip.token) == "=>" and "ARROW" in slip.wanted:
             return _LAMBDA if slip.on_its_line("\\") else _MATCH
     return ""
@@ -155,6 +204,16 @@ def _of_function(slip: Slip) -> str:
     match slip.token.type:
         case "ARROW" if "EQ" in slip.wanted and "COLON" in slip.wanted:
             return "The type of a result follows a colon: `def f (x: i32): i32 = ..`."
+        case "ARROW" if slip.on_its_line("match") or "CASE" in slip.wanted:
+            return _MATCH
+        case "ARROW" if slip.preceded("ID") and slip.token.start_pos == slip.before[-1].end_pos:
+            return "A field stands behind a dot: `r.x`."
+        case "COMMA" if slip.preceded("LAM", "ID"):
+            return "Parameters follow each other without commas: `\\x y -> x + y`."
+        case "TYVAR" if slip.preceded("COLON"):
+            return _TYPE_PARAMETER
+        case "OP" | "LT" if slip.preceded("DEF", "ID", "LT", "ID"):
+            return _TYPE_PARAMETER
         case "ARROW" if slip.on_its_line("fun", "fn", "function", "lambda"):
             return _LAMBDA
         case "ARROW" if slip.preceded("LPAR", "ID") or slip.preceded("LPAR", "ID", "ID"):
@@ -165,6 +224,8 @@ def _of_function(slip: Slip) -> str:
             return "Functions are composed by `f >-> g`, which applies `f` first."
         case "DOT":
             return "A function stands before its argument: `f x`; a field behind a dot: `r.x`."
+        case "ID" if slip.preceded("TYPE", "ID"):
+            return f"A type parameter has a quote: `type {slip.before[-1]} '{slip.token} = ..`."
         case "ID" if "COLON" in slip.wanted and slip.preceded("LPAR", "ID"):
             pair = str(slip.before[-1]), str(slip.token)
             name, type_ = pair[::-1] if pair[0] in PRIMS else pair
@@ -179,16 +240,35 @@ def _of_data(slip: Slip) -> str:
     match slip.token.type:
         case "BAR" if slip.on_its_line("type"):
             return _SUM
+        case "BAR" if slip.on_its_line("case"):
+            return "A case has one pattern: write `case 0 -> a case 1 -> a`, or an `if`."
+        case "BAR" if "EQ" in slip.wanted:
+            return _CHOICE
+        case "COLON" if slip.preceded("LCURL", "ID"):
+            return _RECORD
+        case "LCURL" if slip.preceded("WITH"):
+            return "A record with another field is `r with x = 3`, without braces."
+        case "COLON" if slip.preceded("LBRACK", "ID") or slip.preceded("IBRACK", "ID"):
+            return _SIZE_PARAMETER
+        case "COMMA" if any(slip.preceded("COLON", "LBRACK", of) for of in ("INT", "ID")):
+            return "The type of a matrix is written `[n][m]i32`."
+        case "DOTBRACK":
+            return "An element is read by its index: `xs[0]`."
+        case "RPAR" if slip.preceded("COMMA"):
+            return "A tuple has two parts or more; `(x)` is `x`."
         case "WITH" if slip.preceded("LCURL", "ID"):
             return f"A record with another field is `{slip.before[-1]} with x = 3`, without braces."
         case "TYVAR" if str(slip.token).endswith("'"):
             return 'A text of several characters stands between `"`.'
-        case "RBRACK" if slip.on_its_line(".."):
+        case "RBRACK" | "$END" | "DEF" | "ENTRY" if slip.before and slip.ends_in_a_range():
             return _RANGE
         case "RANGE_END" | "DOTDOT":
             return _RANGE
         case "COLON" if slip.preceded("COLON"):
-            return "There are no lists: arrays are joined by `++`, as in `[x] ++ xs`."
+            return (
+                "There are no lists: arrays are joined by `++`, as in `[x] ++ xs`. What is in a"
+                " module is `m.x`."
+            )
         case "COMMA" if slip.preceded("LET", "ID"):
             name = slip.before[-1]
             return f"The pattern of a tuple stands in parentheses: `let ({name}, ..) = ..`."
@@ -202,14 +282,24 @@ def _of_kind(slip: Slip) -> str:
     match slip.token.type:
         case "LT" if slip.preceded("LOOP", "ID"):
             return _LOOP
+        case "COMMA" if "WHILE" in slip.wanted:
+            return _VALUES_OF_LOOP
+        case "COMMA" if "CASE" in slip.wanted:
+            return "Two values are matched as a tuple: `match (x, y) case (0, 0) -> a case _ -> b`."
+        case _ if "DO" in slip.wanted and slip.token.type in ("DEF", "ENTRY", "$END"):
+            return _WHILE if slip.on_its_line("while") else _LOOP
         case "RCURL" | "OP" if "THEN" not in slip.wanted and _is_choice_in_braces(slip):
             return f"{_CHOICE[:-1]}, without braces."
         case "RCURL" if slip.wanted == {"COLON"}:
             return "The body of a function follows `=`: `def f (x: i32): i32 = x + 1`."
         case "COMMA" if "IN" in slip.wanted:
             return "Bindings follow each other without a sign; the last one is followed by `in`."
+        case "COMMA" if "DEF" in slip.wanted or slip.wanted == {"EQ"}:
+            return _TUPLE
         case "IN" if _asserts_alone(slip.before):
             return "What is asserted is followed by a value: `assert (x > 0) x`."
+        case "IN" if slip.line() and slip.line()[0].column == 1 and slip.line()[0].type == "LET":
+            return "At the top stand definitions: `def main = let f x = x in f 3`."
         case "IN":
             return "`in` closes a `let`; is there one that has its `in` already?"
         case "DEF" | "ENTRY" | "LET" | "RCURL" | "$END" if "ELSE" in slip.wanted:

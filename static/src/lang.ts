@@ -6,7 +6,7 @@ import { tags as t } from "@lezer/highlight";
 import { FLATPACK } from "./files";
 import { C_TYPES, C_WORDS, FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, IR_WORDS, KEYWORDS, PRIMS } from "./words";
 
-const NUMBER = /^(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
+const NUMBER = /^(?:0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?|0[bB][01_]+|0[rR][IVXLCDM]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
 const NAME = /^[A-Za-z_][\w']*/;
 const OPERATOR = /^[-+*/%=<>!&|^@~.?\\]+/;
 

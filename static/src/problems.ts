@@ -52,7 +52,7 @@ export function messageElement(
     h("span", { class: "problem-message" }, ...quoted(problem.message)),
     ...others,
     problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null,
-    problem.code ? explanation(problem.code) : null, more);
+    ...(problem.code ? [" ", explanation(problem.code)] : []), more);
 }
 
 const explanation = (code: string): HTMLElement =>

@@ -32,6 +32,7 @@ def test_no_character_is_lost(path: Path) -> None:
 def test_futhark_words() -> None:
     text = (
         "def f 't [n] (xs: *[n]i32) = map (+1i32) xs with [0] = i32.max 0x1f 2.5e-3f32 "
+        "0rXIVi32 0x1.8p-3 "
         "(m.g #none 'c' \"s\" in' map') -- done"
     )
     found = classes("futhark", text)
@@ -40,6 +41,7 @@ def test_futhark_words() -> None:
     assert {found["'t"], found["i32"], found["#none"]} == {"type"}
     assert {found["map"], found["m"]} == {"fun"}
     assert {found["1i32"], found["2.5e-3f32"], found["0x1f"]} == {"number"}
+    assert {found["0rXIVi32"], found["0x1.8p-3"]} == {"number"}
     assert {found["'c'"], found['"s"']} == {"string"}
     assert {found["xs"], found["in'"], found["map'"]} == {""}
     assert found["-- done"] == "comment"

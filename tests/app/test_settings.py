@@ -1,5 +1,6 @@
 """Settings: one list, which `--help`, the documents and the server have alike."""
 
+import os
 import re
 import subprocess
 import sys
@@ -83,3 +84,12 @@ def test_arguments_that_serving_does_not_have_are_wrong_usage() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 2
         assert "usage: stridescope serve" in done.stderr
+
+
+def test_wrong_usage_of_the_server_is_told_before_anything_is_imported() -> None:
+    command = [sys.executable, "-m", "compiler", "serve", "--nothing"]
+    env = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "app.settings" in imported
+    assert imported.isdisjoint({"app.factory", "compiler.api", "compiler.worker", "flask"})

@@ -123,6 +123,8 @@ def test_a_way_out_is_told() -> None:
     )
     assert "without `.fut`" in error('import "lib/sums.fut"', FILES)["hint"]
     assert "beside its `source`" in error('import "lib/sums"', {})["hint"]
+    there = error('import "elsewhere"', {"lib/a.fut": "", "b.fut": ""})["hint"]
+    assert there == "What is there is `b` or `lib/a`."
 
 
 def test_a_cycle_is_told_with_its_path() -> None:
@@ -358,6 +360,17 @@ def test_the_command_line_reads_what_a_program_imports(
     assert main(["check", str(folder / "lib" / "up.fut")]) == 0
     assert capsys.readouterr().out.startswith("entry main")
     assert answer({"op": "check", "path": str(folder / "program.fut")})["ok"]
+
+
+def test_a_folder_without_a_program_is_told_to_be_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "empty").mkdir()
+    (folder / "empty" / "notes.txt").write_text("x")
+    (folder / "program.fut").write_text('import "empty"\nentry main = 1i32')
+    assert main(["check", str(folder / "program.fut")]) == 1
+    said = capsys.readouterr().err
+    assert "`empty` is a folder, and no file in it has a name that ends in `.fut`." in said
 
 
 def test_the_command_line_names_files_as_they_are_named_from_its_folder(

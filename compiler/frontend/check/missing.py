@@ -37,13 +37,17 @@ def _hint(one: Import, path: str, files: Mapping[str, str], main: str) -> str:
         inside = [name for name, file in known.items() if file.startswith(f"{at}/")]
         if inside:
             return f"`{named}` is a folder: import a file of it, {_some(sorted(inside))}."
+        if f"{at}/" in files:
+            return f"`{named}` is a folder, and no file in it has a name that ends in `{ENDING}`."
     last = posixpath.basename(one.path).lower()
     same = [name for name in known if posixpath.basename(name).lower() == last]
     if same:
         return f"Did you mean {' or '.join(f'`{name}`' for name in sorted(same)[:3])}?"
     if path.startswith("../"):
         return "A program sees the files that are given with it, and none above their folder."
-    return did_you_mean(one.path, known) or ("" if known else _ALONE)
+    others = [name for name, file in known.items() if file != (one.span.file or main)]
+    near = did_you_mean(one.path, known)
+    return near or (f"What is there is {_some(sorted(others))}." if others else _ALONE)
 
 
 def _some(names: list[str]) -> str:

@@ -227,5 +227,5 @@ def _must_be_refutable(ctx: _PatternContext, span: Span) -> None:
             codes.types.REFUTABLE,
             "This pattern does not match every value.",
             span,
-            "Use `match` to tell cases apart.",
+            "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`.",
         )

@@ -304,6 +304,18 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
 _PRIMS = {name: Abbreviation((), type_) for name, type_ in PRIM_T.items()}
 
 
+def _applied(name: str, params: tuple[TypeParamInfo, ...], args: tuple[ast.TypeExp, ...]) -> str:
+    """How a type is written that has too few or too many arguments; "" if nobody can tell."""
+    if params and not args:
+        given = " ".join("[n]" if param.is_size else "i32" for param in params)
+        return f"Give it what it takes, as in `{name} {given}`."
+    is_array = [
+        isinstance(arg, ast.TSize) or (isinstance(arg, ast.TName) and arg.name == ("array",))
+        for arg in args
+    ]
+    return f"An array of it is written `[]{name}`." if not params and all(is_array) else ""
+
+
 def _apply(
     ctx: _TypeContext, exp: ast.TypeExp, name: ast.QualName, args: tuple[ast.TypeExp, ...]
 ) -> Type:
@@ -314,9 +326,7 @@ def _apply(
             codes.types.TYPE_ARGUMENTS,
             f"The type `{'.'.join(name)}` takes {_count(params)}, but is given {len(args)}.",
             exp.span,
-            f"An array of it is written `[]{'.'.join(name)}`."
-            if not params and all(isinstance(arg, ast.TSize) for arg in args)
-            else "",
+            _applied(".".join(name), params, args),
         )
     ctx.unique = ctx.unique or abbreviation.unique
     ctx.lift = max(ctx.lift, abbreviation.lift)

@@ -13,6 +13,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.expressions.apply import Lets, argument_size, wrap_lets
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.expressions.spines import replace_spine, spine
+from compiler.frontend.check.scope.advice import not_indexed
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import INT_SET, Checker
@@ -191,9 +192,8 @@ def as_array(st: Checker, type_: Type, rank: int, span: Span) -> Array:
         st.unify(wanted, known, span, "The indexed value")
         known = resolve(wanted)
     if not isinstance(known, Array):
-        raise TypeError_(
-            codes.types.INDEX, f"Only arrays can be indexed, but this is {describe(known)}.", span
-        )
+        message = f"Only arrays can be indexed, but this is {describe(known)}."
+        raise TypeError_(codes.types.INDEX, message, span, not_indexed(known))
     if len(known.dims) < rank:
         raise TypeError_(
             codes.types.INDEX,

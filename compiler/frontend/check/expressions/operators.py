@@ -9,7 +9,13 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.expressions.apply import apply
-from compiler.frontend.check.scope.advice import no_null, operand_is_function
+from compiler.frontend.check.scope.advice import (
+    PLACE,
+    UPDATES,
+    conditions,
+    no_null,
+    operand_is_function,
+)
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.operator_names import (
     ALL,
@@ -49,7 +55,12 @@ def infer_binop(st: Checker, exp: ast.BinOp, expected: Type | None) -> t.Exp:
         if op == "<|":
             st.left_first.add(exp.span)
         return _pipe(st, fn, arg, exp.span)
-    found = lookup(st, exp.op, exp.op_span)
+    try:
+        found = lookup(st, exp.op, exp.op_span)
+    except TypeError_ as error:
+        if op in UPDATES and isinstance(exp.lhs, ast.Index):
+            error.hint = PLACE
+        raise
     what = f"`{'.'.join(exp.op)}`"
     return apply(st, use(st, found, exp.op_span), (exp.lhs, exp.rhs), exp.span, what)
 
@@ -94,7 +105,7 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
         constrain(st, lhs.type, op, exp.lhs.span)
     rhs = st.infer(exp.rhs, lhs.type)
     left = Related(exp.lhs.span, "This is the left side.")
-    hint_ = no_null(exp.lhs, exp.rhs)
+    hint_ = no_null(exp.lhs, exp.rhs) or conditions(op, exp.lhs, (lhs.type, rhs.type))
     st.unify(lhs.type, rhs.type, exp.rhs.span, f"The right side of `{op}`", hint_, left)
     operand = constrain(st, lhs.type, op, exp.lhs.span)
     result = BOOL if op in ORDER or op in EQUALITY else operand
@@ -151,7 +162,10 @@ def _over_elements(what: str) -> str:
     op = what.split("`")[-2] if "`" in what else ""
     if op not in _OPERANDS:
         return ""
-    return f"Over arrays it goes by `map (\\x -> x {op} 1) xs` or `map2 ({op}) xs ys`."
+    if what.startswith("The operand"):
+        return f"Over arrays it goes by `map (\\x -> {op}x) xs`."
+    joins = "; they are joined by `++`" if op == "+" else ""
+    return f"Over arrays it goes by `map (\\x -> x {op} 1) xs` or `map2 ({op}) xs ys`{joins}."
 
 
 def _one_of(prims: frozenset[str]) -> Type:

@@ -13,7 +13,8 @@ from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
-from compiler.frontend.check.scope.scope import Local, did_you_mean
+from compiler.frontend.check.scope.advice import member_of_value, other_field
+from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import describe
@@ -89,8 +90,7 @@ def _no_record(st: Checker, field: str) -> str:
     """How to go on where something that is no record would have a field."""
     if field[0].isdigit():
         return points_digits(f"0.{field}")
-    is_value = field in st.scope.values
-    return f"A function stands before its argument: `{field} x`." if is_value else ""
+    return member_of_value(st, field)
 
 
 def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
@@ -103,10 +103,8 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
         for name, u in type_.fields:
             if name == field:
                 return u
-        hint = did_you_mean(field, [name for name, _ in type_.fields])
-        raise TypeError_(
-            codes.types.NO_FIELD, f"There is no field `{field}` in {describe(type_)}.", span, hint
-        )
+        message = f"There is no field `{field}` in {describe(type_)}."
+        raise TypeError_(codes.types.NO_FIELD, message, span, other_field(type_, field))
     if not isinstance(type_, MetaT):
         raise TypeError_(
             codes.types.NO_FIELD,

@@ -9,8 +9,8 @@ from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.check.scope.state import Checker
-from compiler.frontend.check.types.metas import resolve
-from compiler.frontend.slips import points_digits
+from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.slips import EXPONENT, points_digits
 from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Type
 
 _MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
@@ -21,6 +21,16 @@ _TEXT = "No function makes a text of a number; a result is shown as what it is."
 _AMONG = "Whether an array holds a value is `any (== x) xs`."
 _PART = "The parts of a tuple are `p.0` and `p.1`."
 _SAME = "An array of the same value n times is `replicate n 0`."
+_MATRIX = "A matrix of zeros is `replicate n (replicate m 0)`."
+_RANGE = "The numbers from 0 to n - 1 are `iota n`."
+_PRINTED = "Programs do not print; a result is what an entry point returns."
+_FAILS = "A program fails where its `assert c x` does: `x` is the value if `c` holds."
+_CLOSES = "Nothing opens or closes an expression but parentheses."
+PLACE = "An array with another element is `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
+_SUMMED = "A product of vectors is `f32.sum (map2 (*) xs ys)`, of matrices a `map` of these."
+_COMPARISONS = frozenset(("<", ">", "<=", ">="))
+UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
+"""What changes an array in its place in other languages."""
 _VALUES = {
     "and": "Both of two conditions is `a && b`.",
     "or": "One of two conditions is `a || b`.",
@@ -29,8 +39,22 @@ _VALUES = {
     "size": "The length of an array is `length xs`.",
     "null": _MISSING,
     "fold": "Write `reduce` for an operator that may be regrouped, else `foldl` or a `loop`.",
-    "print": "Programs do not print; a result is what an entry point returns.",
-    "range": "The numbers from 0 to n - 1 are `iota n`.",
+    **dict.fromkeys(("print", "printf", "println", "putStrLn", "echo", "puts"), _PRINTED),
+    **dict.fromkeys(("raise", "throw", "error", "failwith", "fail", "panic", "try"), _FAILS),
+    **dict.fromkeys(("range", "arange"), _RANGE),
+    **dict.fromkeys(("begin", "end"), _CLOSES),
+    **dict.fromkeys(("dot", "matmul", "mm"), _SUMMED),
+    "as": _CONVERTED,
+    "ref": _ASSIGNED,
+    "T": "The columns of a matrix are the rows of `transpose xss`.",
+    "mean": "A mean is `f32.sum xs / f32.i64 (length xs)`.",
+    "append": "Arrays are joined by `xs ++ ys`; one element is the array `[x]`.",
+    "enumerate": "Elements with their indices are `zip (indices xs) xs`.",
+    "zipWith": "Two arrays are gone through by `map2 f xs ys`.",
+    "argmax": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
+    "argmin": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
+    "linspace": "Numbers at equal distances are `tabulate n (\\i -> f32.i64 i * step)`.",
+    "otherwise": "A choice is written `if c then a else b`.",
     "True": "It is written `true`.",
     "False": "It is written `false`.",
     "nil": _MISSING,
@@ -82,10 +106,22 @@ _TYPES = {
     "list": _ARRAYS,
     "matrix": _ARRAYS,
     "byte": "A byte is a `u8`.",
+    **dict.fromkeys(("maybe", "option", "optional"), _MISSING),
+    **dict.fromkeys(("usize", "size_t"), "Sizes and indices are `i64`."),
+    **dict.fromkeys(("number", "num", "real"), "Numbers are `f64`, `f32`, `i32` and the like."),
+    **dict.fromkeys(("ndarray", "tensor"), _ARRAYS),
+    "tuple": "The type of a tuple is written `(i32, f32)`.",
+    **{
+        f"{kind}{bits}": f"The type is called `{kind[0] if kind != 'float' else 'f'}{bits}`."
+        for kind in ("int", "uint", "float")
+        for bits in (8, 16, 32, 64)
+        if kind != "float" or bits > 8
+    },
 }
 
 
 _LIBRARIES = ("np", "numpy", "math", "Math")
+_COLLECTIONS = ("List", "Array", "Seq", "Vector", "Data.List", "Iter")
 _CALLED = {
     "`reduce`": "`reduce (+) 0 xs`, with the neutral element before the array",
     "`reduce_comm`": "`reduce_comm (+) 0 xs`, with the neutral element before the array",
@@ -107,6 +143,8 @@ def unknown_value(st: Checker, name: str) -> str:
         return _CONVERTED.replace("f64.i32", f"{name}.i64")
     if name in st.scope.modules:
         return f"`{name}` is a module here; values and modules share their names."
+    if name in st.scope.types and name not in _VALUES:
+        return f"`{name}` is a type; its values are written out, as in `(1, 2)` or `{{x = 1}}`."
     if name in _VALUES:
         return _VALUES[name]
     owners = [prim for prim in ("i32", "f32", "bool") if _has(st, prim, name)]
@@ -121,6 +159,10 @@ def unknown_type(st: Checker, name: str, known: list[str]) -> str:
     later = st.declared_later.get(("type", name))
     if later is not None:
         return _later(name, later)
+    if name in st.scope.values:
+        return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
+    if len(name) == 1 and name.islower():
+        return f"A type parameter is declared before the others: `def f '{name} (x: {name}) = ..`."
     return _TYPES.get(name.lower()) or did_you_mean(name, known)
 
 
@@ -133,6 +175,8 @@ def unknown_module(st: Checker, path: str) -> str:
         return (
             "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
         )
+    if path in _COLLECTIONS:
+        return "What goes over arrays is in no module: `map f xs`, `length xs`."
     return did_you_mean(path, st.scope.modules)
 
 
@@ -160,11 +204,20 @@ def _has(st: Checker, prim: str, name: str) -> bool:
 def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
     """A number stands where a function would: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`, `2n`."""
     first = args[0]
-    if isinstance(first, ast.Var) and first.span[:2] == number.span[2:4]:
-        if first.name[0] in ("f", "F", "d", "D", "L", "l", "u", "U"):
+    follows = first.span[:2] == number.span[2:4]
+    if follows and isinstance(number, ast.IntLit) and not number.value:
+        name = first.name[0] if isinstance(first, ast.Var) else "b"
+        if re.match("[oObBxXrR]", name):
+            return "Numbers are decimal, hexadecimal `0x1f`, binary `0b101` or Roman `0rXIV`."
+    if follows and isinstance(first, ast.IntLit):
+        return "The digits of a binary number are 0 and 1, as in `0b101`."
+    if follows and isinstance(first, ast.Var):
+        if re.fullmatch("[fFdDLluU]|i[0-9]+|[uf][0-9]+", first.name[0]):
             return "A number that ends in its type is written `2.5f32`, `2i64` or `2u8`."
-        if first.name[0][0] == "_":
-            return "Between the digits of an exponent stands no `_`."
+        if first.name[0][0] == "_" or re.match("[eE]_", first.name[0]):
+            return EXPONENT
+        if first.name[0] in ("e", "E"):
+            return "An exponent has digits, as in `1.5e3`; a product is `2 * e`."
         if re.fullmatch("[pP][0-9]+", first.name[0]) and isinstance(number, ast.IntLit):
             return points_digits(f"{number.value:#x}.0{first.name[0]}")
         return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
@@ -186,9 +239,15 @@ def unlike_tuple(want: Type, got: Type, count: int) -> str:
         return "Arguments are written one after the other, without commas: `f a b`."
     if right and not left and isinstance(resolve(want), PrimT):
         return "A tuple is one value: give its parts as arguments of their own."
-    if left and not right and count > 1:
+    is_one = isinstance(resolve(got), PrimT) or _is_number(got)
+    if left and not right and (count > 1 or (is_one and resolve(want) != UNIT)):
         return "This function takes a tuple: write `f (a, b)`."
     return ""
+
+
+def _is_number(type_: Type) -> bool:
+    known = resolve(type_)
+    return isinstance(known, MetaT) and known.prims is not None
 
 
 def applied_value(applied: Type, first: object, what: str) -> str:
@@ -215,8 +274,45 @@ def no_null(*operands: ast.Exp) -> str:
     return _MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
 
 
+def member_of_value(st: Checker, field: str) -> str:
+    """What stands for a method, of an array or a number: `xs.map`, `xs.mean`, `x.abs`; or ""."""
+    if field in st.scope.values:
+        return f"A function stands before its argument: `{field} x`."
+    return unknown_value(st, field) if field in _VALUES or _has(st, "f32", field) else ""
+
+
+def not_indexed(type_: Type) -> str:
+    """How the parts of what has no indices are read; "" if it has none."""
+    if not isinstance(type_, Record) or not type_.fields:
+        return ""
+    first = type_.fields[0][0]
+    return _PART if first.isdigit() else f"A field of a record is read by its name: `r.{first}`."
+
+
+def other_field(record: Record, field: str) -> str:
+    """A field that a record has not: one that reads like it, or a part of a tuple."""
+    names = [name for name, _ in record.fields]
+    if names and names[0].isdigit() and field.strip("_").isdigit():
+        return f"The parts of a tuple are counted from 0: `p.0` to `p.{len(names) - 1}`."
+    return did_you_mean(field, names)
+
+
+def conditions(op: str, lhs: ast.Exp, types: tuple[Type, Type]) -> str:
+    """`a & b` or `a < b < c` among conditions; "" where it is neither."""
+    is_bool = [isinstance(known := resolve(u), PrimT) and known.prim == "bool" for u in types]
+    if op in ("&", "|") and any(is_bool):
+        return _VALUES["and" if op == "&" else "or"]
+    if not (op in _COMPARISONS and isinstance(lhs, ast.BinOp) and lhs.op[0] in _COMPARISONS):
+        return ""
+    if isinstance(lhs.rhs, ast.BinOp) and lhs.rhs.op[0] in ("&", "|"):
+        return _VALUES["and" if lhs.rhs.op[0] == "&" else "or"]
+    return f"Two comparisons are two conditions: `a {lhs.op[0]} b && b {op} c`."
+
+
 def several_arrays(what: str) -> str:
     """`map` is given a function and two arrays."""
+    if what == "`replicate`":
+        return _MATRIX
     return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
 
 
@@ -233,6 +329,8 @@ def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:
     known = resolve(type_)
     if isinstance(operand, ast.Var) and isinstance(known, Arrow) and resolve(known.param) == UNIT:
         return f"It is applied to `()`: `{'.'.join(operand.name)} ()`."
+    if isinstance(operand, ast.Apply) and isinstance(known, Arrow):
+        return "It is a function that still takes an argument."
     if op == "-":
         return "A negative number that is an argument is written in parentheses: `f (-1)`."
     return f"An operator that is an argument is written in parentheses: `reduce ({op}) 0 xs`."
