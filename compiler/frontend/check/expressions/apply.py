@@ -67,10 +67,10 @@ def infer_apply(st: Checker, exp: ast.Apply, expected: Type | None) -> t.Exp:
             exp.span,
             applied_number(fn, exp.args),
         )
-    args = exp.args
+    args: tuple[ast.Exp | t.Exp, ...] = exp.args
     hint: Type | None = None
     if isinstance(fn, ast.Lambda):
-        args, hint = _known_first(st, fn, args)
+        args, hint = _known_first(st, fn, exp.args)
     return apply(st, st.infer(fn, hint), args, exp.span, "the function")
 
 
