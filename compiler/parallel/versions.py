@@ -66,8 +66,8 @@ def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nes
     amount = versions.threads
     default = sc.ctx.target.saturation
     if amount in sc.refused:
-        # Another operator over the same elements has asked already.
-        return versions.full(task.names)
+        # Another operator over the same elements has asked already whether there are enough.
+        return _without_outer(sc, task, versions, alone=False)
     if amount.constant is not None and amount.constant < default:
         because = (
             f"There are only {amount.constant} outer elements, so there is no version that leaves "
@@ -276,7 +276,7 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
                 shape = [width for _, width in space_.dims]
                 if isinstance(stm.exp, ir.SegMap) and _only_moves(stm.exp.body):
                     kind = moved
-            case ir.Copy() | ir.Concat() | ir.Reshape():
+            case ir.Copy() | ir.Concat() | ir.Reshape() | ir.Scratch():
                 shape, kind = shape_of(stm.pat[0].type), moved
             case ir.Update(_, dims, _):
                 shape, kind = selected(dims), moved

@@ -186,7 +186,7 @@ class Expansion:
     def _prepared(self, exp: ir.SegOp) -> ir.KernelBody:
         """The kernel's body, whose blocks stay where they are and share memory."""
         fixed = FixedBlocks(self.ctx, self.outer, self.called.spell)
-        stms = tuple(fixed.transform(exp.body.stms))
+        stms = tuple(fixed.transform(exp.body.stms, exp.body.results))
         self.types = fixed.types
         self.travelling = fixed.travelling
         body = replace(exp.body, stms=stms)

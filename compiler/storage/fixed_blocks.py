@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from compiler import codes
@@ -25,7 +25,8 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
-from compiler.ir.walk import NESTED, Replacement, map_stms, subst
+from compiler.ir.walk import NESTED, Replacement, free, map_stms, subst
+from compiler.storage.interference import mentioned
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",
@@ -52,18 +53,21 @@ class FixedBlocks:
         self.replaced = 0
         """How many of these have been put in place in the statement around."""
 
-    def transform(self, stms: Sequence[ir.Stm]) -> list[ir.Stm]:
-        """The statements of a body, in order."""
+    def transform(
+        self, stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult] | None = None
+    ) -> list[ir.Stm]:
+        """The statements of a body, in order; `results` are all that is needed of it, if given."""
         out: list[ir.Stm] = []
         outside = self.replaced
-        for stm in stms:
+        behind = {} if results is None else _behind(stms, results)
+        for at, stm in enumerate(stms):
             if len(self.mapping) > outside:
                 stm = subst(stm, self.mapping)
                 self.replaced = len(self.mapping)
             if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
             elif isinstance(stm.exp, ir.Loop):
-                self._loop(stm, stm.exp, out)
+                self._loop(stm, stm.exp, out, behind.get(at))
             else:
                 if type(stm.exp) in NESTED:
                     exp = map_stms(stm.exp, lambda inner: tuple(self.transform(inner)))
@@ -184,7 +188,7 @@ class FixedBlocks:
         return [*layout_parts(self._mem(array)), array]
 
     def _body(self, body: ir.Body) -> ir.Body:
-        stms = tuple(self.transform(body.stms))
+        stms = tuple(self.transform(body.stms, body.results))
         results = subst(body.results, self.mapping) if self.mapping else body.results
         return ir.Body(stms, results, body.prov)
 
@@ -220,7 +224,8 @@ class FixedBlocks:
 
     # --- loops ---
 
-    def _loop(self, stm: ir.Stm, exp: ir.Loop, out: list[ir.Stm]) -> None:
+    def _loop(self, stm: ir.Stm, exp: ir.Loop, out: list[ir.Stm], behind: _Behind | None) -> None:
+        """A loop; None: what stands behind it is not known."""
         local = self._local(exp)
         params, init, pat = list(exp.params), list(exp.init), list(stm.pat)
         blocks: dict[int, Name] = {}
@@ -234,7 +239,8 @@ class FixedBlocks:
             assert isinstance(kind, ir.Array)
             if any(names & size.names() for size in kind.shape):
                 raise _unknown_size(self.spell.array(params[last].name), stm.prov)
-            block, init[last] = self._start(exp, first, last, kind, stm.prov, out)
+            taken = behind is not None and self._is_taken(exp, last, behind)
+            block, init[last] = self._start(exp, first, last, taken, stm.prov, out)
             blocks[last] = block
             pat[last] = self._forget(pat[first:last], pat[last], block)
             params[last] = self._forget(params[first:last], params[last], block)
@@ -262,17 +268,35 @@ class FixedBlocks:
                     grown = True
         return local
 
+    def _is_taken(self, exp: ir.Loop, last: int, behind: _Behind) -> bool:
+        """Whether nobody but the loop needs what it begins with, or has it in the same block."""
+        block = self._mem(str(exp.init[last])).block
+        there = {
+            name
+            for name, kind in self.types.items()
+            if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block == block
+        }
+        return (
+            block in behind.made
+            and block not in self.travelling
+            and sum(value in there for value in exp.init) == 1
+            and behind.needed.isdisjoint((block, *there))
+            and free(exp.body).isdisjoint((block, *there))
+        )
+
     def _start(
-        self, exp: ir.Loop, first: int, last: int, kind: ir.Array, prov: Prov, out: list[ir.Stm]
+        self, exp: ir.Loop, first: int, last: int, taken: bool, prov: Prov, out: list[ir.Stm]
     ) -> tuple[Name, Name]:
         """The block that a loop's array stays in, and the initial value there.
 
-        The initial value's own block serves if the loop consumes it.
+        The initial value's own block serves if the loop consumes it, or if it is `taken`.
         """
         array = str(exp.init[last])
-        mem = self._mem(array)
+        kind, mem = exp.params[last].type, self._mem(array)
+        assert isinstance(kind, ir.Array)
         row_major = mem.lmad.offset == 0 and mem.lmad.is_row_major()
-        if exp.params[last].unique and not self._may_travel(mem.block) and row_major:
+        its_own = (exp.params[last].unique or taken) and not self._may_travel(mem.block)
+        if its_own and row_major:
             return mem.block, array
         block = self._allocate(exp.params[first], kind, prov, out)
         return block, self._copied(array, kind, block, prov, out)
@@ -331,6 +355,26 @@ class FixedBlocks:
         )
         numbers = (("copied per iteration", size),)
         self.ctx.tell("note", DOUBLE_BUFFER, prov, because, numbers=numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """The blocks that a body has made in front of a statement, and the names needed behind it."""
+
+    made: frozenset[Name]
+    needed: frozenset[Name]
+
+
+def _behind(stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult]) -> dict[int, _Behind]:
+    """For each loop of a body, by its number."""
+    found: dict[int, _Behind] = {}
+    made = [stm.pat[0].name for stm in stms if isinstance(stm.exp, ir.Alloc)]
+    needed = free(tuple(results))
+    for at in range(len(stms) - 1, -1, -1):
+        if isinstance(stms[at].exp, ir.Loop):
+            found[at] = _Behind(frozenset(made), frozenset(needed))
+        needed |= mentioned(stms[at])
+    return found
 
 
 def layout_parts(mem: ir.MemBind) -> list[ir.Operand]:

@@ -92,3 +92,53 @@ def test_remarks_tell_what_is_shared() -> None:
     ]
     assert len(told) == 2
     assert all("a version of the kernel has it in device memory" in one.because for one in told)
+
+
+SORTED = (
+    "def step [n] (xs: [n]i32) (b: i32): [n]i32 ="
+    " let bits = map (\\x -> i64.i32 ((x >> b) & 1)) xs"
+    " let ones = scan (+) 0 bits"
+    " let zeros = n - reduce (+) 0 bits"
+    " let is = map3 (\\i b o -> if b == 1 then zeros + o - 1 else i - o) (iota n) bits ones"
+    " in scatter (#[scratch] copy xs) is xs\n"
+    "entry main [n][m] (out: *[]i32) (is: [n]i64) (xss: [n][m]i32) ="
+    " let yss = map (\\xs -> loop ys = map (\\x -> (x * 7) & 15) xs for b < 4 do step ys b) xss"
+    " in scatter out is (map (\\ys -> if m > 0 then ys[m / 2] else 0) yss)"
+)
+"""A block sorts a row in a loop, into arrays that it makes, and what comes of it is scattered."""
+
+
+def sorted_rows(n: int, m: int) -> list[np.ndarray]:
+    rows = rng.integers(0, 99, (n, m)).astype(np.int32)
+    return [np.zeros(n + 1, np.int32), rng.permutation(n), rows]
+
+
+def code_of(source: str) -> str:
+    return plain(Compilation(source, Options(target="cuda", unsafe=True)).result("cuda").text)
+
+
+@needs_cxx
+@pytest.mark.parametrize(("n", "m"), [(3, 0), (3, 33), (3, 500), (3, 1000), (3, 3000)])
+def test_a_block_of_threads_makes_what_is_scattered(n: int, m: int) -> None:
+    """Up to as many elements as a block has threads at most: one kernel, and the scatter."""
+    args = sorted_rows(n, m)
+    expected = interp.run(compiled(SORTED).result("soa").prog, "main", args)
+    seen = observe(code_of(SORTED), "main", [one.copy() for one in args])
+    same(results(seen), expected)
+    if m in (500, 1000):
+        assert len(seen.launches) == 2
+
+
+def test_a_loop_begins_in_the_block_that_nobody_needs_any_more() -> None:
+    """One block of a row for what goes round, and one for the next round: no third one."""
+    source = (
+        "entry main [n][m] (xss: [n][m]i32) (k: i32) = map (\\xs ->"
+        " let a = scan (+) 0 xs let b = loop b = a for i < k do scan (+) i (map (+ i) b)"
+        " in %s) xss"
+    )
+    counts = []
+    for result in ("reduce (+) 0 b", "reduce (+) 0 b + a[m - 1]"):
+        work = kernels.compiled(source % result, "block")
+        text = plain(work.result("expanded").text)
+        counts.append(text.count("= alloc(m_"))
+    assert counts[0] < counts[1]

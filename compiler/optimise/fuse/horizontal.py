@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from compiler.algebra.poly import Poly
+from compiler.analysis.cost import size
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule
-from compiler.ir.nodes import Array, Hist, Iota, Scan, Soac, Stm
+from compiler.ir.nodes import SE, SE_NODES, Array, Hist, Index, Iota, Scan, Soac, Stm, Var
 from compiler.ir.types import with_dims
+from compiler.ir.walk import all_stms, bound, free, map_se
 from compiler.optimise.fuse import conditions
 from compiler.optimise.fuse.graph import Graph, Node
 from compiler.optimise.fuse.merge import merge, merged_kind
+
+LONGEST = 16
+"""So many operators an index has at most that is compared with others."""
 
 
 def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outcome[Stm]:
@@ -20,7 +25,7 @@ def side_by_side(graph: Graph, first: Node, second: Node, explain: bool) -> Outc
     operators inside, so that they become parallel in the same way. Without `explain` a refusal
     is just None: of many operators over one array each pair is looked at.
     """
-    shared = _shared(graph, first, second)
+    shared = _shared(graph, first, second) or _shared_cells(graph, first, second)
     if not shared or merged_kind(first.stm, second.stm) is None:
         return None
     one, other = first.stm.exp, second.stm.exp
@@ -109,9 +114,56 @@ def _shared(graph: Graph, first: Node, second: Node) -> list[Name]:
     return [
         name
         for name in dict.fromkeys(second.arrays)
-        if name in first.arrays
-        and not (name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota))
+        if name in first.arrays and not _is_computed(graph, name)
     ]
+
+
+def _is_computed(graph: Graph, name: Name) -> bool:
+    """Whether nobody reads an array's elements, which follow from their places."""
+    return name in graph.definer and isinstance(graph.definer[name].stm.exp, Iota)
+
+
+def _shared_cells(graph: Graph, first: Node, second: Node) -> list[Name]:
+    """For histograms of computed indices: the arrays that both read at the same places."""
+    if not _are_hists(first, second):
+        return []
+    computed = [
+        name for name in first.arrays if name in second.arrays and _is_computed(graph, name)
+    ]
+    if not computed:
+        return []
+    cells = _cells(first.stm, computed)
+    both = (cell for cell in _cells(second.stm, computed) if cell in cells)
+    return list(dict.fromkeys(cell.array for cell in both))
+
+
+def _cells(stm: Stm, computed: list[Name]) -> dict[Index, None]:
+    """The elements that an operator reads at places that follow from `computed` inputs alone.
+
+    The elements of those have the names of the inputs.
+    """
+    exp = stm.exp
+    assert isinstance(exp, Soac)
+    known: dict[Name, SE] = {
+        param.name: Var(array, "i64")
+        for param, array in zip(exp.fn.params, exp.arrays, strict=True)
+        if array in computed
+    }
+    found: dict[Index, None] = {}
+    own = set(bound(exp.fn)) - known.keys()
+    for inner in all_stms(exp.fn.body.stms):
+        name = inner.pat[0].name if inner.pat else ""
+        match inner.exp:
+            case Index(array, at):
+                places = tuple(map_se(se, lambda var: known.get(var.name, var)) for se in at)
+                names = free(places)
+                if array not in own and own.isdisjoint(names) and not names.isdisjoint(computed):
+                    found[Index(array, places)] = None
+            case value if isinstance(value, SE_NODES):
+                whole = map_se(value, lambda var: known.get(var.name, var))
+                if size(whole, LONGEST) <= LONGEST and own.isdisjoint(free(whole)):
+                    known[name] = whole
+    return found
 
 
 def _numbers(shared: list[Name], exp: Soac) -> tuple[tuple[str, str], ...]:
@@ -119,7 +171,7 @@ def _numbers(shared: list[Name], exp: Soac) -> tuple[tuple[str, str], ...]:
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         if array in shared:
             total = total + conditions.bytes_of(with_dims((exp.width,), param.type))
-    return (("bytes not read again", conditions.show(total)),)
+    return (("bytes not read again", conditions.show(total)),) if total != 0 else ()
 
 
 RULE = NodeRule(
