@@ -1,5 +1,6 @@
 // Graphs in layers: places are found in a worker; drawn with the arrays' sizes at the edges.
 import { h, s } from "./dom";
+import type { Pictured } from "./pictures";
 import { pretty, renamed } from "./polynomial";
 import type { FlowBody, FlowEdge, Polynomial } from "./types";
 
@@ -64,7 +65,7 @@ const how = ({ carried, written }: FlowEdge): string[] =>
   [...(carried ? ["from the round before, or another thread"] : []), ...(written ? ["to be written"] : [])];
 
 /** A picture of a body's statements, and of what (`between`) they hand on. */
-export async function drawing(body: FlowBody, label: string, called: Called, marks: Marks, between = "arrays"): Promise<SVGElement> {
+export async function drawing(body: FlowBody, label: string, called: Called, marks: Marks, pictured: Pictured, between = "arrays"): Promise<SVGElement> {
   const nodes = body.nodes.slice(0, MOST_DRAWN);
   const edges = body.edges.filter(({ source, target }) => source < nodes.length && target < nodes.length);
   const sizes = edges.map((edge) => carriedText(edge, called));
@@ -89,10 +90,10 @@ export async function drawing(body: FlowBody, label: string, called: Called, mar
   ...nodes.map((node, k) => {
     const { x, y } = placed.nodes[k]!;
     const width = cut(node.label).length * CHARACTER + 18;
-    return s("g", { class: `graph-node ${node.kind} ${node.bodies || node.kernel ? "opens" : ""}`, "data-node": k },
+    return pictured.part(s("g", { class: `graph-node ${node.kind} ${node.bodies || node.kernel ? "opens" : ""}`, "data-node": k },
       s("title", {}, node.label),
       s("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: node.kind === "given" || node.kind === "results" ? 13 : 3 }),
-      s("text", { x, y: y + 4, "text-anchor": "middle" }, cut(node.label)));
+      s("text", { x, y: y + 4, "text-anchor": "middle" }, cut(node.label))), node.src);
   }));
   picture.style.minWidth = `${SMALLEST * placed.width}px`;
   return picture;

@@ -1,5 +1,6 @@
 // Blocks as lanes over the statements of a program, arrays in them as bars, bytes needed below.
 import { bytes, fillSlowly, h, s } from "../dom";
+import type { Pictured } from "../pictures";
 import { inOrder, shapeText } from "../polynomial";
 import { inSight, type Part } from "../sight";
 import type { LifeArray, LifeBlock, LifeFunction } from "../types";
@@ -65,7 +66,7 @@ interface Later {
 }
 
 /** The drawing. `most` is the largest amount of all drawings that are compared, for one scale. */
-export function drawLanes(fun: LifeFunction, width: number, most: number, later?: Later): SVGElement {
+export function drawLanes(fun: LifeFunction, pictured: Pictured, width: number, most: number, later?: Later): SVGElement {
   const stay = new Set(later?.fun.blocks.map((block) => block.name));
   const count = fun.points.length;
   const step = Math.max(8, Math.min(56, (width - LEFT - RIGHT) / count));
@@ -107,7 +108,7 @@ export function drawLanes(fun: LifeFunction, width: number, most: number, later?
       ...lane.rows.flatMap((row, number) => row.map((one): Part => {
         const [left, y] = [x(one.first), lower + number * (BAR + 2) + 1];
         const wide = (one.last - one.first + 1) * step;
-        return { left, right: left + wide, top: y, bottom: y + BAR, make: () => drawBar(one, left, y, wide, k, id, fun) };
+        return { left, right: left + wide, top: y, bottom: y + BAR, make: () => pictured.part(drawBar(one, left, y, wide, k, id, fun), one.arrays.flatMap(({ src }) => src)) };
       })),
     ];
   };
@@ -164,14 +165,14 @@ function axis(count: number, x: (point: number) => number, step: number, y: numb
 }
 
 /** The same numbers: blocks with their arrays, then statements with the bytes that they need. */
-export function lanesTables(fun: LifeFunction, choose: (point: number) => void): HTMLElement[] {
+export function lanesTables(fun: LifeFunction, pictured: Pictured, choose: (point: number) => void): HTMLElement[] {
   const point = (k: number) => h("button", { class: "link", title: fun.points[k]?.label, onclick: () => choose(k) }, k);
   const head = (...names: string[]) => h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name))));
   const arrays = arraysOf(fun);
   const blocks = fun.blocks.flatMap((block) => [null, ...arrays.get(block.name) ?? []].map((array) => ({ block, array })));
-  const blockRow = ({ block, array }: (typeof blocks)[0]): HTMLElement => array ? h("tr", {},
+  const blockRow = ({ block, array }: (typeof blocks)[0]): HTMLElement => array ? pictured.part(h("tr", {},
     h("td", { class: "inside" }, array.name, array.blocks.length > 1 ? h("span", { class: "quiet" }, " here or elsewhere") : null),
-    h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last)))
+    h("td", {}, ""), h("td", {}, point(array.first)), h("td", {}, point(array.last))), array.src)
     : h("tr", { class: "block-row" }, h("th", { scope: "row" }, block.name),
       h("td", {}, block.size === undefined ? inOrder(block.bytes) : bytes(block.size)), h("td", {}, point(block.at)), h("td", {}, point(block.until)));
   const statement = (one: LifeFunction["points"][0], k: number): HTMLElement => h("tr", { class: fun.peak?.point === k ? "meets" : "" },

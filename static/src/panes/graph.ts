@@ -7,6 +7,7 @@ import type { AnyAsked, Graphed } from "../kept";
 import type { Link } from "../link";
 import { messageElement } from "../problems";
 import { sameText, type Model, type Text } from "../model";
+import { Pictured } from "../pictures";
 import { plainNames } from "../polynomial";
 import type { FlowBody, FlowFunction, FusionAttempt } from "../types";
 import { AskingPane } from "./asking";
@@ -25,6 +26,7 @@ export class GraphPane extends AskingPane {
   private readonly fresh: Fresh;
   private readonly stage = h("select", { "aria-label": "Graph of" });
   private readonly tabular = h("input", { type: "checkbox" });
+  private readonly pictured: Pictured;
   private shown: (() => void) | null = null;
   /** The stage that is to be drawn, which a list of stages to come may have. */
   private wanted = FUSION;
@@ -35,6 +37,7 @@ export class GraphPane extends AskingPane {
   constructor(model: Model, private readonly link: Link, changed: () => void) {
     super(model, "Graphs are made");
     this.fresh = new Fresh(model, this.place);
+    this.pictured = new Pictured(link, this.place, "graph");
     this.stage.addEventListener("change", () => {
       this.wanted = this.stage.value;
       this.refresh(true);
@@ -157,7 +160,10 @@ export class GraphPane extends AskingPane {
         const node = (target as Element).closest<SVGElement>("[data-node]")?.dataset["node"];
         if (node !== undefined) choose(Number(node));
       });
-      void drawing(body, title, called, marks, imperative ? "blocks and scalars" : "arrays").then((picture) => replace(inside, picture));
+      void drawing(body, title, called, marks, this.pictured, imperative ? "blocks and scalars" : "arrays").then((picture) => {
+        replace(inside, picture);
+        this.pictured.light();
+      });
     }
     const left = body.nodes.length - MOST_DRAWN;
     const count = `${body.scalars} ${body.scalars === 1 ? "statement" : "statements"}`;

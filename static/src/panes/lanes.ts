@@ -8,6 +8,7 @@ import { drawLanes, lanesTables } from "../memory/lanes";
 import { ChosenValues, SymbolFields } from "../memory/symbols";
 import type { Model, Text } from "../model";
 import { unnumbered } from "../numbers";
+import { Pictured } from "../pictures";
 import { plainNames } from "../polynomial";
 import type { KeptLifetimes } from "../kept";
 import type { LifeFunction, StageInfo } from "../types";
@@ -32,11 +33,13 @@ export class Lanes {
   private shown: Of[] = [];
   private table = false;
   private readonly width: () => number;
+  private readonly pictured: Pictured;
   private again = (): void => undefined;
   private readonly reload = debounce(120, () => this.again());
 
   constructor(private readonly model: Model, private readonly link: Link) {
     this.fresh = new Fresh(model, this.element);
+    this.pictured = new Pictured(link, this.element, "memory");
     this.element.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.element.addEventListener("mouseleave", () => link.hover(null));
     this.element.addEventListener("click", (event) => {
@@ -164,9 +167,10 @@ export class Lanes {
           h("h3", {}, of.info.title, h("span", { class: "quiet" }, ` ${of.fun.blocks.length} ${of.fun.blocks.length === 1 ? "block" : "blocks"}, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`)),
           this.table
             ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Lifetimes of ${name} at ${of.info.title}` },
-              ...lanesTables(of.fun, (at) => this.choose(of, at)))
-            : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes of ${name} at ${of.info.title}` }, drawLanes(of.fun, drawWidth, most, own[k + 1]))))));
+              ...lanesTables(of.fun, this.pictured, (at) => this.choose(of, at)))
+            : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Lanes of ${name} at ${of.info.title}` }, drawLanes(of.fun, this.pictured, drawWidth, most, own[k + 1]))))));
     }
+    this.pictured.light();
   }
 
   private point(target: Element): void {

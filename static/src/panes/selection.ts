@@ -8,7 +8,7 @@ import { fateOf } from "../fate";
 import type { Model, Text } from "../model";
 import { messageElement } from "../problems";
 import { contains, excerpt, fileOf, hueAt, keyOf, occurrenceIn, placeName } from "../spans";
-import { about, called, isGuard, KINDS, kindOf, pointOf, type Attempts } from "../proof/attempts";
+import { about, called, isGuard, KINDS, kindOf, pointOf, sourcesOf, type Attempts } from "../proof/attempts";
 import type { Attempt } from "../kept";
 import type { Occurrence, OccurrencesAnswer, Span, StageInfo } from "../types";
 import { remarkItem, type ShowProof } from "./remarks";
@@ -60,17 +60,18 @@ export class SelectionPane {
     if (!this.visible || !place || !made || (frozen && !frozen.attempts)) return;
     const found = await this.store.load();
     if (this.model.made !== made || this.link.chosen?.spans[0] !== place) return;
-    const here = found.ok ? about(found.attempts, place).slice(0, 8) : [];
+    const all = found.ok ? found.attempts : [];
+    const [here, source] = [about(all, place).slice(0, 8), sourcesOf(all)];
     replace(this.tried, here.length ? h("h2", {}, "In its place, or copied?") : null,
-      here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt))) : null);
+      here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt, source(attempt)))) : null);
   }
 
-  private attempt(attempt: Attempt): HTMLElement {
+  private attempt(attempt: Attempt, source: string): HTMLElement {
     const kind = KINDS[kindOf(attempt)];
     return h("li", { class: `remark ${attempt.done ? "applied" : "missed"}` },
       h("span", { class: "remark-sign", "aria-hidden": "true" }, kind.sign),
       h("div", {},
-        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, called(attempt, attempt.source)), " into ", h("code", {}, called(attempt, attempt.destination)), `: ${kind.words}. `]),
+        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, source), " into ", h("code", {}, called(attempt, attempt.destination)), `: ${kind.words}. `]),
           ...quoted(attempt.because)),
         h("p", { class: "remark-meta" }, h("span", {}, pointOf(attempt)),
           h("button", { class: "link", onclick: () => this.events.attempt(attempt) }, attempt.done ? "see the proof" : "see what was tried"))));
@@ -142,7 +143,7 @@ export class SelectionPane {
       const what = lines
         ? h("code", {}, text)
         : h("span", { class: "quiet" }, text ? "a part of " : gone ? "gone" : "no line of its own", text ? h("code", {}, text) : null);
-      return h("tr", { class: gone ? "gone" : "" },
+      return h("tr", { class: gone && !text ? "gone" : "" },
         h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(info.id) }, info.title)),
         h("td", { class: "amount" }, lines || (text ? "·" : "–")),
         h("td", {}, what));

@@ -367,7 +367,9 @@ export class StagePane {
   }
 
   private hover(event: MouseEvent): void {
-    const at = this.view.posAtCoords({ x: event.clientX, y: event.clientY });
+    const { view } = this;
+    const isBelow = event.clientY > view.documentTop + view.contentHeight * view.scaleY; // of the last line there the editor tells
+    const at = isBelow ? null : view.posAtCoords({ x: event.clientX, y: event.clientY });
     this.link.hover(at === null ? null : this.selectionOf(this.view.state.doc.lineAt(at).number - 1));
   }
 

@@ -6,6 +6,7 @@ import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
 import type { AnyAsked, Costs } from "../kept";
 import { sameText, type Model, type Text } from "../model";
+import { Pictured } from "../pictures";
 import { placeName } from "../spans";
 import type { AccessesAnswer, LoopAccess, Remark, RequestCounts, WarpAccess, WarpRequest } from "../types";
 import { AskingPane } from "./asking";
@@ -25,6 +26,7 @@ export class WarpsPane extends AskingPane {
   private readonly run = h("button", { title: "On the server's processor, with every access seen" }, "Observe a run");
   private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses by what they waste" });
   private readonly fresh: Fresh;
+  private readonly pictured: Pictured;
   private sizes: Record<string, number> = {};
   private shown: { op: "accesses" | "observe"; request: Costs["request"]; of: Text } | null = null;
   /** What the link that is shown holds, until it is asked for other sizes. */
@@ -37,6 +39,7 @@ export class WarpsPane extends AskingPane {
   constructor(model: Model, private readonly link: Link, private readonly proof: ShowProof) {
     super(model, "What accesses cost is told");
     this.fresh = new Fresh(model, this.place);
+    this.pictured = new Pictured(link, this.body, "warps");
     this.element.append(this.fresh.element);
     this.run.addEventListener("click", () => this.seen && void this.ask(this.seen, true));
     model.on("entry", () => this.refresh(true));
@@ -126,10 +129,10 @@ export class WarpsPane extends AskingPane {
     details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture,
       drawTurns(access), h("p", { class: "quiet" }, `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on. Hatched: in a line that is touched, and not asked for. The lowest cell is taken for the first of a line.`),
       h("details", {}, h("summary", {}, "As a table"), turnsTable(access))));
-    return h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
+    return this.pictured.part(h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
       h("div", {}, details, h("p", { class: "remark-meta" }, `loop over ${access.index}, line ${access.line} of the C text `,
         access.simd ? h("span", {}, "the text asks for vector code ") : null,
-        access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null)));
+        access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null))), access.src);
   }
 
   /** What the compiler did so that neighbours find their elements together, or why not. */
@@ -165,13 +168,13 @@ export class WarpsPane extends AskingPane {
       access.samples.length ? choice : null, picture, counts(access), this.mended(access));
     details.addEventListener("toggle", () => details.open && !picture.firstChild && show());
     if (at === 0) show();
-    return h("li", {
+    return this.pictured.part(h("li", {
       class: "remark warp-access",
       onmouseenter: () => this.link.hover(where),
       onmouseleave: () => this.link.hover(null),
     }, h("div", {}, details, h("p", { class: "remark-meta" },
       `${access.kind === "both" ? "updates" : access.kind}, kernel ${access.kernel}, line ${access.line} of the CUDA text `,
-      access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null)));
+      access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null))), access.src);
   }
 }
 

@@ -42,19 +42,28 @@ export function pointOf({ rule }: Attempt): string {
 /** What the program's author calls an array of an attempt. */
 export const called = ({ names }: Attempt, name: string): string => names[name] ?? name;
 
-/** Where an attempt's array goes, and where it is made. */
-const placesOf = ({ src, made }: Attempt): Span[] => [...src.slice(0, 1), ...made ?? []];
+/** Whether an attempt's array is made at a place, or goes where that is all of. */
+const isThere = ({ src, made = [] }: Attempt, place: Span): boolean =>
+  made.some((span) => contains(place, span) || contains(span, place)) || src.slice(0, 1).some((span) => contains(place, span));
 
-export function isAbout(attempt: Attempt, place: Span): boolean {
-  return placesOf(attempt).some((span) => contains(place, span) || contains(span, place));
-}
-
-/** The attempts about a place, closest first. */
+/** The attempts about a place, closest first; only where no array of theirs is made there, those that put one around it. */
 export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
-  const distance = (attempt: Attempt): number => Math.min(...placesOf(attempt)
+  const around = ({ src: [span] }: Attempt): boolean => span !== undefined && contains(span, place);
+  const distance = ({ src, made }: Attempt): number => Math.min(...[...src.slice(0, 1), ...made ?? []]
     .map((span) => contains(place, span) ? 0 : contains(span, place) ? 1 + span[2] - span[0] : Infinity));
-  return attempts.filter((attempt) => isAbout(attempt, place)).sort((a, b) => distance(a) - distance(b));
+  const there = attempts.filter((attempt) => isThere(attempt, place));
+  return (there.length ? there : attempts.filter(around)).sort((a, b) => distance(a) - distance(b));
 }
+
+/** What the array of each attempt is called: as its author calls it, where no other attempt has that name. */
+export function sourcesOf(attempts: readonly Attempt[]): (attempt: Attempt) => string {
+  const names = new Map<string, number>();
+  for (const attempt of attempts) names.set(nameOf(attempt), (names.get(nameOf(attempt)) ?? 0) + 1);
+  return (attempt) => names.get(nameOf(attempt)) === 1 ? called(attempt, attempt.source) : attempt.source;
+}
+
+/** What its author calls an attempt. */
+const nameOf = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
 
 /** What an attempt is found by again, after another compilation or in a link. */
 export type Key = Pick<Attempt, "rule" | "source" | "destination">;

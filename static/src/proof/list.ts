@@ -4,7 +4,7 @@ import type { Link } from "../link";
 import { placeName } from "../spans";
 import type { Attempt } from "../kept";
 import type { Span } from "../types";
-import { called, isAbout, isGuard, KINDS, kindOf, pointOf, type Kind } from "./attempts";
+import { about, called, isGuard, KINDS, kindOf, pointOf, sourcesOf, type Kind } from "./attempts";
 
 type Filter = Kind | "all" | "here";
 
@@ -24,10 +24,9 @@ export class AttemptList {
   }
 
   show(attempts: readonly Attempt[]): void {
-    const names = new Map<string, number>();
-    for (const attempt of attempts) names.set(nameOf(attempt), (names.get(nameOf(attempt)) ?? 0) + 1);
+    const source = sourcesOf(attempts);
     this.attempts = attempts;
-    this.rows = new Map(attempts.map((attempt, number) => [attempt, this.item(attempt, number, names.get(nameOf(attempt)) === 1)]));
+    this.rows = new Map(attempts.map((attempt, number) => [attempt, this.item(attempt, number, source(attempt))]));
     this.filter = "all";
     this.place = this.link.chosen?.spans[0] ?? null;
     this.draw();
@@ -62,7 +61,7 @@ export class AttemptList {
   private among(filter: Filter): readonly Attempt[] {
     const { attempts, place } = this;
     if (filter === "all") return attempts;
-    if (filter === "here") return place ? attempts.filter((attempt) => isAbout(attempt, place)) : [];
+    if (filter === "here") return place ? about(attempts, place) : [];
     return attempts.filter((attempt) => kindOf(attempt) === filter);
   }
 
@@ -93,12 +92,10 @@ export class AttemptList {
     }, `${name} `, h("span", { class: "quiet" }, this.among(filter).length));
   }
 
-  /** By what its author calls it, where that is one attempt's name alone. */
-  private item(attempt: Attempt, number: number, isAlone: boolean): { row: HTMLElement; button: HTMLElement } {
+  private item(attempt: Attempt, number: number, source: string): { row: HTMLElement; button: HTMLElement } {
     const place = attempt.src[0];
     const kind = KINDS[kindOf(attempt)];
     const where = { spans: attempt.src, origin: "proof", line: -1 };
-    const source = isAlone ? called(attempt, attempt.source) : attempt.source;
     const name = [h("code", {}, source), " into ", h("code", {}, called(attempt, attempt.destination))];
     const button = h("button", {
       class: `attempt ${kind.tone}`, "aria-pressed": "false", "data-key": `attempt-${number}`,
@@ -113,6 +110,3 @@ export class AttemptList {
     return { row: h("li", {}, button), button };
   }
 }
-
-/** What its author calls an attempt. */
-const nameOf = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
