@@ -154,6 +154,10 @@ def test_a_server_s_worker_observes_from_within_its_walls(tmp_path: Path) -> Non
         ({"entry": "other"}, "no entry point `other`"),
         ({"deadline": -1.0}, "`deadline` is a number of seconds"),
         ({"sizes": {"n": -4}, "op": "accesses"}, "cannot have the shape"),
+        (
+            {"sizes": {"n": 2**53 - 1, "m": 2**53 - 1}, "op": "accesses"},
+            "would take 324,518,553,658,426,654,725,561,982,648,324 bytes; no array has",
+        ),
         ({"input": "[1] 2"}, "takes 1 value"),
     ],
 )

@@ -128,6 +128,7 @@ def extents(
         if isinstance(kind, Array):
             extent = tuple(dim.evaluate(known) for dim in kind.shape)
             _refuse_negative(param.name, extent)
+            _refuse_endless(param.name, math.prod(extent) * BYTES[kind.prim])
             shapes.append(extent)
             numbers.append(None)
         elif isinstance(kind, Scalar):
@@ -151,6 +152,16 @@ def _given(param: Param, prim: Prim, number: int) -> Value:
 def _refuse_negative(name: str, extent: tuple[int, ...]) -> None:
     if any(size < 0 for size in extent):
         raise UsageError(f"`{base_of(name)}` cannot have the shape {list(extent)}.")
+
+
+def _refuse_endless(name: str, size: int) -> None:
+    """Refuse an array whose last byte has no address: programs count the bytes with 64 bits."""
+    most = int_range("i64")[1]
+    if size > most:
+        raise UsageError(
+            f"`{base_of(name)}` would take {size:,} bytes; no array has more than {most:,}.",
+            hint="Choose smaller sizes.",
+        )
 
 
 def _refuse_large(params: Iterable[Param], known: Mapping[Name, int], room: int) -> None:

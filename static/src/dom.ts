@@ -115,6 +115,9 @@ export function announce(text: string): void {
   if (region) region.textContent = text;
 }
 
+/** 4,096 for readers, and 4096 for programs that read a table. */
+export const grouped = (count: number): HTMLElement => h("data", { value: count }, count.toLocaleString("en"));
+
 /** 0.0123 ms, 3.2 ms, 84 ms, 1.24 s. */
 export function milliseconds(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toPrecision(3)} s`;
@@ -125,7 +128,7 @@ export function milliseconds(ms: number): string {
 
 /** 512 B, 38.1 MB: decimal units. */
 export function bytes(count: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
+  const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
   let unit = 0;
   while (count >= 1000 && unit < units.length - 1) {
     count /= 1000;

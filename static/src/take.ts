@@ -34,7 +34,7 @@ export function taking(of: () => Taken): HTMLElement {
 
 function draw(content: HTMLElement, { title, element, text, data = answersIn(element) }: Taken): void {
   const said = h("p", { class: "quiet", role: "status" });
-  const name = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const name = fileName(title);
   const copy = async (what: string): Promise<void> => {
     try {
       await navigator.clipboard.writeText(what);
@@ -43,9 +43,9 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
       said.textContent = "This browser does not let the page copy: save it.";
     }
   };
-  const row = (what: string, ending: string, type: string, made: () => string): HTMLElement =>
+  const row = (what: string, ending: string, type: string, made: () => string, called = name): HTMLElement =>
     h("li", {}, h("span", {}, what), h("button", { "aria-label": `Copy ${what}`, onclick: () => void copy(made()) }, "Copy"),
-      h("button", { "aria-label": `Save ${what} as .${ending}`, onclick: () => save(`${name}.${ending}`, new Blob([made()], { type })) }, `.${ending}`));
+      h("button", { "aria-label": `Save ${what} as .${ending}`, onclick: () => save(`${called}.${ending}`, new Blob([made()], { type })) }, `.${ending}`));
   const seen = <T extends Element>(what: string): T[] => [...element.querySelectorAll<T>(what)].filter((one) => one.checkVisibility()).slice(0, MOST);
   const pictures = (): (SVGElement | HTMLCanvasElement)[] => seen<SVGElement | HTMLCanvasElement>("svg, canvas").filter((one) => one.getBoundingClientRect().width >= LEAST);
   /** A picture by its number, as soon as it is shown; none where the menu is closed before. */
@@ -75,7 +75,10 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
       return text ?? element.innerText;
     }),
     data === undefined ? null : row("data", "json", "application/json", () => JSON.stringify(data, null, 1)),
-    ...seen<HTMLTableElement>("table").map((table, k) => row(labelled(table, `table ${k + 1}`), "csv", "text/csv", () => csvOf(seen<HTMLTableElement>("table")[k] ?? table))),
+    ...seen<HTMLTableElement>("table").map((table, k) => {
+      const what = labelled(table, `table ${k + 1}`);
+      return row(what, "csv", "text/csv", () => csvOf(seen<HTMLTableElement>("table")[k] ?? table), `${name}-${fileName(what)}`);
+    }),
     ...pictures().map((one, k) => {
       const what = labelled(one, `picture ${k + 1}`);
       const svg = (of: Element): Blob => new Blob([svgOf(of as SVGElement)], { type: "image/svg+xml" });
@@ -84,6 +87,8 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
         h("button", { "aria-label": `Save ${what} as .png`, onclick: () => void savePicture(k, "png", pngOf) }, ".png"));
     })), said);
 }
+
+const fileName = (title: string): string => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 
 function labelled(one: Element, otherwise: string): string {
   const label = one.querySelector("caption")?.textContent || one.getAttribute("aria-label") || otherwise;
@@ -96,10 +101,10 @@ function save(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** A table's cells, with commas between them. */
+/** A table's cells, with commas between them; numbers as other programs read them. */
 export function csvOf(table: HTMLTableElement): string {
   const cell = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  return [...table.rows].map((row) => [...row.cells].map((one) => cell((one.textContent ?? "").trim())).join(",") + "\r\n").join("");
+  return [...table.rows].map((row) => [...row.cells].map((one) => cell(one.querySelector("data")?.value ?? (one.textContent ?? "").trim())).join(",") + "\r\n").join("");
 }
 
 /** A drawing that looks the same without the page's styles. */

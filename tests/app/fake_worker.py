@@ -606,7 +606,7 @@ def told(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 def costs() -> dict[str, Any]:
     """An access whose lanes are far apart."""
-    counts = {"requests": 2, "lanes": 64, "bytes": 256, "sectors": 64, "fewest": 8}
+    counts = {"requests": 2, "lanes": 64, "bytes": 4096, "sectors": 64, "fewest": 8}
     samples = [{"warp": 0, "step": k, "lanes": [64 * n + 4 * k for n in range(32)]} for k in (0, 1)]
     access = {
         "kernel": "map_1",

@@ -74,9 +74,11 @@ def test_tables_and_pictures_are_saved(page: Page) -> None:
     side = page.locator(".side")
     menu = open_menu(side)
     name, table = saved(page, menu, "Save All accesses")
-    assert name == "warps.csv"
+    assert name == "warps-all-accesses.csv"
     rows = list(csv.reader(table.decode().splitlines()))
     assert [row[0] for row in rows] == ["Access", "reads xs_mem_3[16 * i_4]"]
+    counts = dict(zip(rows[0], rows[1], strict=True))
+    assert (counts["Sectors"], counts["Bytes"]) == ("64", "4096")
     assert "32 lanes fetch 32 sectors, 12 % used; 4 would do" in rows[1]
     name, drawing = saved(page, menu, re.compile("Save 32 lanes.* as .svg"))
     assert name == "warps.svg"

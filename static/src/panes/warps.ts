@@ -1,6 +1,6 @@
 // The accesses of the kernels for a GPU, those that waste most first, each with a request of a warp.
 import * as client from "../client";
-import { debounce, fillSlowly, h, replace } from "../dom";
+import { debounce, fillSlowly, grouped, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
@@ -126,9 +126,9 @@ export class WarpsPane extends AskingPane {
     const where = { spans: access.src, origin: "warps", line: -1 };
     const picture = h("div", {});
     const details = h("details", {}, h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))), picture);
-    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture,
+    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...!areDrawable(access.touched) ? [h("p", { class: "quiet" }, FAR)] : [
       drawTurns(access), h("p", { class: "quiet" }, `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on. Hatched: in a line that is touched, and not asked for. The lowest cell is taken for the first of a line.`),
-      h("details", {}, h("summary", {}, "As a table"), turnsTable(access))));
+      h("details", {}, h("summary", {}, "As a table"), turnsTable(access))]));
     return this.pictured.part(h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
       h("div", {}, details, h("p", { class: "remark-meta" }, `loop over ${access.index}, line ${access.line} of the C text `,
         access.simd ? h("span", {}, "the text asks for vector code ") : null,
@@ -158,6 +158,7 @@ export class WarpsPane extends AskingPane {
     const show = (): void => {
       const request = access.samples[Number(choice.value)];
       if (!request) return;
+      if (!areDrawable(request.lanes)) return replace(picture, h("p", { class: "quiet" }, FAR));
       const drawn = drawRequest(access, request.lanes);
       replace(picture, drawn, h("p", { class: "quiet" }, legend(access, request, drawn)),
         h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)));
@@ -165,7 +166,7 @@ export class WarpsPane extends AskingPane {
     choice.addEventListener("change", show);
     const details = h("details", { open: at === 0 },
       h("summary", {}, h("strong", {}, access.says), " ", formula(access)),
-      access.samples.length ? choice : null, picture, counts(access), this.mended(access));
+      access.samples.length ? choice : null, picture, this.mended(access), counts(access));
     details.addEventListener("toggle", () => details.open && !picture.firstChild && show());
     if (at === 0) show();
     return this.pictured.part(h("li", {
@@ -194,6 +195,10 @@ function formula({ array, cell, stride }: WarpAccess): HTMLElement {
 /** Links of the first versions keep none. */
 const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
 
+/** Addresses that are no numbers of this language: nothing exact can be said of them here. */
+const areDrawable = (bytes: readonly number[]): boolean => bytes.every(Number.isSafeInteger);
+const FAR = "Not drawn: these addresses have more than 53 bits.";
+
 const elements = (count: string): string => count === "1" ? "1 element" : `${count} elements`;
 
 const scrolling = (label: string, table: HTMLElement): HTMLElement =>
@@ -212,13 +217,13 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
 /** All requests of an access: predicted, seen, and whether both agree. */
 function counts(access: WarpAccess): HTMLElement {
   const names: (keyof RequestCounts)[] = access.shared ? ["passes", "least", "requests", "lanes"] : ["sectors", "fewest", "requests", "lanes", "bytes"];
-  const row = (name: string, of: RequestCounts) => h("tr", {}, h("th", { scope: "row" }, name), ...names.map((one) => h("td", {}, of[one].toLocaleString("en"))));
   const differs = access.agrees === false && !access.because;
   const note = access.because ? `Not certain: ${access.because}.` : differs ? "The two differ: this is a defect of the compiler." : "";
+  const from: [string, RequestCounts][] = [["predicted", access.predicted], ...access.seen ? [["seen", access.seen] as [string, RequestCounts]] : []];
   const table = h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, "All requests"),
-    h("thead", {}, h("tr", {}, ...["from", ...names].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, row("predicted", access.predicted), access.seen ? row("seen", access.seen) : null));
-  return h("div", {}, scrolling("Requests", table), note ? h("p", { class: differs ? "access-missing" : "quiet" }, note) : null);
+    h("thead", {}, h("tr", {}, ...["All requests", ...from.map(([name]) => name)].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...names.map((one) => h("tr", {}, h("th", { scope: "row" }, one), ...from.map(([, of]) => h("td", {}, grouped(of[one])))))));
+  return h("div", {}, table, note ? h("p", { class: differs ? "access-missing" : "quiet" }, note) : null);
 }
 
 /** All accesses with what they cost, those that waste most first; of banks only where some access has them. */
@@ -227,7 +232,7 @@ function accessTable({ accesses }: AccessesAnswer): HTMLElement {
   const agrees = (access: WarpAccess): string =>
     !access.seen ? "only" : access.because ? "not certain" : access.agrees === false ? "otherwise" : "the same";
   const counted = (names: readonly (keyof RequestCounts)[]): Column<WarpAccess>[] =>
-    names.map((name) => [name[0]!.toUpperCase() + name.slice(1), (access) => cost(access)[name].toLocaleString("en")]);
+    names.map((name) => [name[0]!.toUpperCase() + name.slice(1), (access) => grouped(cost(access)[name])]);
   return tableOf("All accesses", accesses, [
     ["Access", (access) => h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)],
     ...counted(["sectors", "fewest"]),
