@@ -13,15 +13,15 @@ export function answersIn(pane: Element): unknown {
 }
 
 export class Fresh {
-  /** The content below a note that takes no room of its own. */
+  /** The content with a note, which is under it or over what is seen of its end, and moves nothing. */
   readonly element: HTMLElement;
-  private readonly note = h("p", { class: "outdated-note", hidden: true }, h("span", {}, "Out of date: made for an earlier text"));
+  private readonly note = h("p", { class: "outdated-note", hidden: true }, h("span", {}, "Out of date", h("i", {}, ": made for an earlier text")));
   private readonly waiting = h("p", { class: "empty", hidden: true }, "It is being made.");
   private of: Text | null = null;
   private asked = 0;
 
   constructor(private readonly model: Model, private readonly content: HTMLElement) {
-    this.element = h("div", { class: "fresh" }, this.note, this.waiting, content);
+    this.element = h("div", { class: "fresh" }, this.waiting, content, this.note);
     model.on("source", () => this.tell());
   }
 

@@ -43,16 +43,16 @@ class Message extends WidgetType {
   }
 }
 
-/** A problem's message with its kind and hint, and what else there is about it. */
+/** A problem's message with its kind, its code, the place if that is another file's, and its hint, and what else there is about it. */
 export function messageElement(
-  problem: Problem, className = "", more: HTMLElement | null = null, others: HTMLElement[] = [],
+  problem: Problem, className = "", more: HTMLElement | null = null, others: HTMLElement[] = [], where: HTMLElement | null = null,
 ): HTMLElement {
   return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
     h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
-    h("span", { class: "problem-message" }, ...quoted(problem.message)),
+    h("span", { class: "problem-message" }, ...quoted(problem.message)), " ",
+    problem.code ? explanation(problem.code) : null, where && " ", where,
     ...others,
-    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null,
-    ...(problem.code ? [" ", explanation(problem.code)] : []), more);
+    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null, more);
 }
 
 const explanation = (code: string): HTMLElement =>
@@ -61,7 +61,7 @@ const explanation = (code: string): HTMLElement =>
 /** The other places that an error has to do with, each with what is there. */
 function relatedTo({ related = [] }: Problem, goTo: (span: Span) => void): HTMLElement[] {
   return related.map(({ span, message }) => h("span", { class: "problem-related" },
-    span ? h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)) : null, " ", ...quoted(message)));
+    span ? h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)) : null, span ? ": " : "", ...quoted(message)));
 }
 
 const setProblems = StateEffect.define<DecorationSet>();
@@ -122,12 +122,12 @@ export function showProblems(view: EditorView, problems: readonly Problem[], fil
   const placed = problems.filter((problem) => here(problem) && placeOf(doc, problem));
   const without = problems.filter((problem) => !placed.includes(problem)).slice(0, MOST);
   const messages = without.map((problem) => messageElement(
-    problem, "", here(problem) ? null : linkTo(problem.span!, events), relatedTo(problem, events.goTo)));
+    problem, "", null, relatedTo(problem, events.goTo), here(problem) ? null : linkTo(problem.span!, events)));
   view.dispatch({ effects: [setProblems.of(decorations(doc, placed, events)), setPlaceless.of(messages)] });
 }
 
 const linkTo = (span: Span, { goTo }: ProblemEvents): HTMLElement =>
-  h("p", {}, h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)));
+  h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span));
 
 const placeOf = (doc: Text, { span }: Problem): [number, number] | null => span?.[0] ? rangeOf(doc, span) : null;
 

@@ -312,6 +312,22 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
     expect(drawing.locator(".cell")).to_have_count(12)
 
 
+COVERED = """panel => {
+  const note = panel.querySelector(".outdated-note:not([hidden]) span");
+  const over = (one) => {
+    const [a, b] = [note.getBoundingClientRect(), one.getBoundingClientRect()];
+    return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  };
+  const found = [...panel.querySelectorAll("button, input")].filter((one) => one.checkVisibility() && over(one));
+  panel.scrollTop = panel.scrollHeight;
+  const last = [...panel.querySelectorAll("p, table, svg")].filter((one) => one.checkVisibility() && !one.contains(note)).at(-1);
+  const ends = over(last) ? [last] : [];
+  panel.scrollTop = 0;
+  return [...found, ...ends].map((one) => one.outerHTML);
+}"""
+"""The buttons of a pane that its note lies over, and the end of its content, if that cannot be seen."""
+
+
 def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
     """Every pane, from the first changed letter until the answer for the new text is there."""
     outdated = page.locator(".outdated-note span:visible")
@@ -327,6 +343,7 @@ def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
             page.get_by_role("tab", name=tab).click()
             expect(page.locator(".side").locator(outdated)).to_be_visible()
             expect(pane(page).locator(".cm-editor.outdated")).to_be_visible()
+            assert page.locator(".side .panel:not([hidden])").evaluate(COVERED) == []
     page.get_by_role("tab", name="Proof").click()  # not seen before, and of the last good text
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     expect(page.locator(".side").locator(outdated)).to_be_visible()

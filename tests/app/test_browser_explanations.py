@@ -18,7 +18,7 @@ def test_the_message_leads_to_what_it_means_and_to_both_places(
     page.get_by_role("link", name="Open it as a program").click()
     message = page.locator(".source .problem-text")
     expect(message).to_contain_text("was consumed")
-    expect(message.locator(".problem-related")).to_contain_text("line 2 xs is consumed here.")
+    expect(message.locator(".problem-related")).to_contain_text("line 2: xs is consumed here.")
     assert violations(page) == []
     message.get_by_role("button", name="line 2").press("Enter")
     selected = page.evaluate(

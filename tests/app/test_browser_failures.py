@@ -101,10 +101,10 @@ def test_the_page_goes_on_by_itself_when_the_connection_is_back(guest: Page) -> 
     outdated = panel.locator(".outdated-note span")
     expect(outdated).to_be_visible()
     expect(message).to_be_visible()
-    over, below = outdated.bounding_box(), message.bounding_box()
-    assert over is not None
-    assert below is not None
-    assert over["y"] + over["height"] <= below["y"]
+    note, said = outdated.bounding_box(), message.bounding_box()
+    assert note is not None
+    assert said is not None
+    assert said["y"] + said["height"] <= note["y"]
     guest.context.set_offline(False)
     expect(pane(guest)).to_contain_text("entry main = 8 -- fused")
     expect(trouble(guest)).to_be_hidden()
