@@ -89,7 +89,7 @@ function place(signal: AbortSignal | null): Promise<void> {
 async function get<T extends object>(path: string): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path, { headers: { Accept: "application/json", ...WHO } });
+    response = await fetch(path); // as the page's links ask for it early: with nothing of its own
   } catch {
     throw new Unanswered(unreachable().error);
   }

@@ -38,13 +38,17 @@ export class Header {
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h("header", { class: "top" },
       h("div", { class: "brand" }, h("h1", {}, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
-        h("p", { class: "tagline" }, "See what a compiler does to your array program · ", h("a", { href: "/lessons/" }, "Lessons"))),
+        h("p", { class: "tagline" }, h("span", {}, "See what a compiler does to your array program · "), h("a", { href: "/lessons/" }, "Lessons"))),
       this.examples, this.target, this.status,
       this.run,
       h("span", { class: "share-box" }, this.share, this.link), ...menus, this.themes(), this.help,
       h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));
     model.on("status", () => this.draw());
-    model.on("frozen", () => this.draw());
+    model.on("frozen", () => {
+      this.draw();
+      const [first] = this.examples.options;
+      if (first) first.textContent = this.other;
+    });
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.hideLink());
     document.addEventListener("mousedown", (event) => {
       if (!(event.target as Element).closest(".share-box")) this.hideLink();
@@ -52,12 +56,17 @@ export class Header {
     this.draw();
   }
 
+  /** What is shown where it is no example. */
+  private get other(): string {
+    return this.model.frozen ? "A link" : "Your program";
+  }
+
   setExamples(examples: readonly Example[], chosen: string): void {
     const groups = new Map<string, Example[]>();
     for (const example of examples) groups.set(example.group, [...(groups.get(example.group) ?? []), example]);
     const earlier = earlierTexts();
     replace(this.examples,
-      h("option", { value: "" }, "Your program"),
+      h("option", { value: "" }, this.other),
       ...[...groups].map(([group, members]) => h("optgroup", { label: group },
         ...members.map((example) => h("option", { value: example.name }, example.title)))),
       earlier.length ? h("optgroup", { label: "Earlier texts" }, ...earlier.map((entry, k) =>

@@ -318,14 +318,15 @@ COVERED = """panel => {
     const [a, b] = [note.getBoundingClientRect(), one.getBoundingClientRect()];
     return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   };
-  const found = [...panel.querySelectorAll("button, input")].filter((one) => one.checkVisibility() && over(one));
+  const seen = (what) => [...panel.querySelectorAll(what)].filter((one) => one.checkVisibility());
+  const found = seen("button, input").filter(over);
   panel.scrollTop = panel.scrollHeight;
-  const last = [...panel.querySelectorAll("p, table, svg")].filter((one) => one.checkVisibility() && !one.contains(note)).at(-1);
+  const last = seen("p, table, svg").filter((one) => !one.contains(note)).at(-1);
   const ends = over(last) ? [last] : [];
   panel.scrollTop = 0;
   return [...found, ...ends].map((one) => one.outerHTML);
 }"""
-"""The buttons of a pane that its note lies over, and the end of its content, if that cannot be seen."""
+"""The buttons of a pane that its note lies over, and its content's end, if that cannot be seen."""
 
 
 def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
 
@@ -35,6 +35,39 @@ def test_the_rail_keeps_its_place_and_its_height(page: Page) -> None:
     expect(page.locator(".strips > .trouble")).to_be_visible()
     places.add(str(page.evaluate(PLACES)))
     assert len(places) == 1
+
+
+def test_half_a_screen_has_one_bar_and_a_button_to_run(page: Page) -> None:
+    for width, height in ((960, 540), (1024, 768), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        bar, run = page.locator(".top"), page.locator(".run").get_by_role("button", name="Run")
+        expect(run).to_be_in_viewport(ratio=1)
+        box = bar.bounding_box()
+        assert box is not None
+        assert box["height"] < 60, width
+        assert run.evaluate(
+            "run => document.elementFromPoint(...(({ x, y }) => [x + 4, y + 4])"
+            "(run.getBoundingClientRect())) === run"
+        )
+
+
+def test_while_the_script_comes_the_page_says_so_and_what_it_asks_for_comes_too(
+    browser: Browser, site: str
+) -> None:
+    with visiting(browser) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+        coming: list[Route] = []
+        page.route("**/dist/main.js*", lambda route: coming.append(route))
+        page.goto(site, wait_until="commit")
+        expect(page.locator(".arriving")).to_contain_text("The page is on its way.")
+        page.wait_for_function(
+            "() => performance.getEntriesByName(`${location.origin}/api/examples`).length"
+        )
+        coming[0].continue_()
+        expect(pane(page)).to_contain_text("-- fused")
+        assert (asked.count("manifest"), asked.count("examples")) == (1, 1)
+        expect(page.locator(".arriving")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, choose, pane, working
+from tests.app.browsing import MARKS, choose, compiled, pane, working, write
 
 pytestmark = MARKS
 
@@ -52,3 +52,19 @@ def test_a_map_is_marked_in_every_picture_and_its_attempts_are_told_apart(page: 
     expect(warps.locator(".warp-list").first.locator(".picture-lit")).to_have_count(3)
     page.keyboard.press("Escape")
     expect(warps.locator(".picture-lit")).to_have_count(0)
+
+
+def test_a_name_of_any_length_stays_in_its_pane(page: Page) -> None:
+    name = "x" * 300
+    write(page, f"entry main [n] ({name}: [n]i32) = map (+ 1) {name} ++ map (* 2) {name}\n")
+    compiled(page)
+    for tab in ("Remarks", "Warps", "Proof"):
+        panel = shown(page, tab)
+        expect(panel.locator(".remark, .attempt").first).to_be_visible()
+        assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth"), tab
+    box = page.locator(".source .cm-line").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 60)
+    tip = page.locator(".cm-tooltip-hover")
+    expect(tip).to_contain_text("[n]i32")
+    assert tip.evaluate("tip => tip.scrollWidth <= tip.clientWidth")
