@@ -74,7 +74,7 @@ def choose(sc: nest.FlatteningScope, task: nest.Task, versions: Versions) -> nes
             "the inner parallelism unused."
         )
         sc.ctx.tell("missed", VERSIONS, task.prov, because)
-        return versions.full(task.names)
+        return _without_outer(sc, task, versions, alone=False)
     if versions.outer_last:
         default = NEVER
     number = sc.numbers[0]

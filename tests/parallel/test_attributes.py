@@ -7,7 +7,7 @@ import pytest
 
 from compiler import api
 from compiler.base.context import Options
-from compiler.ir.nodes import Loop, Prog, SegOp, Threshold
+from compiler.ir.nodes import Loop, Prog, SegMap, SegOp, Stm, Threshold
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
@@ -26,17 +26,21 @@ def flat(text: str, target: str) -> tuple[Prog, list[str]]:
     return prog, said
 
 
+def stms_of(prog: Prog) -> list[Stm]:
+    """All statements, in order."""
+    return [stm for fun in prog.funs for stm in all_stms(fun.body.stms)]
+
+
 def shape(prog: Prog) -> list[str]:
     """The thresholds, loops and kernels, in order."""
     found = []
-    for fun in prog.funs:
-        for stm in all_stms(fun.body.stms):
-            if isinstance(stm.exp, Threshold):
-                found.append(stm.exp.name.rpartition("_")[0])
-            elif isinstance(stm.exp, Loop):
-                found.append("loop")
-            elif isinstance(stm.exp, SegOp):
-                found.append(type(stm.exp).__name__.lower())
+    for stm in stms_of(prog):
+        if isinstance(stm.exp, Threshold):
+            found.append(stm.exp.name.rpartition("_")[0])
+        elif isinstance(stm.exp, Loop):
+            found.append("loop")
+        elif isinstance(stm.exp, SegOp):
+            found.append(type(stm.exp).__name__.lower())
     return found
 
 
@@ -75,6 +79,26 @@ def test_an_inner_operator_may_be_sequential() -> None:
 def test_the_attribute_holds_for_its_expression_only() -> None:
     text = "entry main (xs: []i32) (ys: []i32) =\n  (#[sequential] map (+ 1) xs, map (* 2) ys)"
     assert sorted(shape(flat(text, "c")[0])) == ["loop", "segmap"]
+
+
+def test_it_holds_for_what_a_value_is_piped_through() -> None:
+    """As in Futhark, `#[a] map f xs |> head` is `#[a] (head (map f xs))`."""
+    text = source("#[incremental_flattening(no_outer)]")
+    assert shape(flat(f"{text} |> take 1", "c")[0]) == ["segred"]
+    text = "entry main (xs: []i32) = #[sequential] map (+ 1) xs |> scan (+) 0 |> map (* 3)"
+    assert set(shape(flat(text, "c")[0])) == {"loop"}
+
+
+def test_few_elements_may_have_a_block_of_threads_each() -> None:
+    """A loop of small kernels, each started by itself, is one kernel of one block."""
+    text = """
+entry main [n] (a: [n][n]f32): [1][n][n]f32 =
+  map (\\m -> loop m = copy m for i < n do map (map (* m[i, i])) m) [a]
+"""
+    prog, _ = flat(text, "cuda")
+    assert shape(prog)[0] == "suff_intra"
+    assert any(isinstance(s.exp, SegMap) and s.exp.per_block for s in stms_of(prog))
+    assert "suff_outer" not in shape(prog)
 
 
 @pytest.mark.parametrize("target", ["c", "cuda"])

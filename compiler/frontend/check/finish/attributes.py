@@ -2,11 +2,12 @@
 
 A statement of the core language knows the spans that it came from, so that nothing else has to
 carry attributes. `#[incremental_flattening(no_outer)]` gives `incremental_flattening`, `no_outer`.
+An attribute before `map f xs |> head` is one of all applications there: what is applied, and what to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
@@ -41,9 +42,20 @@ def _in_body(body: t.Exp) -> Words:
             inner = e.exp
             while isinstance(inner, t.Attr):
                 inner = inner.exp
-            found[inner.span] = found.get(inner.span, frozenset()) | _words(e.attr)
+            words = _words(e.attr)
+            for one in _applications(inner):
+                found[one.span] = found.get(one.span, frozenset()) | words
         todo.extend(parts(e))
     return found
+
+
+def _applications(e: t.Exp) -> Iterator[t.Exp]:
+    """An expression, and the applications that its value comes from directly."""
+    yield e
+    if isinstance(e, t.Apply):
+        for part in (e.fn, *e.args):
+            if isinstance(part, t.Apply):
+                yield from _applications(part)
 
 
 def parameters(defs: Iterable[t.Def]) -> list[str]:
