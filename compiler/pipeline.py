@@ -57,6 +57,7 @@ from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
 from compiler.parallel.recursion import RECURSION
 from compiler.storage.allocate import ALLOCATE
+from compiler.storage.calls import LOOK_INSIDE
 from compiler.storage.coalesce import COALESCE
 from compiler.storage.expand import EXPAND
 from compiler.storage.merge import MERGE
@@ -229,7 +230,7 @@ STAGES: tuple[Stage, ...] = (
         "Memory: every array lives in a block, and an LMAD says where each element lies.",
         "ir",
         printer.show,
-        (INLINE_SHARED, ALLOCATE),
+        (LOOK_INSIDE, ALLOCATE),
         forms.MEMORY,
         CHOSEN,
     ),
@@ -250,7 +251,7 @@ STAGES: tuple[Stage, ...] = (
         "makes what only it knows the size of.",
         "ir",
         printer.show,
-        (EXPAND, COALESCE),
+        (EXPAND, COALESCE, INLINE_SHARED),
         forms.EXPANDED,
         CHOSEN,
     ),
@@ -357,6 +358,10 @@ class StageResult:
     names: Mark
     spent: int
     """How far names and fuel were used up behind it."""
+
+    def is_as(self, prog: Any, names: Mark, spent: int) -> bool:
+        """Whether another target's passes have come to the same, whatever they have asked."""
+        return prog is self.prog and names == self.names and spent == self.spent
 
     @property
     def text(self) -> Text:
@@ -469,6 +474,10 @@ class Compilation:
             if self.options.verify:
                 verify(prog, stage.id, target)
             names, spent = ctx.names.mark(), ctx.fuel.spent
+            shown = self._results.get((stage.id, self.options.target))
+            if isinstance(shown, StageResult) and shown.is_as(prog, names, spent):
+                del self._ctx[target]  # From here on it is what the shown target's passes know.
+                return shown
             return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
         except CompileError as error:
             return error
@@ -492,7 +501,7 @@ class Compilation:
                 names, fuel = of.names.fork_at(before.names), of.fuel.fork_at(before.spent)
                 ctx = Ctx(self.options, names, fuel, is_shown=shown)
                 ctx.attributes, ctx.loops = of.attributes, of.loops
-                ctx.unchanged = of.unchanged
+                ctx.unchanged, ctx.done = of.unchanged, of.done
             self._ctx[target] = ctx
         ctx.stage, ctx.target = stage.id, target_named(target)
         return ctx

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from compiler import api, targets
+from compiler.base.context import Options
 from compiler.base.errors import UsageError
 from compiler.base.target import AskedTarget, Target
+from compiler.base.text import plain
+from compiler.optimise import shared_functions
 from compiler.pipeline import CHOSEN, STAGES, Compilation
 
 COMPILER = Path(__file__).parent.parent / "compiler"
@@ -108,3 +111,25 @@ def test_a_chain_is_shared_as_far_as_it_is_the_same(name: str, source: str, comm
     for stage in chosen:
         one, other = both.result(stage, name), alone.result(stage, name)
         assert (one.text, one.names, one.spent) == (other.text, other.names, other.spent)
+
+
+CALLED = """
+def f [n] (xss: [n][2]i32): *[n][2]i32 = map (\\i -> [xss[i, 1], xss[n - 1 - i, 0]]) (iota n)
+entry main [n] (xss: [n][2]i32): *[n][2]i32 = f (f (f xss))
+"""
+
+
+def test_a_chain_that_comes_to_the_same_program_is_shared_whatever_it_has_asked() -> None:
+    """Calls are replaced once for both, and names go on from there."""
+    limits = {limit.id: 0 for limit in shared_functions.SHARED.limits}
+    work = Compilation(CALLED, Options(limits=limits, verify=True))
+    asked = work.result("expanded").answers
+    assert not targets.target_named("cuda").answers_alike(asked)
+    assert work.result("expanded").prog is not work.result("shortcircuit").prog
+    for stage in ("expanded", "merged", "imp"):
+        shown = work.result(stage)
+        assert work.result(stage, "cuda") is shown, stage
+    assert work.result("kernels").prog.funs[0].name == "main"
+    alone = Compilation(CALLED, Options(target="cuda", limits=limits, verify=True))
+    for stage in ("imp", "kernels", "cuda"):
+        assert plain(work.result(stage, "cuda").text) == plain(alone.result(stage).text), stage

@@ -24,6 +24,7 @@ from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
 from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFunction
 from compiler.semantics.indices import all_indices
+from compiler.storage.blocks import made_by_call
 
 _SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
@@ -44,10 +45,10 @@ def _function(fun: ir.Function, called: Called) -> MemoryFunction:
     blocks: list[BlockInfo] = []
     arrays: list[ArrayInfo] = []
     kernels: list[KernelInfo] = []
-    for param, prov, exp in _params(fun):
+    for param, prov, by in _params(fun):
         kind = param.type
         if isinstance(kind, ir.Mem):
-            blocks.append(_block(param, kind, exp, prov))
+            blocks.append(_block(param, kind, by, prov))
         elif isinstance(kind, ir.Array) and kind.mem is not None:
             arrays.append(_array(param, kind, known, prov, called))
     for stm in all_stms(fun.body.stms):
@@ -62,8 +63,8 @@ def _function(fun: ir.Function, called: Called) -> MemoryFunction:
     }
 
 
-def _params(fun: ir.Function) -> Iterator[tuple[ir.Param, Prov, object]]:
-    """Every name with its type, where it comes from, and the expression or role that binds it."""
+def _params(fun: ir.Function) -> Iterator[tuple[ir.Param, Prov, ir.Stm | str]]:
+    """Every name with its type, where it comes from, and the statement or role that binds it."""
     for param in fun.params:
         yield param, fun.prov, "parameter"
     for stm in all_stms(fun.body.stms):
@@ -71,21 +72,25 @@ def _params(fun: ir.Function) -> Iterator[tuple[ir.Param, Prov, object]]:
             for param in stm.exp.params:
                 yield param, stm.prov, "carried"
         for param in stm.pat:
-            yield param, stm.prov, stm.exp
+            yield param, stm.prov, stm
 
 
-def _block(param: ir.Param, kind: ir.Mem, exp: object, prov: Prov) -> BlockInfo:
-    made = isinstance(exp, ir.Alloc)
-    count = exp.count if isinstance(exp, ir.Alloc) else None
+def _block(param: ir.Param, kind: ir.Mem, by: ir.Stm | str, prov: Prov) -> BlockInfo:
+    count = None if isinstance(by, str) else _count(param.name, by)
     return {
         "name": param.name,
         "prim": kind.prim,
         "space": kind.space,
         "count": None if count is None else plain(count),
         "bytes": None if count is None else plain(count * BYTES[kind.prim]),
-        "kind": "alloc" if made else "parameter" if exp == "parameter" else "carried",
+        "kind": "alloc" if count is not None else "parameter" if by == "parameter" else "carried",
         "src": user_spans(prov),
     }
+
+
+def _count(block: Name, stm: ir.Stm) -> Poly | None:
+    """How many elements a block has that a statement makes; None if it makes none."""
+    return stm.exp.count if isinstance(stm.exp, ir.Alloc) else made_by_call(stm).get(block)
 
 
 def _array(param: ir.Param, kind: ir.Array, known: Known, prov: Prov, called: Called) -> ArrayInfo:

@@ -23,7 +23,7 @@ from compiler.ir.known import Known
 from compiler.ir.walk import all_stms, free
 from compiler.protocol.kinds import Json
 from compiler.protocol.polynomials import names_in
-from compiler.storage.blocks import Meanings
+from compiler.storage.blocks import Meanings, made_by_call
 
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
 """Values of sizes that arguments have, and of all other names, where none are given."""
@@ -126,6 +126,13 @@ class _Walk:
         match exp:
             case ir.Alloc():
                 self._alloc(stm.pat[0], exp, here, loops, stm.prov, ONE)
+            case ir.Call():
+                self._use(free(exp), here, loops)
+                for param in stm.pat:
+                    if isinstance(param.type, ir.Mem):
+                        made = ir.Alloc(made_by_call(stm)[param.name], param.type.prim)
+                        self._alloc(param, made, here, loops, stm.prov, ONE)
+                self._bind(stm.pat, stm.prov, loops, "")
             case ir.If(_, then, orelse):
                 for body in (then, orelse):
                     self._inside(body, depth + 1, loops)

@@ -31,16 +31,21 @@ def _flatpack(source: str, given: str) -> Tiny:
 
 _ROWS_ADDED = "entry main [n][m] (xss: [n][m]i32) =\n  map (\\xs -> i32.sum (map (* 2) xs)) xss"
 
-_SHARED = Tiny(
-    "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
-    "entry main [n] (xs: [n]i32) = f (map (+ 1) (f xs))",
-    "[1, 2]",
-    limits=(
-        ("simplify/share-function/program", 2),
-        ("simplify/share-function/least", 1),
-        ("simplify/share-function/copies", 1),
-    ),
-)
+
+def _shared(result: str) -> Tiny:
+    return Tiny(
+        "def f [n] (xs: [n]i32) = scan (+) 0 (map (* 2) xs)\n"
+        f"entry main [n] (xs: [n]i32) = {result}",
+        "[1, 2]",
+        limits=(
+            ("simplify/share-function/program", 2),
+            ("simplify/share-function/least", 1),
+            ("simplify/share-function/copies", 1),
+        ),
+    )
+
+
+_SHARED = _shared("f (map (+ 1) (f xs))")
 
 BY_PASS: dict[str, Tiny] = {
     "parse": Tiny("entry main (x: i32) = x + 1", "1"),
@@ -49,6 +54,7 @@ BY_PASS: dict[str, Tiny] = {
     "monomorphise": Tiny(
         "def twice 'a (f: a -> a) (x: a) = f (f x)\nentry main (x: i32) = twice (+ 1) x", "1"
     ),
+    "look-inside": _shared("(f xs, f (reverse xs))"),
     "inline-shared": _SHARED,
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
     "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),

@@ -31,5 +31,5 @@ class Form:
 CALLS = Form(_NESTED | {Call})
 NESTED = Form(_NESTED | {Apply, Call})
 FLAT = Form(_FLAT | {Call})
-MEMORY = Form(_FLAT | {Alloc}, memory=True)
+MEMORY = Form(_FLAT | {Alloc, Call}, memory=True)
 EXPANDED = Form(_FLAT | {Alloc}, memory=True, expanded=True)

@@ -254,11 +254,8 @@ def _substitution(
     bind: Callable[[Name], Name] | None = None,
     prov: Callable[[Prov], Prov] | None = None,
 ) -> Rewrite:
-    polys: dict[Name, Poly] = {}
-    for old, new in mapping.items():
-        size = _as_poly(new)
-        if size is not None:
-            polys[old] = size
+    made: dict[int, tuple[Poly, Poly]] = {}
+    """By `id`, sizes before and after: types of one array mention the same ones."""
 
     def var(x: ir.Var) -> ir.SE:
         new = mapping.get(x.name)
@@ -278,14 +275,21 @@ def _substitution(
         return found
 
     def poly(x: Poly) -> Poly:
-        hit = False
+        found = made.get(id(x))
+        if found is None:
+            found = made[id(x)] = x, changed(x)
+        return found[1]
+
+    def changed(x: Poly) -> Poly:
+        polys: dict[Name, Poly] = {}
         for mono in x.terms:
             for used, _ in mono:
                 if used in mapping:
-                    hit = True
-                    if used not in polys:
+                    size = _as_poly(mapping[used])
+                    if size is None:
                         raise CompilerBug(f"the size `{used}` cannot become {mapping[used]}")
-        return x.subst(polys) if hit else x
+                    polys[used] = size
+        return x.subst(polys) if polys else x
 
     return Rewrite(var=var, name=name, poly=poly, bind=bind, prov=prov)
 

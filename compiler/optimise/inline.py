@@ -5,7 +5,7 @@ that they had and get the call's in addition; places in the prelude are dropped,
 never seen it.
 
 A function of scalars that a large program would have many copies of stays one, and its calls become
-`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay until memory is introduced
+`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay until blocks are merged
 (`shared_functions.py`), which looks at what is around them. Of a large program, calls whose
 arguments are known are computed here, such as constants that the author gives by a loop: what
 depends on them gets smaller.
@@ -113,21 +113,45 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
         made = _Simplified(ctx, functions, uses, unique_arrays(prog), stay)
         whole = [made.function(fun) for fun in roots]
         return Prog((*made.kept.values(), *whole))
-    return _with(prog, [_Inliner(ctx, functions, uses, stay).function(fun) for fun in roots])
+
+    def gives_way(stm: Stm) -> bool:
+        return isinstance(stm.exp, Call) and stm.exp.fun not in stay
+
+    return _with(prog, [_Inliner(ctx, functions, uses, gives_way).function(fun) for fun in roots])
 
 
 def inline_shared(prog: Prog, ctx: Ctx) -> Prog:
     """The calls that have stayed become the bodies of their functions as well."""
+    return ctx.once("inline-shared", prog, lambda: inline_some(prog, ctx, lambda _: True))
+
+
+def inline_some(prog: Prog, ctx: Ctx, gives_way: Callable[[Stm], bool]) -> Prog:
+    """These calls become the bodies of their functions; nothing is simplified behind it.
+
+    A function that nothing calls any more is dropped.
+    """
     calls = {fun.name: _calls(fun) for fun in prog.funs}
     if not any(calls.values()):
         return prog
     functions = {fun.name: fun for fun in prog.funs}
-    _remark(functions, calls, frozenset(), ctx)
-    called = {callee for found in calls.values() for _, callee in found}
-    roots = [fun for fun in prog.funs if fun.entry or fun.name not in called]
+    gone = {name: [call for call in found if gives_way(call[0])] for name, found in calls.items()}
+    _remark(functions, gone, frozenset(), ctx)
     uses = _uses(prog, calls, frozenset())
-    inliner = partial(_Inliner, ctx, functions, uses, is_last=True)
-    return _with(prog, [inliner().function(fun) for fun in roots])
+    inliner = partial(_Inliner, ctx, functions, uses, gives_way=gives_way, is_last=True)
+    made = [inliner().function(fun) for fun in prog.funs]
+    before = {callee for found in calls.values() for _, callee in found}
+    return _with(prog, _called_still(made, before))
+
+
+def _called_still(funs: list[Function], before: Set[str]) -> list[Function]:
+    """The functions without those that were called `before` and are called no more."""
+    kept: list[Function] = []
+    needed: set[str] = set()
+    for fun in reversed(funs):
+        if fun.entry or fun.name not in before or fun.name in needed:
+            kept.append(fun)
+            needed.update(callee for _, callee in _calls(fun))
+    return kept[::-1]
 
 
 def _with(prog: Prog, funs: list[Function]) -> Prog:
@@ -207,23 +231,23 @@ class _Inliner:
     replaced in turn: each statement is copied once, to where it ends up.
     """
 
-    __slots__ = ("aliases", "ctx", "functions", "is_last", "stay", "uses")
+    __slots__ = ("aliases", "ctx", "functions", "gives_way", "is_last", "uses")
 
     def __init__(
         self,
         ctx: Ctx,
         functions: dict[str, Function],
         uses: dict[str, int],
-        stay: Set[str] = frozenset(),
+        gives_way: Callable[[Stm], bool],
         *,
         is_last: bool = False,
     ) -> None:
-        """`is_last`: nothing simplifies what it gives."""
+        """`gives_way`: which calls are replaced. `is_last`: nothing simplifies what it gives."""
         self.ctx = ctx
         self.is_last = is_last
         self.functions = functions
         self.uses = uses
-        self.stay = stay
+        self.gives_way = gives_way
         self.aliases: dict[Name, Name] = {}
 
     def function(self, fun: Function) -> Function:
@@ -248,7 +272,7 @@ class _Inliner:
         todo = [*reversed(stms)]
         while todo:
             stm = todo.pop()
-            if isinstance(stm.exp, Call) and stm.exp.fun not in self.stay:
+            if isinstance(stm.exp, Call) and self.gives_way(stm):
                 todo.extend(reversed(self.call(stm, stm.exp)))
                 changed = True
                 continue
@@ -515,5 +539,5 @@ INLINE = Pass(
     "inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED, SHARED)
 )
 INLINE_SHARED = Pass(
-    "inline-shared", "Puts functions in the place of the calls left.", inline_shared
+    "inline-shared", "Puts functions in the place of the calls left, blocks and all.", inline_shared
 )

@@ -50,6 +50,7 @@ class Refusal(Kind):
     ELSEWHERE_IN_IT = (1, Ending.NOTHING, "it is in the destination's memory at another place")
     THERE_ALREADY = (1, Ending.SAID, "its elements were there before")
     MOVING = (1, Ending.NOTHING, "a loop gives it another block in every iteration")
+    OF_FUNCTION = (1, Ending.NOTHING, "a function that stays one makes it, or is given it")
     OTHER_SPACE = (1, Ending.NOTHING, "it lies in memory of another kind")
     OTHER_SHAPE = (2, Ending.NOTHING, "it changes its shape in a way that is no view")
     A_PART = (2, Ending.NOTHING, "only a part of it goes into the place")

@@ -8,6 +8,7 @@ along with the array, so that no copy is needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from compiler.algebra.lmad import Dim, Lmad, NoView
@@ -27,7 +28,8 @@ from compiler.storage.control import BRANCH, LOOP
 from compiler.storage.interference import Sizes
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, MemoryState
-from compiler.storage.turned import TURNED, turned
+from compiler.storage.strides import in_order, order_of
+from compiler.storage.turned import TURNED, Order, turned
 
 RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
 CONCAT = Rule(
@@ -45,10 +47,11 @@ def allocate(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     Needs: stage `flat` (or any later one without memory). Keeps: values, names and provenance of
     all statements; results of entry points are row-major from the start of their blocks.
     """
-    return ir.Prog(tuple(_function(fun, ctx) for fun in prog.funs))
+    results: dict[str, tuple[Order, ...]] = {}
+    return ir.Prog(tuple(_function(fun, ctx, results) for fun in prog.funs))
 
 
-def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
+def _function(fun: ir.Function, ctx: Ctx, results_of: dict[str, tuple[Order, ...]]) -> ir.Function:
     """Procedure 4.1: blocks stand before the arrays that live in them."""
     called, shown = Spelling.of(fun, ctx.names.said), ctx.proved_here()
     sizes = cache(lambda: Sizes(fun, shown))
@@ -59,32 +62,62 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
 
     orders = turned(fun, ctx, called)
     state = MemoryState(
-        ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called, orders
+        ctx, HANDLERS, lambda size: is_exact(size, fun, shown), most, called, orders, results_of
     )
     params = tuple(new for param in fun.params for new in _with_block(state, param))
     state.depth += 1
     out = state.transform(fun.body.stms)
     results: list[ir.Operand] = []
+    returned_in: list[Order] = []
     for result in fun.body.results:
         if isinstance(result, str):
-            result = _row_major(state, result, "it is a result", fun.prov, out)
+            order = None if fun.entry else _order(state, result)
+            if order is None:
+                result = _row_major(state, result, "it is a result", fun.prov, out)
+                order = tuple(range(state.array(result).rank))
+            returned_in.append(order)
             results.append(state.mem(result).block)
         results.append(result)
-    returned = tuple(new for param in fun.results for new in _with_block(state, param))
+    results_of[fun.name] = tuple(returned_in)
+    returned = _with_blocks(state, fun.results, returned_in)
     for note in state.notes:
         ctx.remark(note)
     body = ir.Body(tuple(out), tuple(results), fun.body.prov)
     return ir.Function(fun.name, params, returned, body, fun.entry, fun.implicit, fun.prov)
 
 
-def _with_block(state: MemoryState, param: ir.Param) -> tuple[ir.Param, ...]:
-    """An array parameter as its block and itself, row-major; others as they are."""
+def _with_block(
+    state: MemoryState, param: ir.Param, order: Order | None = None
+) -> tuple[ir.Param, ...]:
+    """An array parameter as its block and itself, in that order (default: row-major)."""
     old = param.type
     if not isinstance(old, ir.Array):
         return (state.bind(param),)
     block = state.bind(ir.Param(state.ctx.fresh(f"{base_of(param.name)}_mem"), ir.Mem(old.prim)))
-    array = ir.Array(old.prim, old.shape, ir.MemBind(block.name, Lmad.row_major(old.shape)))
+    lmad = in_order(old.shape, range(old.rank) if order is None else order)
+    array = ir.Array(old.prim, old.shape, ir.MemBind(block.name, lmad))
     return (block, state.bind(ir.Param(param.name, array, param.unique)))
+
+
+def _with_blocks(
+    state: MemoryState, params: Sequence[ir.Param], orders: Iterable[Order]
+) -> tuple[ir.Param, ...]:
+    """Results of a function, whose arrays lie in these orders."""
+    left = iter(orders)
+    pairs = ((p, next(left) if isinstance(p.type, ir.Array) else None) for p in params)
+    return tuple(new for param, order in pairs for new in _with_block(state, param, order))
+
+
+def _order(state: MemoryState, array: str) -> Order | None:
+    """The order in which an array fills its block from the start; None if it does not."""
+    lmad = state.mem(array).lmad
+    if lmad.offset != 0:
+        return None
+    return (
+        tuple(range(lmad.rank))
+        if state.is_row_major(lmad)
+        else order_of(state.known.normal_lmad(lmad))
+    )
 
 
 def _row_major(state: MemoryState, array: str, why: str, prov: Prov, out: list[ir.Stm]) -> str:
@@ -233,6 +266,20 @@ def _update(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     _view(state, stm, mem, out)
 
 
+def _call(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
+    """Arrays are given with their blocks, row-major from the start; results come in fresh ones."""
+    exp = stm.exp
+    assert isinstance(exp, ir.Call)
+    args: list[ir.Operand] = []
+    for arg in exp.args:
+        if isinstance(arg, str):
+            arg = _row_major(state, arg, f"`{base_of(exp.fun)}` is given it", stm.prov, out)
+            args.append(state.mem(arg).block)
+        args.append(arg)
+    pat = _with_blocks(state, stm.pat, state.results_of[exp.fun])
+    out.append(ir.Stm(pat, ir.Call(exp.fun, tuple(args)), stm.prov))
+
+
 def _none_left(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     raise CompilerBug(f"a {type(stm.exp).__name__} is left when memory is introduced")
 
@@ -250,6 +297,7 @@ HANDLERS: dict[type, Handler] = {
     nodes.Replicate: _fresh,
     nodes.Scratch: _fresh,
     nodes.ArrayLit: _fresh,
+    nodes.Call: _call,
     nodes.If: control.transform_if,
     nodes.Loop: control.transform_loop,
     nodes.Push: kernels.transform_push,
@@ -263,7 +311,6 @@ HANDLERS: dict[type, Handler] = {
     nodes.Scatter: _none_left,
     nodes.Hist: _none_left,
     nodes.Stream: _none_left,
-    nodes.Call: _none_left,
 }
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import Alloc, If, Loop, Mem, Stm
+from compiler.ir.nodes import Alloc, Array, Call, If, Loop, Mem, Stm
 from compiler.ir.sharing import Classes
 from compiler.ir.walk import NESTED, all_stms, children, stms_of
 
@@ -33,6 +34,13 @@ def links(stm: Stm) -> Iterator[Link]:
                     for name in (param.name, out.name):
                         yield name, str(start), False
                         yield name, str(end), name == param.name
+
+
+def made_by_call(stm: Stm) -> dict[Name, Poly]:
+    """The blocks that a function makes for a call, with how many elements each holds."""
+    kinds = [param.type for param in stm.pat] if isinstance(stm.exp, Call) else []
+    arrays = [kind for kind in kinds if isinstance(kind, Array)]
+    return {kind.mem.block: Poly.product(kind.shape) for kind in arrays if kind.mem is not None}
 
 
 def all_links(stms: Iterable[Stm]) -> Iterator[Link]:
@@ -98,6 +106,8 @@ class Meanings:
             for stm in stms:
                 if isinstance(stm.exp, Alloc):
                     allocated_in[stm.pat[0].name] = loops
+                elif isinstance(stm.exp, Call):
+                    allocated_in.update(dict.fromkeys(made_by_call(stm), loops))
                 elif type(stm.exp) in NESTED:
                     for name, block, earlier in links(stm):
                         meant.setdefault(name, []).append((block, id(stm) if earlier else None))

@@ -43,6 +43,7 @@ class MemoryState:
         "notes",
         "outside",
         "per_block",
+        "results_of",
         "shared_left",
         "spell",
         "turned",
@@ -57,12 +58,15 @@ class MemoryState:
         most: Callable[[Poly], int | None],
         spell: Spelling,
         turned: Mapping[Name, Order],
+        results_of: Mapping[str, tuple[Order, ...]],
     ) -> None:
         self.ctx = ctx
         self.spell = spell
         """What the program's author calls things."""
         self.turned = turned
         """Arrays that are not laid out row-major where they are made, with their order."""
+        self.results_of = results_of
+        """The orders in which the results of functions lie that are arrays."""
         self.fits = fits
         """Whether an array's size is what its polynomial says, and does not wrap around."""
         self.most = most

@@ -44,6 +44,19 @@ def in_order(shape: Sequence[Poly], order: Sequence[int]) -> Lmad[Poly]:
     return Lmad(dense.offset, tuple(dims[at] for at in range(len(shape))))
 
 
+def order_of(lmad: Lmad[Poly]) -> tuple[int, ...] | None:
+    """The dimensions, outermost first, in whose order it is dense; None if there is none."""
+    left, order, cells = [*range(lmad.rank)], list[int](), Poly.const(1)
+    while left:
+        inner = next((at for at in reversed(left) if lmad.dims[at].stride == cells), None)
+        if inner is None:
+            return None
+        left.remove(inner)
+        order.append(inner)
+        cells *= lmad.dims[inner].size
+    return tuple(reversed(order))
+
+
 def is_dense(lmad: Lmad[Poly]) -> bool:
     """Whether no cell is left out or used twice, in some order of the dimensions."""
     return any(lmad.permute(order).is_row_major() for order in permutations(range(lmad.rank)))

@@ -9,6 +9,7 @@ import pytest
 
 from compiler import explanations
 from compiler.base.remarks import NOTHING, Remark
+from compiler.optimise import shared_functions
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.protocol.refusals import Ending, Kind, NotHoisted, NotMerged, Refusal
@@ -143,10 +144,18 @@ KEPT = """
 entry main [n] (xs: *[n]i32) (k: i64): ([n]i32, [n]i32) =
   loop (a, b) = (xs, copy xs) for i < k do (map (+ 1) a, a)
 """
+STAYS = """
+def f [n] (xs: [n]i32): *[n]i32 = map (\\i -> xs[n - 1 - i] * 2) (iota n)
+entry main [n] (xs: [n]i32) =
+  let a = scan (+) 0 xs
+  let b = f a
+  in (copy a with [n / 2] = 7, f b)
+"""
 PROGRAMS = {
     Refusal.ELSEWHERE_IN_IT: test_guards.PARTS_OF_PARTS,
     Refusal.THERE_ALREADY: test_reasons.LIVING,
     Refusal.MOVING: ROUND,
+    Refusal.OF_FUNCTION: STAYS,
     Refusal.OTHER_SPACE: IN_SHARED_MEMORY,
     Refusal.OTHER_SHAPE: TRANSPOSED,
     Refusal.A_PART: test_short_circuit.PART,
@@ -178,6 +187,7 @@ PROGRAMS = {
     Refusal.SLOWER: (EXAMPLES / "lattice_boltzmann.fut").read_text("utf-8"),
 }
 OPTIONS: dict[Refusal, dict[str, Any]] = {
+    Refusal.OF_FUNCTION: {"limits": {limit.id: 0 for limit in shared_functions.SHARED.limits}},
     Refusal.OTHER_SPACE: {"target": "cuda"},
     Refusal.SPENT: {"limits": {budget.STEPS.id: 1}},
 }

@@ -35,6 +35,8 @@ class Edited:
         """The arrays in a block, in order of text."""
         self.carried: dict[Name, list[TreeBody]] = {}
         """Where a block is handed on as a value: as a body's result or a loop's first value."""
+        self.given: set[Name] = set()
+        """Blocks, and arrays, that functions are given: such a block holds nothing else."""
         self.gone: set[Name] = set()
         """Blocks that nothing allocates, returns or carries any more."""
         self.renamed: dict[Name, Name] = {}
@@ -56,6 +58,8 @@ class Edited:
         for item in all_items(self.tree.root):
             if isinstance(item.stm.exp, ir.Loop):
                 self._carry(item.stm.exp.init, item.scope)
+            elif isinstance(item.stm.exp, ir.Call):
+                self.given.update(arg for arg in item.stm.exp.args if isinstance(arg, str))
             for scope in item.children:
                 self._carry(scope.results, scope)
 
@@ -157,10 +161,17 @@ class Edited:
 
     def _stm(self, item: Item) -> ir.Stm:
         stm = self.updates.get(item, item.stm)
-        exp = self._exp(item) if item.children else stm.exp
+        exp = self._exp(item) if item.children else self._calling(stm.exp)
         pat = self._params(stm.pat)
         same = exp is stm.exp and len(pat) == len(stm.pat)
         return stm if same and all(map(is_, pat, stm.pat)) else ir.Stm(pat, exp, stm.prov)
+
+    def _calling(self, exp: ir.Exp) -> ir.Exp:
+        """A call with the blocks that it is given now."""
+        if not isinstance(exp, ir.Call):
+            return exp
+        args = self._operands(exp.args)
+        return exp if args == exp.args else replace(exp, args=args)
 
     def _exp(self, item: Item) -> ir.Exp:
         exp, inside = item.stm.exp, iter(item.children)

@@ -92,6 +92,8 @@ def apply(now: Edited, edit: Edit) -> None:
 def _rename(now: Edited, old: Name, new: Name) -> None:
     """Let a block be another one; its arrays keep their index functions."""
     now.renamed[old] = new
+    if old in now.given:
+        now.given.add(new)
     now.gone.add(old)
     moved = now.members.pop(old, [])
     for name in moved:

@@ -149,7 +149,7 @@ def _owned(now: Edited, aliases: Aliases, block: Name, scope: TreeBody) -> None:
                 return
         raise Failed(Refusal.CALLERS, "The memory belongs to the caller.")
     exp = binder.stm.exp
-    if isinstance(exp, ir.Alloc):
+    if isinstance(exp, ir.Alloc | ir.Call):
         return
     if isinstance(exp, ir.If):
         if all(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.ir import nodes as ir
 from compiler.ir import slices
 from compiler.ir.may_fail import operator_may_fail
@@ -99,6 +99,7 @@ class Projection:
                 Refusal.THERE_ALREADY,
                 there_already(now, source, block, self.now.items(scope)[end:]),
             )
+        self._own_block(block, what)
         self._same_space(block, target.block, what)
         self._unused(scope, end, block, source, given)
         members = sorted(now.members.get(block, ()), key=now.comes)
@@ -130,6 +131,20 @@ class Projection:
 
     def _called(self, name: Name) -> str:
         return called(self.now, name)
+
+    def _own_block(self, block: Name, what: str) -> None:
+        """Functions are given arrays in blocks of their own, and make such."""
+        binder = self.now.binder(block)
+        if binder is not None and isinstance(binder.stm.exp, ir.Call):
+            how = f"made by `{base_of(binder.stm.exp.fun)}`"
+        elif block in self.now.given:
+            how = "given to a function"
+        else:
+            return
+        raise Failed(
+            Refusal.OF_FUNCTION,
+            f"{what} is {how}, which stays a function and knows no other places.",
+        )
 
     def _same_space(self, block: Name, target: Name, what: str) -> None:
         mine, theirs = self.now.tree.types[block], self.now.tree.types[target]

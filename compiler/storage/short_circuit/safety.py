@@ -172,6 +172,8 @@ class Safety:
                 self._loop(item, out)
             case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
                 self._kernel(item, exp, out)
+            case ir.Call(_, args):
+                self._move(item, out, args)
             case ir.Push(dests, _, values):
                 for name in dests:
                     self._somewhere(out, name)

@@ -1,0 +1,106 @@
+"""Calls while memory is laid out: which stay, and which give way to the bodies of their functions.
+
+A function is given arrays that fill their blocks, row-major, and gives arrays that fill theirs: it
+is laid out once. A call whose argument is a view of another array would need a copy of that, and an
+array that is put into another one could not be built there if a call makes it or is given it. So
+the bodies of functions stand in the place of such calls before memory is introduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.rules import Pass
+from compiler.ir import nodes as ir
+from compiler.ir.walk import all_stms
+from compiler.optimise.inline import inline_some
+
+
+def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
+    """The program with those calls whose functions can be laid out apart from them."""
+    while gone := {id(stm) for stm in _gone(prog)}:
+        prog = inline_some(prog, ctx, lambda stm: id(stm) in gone)
+    return prog
+
+
+def _gone(prog: ir.Prog) -> Iterator[ir.Stm]:
+    """The calls that give way."""
+    views: set[tuple[str, int]] = set()
+    """Functions with the numbers of those results that are views."""
+    for fun in prog.funs:
+        arrays = _Arrays(fun, views)
+        yield from arrays.gone()
+        results = enumerate(fun.body.results)
+        views.update((fun.name, k) for k, r in results if isinstance(r, str) and arrays.is_view(r))
+
+
+class _Arrays:
+    """What the arrays of a function are made of."""
+
+    def __init__(self, fun: ir.Function, views: Set[tuple[str, int]]) -> None:
+        self.views = views
+        self.stms = list(all_stms(fun.body.stms))
+        self.made = {p.name: (stm, k) for stm in self.stms for k, p in enumerate(stm.pat)}
+
+    def gone(self) -> Iterator[ir.Stm]:
+        """The calls that give way."""
+        calls = [(stm, stm.exp) for stm in self.stms if isinstance(stm.exp, ir.Call)]
+        if not calls:
+            return
+        parts = [name for stm in self.stms for name in _parts(stm.exp) if isinstance(name, str)]
+        put = {self.behind(name) for name in parts} & self.made.keys()
+        for stm, call in calls:
+            given = [arg for arg in call.args if isinstance(arg, str)]
+            names = {param.name for param in stm.pat}.union(map(self.behind, given))
+            if any(map(self.is_view, given)) or not put.isdisjoint(names):
+                yield stm
+
+    def behind(self, name: Name) -> Name:
+        """The array that was made, of which a name is a view or a later state."""
+        while name in self.made and (source := _source(self.made[name][0].exp)) is not None:
+            name = source
+        return name
+
+    def is_view(self, name: Name) -> bool:
+        """Whether an array is not all of its block, or lies in another order."""
+        while name in self.made:
+            stm, k = self.made[name]
+            if isinstance(stm.exp, ir.Slice | ir.Rearrange):
+                return True
+            source = _source(stm.exp)
+            if source is None:
+                return isinstance(stm.exp, ir.Call) and (stm.exp.fun, k) in self.views
+            name = source
+        return False
+
+
+def _parts(exp: ir.Exp) -> tuple[ir.Operand, ...]:
+    """What is put into another array, or made one with it."""
+    match exp:
+        case ir.Update(_, _, value):
+            return (value,)
+        case ir.Concat(parts) | ir.ArrayLit(parts):
+            return parts
+    return ()
+
+
+def _source(exp: ir.Exp) -> Name | None:
+    """The array that another one is, in the same block."""
+    match exp:
+        case (
+            ir.Slice(array, _)
+            | ir.Rearrange(_, array)
+            | ir.Reshape(_, array)
+            | ir.Update(array, _, _)
+        ):
+            return array
+    return None
+
+
+LOOK_INSIDE = Pass(
+    "look-inside",
+    "Puts functions in the place of calls where views go in, or results become parts of others.",
+    look_inside,
+)
