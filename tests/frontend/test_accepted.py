@@ -161,13 +161,19 @@ RUN = {
         "def other (xs: []i32) ys = loop x = xs for i < 2i32 do if i > 3 then x else map (+ i) ys\n"
         "def start xs = loop (a, b) = (xs, [1i32]) for _i < 2i32 do (map (+ 1) a, a)\n"
         "def rows xss = loop x = [] for y in xss do if length y > 9i64 then x else y\n"
+        "def within apx (v: #none | #some ([]i32)) =\n"
+        " match v case #some b -> #some (apx b) case #none -> v\n"
+        "def other_one q (r: #x ([]i32) | #y) =\n"
+        " match r case #x _ -> #x (map (+ 1i32) q) case #y -> r\n"
         "def choose a b = if a[0] > 1i32 then map (+ 1) a else map (+ 1) b\n"
         "entry main (xs: []i32) (ys: []i32) =\n"
         " (other xs ys, start xs, rows [xs, xs], choose xs ys,\n"
-        "  xs |> (\\x -> if x[0] > 1 then x else ys), (\\f -> (f 2, f 3)) iota)",
+        "  xs |> (\\x -> if x[0] > 1 then x else ys), (\\f -> (f 2, f 3)) iota,\n"
+        "  match within (map (+ 1)) (#some xs) case #some a -> map2 (+) a a case #none -> [0],\n"
+        "  match other_one xs (#x ys) case #x a -> a case #y -> [])",
         "[1, 2] [7, 8, 9]",
         "[8i32, 9i32, 10i32]\n([3i32, 4i32], [2i32, 3i32])\n[1i32, 2i32]\n[8i32, 9i32, 10i32]\n"
-        "[7i32, 8i32, 9i32]\n([0i64, 1i64], [0i64, 1i64, 2i64])",
+        "[7i32, 8i32, 9i32]\n([0i64, 1i64], [0i64, 1i64, 2i64])\n[4i32, 6i32]\n[2i32, 3i32]",
     ),
     "two results that may be one array, beside another one that the loop consumes": (
         "entry main (n: i64) =\n let (r, a, b) = loop (r, a, b) = (iota n, iota n, iota n)"

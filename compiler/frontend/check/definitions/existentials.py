@@ -207,6 +207,8 @@ class _Join:
     visible: Visible
     maker: Maker
     names: dict[tuple[str, str], Name] = field(default_factory=dict)
+    opened: list[MetaS] = field(default_factory=list)
+    """Sizes of what was unknown until the branches were compared."""
 
 
 def join(
@@ -294,9 +296,16 @@ def _join_unknown(j: _Join, meta: MetaT, known: Type) -> Type:
         names_in_size(s, mentioned)
         seen = all(j.visible(n) and j.st.serials.get(n, -1) < meta.until for n in mentioned)
         partly_known = meta.fields is not None or meta.variants is not None
-        return s if seen and not partly_known else j.st.size_meta()
+        if seen and not partly_known:
+            return s
+        j.opened.append(j.st.size_meta())
+        return j.opened[-1]
 
+    before: list[MetaS] = []
+    metas_in(meta, [], before)
     unify(j.st, meta, map_sizes(known, open_size))
+    told = [resolve_size(size) for size in before]
+    j.opened = [size for size in j.opened if size not in told]
     return _join(j, meta, known)
 
 
@@ -338,8 +347,13 @@ def _may_be(j: _Join, meta: MetaS, other: Size) -> bool:
     """Whether branches may take `meta` to be `other`.
 
     They take a size of a loop's parameter only to be what it was before the loop, and one of a
-    function's parameter, also where its type is not written, only to be itself.
+    function's parameter, also where its type is not written, only to be itself. Of what the other
+    branch has told the type, the size is one that is known where the parameter is bound.
     """
     if meta.start is not None:
         return same_size(meta.start, other, j.st.alias)
-    return meta.until == maxsize
+    if meta.until == maxsize or meta not in j.opened:
+        return meta.until == maxsize
+    mentioned: set[Name] = set()
+    names_in_size(other, mentioned)
+    return all(j.st.serials.get(name, -1) < meta.until for name in mentioned)
