@@ -2,7 +2,8 @@
 
 A statement of the core language knows the spans that it came from, so that nothing else has to
 carry attributes. `#[incremental_flattening(no_outer)]` gives `incremental_flattening`, `no_outer`.
-An attribute before `map f xs |> head` is one of all applications there: what is applied, and what to.
+An attribute before `map f xs |> head` is one of all applications there: of what is applied, and of
+what it is applied to.
 """
 
 from __future__ import annotations
