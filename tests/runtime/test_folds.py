@@ -49,8 +49,20 @@ entry main [n] (xs: [n]i64): run = reduce join (0, 0, 0, 0) (map (\\x -> (1, 1, 
     " ((0, 0, 1, 0), (i64.lowest, i64.highest, 0, -1, 1))"
     " (map (\\x -> ((x, x + 1, x, -x), (x, 2 * x, -x, x + 7, x + 2))) xs)))",
     "checked": "entry main [n] (xs: [n]i64) = scan (+) 0 (map (\\x -> xs[x % n]) xs)",
+    "loops": "entry main [n] (xs: [n]i64) ="
+    " reduce i64.max 0 (map (\\x -> loop y = x for _i < x do (y * 7 + 1) % 1000) xs)",
+    "loops in order": "entry main [n] (xs: [n]i64) = scan (\\a b -> if b == 0 then a else b) 0"
+    " (map (\\x -> loop y = x for _i < x do (y * 7 + 1) % 3) xs)",
 }
 SIZES = (0, 1, 33, 255, 256, 257, 1025, 5000)
+
+
+@needs_cxx
+@pytest.mark.parametrize(("name", "blocks"), [("loops", 16), ("loops in order", 16), ("sum", 4)])
+def test_elements_that_take_long_have_a_thread_each(name: str, blocks: int) -> None:
+    """4,096 of them would occupy 4 multiprocessors, and each thread would do 4 in turn."""
+    seen = observe(code_of(PROGRAMS[name], None), "main", given(name, 4096))
+    assert seen.launches[0][1] == blocks
 
 
 def given(name: str, n: int) -> list[Any]:

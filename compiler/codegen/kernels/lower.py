@@ -53,12 +53,16 @@ from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
 from compiler.codegen.kernels.transpose import SQUARES, transposition, turned
 from compiler.codegen.kernels.walk import params, shared_bytes
 from compiler.codegen.sequential import copy_body, copy_dims, sequential, with_updates
+from compiler.codegen.traits import traits_of
 from compiler.ir.build import conjunction
 from compiler.ir.nodes import ONE, SE, TRUE, ZERO, Bin, Conv, Lit, Var
 from compiler.ir.sizes import poly_of
 
 SMALL_SEGMENT = 32
 """Segments up to this size are reduced or scanned by one thread each."""
+FEWEST = 4
+"""Elements that each thread has at least of a reduction or scan; one where an element takes a loop,
+so that a few thousand of these occupy more than a few multiprocessors."""
 
 
 def lower(prog: imp.ImpProg, ctx: Ctx) -> imp.ImpProg:
@@ -313,7 +317,8 @@ class _Lowering:
                 only = self.one_pass(one, name, plan)
                 return ((), only) if plan else (only, ())
         segments = product([size for _, size in kernel.dims[:-1]])
-        size, least = kernel.dims[-1][1], Lit(4 * self.target.threads, "i64")
+        each = 1 if traits_of(kernel.body).loops else FEWEST
+        size, least = kernel.dims[-1][1], Lit(each * self.target.threads, "i64")
         ranges = k.Ranges(BLOCKS, CHUNK, segments, size, least, prov)
         out: list[imp.Stm] = [ranges]
         for lhs, prim, _ in components(folds):
