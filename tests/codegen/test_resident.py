@@ -103,6 +103,12 @@ entry main [n] (xs: *[n]i64) (k: i64) =
   let xs = xs with [n - 2] = ys[0] + b
   in (map (* c) xs, map (\\y -> if d > y then b else d) ys)
 """
+LONG = """
+entry main [n] (xs: [n]i64) (k: i64) =
+  let (a, b) = loop (a, b) = (k, 1) for i < 20 do
+    loop (a, b) = (a + i, b) for j < 20 do (if a % 3 == j % 3 then a / 2 else a * 3 + 1, b ^ a)
+  in (map (+ b) xs, replicate (a % 5 + 5) b)
+"""
 NUMBERS = np.arange(-3, 40, dtype=np.int64)
 CASES: dict[str, tuple[str, list[list[Any]]]] = {
     "mean": (MEAN, [[np.arange(n, dtype=np.float32), k] for n in (1, 300) for k in (0, 1, 3)]),
@@ -123,6 +129,7 @@ CASES: dict[str, tuple[str, list[list[Any]]]] = {
     ),
     "follows": (FOLLOWS, [[NUMBERS[:n].copy(), k] for n in (2, 43) for k in (-1, 3)]),
     "filter": (FILTER, [[np.arange(n, dtype=np.int32)] for n in (0, 3, 300)]),
+    "many rounds": (LONG, [[NUMBERS[:n], k] for n in (0, 43) for k in (-7, 27)]),
     "rounds": (ROUNDS, [[np.arange(n, dtype=np.int32)] for n in (1, 300)]),
 }
 
@@ -176,6 +183,18 @@ def test_more_results_than_are_read_at_once() -> None:
         [np.arange(9, dtype=np.int32)],
     )
     agree(source, [np.arange(9, dtype=np.int32)])
+
+
+def test_a_thread_runs_a_loop_of_many_rounds() -> None:
+    """That may make the host wait, if it needs what comes of it; of few rounds it runs them."""
+    host = "for i_"
+    few = LONG.replace("20", "10")
+    assert [host in text_of(source) for source in (LONG, few)] == [False, True]
+    assert any("has many rounds" in one for one in told(LONG, "applied"))
+    args = [NUMBERS, np.int64(3)]
+    assert [waits(source, args) for source in (LONG, few)] == [2, 1]
+    one = LONG.replace("replicate (a % 5 + 5) b", "map (* a) xs")
+    assert waits(one, args) == waits(one, args, RULE)
 
 
 PICKED = """

@@ -186,6 +186,11 @@ ROWS = {
     " unzip (map (\\xs -> reduce after (1, 0) (zip xs (reverse xs))) xss)",
     "scans in order": AFTER + "entry main [m][n] (xss: [m][n]i64) ="
     " unzip (map (\\xs -> unzip (scan after (1, 0) (zip xs (reverse xs)))) xss)",
+    "from the end": "entry main [m][n] (xss: [m][n]i32) ="
+    " map (\\xs -> scan (+) 0 (map (\\k -> xs[n - 1 - k]) (iota n))) xss",
+    "from a place that has a name": "entry main [m][n] (xss: [m][n]i32) ="
+    " map (\\xs -> reduce (+) 0 (map (\\k -> let i = n - 1 - k"
+    " in if k == 999 then i32.i64 i else xs[i] * i32.i64 (i / 3)) (iota n))) xss",
     "blocks of rows": "entry main [m][n] (xss: [m][n]i32) ="
     " map (map (\\x -> scan (+) x xss[0])) xss",
 }
@@ -204,7 +209,7 @@ def test_segments_of_any_size(name: str) -> None:
 
 
 @needs_cxx
-@pytest.mark.parametrize("name", ["sums", "scans"])
+@pytest.mark.parametrize("name", ["sums", "scans", "from the end", "from a place that has a name"])
 def test_short_segments_share_a_block_of_threads(name: str) -> None:
     """Of rows that end with sectors 85 % of the bytes are used; there is no barrier."""
     for n in (4, 8, 16, 64, 500):

@@ -11,7 +11,7 @@ from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import free_names
-from compiler.ir.nodes import SE, Scalar, Var
+from compiler.ir.nodes import SE, Lit, Scalar, Var
 from compiler.ir.walk import se_uses
 
 MEMORY = "it decides how much memory there is"
@@ -20,6 +20,8 @@ BRANCH = "it decides what is launched"
 ROUNDS = "it decides how often something is launched"
 COPIED = "it decides what is copied"
 APPLIED = "a function of the host takes it"
+MANY = 256
+"""Rounds from which on a loop takes the host, which interprets it, longer than a launch."""
 
 
 @dataclass(slots=True)
@@ -203,7 +205,7 @@ class _Gather:
     def nested(self, stm: imp.If | imp.For | imp.While, looped: bool) -> None:
         """A statement with others in it."""
         can, loop = movable(stm), not isinstance(stm, imp.If)
-        if can and loop and touches(stm) and self.moves(stm):
+        if can and loop and (touches(stm) or rounds(stm) >= MANY) and self.moves(stm):
             self.found.moved.add(id(stm))
             self.found.chosen.append(stm)
             uses = free_names((stm,)).free_scalars()
@@ -278,6 +280,13 @@ def movable(stm: imp.Stm) -> bool:
             bodies = (*stm.then, *stm.orelse) if isinstance(stm, imp.If) else stm.body
             return all(map(movable, bodies))
     return isinstance(stm, imp.Define | imp.Load | imp.Store | imp.Assert | k.Fetch)
+
+
+def rounds(stm: imp.Stm) -> int:
+    """How often what is in a loop runs at least, as far as that is a number of the text."""
+    if not isinstance(stm, imp.For) or not isinstance(stm.bound, Lit):
+        return 1
+    return int(stm.bound.value) * max((rounds(inside) for inside in stm.body), default=1)
 
 
 def touches(stm: imp.Stm) -> bool:

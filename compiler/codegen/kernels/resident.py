@@ -3,7 +3,7 @@
 The host reads a number where a size, a launch, a branch or a loop of its own depends on it, or
 where it is a result. All others have a cell on the device. Kernels read them from there, and what
 the host would do with them, one thread does: statements that follow each other are one launch. So
-are loops of the host that read or write cells one by one.
+are loops of the host that read or write cells one by one, and those with many rounds.
 
 Note [Cells]. What is read is copied to a cell, since the block that it came from may be written by
 then. A constant that follows from such numbers has no cell: who needs it computes it again.
@@ -28,6 +28,7 @@ from compiler.codegen.kernels.host_numbers import (
     names_of,
     numbers_of,
     sets_first,
+    touches,
     whole,
 )
 from compiler.codegen.kernels.threads import i64
@@ -46,13 +47,25 @@ BY_ONE: Applied[bool] = Applied(
 )
 
 
+COMPILED: Applied[bool] = Applied(
+    True,
+    "This loop, which is not parallel, has many rounds: a thread of the device runs it, which is "
+    "compiled, where the host would interpret it.",
+)
+
+
 def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
     """An entry point, with kernels in place of IMP's, whose numbers stay where they are needed.
 
     `counted` numbers the kernels that are made.
     """
     off = ctx.options.is_off(RESIDENT)
-    found = numbers_of(fun, lambda loop: ctx.commit(RESIDENT, loop.prov, BY_ONE) is not None)
+
+    def moves(loop: imp.Stm) -> bool:
+        told = BY_ONE if touches(loop) else COMPILED
+        return ctx.commit(RESIDENT, loop.prov, told) is not None
+
+    found = numbers_of(fun, moves)
     refused = [name for name in found.read if not _stays(found, name, ctx)]
     there = found.settle(refused)
     work = _Residents(fun, found, there, counted, off)

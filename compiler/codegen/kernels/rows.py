@@ -7,7 +7,7 @@ divided between two blocks takes blocks of whole warps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed, Outcome
@@ -30,6 +30,7 @@ from compiler.codegen.kernels.folds import (
 )
 from compiler.codegen.kernels.nodes import OWN, PLACE, THREAD, WARP
 from compiler.codegen.kernels.threads import POINT, i64, point
+from compiler.codegen.kernels.walk import statements
 from compiler.codegen.sequential import accumulate, finish
 from compiler.codegen.traits import reads
 from compiler.ir.build import both
@@ -50,7 +51,11 @@ def rows(kernel: Kernel) -> Outcome[SE]:
     if not outer:
         return None
     loads = list(_loads(kernel.body))
-    if loads and not any(_is_next(load.at, index) for load in loads):
+    turning: dict[Name, SE] = {index: Var(index, "i64")}
+    for stm in statements(kernel.body):
+        if isinstance(stm, Define) and not turning.keys().isdisjoint(reads(stm.value)):
+            turning[stm.name] = stm.value
+    if loads and not any(_is_beside(load.at, index, turning) for load in loads):
         return Missed(
             "The elements of a segment do not lie together, so that neighbouring lanes would not "
             "touch neighbouring cells: no segments share a warp.",
@@ -76,15 +81,17 @@ def _loads(stms: Iterable[Stm]) -> Iterable[imp.Load]:
                 yield from _loads((*then, *orelse))
 
 
-def _is_next(at: SE, index: Name) -> bool:
-    """Whether the next element has the next cell."""
+def _is_beside(at: SE, index: Name, turning: Mapping[Name, SE]) -> bool:
+    """Whether the next element has the next cell, or the one before.
+
+    `turning`: the names that are others for each element, with what they stand for.
+    """
     match at:
         case Var(name):
-            return name == index
-        case Bin("+" | "-" as op, _, lhs, rhs):
-            left = index in reads(lhs)
-            is_one = left != (index in reads(rhs))
-            return is_one and _is_next(lhs if left else rhs, index) and (left or op == "+")
+            return name == index or (name in turning and _is_beside(turning[name], index, turning))
+        case Bin("+" | "-", _, lhs, rhs):
+            sides = [se for se in (lhs, rhs) if not turning.keys().isdisjoint(reads(se))]
+            return len(sides) == 1 and _is_beside(sides[0], index, turning)
     return False
 
 
