@@ -51,6 +51,24 @@ def test_half_a_screen_has_one_bar_and_a_button_to_run(page: Page) -> None:
         )
 
 
+@pytest.mark.parametrize("width", [390, 870, 1024])
+def test_what_drops_down_is_on_the_screen(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    bar = page.locator(".top")
+    buttons = (
+        bar.get_by_role("button", name="Share"),
+        bar.locator(".help summary"),
+        bar.locator("summary", has_text="Layout"),
+    )
+    for button in buttons:
+        button.click()
+        dropped = bar.locator(".popover:visible")
+        expect(dropped).to_be_in_viewport(ratio=1)
+        expect(dropped.locator(":user-invalid")).to_have_count(0)
+        page.keyboard.press("Escape")
+        expect(dropped).to_have_count(0)
+
+
 def test_while_the_script_comes_the_page_says_so_and_what_it_asks_for_comes_too(
     browser: Browser, site: str
 ) -> None:
