@@ -139,16 +139,19 @@ export class SourceEditor {
     this.applying = false;
   }
 
-  /** Changes in any file, of which each keeps its own history. */
   private change(path: string, edits: readonly TextEdit[]): void {
+    this.rewrite(this.model.files.nameOf(path), (doc) => edits.map(({ span, text: insert }) => {
+      const [from, to] = rangeOf(doc, span)!;
+      return { from, to, insert };
+    }));
+  }
+
+  /** Changes in any file, of which each keeps its own history. */
+  rewrite(name: string, edits: (doc: Text) => { from: number; to: number; insert: string }[]): void {
     const { files } = this.model;
-    const name = files.nameOf(path);
     const left = name === this.shown ? undefined : this.left.get(name);
     const state = name === this.shown ? this.view.state : left?.state ?? this.state(documentOf(files.text(name)));
-    const changes = edits.map(({ span, text: insert }) => {
-      const [from, to] = rangeOf(state.doc, span)!;
-      return { from, to, insert };
-    });
+    const changes = edits(state.doc);
     const made = { changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" };
     if (name === this.shown) return this.view.dispatch(made);
     const after = state.update(made).state;

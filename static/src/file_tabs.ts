@@ -2,7 +2,7 @@
 // with them. What is taken out or overwritten can be brought back.
 import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
-import { baseOf, ENDING, FLATPACK, folderOf, MAIN, mainOf, type Deleted, type Saved } from "./files";
+import { baseOf, ENDING, FLATPACK, folderOf, followed, MAIN, mainOf, type Deleted, type Saved } from "./files";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
@@ -211,6 +211,20 @@ export class FileTabs {
     this.tell(null);
     this.changed();
     this.focusTab();
+    this.offerImports(name, to);
+  }
+
+  /** Imports that led to a file, or from it, may go on to lead there; the reader decides. */
+  private offerImports(name: string, to: string): void {
+    const changes = followed(this.model.files, name, to);
+    const count = [...changes.values()].reduce((sum, { length }) => sum + length, 0);
+    if (!count) return;
+    const change = h("button", { class: "link", onclick: () => {
+      for (const [file, edits] of followed(this.model.files, name, to)) this.editor.rewrite(file, () => edits);
+      this.tell(null);
+      this.focusTab();
+    } }, count === 1 ? "Change it" : "Change them");
+    this.tell(`${count === 1 ? "1 import leads" : `${count} imports lead`} nowhere now. `, change);
   }
 
   private makeMain(name: string): void {

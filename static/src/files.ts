@@ -154,6 +154,30 @@ export function refusalOf(name: string): string {
   return name.length > LONGEST ? `A path has at most ${LONGEST} characters.` : "";
 }
 
+/** What imports have to say so that they lead where they led before a file had another name: the changes of each file. */
+export function followed(files: Files, name: string, to: string): Map<string, { from: number; to: number; insert: string }[]> {
+  const found = new Map<string, { from: number; to: number; insert: string }[]>();
+  for (const file of files.names()) {
+    const before = file === to ? name : file;
+    const changes = importsIn(files.text(file)).flatMap(({ path, from, to: end }) => {
+      const led = imported(before, path);
+      const leads = led === name ? to : led;
+      if (leads === null || !files.has(leads) || imported(file, path) === leads) return [];
+      return [{ from, to: end, insert: `"${pathTo(file, leads)}"` }];
+    });
+    if (changes.length) found.set(file, changes);
+  }
+  return found;
+}
+
+/** What an import in a file has to say so that it leads to another one. */
+function pathTo(from: string, name: string): string {
+  const [folder, parts] = [from.split("/").slice(0, -1), name.slice(0, -ENDING.length).split("/")];
+  const at = folder.findIndex((one, k) => one !== parts[k] || k === parts.length - 1);
+  const shared = at < 0 ? folder.length : at;
+  return [...folder.slice(shared).map(() => ".."), ...parts.slice(shared)].join("/");
+}
+
 export const baseOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 export const folderOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf("/")));
 

@@ -304,9 +304,10 @@ def test_rename_and_make_main(page: Page) -> None:
     expect(tab(page, "deep/ground.fut")).to_be_focused()
     assert text(page) == BASE
     expect(page.locator(".status")).to_contain_text("1 error")
-    tab(page, "lib/sums.fut").click()
-    write(page, SUMS.replace('"base"', '"../deep/ground"'))
+    expect(page.locator(".source")).to_contain_text("1 import leads nowhere now.")
+    page.get_by_role("button", name="Change it").click()
     compiled(page)
+    assert shown(page, "lib/sums.fut") == SUMS.replace('"base"', '"../deep/ground"')
     write(page, SUMS.replace('"base"', '"../deep/ground"') + "entry other = total [1, 2]\n")
     page.locator(".file-menu summary").click()
     page.get_by_role("button", name="Make main").click()
@@ -314,6 +315,29 @@ def test_rename_and_make_main(page: Page) -> None:
     compiled(page)
     expect(pane(page)).to_contain_text("entry other")
     expect(page.get_by_label("Entry")).to_have_value("other")
+
+
+def test_imports_of_a_file_that_moves_lead_where_they_led(page: Page) -> None:
+    load(page)
+    tab(page, "lib/sums.fut").click()
+    for to, says, main, own in (
+        ("sums", "2 imports lead nowhere now.", '"sums"', '"lib/base"'),
+        ("lib/deep/sums", "2 imports lead nowhere now.", '"lib/deep/sums"', '"../base"'),
+        ("lib/deep/other", "1 import leads nowhere now.", '"lib/deep/other"', '"../base"'),
+    ):
+        page.keyboard.press("F2")
+        page.get_by_label("Name", exact=True).fill(to)
+        page.keyboard.press("Enter")
+        expect(page.locator(".source")).to_contain_text(says)
+        page.get_by_role("button", name=re.compile("Change")).click()
+        expect(tab(page, f"{to}.fut")).to_be_focused()
+        compiled(page)
+        assert text(page) == SUMS.replace('"base"', own)
+        assert shown(page, "main.fut") == MAIN.replace('"lib/sums"', main)
+        tab(page, f"{to}.fut").click()
+    source(page).click()
+    page.keyboard.press("Control+z")
+    assert text(page) == SUMS.replace('"base"', '"lib/base"')
 
 
 def test_errors_and_warnings_stand_in_their_files_and_lead_there(page: Page) -> None:
