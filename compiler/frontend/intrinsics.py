@@ -49,7 +49,7 @@ INTRINSICS: dict[str, str] = {
     "transpose": "'a [n] [m]: (xss: [n][m]a) -> [m][n]a",
     "flatten": "'a [n] [m]: (xss: [n][m]a) -> [n * m]a",
     "unflatten": "'a [n] [m]: (xs: [n * m]a) -> [n][m]a",
-    "copy": "'a: (x: a) -> *a",
+    "copy": "'~a: (x: a) -> *a",
     "scratch": "'a: (x: a) -> *a",
     "opaque": "'a: (x: a) -> a",
     "jvp2": "'a 'b: (f: a -> b) -> (x: a) -> (seed: a) -> (b, b)",

@@ -94,6 +94,13 @@ RUN = {
         " let (x, y) = m.f a b in (x with [0] = b[0], y with [0] = b[1])",
         "[1, 2] [3, 4]", "[3i32, 2i32]\n[4i32, 5i32]",
     ),
+    "a copy of a value whose size its module keeps to itself": (
+        "module m: {type~ t val mk: i64 -> t val sum: t -> i64 val up: *t -> *t} = {\n"
+        " type~ t = []i64 def mk (n: i64): t = iota n def sum (x: t) = i64.sum x\n"
+        " def up (x: *t): *t = x with [0] = 9}\n"
+        "entry main (n: i64) = let a = m.mk n let b = m.up (copy a) in (m.sum a, m.sum b)",
+        "4i64", "6i64\n15i64",
+    ),
     "a local function that is applied at two types": (
         "entry main (x: i32): i32 = let apply f y = f y in apply (apply (i32.+) x) x",
         "3", "6i32",
@@ -616,7 +623,7 @@ REFUSED = {
     "def f 'a 'b (g: a -> b) (x: a) = g x\ndef h (n: i64) = f iota n": "Argument 1 of `f`",
     "def f (xs: []i32) = map (\\i -> filter (> i) xs) [1, 2]": "Argument 1 of `map`",
     "module m: {type~ t val mk: i64 -> t} = {type~ t = []i64 def mk = iota}\n"
-    "def f (n: i64) = copy (m.mk n)": "The argument of `copy`",
+    "def id 'a (x: a) = x def f (n: i64) = id (m.mk n)": "The argument of `id`",
     "def f (m: i64) = [] :> [0][m]i32": "Nothing determines the sizes",
     "def f q = loop q = q for _i < 3i32 do filter (> 2i32) q": "The size of this parameter",
     "def f q = loop q = q for i < 3i64 do replicate i q[0]": "The size of this parameter",

@@ -222,10 +222,17 @@ def _intrinsic(st: Checker, spec: decs.ValSpec) -> Scheme:
     mark = st.scope.mark()
     types: list[Name] = []
     sizes: list[Name] = []
-    lifted = bind_type_params(st, spec.type_params, types, sizes)
+    unsized: set[Name] = set()
+    lifted = bind_type_params(st, spec.type_params, types, sizes, unsized)
     found = resolve_type(st, spec.type, st.size_meta)
     st.scope.leave(mark)
     name = f"intrinsics.{spec.name}"
     return Scheme(
-        name, tuple(types), tuple(sizes), resolve(found.type), frozenset(lifted), spec.span
+        name,
+        tuple(types),
+        tuple(sizes),
+        resolve(found.type),
+        frozenset(lifted),
+        spec.span,
+        frozenset(unsized),
     )

@@ -36,7 +36,7 @@ def replicate 'a (n: i64) (x: a) : *[n]a = intrinsics.replicate n x
 
 def rep 'a [n] (x: a) : *[n]a = intrinsics.replicate n x
 
-def copy 'a (x: a) : *a = intrinsics.copy x
+def copy '~a (x: a) : *a = intrinsics.copy x
 
 def manifest 'a (x: a) : *a = intrinsics.copy x
 
