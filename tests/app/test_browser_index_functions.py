@@ -23,6 +23,8 @@ def test_a_change_of_layout_is_told_in_three_generations(page: Page) -> None:
     table = change.locator(".table-scroll").bounding_box()
     assert table is not None
     assert table["width"] > across / 2
+    heads = change.locator("tbody th").evaluate_all("all => all.map((head) => head.clientHeight)")
+    assert max(heads) < 40, "words stay whole"
     page.get_by_label("composed").uncheck()
     expect(rows).to_have_count(2)
     expect(status).to_have_text("Copies: 1 structural, 0 single")
