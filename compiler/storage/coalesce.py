@@ -61,6 +61,9 @@ class _Scope:
         self.out: list[ir.Stm] = []
         self.outer = outer
         self.is_loop = isinstance(of, ir.Loop)
+        self.thresholds: set[Name] = set(outer.thresholds) if outer else set()
+        self.decided_by = free(of.cond) - self.thresholds if isinstance(of, ir.If) else set()
+        """Names that say whether it runs; thresholds choose among versions of the code."""
         self.types: dict[Name, ir.Type] = dict(outer.types) if outer else {}
         self.ordered: dict[tuple[Name, Order], Name] = dict(outer.ordered) if outer else {}
         if isinstance(of, ir.Loop):
@@ -107,6 +110,8 @@ class _Coalescing:
     def bind(self, stm: ir.Stm, scope: _Scope) -> None:
         """The next statement of a scope."""
         scope.types.update((param.name, param.type) for param in stm.pat)
+        if isinstance(stm.exp, ir.Threshold):
+            scope.thresholds.update(param.name for param in stm.pat)
         scope.out.append(stm)
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> None:
@@ -203,7 +208,11 @@ class _Coalescing:
         prov: Prov,
         scope: _Scope,
     ) -> Name | None:
-        """The array in that order: there already, or a copy made as far outside as it can be."""
+        """The array in that order: there already, or a copy made before all loops that it can be.
+
+        Also where a branch in the loop reads it, which is taken each time or never: that is one
+        copy for nothing at most.
+        """
         read, again = found[0], any(one.again for one in found)
         kind = scope.types[array]
         assert isinstance(kind, ir.Array)
@@ -231,8 +240,11 @@ class _Coalescing:
             return there
         path = [scope]
         needed = {array, *free(kind)}
-        while path[-1].is_loop and path[-1].outer and needed <= path[-1].outer.types.keys():
-            path.append(path[-1].outer)
+        while (outer := path[-1].outer) and needed | path[-1].decided_by <= outer.types.keys():
+            needed |= path[-1].decided_by
+            path.append(outer)
+        while len(path) > 1 and not path[-2].is_loop:
+            path.pop()
         new = self.make(array, block, kind, order, prov, path[-1])
         self.bind(ir.Stm((new,), ir.Copy(array), prov), path[-1])
         for each in path:

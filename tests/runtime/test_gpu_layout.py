@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -163,6 +164,28 @@ def test_arrays_are_copied_once(source: str) -> None:
     a = rng.integers(-3, 3, (33, 31)).astype(np.float32)
     found = seen(work, [a], interp.run(work.result("soa").prog, "main", [a]))
     assert [name for name, _ in found.launches if name.startswith("copy")] == ["copy_1"]
+
+
+@pytest.mark.parametrize("thresholds", [None, OUTER, INNER])
+@pytest.mark.parametrize("often", [0, 1, 3])
+def test_a_copy_for_a_branch_in_a_loop_stands_before_the_loop(thresholds: Any, often: int) -> None:
+    """Where that is taken each time or never, as versions of the code are."""
+    source = (
+        "entry main [n][m] (a: [n][m]f32) (k: i64): [n]f32 = loop s = replicate n 0 for i < k do"
+        " if n < 1000 then map2 (\\x r -> x + f32.sum (map (* x) r)) s a"
+        " else map2 (\\x r -> x + r[i] * r[m - 1 - i]) s a"
+    )
+    work = compiled_for(source, thresholds)
+    text = plain(work.result("cuda").text)
+    host = text[text.index("def entry_main") :]
+    loop = re.search(r"\n    (for|while) ", host)
+    assert loop is not None
+    assert "copy_" not in host[loop.start() :]
+    a = np.random.default_rng(3).integers(-3, 4, (40, 50)).astype(np.float32)
+    args = [a, np.int64(often)]
+    expected = interp.run(work.result("soa").prog, "main", args)
+    copies = [name for name, _ in seen(work, args, expected).launches if name.startswith("copy_")]
+    assert len(copies) <= 1
 
 
 IN_PLACE = "entry main [n][m] (a: *[n][m]f32): *[n][m]f32 = map (scan (+) 0) a"
