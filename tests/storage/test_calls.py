@@ -151,6 +151,23 @@ def test_a_view_given_on_by_a_body_that_has_come_gives_way_as_well(
     as_copied(work, monkeypatch)
 
 
+def test_what_a_branch_lays_out_otherwise_is_copied_for_a_call_and_a_remark_says_so() -> None:
+    work = kept(
+        "entry main [n] (xss: [n][n]i32) (b: bool) =\n"
+        "  let yss = if b then transpose xss else map (map (+ 1)) xss\n"
+        "  in (turn yss, turn (map (map (* 2)) yss))"
+    )
+    assert calls(work) == ["turn", "turn"]
+    stms = statements(work, "funmem")
+    copies = {stm.pat[0].name for stm in stms if isinstance(stm.exp, ir.Copy)}
+    given = {arg for stm in stms if isinstance(stm.exp, ir.Call) for arg in stm.exp.args}
+    assert len(copies & given) == 1
+    said = [one.because for one in work.remarks() if one.rule == "memory/result"]
+    assert any("`turn` is given it" in because for because in said)
+    for b in (False, True):
+        agree(work, np.arange(9, dtype=np.int32).reshape(3, 3), np.bool_(b))
+
+
 def test_what_a_call_reads_is_not_overwritten_before() -> None:
     """`a` could be built in its place in `yss` if `turn` did not read that in between."""
     work = kept(
