@@ -1,9 +1,11 @@
 """Whose turn it is: a bounded queue that is fair to clients and to addresses.
 
-A client has few jobs at a time, running and waiting. Of those that may start, the next is that of
-the client that will then have had the least: worker seconds used lately, and those that the job is
-expected to take, less a part of the time that it has waited. So clients take turns, short jobs go
-before long ones but not for ever, and one whose jobs run on until they are stopped comes last.
+A client has few jobs at a time, running and waiting, of those that it still waits for: one that it
+has given up ends soon, and it may ask for the next meanwhile. Of those that may start, the next is
+that of the client that will then have had the least: worker seconds used lately, and those that the
+job is expected to take, less a part of the time that it has waited. So clients take turns, short
+jobs go before long ones but not for ever, and one whose jobs run on until they are stopped comes
+last.
 
 Tokens cost nothing, so that an address counts as well: as PAGES clients, which is a class behind
 one address, or the many names of somebody who makes them up. Where the queue is full, the address
@@ -30,6 +32,8 @@ HALF_LIFE = 30.0
 """Seconds after which what was used counts half."""
 AGING, MOST_AGING = 0.25, 1.0
 """What a second of waiting is worth, in worker seconds, and what all of it is worth at most."""
+GIVEN_UP = 2
+"""How many times as many jobs a client has at most together with those that it has given up."""
 REMEMBERED = 10_000
 """Clients and addresses of which it is known what they used."""
 
@@ -84,14 +88,17 @@ class Turns:
         self._most_waiting = waiting
         self._numbers = itertools.count(1)
         self._used = Used()
-        self._running: Counter[str] = Counter()
+        self._running: list[Ticket] = []
         self.waiting: list[Ticket] = []
 
     def join(self, client: Client, expected: float) -> Ticket:
         """A place for a job. Raises TooMany or Busy."""
-        mine = sum(one.client.key == client.key for one in self.waiting)
-        if mine + self._running[client.key] >= self._most_waiting + self._most_running:
-            raise TooMany
+        mine = [one for one in (*self.waiting, *self._running) if one.client.key == client.key]
+        most = self._most_waiting + self._most_running
+        if len(mine) >= most:
+            wanted = sum(not one.client.gone() for one in mine)
+            if wanted >= most or len(mine) >= GIVEN_UP * most:
+                raise TooMany
         if len(self.waiting) >= self._limit:
             self._make_room(client.address)
         ticket = Ticket(client, expected, next(self._numbers), time.monotonic())
@@ -113,7 +120,8 @@ class Turns:
         return min(filter(self._may_run, self.waiting), key=self._rank, default=None)
 
     def _may_run(self, ticket: Ticket) -> bool:
-        return self._running[ticket.client.key] < self._most_running
+        mine = sum(one.client.key == ticket.client.key for one in self._running)
+        return mine < self._most_running
 
     def _rank(self, ticket: Ticket) -> tuple[float, int]:
         now = time.monotonic()
@@ -127,7 +135,7 @@ class Turns:
     def start(self, ticket: Ticket) -> None:
         """A waiting job gets a worker."""
         self.waiting.remove(ticket)
-        self._running[ticket.client.key] += 1
+        self._running.append(ticket)
         ticket.started = time.monotonic()
 
     def end(self, ticket: Ticket, stopped: bool = False) -> None:
@@ -136,9 +144,7 @@ class Turns:
             self.waiting.remove(ticket)
         elif not ticket.refused:
             now, key = time.monotonic(), ticket.client.key
-            self._running[key] -= 1
-            if not self._running[key]:
-                del self._running[key]
+            self._running.remove(ticket)
             seconds = max(LEAST_SECONDS, now - ticket.started) * (STOPPED if stopped else 1)
             self._used.add(key, seconds, now)
             self._used.add(_all_of(ticket.client), seconds, now)
@@ -150,8 +156,7 @@ class Turns:
 
     def has_others(self, client: Client) -> bool:
         """Whether another client has a job."""
-        waiting = {one.client.key for one in self.waiting}
-        return bool((waiting | self._running.keys()) - {client.key})
+        return any(one.client.key != client.key for one in (*self.waiting, *self._running))
 
     def others_wait(self, ticket: Ticket) -> bool:
         """Whether another client could use the worker that this job has."""

@@ -53,6 +53,25 @@ def test_a_client_has_one_running_and_two_waiting_jobs() -> None:
     queue.join(client("a"), 1)
 
 
+def test_a_job_that_was_given_up_leaves_room_for_the_next() -> None:
+    """A page that goes on typing ends what it has asked: the server sees that later."""
+    queue = Turns(limit=100, running=1, waiting=2)
+    there = Client(f"{HOME} a")
+    gone = Client(f"{HOME} a", lambda: True)
+    queue.start(queue.join(gone, 1))
+    queue.join(gone, 1)
+    kept = [queue.join(there, 1) for _ in range(3)]
+    with pytest.raises(TooMany):
+        queue.join(there, 1)
+    assert queue.next() is None, "one of them has not ended"
+    for one in kept:
+        queue.end(one)
+    for _ in range(4):
+        queue.join(gone, 1)
+    with pytest.raises(TooMany):  # who only gives up has no end of places
+        queue.join(there, 1)
+
+
 def test_clients_take_turns(clock: Clock) -> None:
     queue = Turns(limit=10, running=1, waiting=3)
     for name in ("a", "a", "a", "b", "b", "c"):
