@@ -197,6 +197,30 @@ def test_more_than_can_be_watched_is_refused_by_name() -> None:
     assert "--predict" in error["hint"]
 
 
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("i64.abs (k - 7)", "k ** 2", "k << 2", "k >> 1", "k / 3 + k % 5", "k // 3 ^ k %% 5"),
+        *("i64.max k 3", "i64.f64 (f64.sqrt (f64.i64 k))", "i64.f32 (f32.i64 k / 2 ** f32.i64 k)"),
+        *(
+            "if k > 3 then 1 else k",
+            "i64.i32 (i32.i64 k)",
+            "-(!k)",
+            "i64.i32 (i64.popc k)",
+            "i64.sgn k",
+        ),
+    ],
+)
+def test_what_a_run_alone_knows_is_unknown_to_a_prediction(number: str) -> None:
+    """Whatever the host computes from it: what comes before is predicted."""
+    source = (
+        "entry main (xs: []i64) = let (ys, zs) = partition (> 0) xs let k = length ys"
+        f" in (replicate ({number}) 1i32, ys, map (+ 1) zs)"
+    )
+    launched = [one["kernel"] for one in asked(source, "accesses", sizes={"n": 100})["accesses"]]
+    assert any(name.startswith("scan") for name in launched)
+
+
 def test_more_than_can_be_watched_is_predicted() -> None:
     costs = asked(PLAIN, "accesses", sizes={"n": MANY})["accesses"]
     assert [one["predicted"]["lanes"] for one in costs if one["kind"] == "writes"] == [MANY]
