@@ -22,6 +22,16 @@ from compiler.worker import answer
 PRIMS = (*INTS, *FLOATS, "bool")
 
 MISTAKES = [
+    # Numbers of two types in a function of one.
+    (
+        "def f [n] (xs: [n]i32) (ys: [n]f32) = map2 (+) xs ys",
+        "takes `i32` as argument 2, and here it gets `f32`: convert one of them before, with"
+        " `f32.i32` or `i32.f32`",
+    ),
+    (
+        "def g (f: f32 -> i32 -> i32) = f 1 2\ndef add (x: i32) (y: i32) = x + y\ndef h = g add",
+        "takes `i32` as argument 1, and here it gets `f32`: convert that before, with `i32.f32`",
+    ),
     # Syntax of other languages.
     ("def f (xs: []i32) =\n  let y = xs[0];\n  in y", "`let` has `in`"),
     ("def f (x: i32, y: i32): i32 { return x + y }", "the value of its body"),

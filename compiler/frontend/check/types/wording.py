@@ -168,7 +168,7 @@ def way_out(want: Type, got: Type) -> str:
     want, got = resolve(want), resolve(got)
     match want, got:
         case Arrow(), Arrow():
-            return _other_count(want, got)
+            return _other_count(want, got) or _other_argument(want, got)
         case _, Arrow() if not isinstance(want, MetaT):
             count = len(_parameters(got))
             return f"It is a function that still takes {arguments(count)}."
@@ -348,3 +348,20 @@ def _other_count(want: Arrow, got: Arrow) -> str:
     if len(wanted) == 1 and (apart := tuple_taken_apart(wanted[0])):
         return apart
     return f"The function takes {arguments(len(found))}; here it gets {len(wanted)}."
+
+
+def _other_argument(want: Arrow, got: Arrow) -> str:
+    """A function of as many parameters, one of which is a number of another type."""
+    pairs = list(zip(_parameters(want), _parameters(got), strict=True))
+    for number, pair in enumerate(pairs, 1):
+        match resolve(pair[0]), resolve(pair[1]):
+            case PrimT(given), PrimT(taken) if given != taken and "bool" not in (given, taken):
+                which = "argument" if len(pairs) == 1 else f"argument {number}"
+                how = f"that before, with `{taken}.{given}`"
+                if number > 1 and len({resolve(found) for _, found in pairs}) == 1:
+                    how = f"one of them before, with `{given}.{taken}` or `{taken}.{given}`"
+                return (
+                    f"The function takes `{taken}` as {which}, and here it gets `{given}`: "
+                    f"convert {how}."
+                )
+    return ""
