@@ -71,7 +71,7 @@ def test_warnings_stand_under_the_text_and_the_program_is_compiled(page: Page) -
     write(page, "entry main UNUSED = 2\n")
     expect(pane(page)).to_contain_text("entry main UNUSED = 2 -- fused")
     warning = page.locator(".source .problem-text.kind-warning")
-    expect(warning).to_have_text("Warning UNUSED is not used.Call it _.")
+    expect(warning).to_have_text("Warning UNUSED is not used. Call it _.")
     expect(page.locator(".source .wavy.kind-warning")).to_have_text("UNUSED")
     expect(page.locator(".status")).to_contain_text("1 warning")
     write(page, "entry main = WRONG\n")
