@@ -86,10 +86,10 @@ function place(signal: AbortSignal | null): Promise<void> {
 }
 
 /** Raises Unanswered. */
-async function get<T extends object>(path: string): Promise<T> {
+async function get<T extends object>(path: string, headers?: HeadersInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path); // as the page's links ask for it early: with nothing of its own
+    response = await fetch(path, headers && { headers }); // without any, as the page's links ask for it early
   } catch {
     throw new Unanswered(unreachable().error);
   }
@@ -126,7 +126,7 @@ export async function switches(): Promise<Pass[]> {
 }
 
 export async function backends(): Promise<Backend[]> {
-  return (await get<{ backends: Backend[] }>("/api/backends")).backends;
+  return (await get<{ backends: Backend[] }>("/api/backends", WHO)).backends;
 }
 
 export async function examples(): Promise<Example[]> {
