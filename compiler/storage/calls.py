@@ -16,6 +16,7 @@ from compiler.base.rules import Pass
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
 from compiler.optimise.inline import inline_some
+from compiler.storage.origin import behind
 
 
 def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
@@ -59,7 +60,7 @@ class _Arrays:
 
     def behind(self, name: Name) -> Name:
         """The array that was made, of which a name is a view or a later state."""
-        while name in self.made and (source := _source(self.made[name][0].exp)) is not None:
+        while name in self.made and (source := behind(self.made[name][0].exp)) is not None:
             name = source
         return name
 
@@ -69,7 +70,7 @@ class _Arrays:
             stm, k = self.made[name]
             if isinstance(stm.exp, ir.Slice | ir.Rearrange):
                 return True
-            source = _source(stm.exp)
+            source = behind(stm.exp)
             if source is None:
                 return isinstance(stm.exp, ir.Call) and (stm.exp.fun, k) in self.views
             name = source
@@ -84,19 +85,6 @@ def _parts(exp: ir.Exp) -> tuple[ir.Operand, ...]:
         case ir.Concat(parts) | ir.ArrayLit(parts):
             return parts
     return ()
-
-
-def _source(exp: ir.Exp) -> Name | None:
-    """The array that another one is, in the same block."""
-    match exp:
-        case (
-            ir.Slice(array, _)
-            | ir.Rearrange(_, array)
-            | ir.Reshape(_, array)
-            | ir.Update(array, _, _)
-        ):
-            return array
-    return None
 
 
 LOOK_INSIDE = Pass(

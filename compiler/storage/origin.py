@@ -31,13 +31,6 @@ def _follow(made: dict[Name, tuple[ir.Stm, int]], name: Name) -> Name:
 def _source(stm: ir.Stm, k: int) -> Name | None:
     """The array whose memory result `k` of a statement takes over or looks at, if there is one."""
     match stm.exp:
-        case (
-            ir.Update(array, _, _)
-            | ir.Slice(array, _)
-            | ir.Rearrange(_, array)
-            | ir.Reshape(_, array)
-        ):
-            return array
         case ir.SegMap(_, _, body) | ir.SegRed(_, _, _, body) | ir.SegScan(_, _, _, body):
             result = body.results[k]
             return result.dest if isinstance(result, ir.Write) else None
@@ -49,6 +42,19 @@ def _source(stm: ir.Stm, k: int) -> Name | None:
             result, start = body.results[k], init[k]
             if isinstance(result, str) and isinstance(start, str):
                 return start if origin(body, result) == params[k].name else None
+    return behind(stm.exp)
+
+
+def behind(exp: ir.Exp) -> Name | None:
+    """The array that another one is a view or a later state of; None if it is neither."""
+    match exp:
+        case (
+            ir.Update(array, _, _)
+            | ir.Slice(array, _)
+            | ir.Rearrange(_, array)
+            | ir.Reshape(_, array)
+        ):
+            return array
     return None
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.walk import children, free, visit_own
+from compiler.storage.origin import behind
 
 Kind = Literal["function", "then", "else", "loop", "kernel", "operator"]
 
@@ -61,19 +62,14 @@ class Tree:
     def behind(self, name: Name) -> Name | None:
         """The array that a name is a view or a later state of."""
         item = self.binder.get(name)
-        match item.stm.exp if item is not None else None:
-            case (
-                ir.Slice(array, _)
-                | ir.Rearrange(_, array)
-                | ir.Reshape(_, array)
-                | ir.Update(array, _, _)
-            ):
-                return array
+        if item is None:
+            return None
+        match item.stm.exp:
             case ir.Loop(params, init, _, _):
                 for param, value in zip(params, init, strict=True):
                     if param.name == name and isinstance(value, str):
                         return value
-        return None
+        return behind(item.stm.exp)
 
 
 def tree_of(fun: ir.Function) -> Tree:
