@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from compiler.base.names import Name, base_of
-from compiler.base.spans import NOWHERE
-from compiler.frontend.check.scope.scope import Module
+from compiler.base.spans import NOWHERE, Span
+from compiler.frontend.check.modules.module_types import ModuleType
+from compiler.frontend.check.modules.modules import Functor
+from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme
 from compiler.frontend.types import SizeExp
 
 _KINDS = ("values", "types", "modules", "module_types")
@@ -37,6 +40,10 @@ def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
         return len(one) == len(other) and all(
             alike(a, b, new, same) for a, b in zip(one, other, strict=True)
         )
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(
+            alike(value, other[name], new, same) for name, value in one.items()
+        )
     if is_dataclass(one):
         return all(
             alike(getattr(one, f.name), getattr(other, f.name), new, same)
@@ -50,6 +57,8 @@ def in_same_places(one: object, other: object) -> bool:
     """Whether two meanings of names, which are equal, are told to be from the same places."""
     if one is other:
         return True
+    if isinstance(one, Functor | ModuleType):
+        return False
     if isinstance(one, tuple) and isinstance(other, tuple):
         return all(map(in_same_places, one, other))
     if isinstance(one, Module) and isinstance(other, Module):
@@ -62,9 +71,53 @@ def in_same_places(one: object, other: object) -> bool:
 
 
 def has_places(value: Any) -> bool:
-    """Whether a value, or a type in it, holds an expression, which says where it stands."""
-    if isinstance(value, SizeExp):
+    """Whether something declared, or a type in it, holds syntax, which says where it stands."""
+    if isinstance(value, SizeExp | Functor | ModuleType):
         return True
     if isinstance(value, list | tuple):
         return any(map(has_places, value))
+    if isinstance(value, dict):
+        return any(map(has_places, value.values()))
     return is_dataclass(value) and any(has_places(getattr(value, f.name)) for f in fields(value))
+
+
+def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation], Span]) -> Module:
+    """A module with `place` of what is in one that is `like` it as places; itself if they are its.
+
+    `like` has as many names, which stand for the same but for places and new names.
+    """
+    if isinstance(module, Functor):
+        return like
+    changed = Module(module_types=like.module_types, prim=module.prim, wrong=module.wrong)
+    is_same = True
+    for kind in ("values", "types"):
+        table: dict[str, Any] = getattr(changed, kind)
+        others = getattr(like, kind)
+        for name, value in getattr(module, kind).items():
+            other = others[name]
+            span = place(other) if isinstance(other, Scheme | Abbreviation) else NOWHERE
+            is_here = getattr(value, "span", NOWHERE) == span
+            table[name] = value if is_here else replace(value, span=span)
+            is_same = is_same and is_here
+    for name, inner in module.modules.items():
+        changed.modules[name] = placed(inner, like.modules[name], place)
+        is_same = is_same and changed.modules[name] is inner
+    pairs = ((one, like.module_types[name]) for name, one in module.module_types.items())
+    return module if is_same and all(one is other for one, other in pairs) else changed
+
+
+def share(before: Module, now: Module) -> None:
+    """Let functors and module types be those that they were before, but for their places.
+
+    Both modules are of the same text, whose names stood for the same.
+    """
+    for name, one in now.module_types.items():
+        other = before.module_types.get(name)
+        if isinstance(one, ModuleType) and isinstance(other, ModuleType):
+            one.own = other.own
+    for name, inner in now.modules.items():
+        known = before.modules.get(name)
+        if isinstance(inner, Functor) and isinstance(known, Functor):
+            inner.own = known.own
+        elif known is not None:
+            share(known, inner)

@@ -94,6 +94,16 @@ class ModTypeDec(Dec):
     doc: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyParts(Dec):
+    """The declarations of a body that is read and checked in pieces; they are not in the tree."""
+
+    values: frozenset[str]
+    """The names of the values among them."""
+    mentions: set[str]
+    """The names that they mention and do not bind, once they have been checked."""
+
+
 class ModExp(Node):
     """A module expression."""
 

@@ -6,32 +6,33 @@ before, is to all others the one that it was. What was found in a piece that has
 it. A piece with an error is checked each time.
 
 What is in a module that is cut is checked in the same way, each time that anything in it has
-changed; of the module itself what is around its body.
+changed; of the module itself what is around its body. If that has parameters, there is such a body
+for the module by itself, and one for each application of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from compiler.base import frozen
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
-from compiler.frontend.alike import alike, has_places, in_same_places, names_in
+from compiler.frontend.alike import alike, has_places, in_same_places, names_in, placed, share
 from compiler.frontend.certain import in_definition
 from compiler.frontend.check.kept import mentioned, shows_others
 from compiler.frontend.check.program import Checked, check_decs, check_each
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.pieces import Cut, Piece
+from compiler.frontend.sites import Seen, asked, meaning
 from compiler.frontend.typed import EntryPoint
-from compiler.frontend.unused import unused
+from compiler.frontend.unused import unused_and_free
 from compiler.frontend.warning import Warning_
 
 _NameOrKey = TypeVar("_NameOrKey")
-MOST_MODULES = 300
-"""Of a text, whose bodies are kept."""
 Warned = tuple[list[Warning_], ...]
 """What is unused, what is certain, and what the checker warns of."""
 
@@ -50,13 +51,15 @@ class FoundInText:
     """Those that were given for what is in it."""
     claims: frozenset[Name] = frozenset()
     """See `_Found`."""
+    mentions: set[str] = field(default_factory=set)
+    """The names that are mentioned and not bound there."""
 
 
 @dataclass(slots=True, eq=False)
 class _Found:
-    """What the check of a piece has given, which began at that line."""
+    """What the check of a piece has given, which was at that place."""
 
-    line: int
+    place: Span
     around: dict[str, tuple[object, ...]]
     """What the names in it that the program declares stood for."""
     imported: tuple[Module, ...]
@@ -78,12 +81,39 @@ class _Found:
     """Those that stand for what it declares; they stand for nothing else."""
     gave: frozenset[Name]
     """The constants of others that functions may return from here on."""
-    is_plain: bool
-    """Whether it can be moved: no places but those that `_move` knows."""
+    can_move: bool | None
+    """Whether it has no places but those that `_move` knows; None: nobody has asked yet."""
     shows_others: bool
     """Whether it may tell where something else is."""
-    inside: tuple[InPieces, FoundInText] | None
-    """What was found in the body of a module that is cut, and where."""
+    mentions: set[str]
+    """The names that are mentioned and not bound there."""
+    key: str
+    """Where it is kept what was found in it; "" if there is nothing."""
+    inside: tuple[tuple[InPieces, FoundInText], ...]
+    """What was found in the bodies of modules that are cut, and where."""
+
+
+@frozen.dataclass(frozen=True, slots=True, eq=False)
+class _Parts(decs.BodyParts):
+    """The body of a module in a file."""
+
+    path: str
+    cut: Cut
+    around: frozenset[str]
+    """The names that are declared around it, its module's parameters among them."""
+    is_applied: bool
+    """Whether there may be applications of it, or of a module that it is in."""
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """What is kept of the inside of a piece, in the order in which it is checked."""
+
+    bodies: list[tuple[tuple[bool, bool], InPieces]] = field(default_factory=list)
+    """With whether each is applied, and whether that is a trial."""
+    sites: list[Seen | None] = field(default_factory=list)
+    modules: list[Module] = field(default_factory=list)
+    """What bodies declared that are checked as a whole."""
 
 
 class InPieces:
@@ -109,8 +139,12 @@ class InPieces:
         """The names that the pieces before this one declare."""
         self._given: frozenset[Name] = frozenset()
         """Constants of others that functions may return, after the pieces before this one."""
-        self._modules: dict[str, InPieces] = {}
-        """The bodies of modules that are cut, by their names."""
+        self._kept: dict[str, _Kept] = {}
+        """Of pieces, by the names of their modules, or by their texts."""
+        self._keys: set[str] = set()
+        """Those of the pieces before this one."""
+        self._is_applied = False
+        """Whether it is in a module with parameters, so that its pieces are asked for again."""
         self._told: FoundInText | None = None
         """What was found last."""
         self._before = before
@@ -128,15 +162,17 @@ class InPieces:
         self._declared, self._claimed, self._given = set(), set(), given
         return self._each(cut)
 
-    def _within(self, around: InPieces, cut: Cut) -> FoundInText:
-        """What the body of a module declares; `around`: the text that it is in."""
+    def within(
+        self, parts: _Parts, claimed: frozenset[Name], given: frozenset[Name]
+    ) -> FoundInText:
+        """What the body of a module declares; `claimed` and `given`: see `_claimed`, `_given`."""
         out, st = self._out, self._out.st
         outside = (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries)
-        st.declared_later = st.declared_later | _later(cut)
-        self._declared, self._claimed = set(around._declared), set(around._claimed)
-        self._given = around._given
-        told = self._each(cut)
-        told.claims = frozenset(self._claimed - around._claimed)
+        st.declared_later = st.declared_later | _later(parts.cut)
+        self._declared, self._claimed, self._given = set(parts.around), set(claimed), given
+        self._is_applied = parts.is_applied
+        told = self._each(parts.cut)
+        told.claims = frozenset(self._claimed - claimed)
         (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries) = outside
         out.exported = told.declared
         return told
@@ -146,20 +182,24 @@ class InPieces:
         found: dict[str, _Found] = {}
         names: list[Name] = []
         told = FoundInText(Module(), [], ([], [], []), self._given, names)
+        self._keys = set()
         for line, piece in cut:
-            known = self._found.get(piece.text)
+            before = known = self._found.get(piece.text)
             if known is None or not self._is_as_before(known, piece, line):
-                known = self._anew(piece, line)
+                known = self._anew(piece, line, before)
             if known is None:
                 continue
             found[piece.text] = known
             told.declared.add(known.exported)
             told.entries += known.entries
+            told.mentions |= known.mentions
             names += known.names
             for all_of_them, here in zip(told.warned, known.warned, strict=True):
                 all_of_them += here
         if len(self._found) > 2 * len(cut):  # an edit may be undone
             self._found = {}
+        if len(self._kept) > 2 * len(cut):
+            self._kept = {key: kept for key, kept in self._kept.items() if key in self._keys}
         self._found |= found
         told.given = self._given
         self._told = told
@@ -169,23 +209,28 @@ class InPieces:
         """Whether what was found in a piece holds there; it is entered then."""
         out, st = self._out, self._out.st
         if (
-            not (known.is_plain or line == known.line)
+            not (line == known.place.line or self._can_move(known, piece))
             or known.own.keys() & out.own.keys()
             or known.given != self._given
+            or known.key in self._keys
             or not known.claims.isdisjoint(self._claimed)
             or known.around.keys() != piece.words & self._declared
-            or (known.inside is not None and known.inside[0]._told is not known.inside[1])
+            or any(body._told is not told for body, told in known.inside)
         ):
             return False
-        before = *known.imported, *known.around.values()
-        now = *self._imported(piece, line), *map(self._meaning, known.around)
+        imported = self._imported(piece, line)
+        around = {name: self._meaning(name) for name in known.around}
+        before, now = (*known.imported, *known.around.values()), (*imported, *around.values())
         if before != now or (known.shows_others and not in_same_places(before, now)):
             return False
-        if line != known.line:
+        known.imported, known.around = imported, around
+        if line != known.place.line:
             self._move(known, line)
         st.scope.open(known.module)
         self._declared |= names_in(known.module) | known.wrong_types
         self._claimed |= known.claims
+        if known.key:
+            self._keys.add(known.key)
         st.wrong_types |= known.wrong_types
         out.own |= known.own
         st.own_types |= known.types
@@ -198,8 +243,7 @@ class InPieces:
 
     def _meaning(self, name: str) -> tuple[object, ...]:
         st = self._out.st
-        tables = (st.scope.values, st.scope.types, st.scope.modules, st.scope.module_types)
-        return (*(table.get(name) for table in tables), name in st.wrong_types)
+        return (*meaning(st.scope, name), name in st.wrong_types)
 
     def _give(self, names: frozenset[Name]) -> None:
         """Let functions return constants of others from here on."""
@@ -207,30 +251,48 @@ class InPieces:
             self._out.st.given |= names
             self._given |= names
 
+    def _can_move(self, known: _Found, piece: Piece) -> bool:
+        """Whether what was found in a piece can be moved."""
+        if known.can_move is None:
+            module = known.module
+            known.can_move = piece.body is None and not has_places(
+                [module.values, module.types, module.modules, module.module_types]
+            )
+        return known.can_move
+
     def _move(self, known: _Found, line: int) -> None:
         """Enter that a piece begins at another line."""
-        by, st, path = line - known.line, self._out.st, self._path
-        known.line = line
-        known.own = {name: _moved(span, by, path) for name, span in known.own.items()}
-        known.types = {name: _moved(span, by, path) for name, span in known.types.items()}
+        place, st = known.place, self._out.st
+        by = line - place.line
+
+        def moved(span: Span) -> Span:
+            return _moved(span, by) if place.holds(span) else span
+
+        known.place = _moved(place, by)
+        known.own = {name: moved(span) for name, span in known.own.items()}
+        known.types = {name: moved(span) for name, span in known.types.items()}
         known.warned = tuple(
-            [replace(one, span=_moved(one.span, by, path)) for one in kind] for kind in known.warned
+            [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
         )
-        for module in {id(one): one for one in (known.module, known.exported)}.values():
-            tables: tuple[dict[str, Any], ...] = (module.values, module.types)
-            for table in tables:
-                for name, value in table.items():
-                    if isinstance(value, Scheme | Abbreviation):
-                        table[name] = replace(value, span=_moved(value.span, by, path))
+        is_exported = known.module is known.exported
+        known.module = placed(known.module, known.module, lambda one: moved(one.span))
+        known.exported = (
+            known.module
+            if is_exported
+            else placed(known.exported, known.exported, lambda one: moved(one.span))
+        )
         for name in known.names:
             if name in st.places:
-                st.places[name] = _moved(st.places[name], by, path)
+                st.places[name] = moved(st.places[name])
             if name in st.makers:
                 maker = st.makers[name]
-                st.makers[name] = replace(maker, span=_moved(maker.span, by, path))
+                st.makers[name] = replace(maker, span=moved(maker.span))
 
-    def _anew(self, piece: Piece, line: int) -> _Found | None:
-        """Check a piece. None: there is an error in it."""
+    def _anew(self, piece: Piece, line: int, known: _Found | None) -> _Found | None:
+        """Check a piece; `known` is what was found last in one with its text.
+
+        None: there is an error in it.
+        """
         out, st = self._out, self._out.st
         mark, before = st.scope.mark(), len(st.serials)
         around = {name: self._meaning(name) for name in piece.words & self._declared}
@@ -240,33 +302,36 @@ class InPieces:
         st.warned, st.left_first, st.gave = set(), set(), set()
         imported, given = self._imported(piece, line), self._given
         tree = piece.at(self._path, line)
-        piece.tree = piece.tree if piece.imports else None
-        inside: list[tuple[InPieces, FoundInText]] = []
-        check_body = out.check_body
-        out.check_body = check_decs
+        if not (piece.imports or self._is_applied):
+            piece.tree = None
         if piece.body is not None:
-            body = [(line + at, one) for at, one in piece.body]
-            out.check_body = lambda _out, _decs: inside.append(self._inside(tree[0], body))
+            tree = (self._with_parts(tree[0], line, piece.body),)
+        keeping = _Keeping(self, self._key(tree, piece), self._before_module(tree))
+        keeper, out.keeper = out.keeper, keeping
         check_each(out, tree)
-        out.check_body = check_body
+        out.keeper = keeper
         module = st.scope.since(mark)
         self._declared |= names_in(module) | st.wrong_types
-        names = _behind(st.serials, before)
-        self._born.update(names)
-        told = inside[0][1] if inside else FoundInText(Module(), [], ([], [], []), self._given, ())
-        others = set(told.names)
-        names = (*(name for name in names if name not in others), *told.names)
-        gave = frozenset(st.gave.difference(set(names) - others)) | (told.given - self._given)
+        new = _behind(st.serials, before)
+        self._born.update(new)
+        told = keeping.told
+        inner = {name for one in told for name in one.names}
+        alone = [name for name in new if name not in inner]
+        gave = frozenset(st.gave.difference(alone)) | keeping.gave
         self._give(gave)
         if errors != (len(out.errors), len(out.not_built)):
             return None
-        exported = self._recognise(module, out.exported, set(names))
-        claims = self._claims(module) | told.claims
+        if known is not None and (known.imported, known.around) == (imported, around):
+            share(known.module, module)
+        exported = self._recognise(module, out.exported, set(new))
+        claims = self._claims(module, bool(alone)).union(*(one.claims for one in told))
         self._claimed |= claims
-        is_plain = all(isinstance(_inner(dec), decs.ValDec | decs.TypeDec) for dec in tree)
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
+        unused, mentions = ([], set()) if st.applying else unused_and_free(tree)
+        certain = [w for d in out.defs for w in in_definition(d)]
+        warned = (unused, certain, list(st.warned)), *keeping.warned
         return _Found(
-            line,
+            place,
             around,
             imported,
             given,
@@ -276,45 +341,67 @@ class InPieces:
             {name: st.own_types[name] for name in _behind(st.own_types, types)},
             st.wrong_types - wrong,
             tuple(out.entries),
-            tuple(
-                [*own, *others] for own, others in zip(self._warned(tree), told.warned, strict=True)
-            ),
-            names,
+            tuple([w for one in kind for w in one] for kind in zip(*warned, strict=True)),
+            (*alone, *(name for one in told for name in one.names)),
             claims,
             gave,
-            is_plain and not has_places([*module.values.values(), *module.types.values()]),
-            not is_plain and shows_others(module, place),
-            inside[0] if inside else None,
+            None,
+            shows_others(module, place),
+            mentions,
+            keeping.key,
+            tuple(keeping.inside),
         )
 
-    def _warned(self, tree: tuple[decs.Dec, ...]) -> Warned:
-        """What there is to warn of in declarations that have just been checked."""
-        certain = [w for d in self._out.defs for w in in_definition(d)]
-        return unused(tree), certain, list(self._out.st.warned)
-
-    def _inside(self, dec: decs.Dec, body: Cut) -> tuple[InPieces, FoundInText]:
-        """What is in the body of a module that is cut, and where that is kept."""
-        dec = _inner(dec)
+    def _with_parts(self, dec: decs.Dec, line: int, body: Cut) -> decs.Dec:
+        """The declaration of a module that begins at that line and is cut, with what is in it."""
+        if isinstance(dec, decs.LocalDec):
+            return replace(dec, dec=self._with_parts(dec.dec, line, body))
         assert isinstance(dec, decs.ModDec)
-        if dec.name not in self._modules:
-            if len(self._modules) > MOST_MODULES:  # their names may have changed
-                self._modules = {}
-            before = self._before
-            if before is not None:
-                declared = before.declared.modules.get(dec.name, Module())
-                before = replace(before, declared=declared)
-            self._modules[dec.name] = InPieces(self._out, self._path, before)
-        inner = self._modules[dec.name]
-        return inner, inner._within(self, body)
+        assert isinstance(dec.body, decs.MBody)
+        cut = [(line + at, one) for at, one in body]
+        values = frozenset(
+            name for _, one in body for kind, name in one.declares if kind == "value"
+        )
+        around = frozenset(self._declared.union(param.name for param in dec.params))
+        is_applied = self._is_applied or bool(dec.params)
+        parts = _Parts(dec.span, values, set(), self._path, cut, around, is_applied)
+        return replace(dec, body=replace(dec.body, decs=(parts,)))
 
-    def _claims(self, module: Module) -> frozenset[Name]:
-        """The names that stand for what is declared, and for nothing before it."""
+    def _key(self, tree: tuple[decs.Dec, ...], piece: Piece) -> str:
+        """Where it is kept what is found inside of a piece; no other piece has it now."""
+        dec = _module(tree)
+        key = dec.name if dec is not None else piece.text
+        while key in self._keys:
+            key += " again"
+        return key
+
+    def _before_module(self, tree: tuple[decs.Dec, ...]) -> FoundInText | None:
+        """What was found in a module when its text was checked whole."""
+        dec, before = _module(tree), self._before
+        if before is None or dec is None or dec.params:
+            return None
+        return replace(before, declared=before.declared.modules.get(dec.name, Module()))
+
+    def keep(self, key: str, kept: _Kept) -> None:
+        """Take note of what is kept of a piece."""
+        self._kept[key] = kept
+        self._keys.add(key)
+
+    def is_of(self, path: str) -> bool:
+        """Whether it is of a text in that file."""
+        return self._path == path
+
+    def _claims(self, module: Module, is_new: bool) -> frozenset[Name]:
+        """The names that stand for what is declared, and for nothing before it.
+
+        `is_new`: whether names were given for more than is in the bodies of modules.
+        """
         values: dict[str, Value] = {
             name: value
             for name, value in module.values.items()
             if isinstance(value, Scheme) and value.name in self._born
         }
-        names = mentioned(Module(values, module.types))
+        names = mentioned(Module(values, module.types, module.modules if is_new else {}))
         return frozenset((names & self._born) - self._claimed)
 
     def _recognise(self, module: Module, exported: Module, new: set[Name]) -> Module:
@@ -323,33 +410,51 @@ class InPieces:
         What of it is exported, as it is then.
         """
         st = self._out.st
-        for kind in ("values", "types"):
+        for kind in ("values", "types", "modules"):
             table: dict[str, Any] = getattr(module, kind)
             others: dict[str, Any] = getattr(exported, kind)
             scope: dict[str, Any] = getattr(st.scope, kind)
             for name, value in table.items():
-                if not isinstance(value, Scheme | Abbreviation):
+                if not isinstance(value, Scheme | Abbreviation | Module):
                     continue
                 before = self._last.get((kind, name))
-                same: dict[Name, Name] = {}
-                if value == before:
-                    continue
-                if (
-                    before is not None
-                    and alike(value, before, new, same)
-                    and self._born.issuperset(same.values())
-                    and self._claimed.isdisjoint(same.values())
-                    and all(
-                        self._is_known_alike(one, other, new, same)
-                        for one, other in list(same.items())
-                    )
-                ):
-                    table[name] = scope[name] = replace(before, span=value.span)
-                    if others.get(name) is value:
-                        others[name] = table[name]
-                else:
+                is_known = before is not None and self._is_alike(value, before, new)
+                known = before if is_known else None
+                if known is None:
                     self._last[kind, name] = value
+                    continue
+                if isinstance(value, Module):
+                    known = placed(known, value, lambda one: one.span)
+                else:
+                    known = value if value == known else replace(known, span=value.span)
+                table[name] = scope[name] = known
+                if others.get(name) is value:
+                    others[name] = known
         return module if _is_same(module, exported) else exported
+
+    def recognised(self, made: Module, before: Module, names: int) -> Module:
+        """A module, or what was there before if nobody can tell the difference.
+
+        `names`: how many were given before it was made.
+        """
+        if not self._is_alike(made, before, set(_behind(self._out.st.serials, names))):
+            return made
+        return placed(before, made, lambda one: one.span)
+
+    def _is_alike(self, value: Any, before: Any, new: set[Name]) -> bool:
+        """Whether a value, type or module is what was there before, but for places and new names.
+
+        And whether that stands for nothing that the pieces before this one declare.
+        """
+        same: dict[Name, Name] = {}
+        return value == before or bool(
+            alike(value, before, new, same)
+            and self._born.issuperset(same.values())
+            and self._claimed.isdisjoint(same.values())
+            and all(
+                self._is_known_alike(one, other, new, same) for one, other in list(same.items())
+            )
+        )
 
     def _is_known_alike(
         self, one: Name, other: Name, new: set[Name], same: dict[Name, Name]
@@ -364,6 +469,94 @@ class InPieces:
             and reach == st.of_constants.get(other, frozenset())
             and alike(st.alias.get(one), st.alias.get(other), new, same)
         )
+
+
+class _Keeping:
+    """Who keeps what is inside of a piece while that is checked; see `Keeper`."""
+
+    def __init__(self, around: InPieces, key: str, before: FoundInText | None) -> None:
+        """`around`: the text with that piece; `before`: see `InPieces`, of its module's body."""
+        self.told: list[FoundInText] = []
+        """What was found in the bodies of modules that are cut."""
+        self.warned: list[Warned] = []
+        """There, of what they add to what is told of the program."""
+        self.inside: list[tuple[InPieces, FoundInText]] = []
+        self.gave: frozenset[Name] = frozenset()
+        """The constants of others that functions may return now, but for those in trials."""
+        self._around = around
+        self._key = key
+        self._before = before
+        self._kept = around._kept.get(key, _Kept())
+        self._given = around._given
+        self._bodies, self._sites, self._modules = 0, 0, 0
+
+    @property
+    def key(self) -> str:
+        """Where it is kept; "" if there is nothing."""
+        return self._key if self._bodies or self._sites or self._modules else ""
+
+    def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
+        """Check what is in a module."""
+        parts, st = (declared[0] if declared else None), out.st
+        if not isinstance(parts, _Parts):
+            names = len(st.serials)
+            check_decs(out, declared)
+            out.exported = self._recognised(out.exported, names)
+            return
+        body = self._body(parts, (st.applying, out.is_trial))
+        given = self._given | st.gave
+        claimed = self._around._claimed.union(*(one.claims for one in self.told))
+        told = body.within(parts, frozenset(claimed), given)
+        self._given = told.given
+        if not out.is_trial:
+            self.gave |= told.given - given
+        parts.mentions.update(told.mentions)
+        unused, certain, others = told.warned
+        self.told.append(told)
+        self.warned.append(([] if st.applying else unused, [] if out.is_trial else certain, others))
+        self.inside.append((body, told))
+
+    def _body(self, parts: _Parts, kind: tuple[bool, bool]) -> InPieces:
+        """Where it is kept what is in the next body."""
+        bodies, at = self._kept.bodies, self._bodies
+        self._bodies += 1
+        self._around.keep(self._key, self._kept)
+        if at < len(bodies) and bodies[at][0] == kind and bodies[at][1].is_of(parts.path):
+            return bodies[at][1]
+        before = None if at or any(kind) else self._before
+        bodies[at:] = [(kind, InPieces(self._around._out, parts.path, before))]
+        return bodies[at][1]
+
+    def _recognised(self, made: Module, names: int) -> Module:
+        """The module that was made before at a place, or this one, with names after so many."""
+        modules, at = self._kept.modules, self._modules
+        self._modules += 1
+        self._around.keep(self._key, self._kept)
+        if at < len(modules):
+            made = self._around.recognised(made, modules[at], names)
+        modules[at:] = [made, *modules[at + 1 :]]
+        return made
+
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """See `Keeper`."""
+        st, sites, at = self._around._out.st, self._kept.sites, self._sites
+        self._sites += 1
+        self._around.keep(self._key, self._kept)
+        before = sites[at] if at < len(sites) else None
+        if before is not None and before.holds(st, module, exp):
+            return before.seen
+        names, inside = len(st.serials), (self._bodies, self._sites)
+        site: Seen | None = asked(st, module, exp, seen)
+        assert site is not None
+        if before is not None:
+            site.seen = self._around.recognised(site.seen, before.seen, names)
+        made = site.seen
+        sites += [None] * (at + 1 - len(sites))
+        is_alone = inside == (self._bodies, self._sites) and not st.transparent
+        sites[at] = site if is_alone else None
+        return made
 
 
 def _later(cut: Cut) -> dict[tuple[str, str], int]:
@@ -390,12 +583,14 @@ def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
     return tuple(islice(reversed(table), len(table) - count))[::-1]
 
 
-def _inner(dec: decs.Dec) -> decs.Dec:
-    return _inner(dec.dec) if isinstance(dec, decs.LocalDec) else dec
+def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
+    """The declaration of a module that a piece is, or begins with."""
+    dec = tree[0] if tree else None
+    while isinstance(dec, decs.LocalDec):
+        dec = dec.dec
+    return dec if isinstance(dec, decs.ModDec) else None
 
 
-def _moved(span: Span, by: int, path: str) -> Span:
-    """A place in a file, so many lines further down; those in others stay."""
-    if span.file != path or not span.line:
-        return span
-    return Span(span.line + by, span.col, span.end_line + by, span.end_col, path)
+def _moved(span: Span, by: int) -> Span:
+    """A place so many lines further down."""
+    return Span(span.line + by, span.col, span.end_line + by, span.end_col, span.file)

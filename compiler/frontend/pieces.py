@@ -34,7 +34,7 @@ _TOP = re.compile(f"^{_HEAD}", re.MULTILINE)
 _FIRST = re.compile(f"^([ \\t]*){_HEAD}", re.MULTILINE)
 _MODULE = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:local\s+)?module\s+[A-Za-z_][A-Za-z0-9_']*\s*"
-    r"(?::(?:[^{}]|\{[^{}]*\})*)?=\s*\{[ \t]*\n"
+    r"(?:[(:](?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)?=\s*\{[ \t]*\n"
 )
 _END = re.compile(r"^[ \t]*\}[ \t]*$", re.MULTILINE)
 _CLOSED = re.compile(r"^\}", re.MULTILINE)
@@ -61,9 +61,9 @@ class Piece:
 
     def at(self, file: str, line: int) -> tuple[decs.Dec, ...]:
         """Its declarations, where it begins at that line of a file."""
-        if self.tree is not None and self.tree[0] == (file, line):
-            return self.tree[1]
-        return parse(self.around or self.text, file, line=line).decs
+        if self.tree is None or self.tree[0] != (file, line):
+            self.tree = (file, line), parse(self.around or self.text, file, line=line).decs
+        return self.tree[1]
 
     def importing(self, file: str, line: int) -> Iterator[Import]:
         """The imports in it, in order of text, where it begins at that line of a file."""
@@ -209,7 +209,7 @@ def _piece(text: str, file: str, line: int) -> Piece | _Broken:
 
 
 def _module(text: str, file: str, line: int) -> Piece | _Broken | None:
-    """A module without parameters whose body is cut; None: it is none, or that cannot be."""
+    """A module whose body is cut; None: it is none, or that cannot be."""
     head, ends = _MODULE.match(text), [found.start() for found in _END.finditer(text)]
     if head is None or not ends or ends[-1] < head.end():
         return None
@@ -255,11 +255,11 @@ def _broken_inside(part: str, file: str, line: int, most: tuple[int, int] | None
 
 
 def _is_module(tree: tuple[decs.Dec, ...]) -> bool:
-    """Whether a tree is a module without parameters, and nothing else."""
+    """Whether a tree is a module, perhaps with parameters, and nothing else."""
     dec = tree[0] if len(tree) == 1 else None
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
-    return isinstance(dec, decs.ModDec) and not dec.params and isinstance(dec.body, decs.MBody)
+    return isinstance(dec, decs.ModDec) and isinstance(dec.body, decs.MBody)
 
 
 def _blank(text: str, start: int, end: int) -> str:

@@ -26,10 +26,15 @@ ATTRIBUTES = frozenset(
 
 def unused(declared: tuple[decs.Dec, ...]) -> list[Warning_]:
     """A warning for each unused name and each unknown attribute, in no particular order."""
+    return unused_and_free(declared)[0]
+
+
+def unused_and_free(declared: tuple[decs.Dec, ...]) -> tuple[list[Warning_], set[str]]:
+    """As `unused`, and the names that are mentioned and not bound there."""
     walk = _Walk()
     for dec in declared:
         walk.node(dec)
-    return walk.found
+    return walk.found, walk.free
 
 
 @dataclass(slots=True)
@@ -43,12 +48,16 @@ class _Binding:
 class _Walk:
     found: list[Warning_] = field(default_factory=list)
     scope: dict[str, _Binding] = field(default_factory=dict)
+    free: set[str] = field(default_factory=set)
 
     def node(self, node: Any) -> None:
         """Walk any node."""
         special = _SPECIAL.get(type(node))
         if special is not None:
             special(self, node)
+        elif isinstance(node, decs.BodyParts):
+            for name in node.mentions:
+                self.use(name)
         else:
             for child in _children(node):
                 self.node(child)
@@ -58,6 +67,8 @@ class _Walk:
         binding = self.scope.get(name)
         if binding is not None:
             binding.used = True
+        else:
+            self.free.add(name)
 
     def within(self, pats: tuple[ast.Pat, ...], *parts: Any, quiet: tuple[str, ...] = ()) -> None:
         """Walk parts in which patterns bind their names; `quiet` are names without a warning."""
@@ -263,7 +274,9 @@ def _functor(
 def _body(walk: _Walk, exp: decs.MBody) -> None:
     """A module's own names hide those around it."""
     names = [dec.name for dec in exp.decs if isinstance(dec, decs.ValDec)]
-    walk.bind(_quiet(names), *exp.decs)
+    parts = [dec for dec in exp.decs if isinstance(dec, decs.BodyParts)]
+    bindings = _quiet([*names, *(name for one in parts for name in one.values)])
+    walk.bind(bindings, *exp.decs)
 
 
 _SPECIAL: dict[type, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from compiler import codes
 from compiler.base.errors import CompileError, Limitation, Related, TypeError_
@@ -45,7 +46,31 @@ from compiler.frontend.check.types.walks import names_in_type, shows_arrays, wit
 from compiler.frontend.files import Import, path_of
 from compiler.frontend.types import ANY_SIZE, Arrow, Record, Size, Sum, Type
 
-CheckBody = Callable[["Checked", tuple[decs.Dec, ...]], None]
+
+class Keeper(Protocol):
+    """Who may know what has been checked before."""
+
+    def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
+        """Check what is in a module."""
+
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """See `CheckDecs`."""
+
+
+class _Anew:
+    """Who knows nothing."""
+
+    def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
+        """Check what is in a module."""
+        check_decs(out, declared)
+
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """See `CheckDecs`."""
+        return seen()
 
 
 @dataclass(slots=True)
@@ -68,8 +93,9 @@ class Checked:
     """The files around the one that is being checked, and itself; none in the main program."""
     exported: Module = field(default_factory=Module)
     """What the current module has declared so far without `local`."""
-    check_body: CheckBody = field(default_factory=lambda: check_decs)
-    """Checks what is in a module."""
+    keeper: Keeper = field(default_factory=_Anew)
+    is_trial: bool = False
+    """Whether what is defined is forgotten; see `trial`."""
 
     def path_of(self, one: Import) -> str:
         """The path of the file that an import names."""
@@ -163,7 +189,7 @@ class _Body:
         saved = (out.depth, out.st.own_types, out.own, out.exported)
         out.depth, out.st.own_types, out.own, out.exported = out.depth + 1, {}, {}, Module()
         before = len(out.errors)
-        out.check_body(out, decs)
+        out.keeper.body(out, decs)
         module = out.exported
         out.depth, out.st.own_types, out.own, out.exported = saved
         scope.leave(mark)
@@ -179,14 +205,23 @@ class _Body:
         out = self.out
         defs, entries, before = len(out.defs), len(out.entries), len(out.errors)
         not_built = len(out.not_built)
+        is_trial, out.is_trial = out.is_trial, True
         try:
             module = body()
         except Limitation:
             module = Module()
+        finally:
+            out.is_trial = is_trial
         del out.defs[defs:], out.entries[entries:], out.not_built[not_built:]
         out.errors[before:] = [e for e in out.errors[before:] if not isinstance(e, Limitation)]
         module.wrong = len(out.errors) > before
         return module
+
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """See `Keeper`."""
+        return self.out.keeper.once(module, exp, seen)
 
 
 _NAMED = (decs.ValDec, decs.ModDec)

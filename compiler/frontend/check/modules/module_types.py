@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler import codes
 from compiler.base.errors import TypeError_
@@ -33,10 +33,15 @@ _ONE_TYPE = "If they are the same, say so: `include s with t = t`."
 
 @dataclass(slots=True)
 class ModuleType:
-    """A named module type: its syntax and the scope where it was written."""
+    """A named module type: its syntax and the scope where it was written.
 
-    exp: decs.ModTypeExp
-    scope: Scope
+    Two that are equal differ in nothing but places.
+    """
+
+    exp: decs.ModTypeExp = field(compare=False)
+    scope: Scope = field(compare=False)
+    own: object = field(default_factory=object)
+    """What it alone has, and those that are equal to it."""
 
 
 Refined = dict[str, Abbreviation]

@@ -10,7 +10,7 @@ that it says. Types that it keeps abstract are new ones; an argument of a functo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from compiler import codes
@@ -68,16 +68,29 @@ class CheckDecs(Protocol):
     def trial(self, body: Callable[[], Module]) -> Module:
         """The module that `body` makes; what it defines is forgotten, its errors are kept."""
 
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """What `seen` makes of a module and a module type, or of that alone.
+
+        It is not asked where it has been asked here before, and would say the same.
+        """
+
 
 @dataclass(slots=True)
 class Functor(Module):
-    """A module with parameters. `Module`'s own fields are empty."""
+    """A module with parameters. `Module`'s own fields are empty.
 
-    param: decs.ModParam | None = None
-    rest: tuple[decs.ModParam, ...] = ()
-    type: decs.ModTypeExp | None = None
-    body: decs.ModExp | None = None
-    scope: Scope | None = None
+    Two that are equal differ in nothing but places.
+    """
+
+    param: decs.ModParam | None = field(default=None, compare=False)
+    rest: tuple[decs.ModParam, ...] = field(default=(), compare=False)
+    type: decs.ModTypeExp | None = field(default=None, compare=False)
+    body: decs.ModExp | None = field(default=None, compare=False)
+    scope: Scope | None = field(default=None, compare=False)
+    own: object = field(default_factory=object)
+    """What it alone has, and those that are equal to it."""
 
 
 def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
@@ -91,8 +104,8 @@ def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
         case decs.MBody(decs=inside):
             return check_decs(inside)
         case decs.MAscript(mod=mod, type=type_):
-            check_module_type(st, type_)
-            return ascribe(st, evaluate(st, mod, check_decs), type_, check_decs, label="")
+            _demand(st, type_, check_decs)
+            return _sealed_as(st, evaluate(st, mod, check_decs), type_, check_decs, "")
         case decs.MApply(fn=fn, arg=arg):
             functor = evaluate(st, fn, check_decs)
             return apply(st, functor, evaluate(st, arg, check_decs), exp.span, check_decs)
@@ -137,8 +150,8 @@ def declare(st: Checker, dec: decs.ModDec, check_decs: CheckDecs) -> Module:
     module = evaluate(st, dec.body, check_decs)
     if dec.type is None:
         return module
-    check_module_type(st, dec.type)
-    return ascribe(st, module, dec.type, check_decs, label=dec.name)
+    _demand(st, dec.type, check_decs)
+    return _sealed_as(st, module, dec.type, check_decs, dec.name)
 
 
 def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: CheckDecs) -> Module:
@@ -153,7 +166,8 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
     outer, applying = st.scope, st.applying
     st.scope, st.applying = functor.scope.copy(), True
     try:
-        given = ascribe(st, arg, functor.param.type, check_decs, span)
+        wanted = functor.param.type
+        given = check_decs.once(arg, wanted, lambda: ascribe(st, arg, wanted, check_decs, span))
         st.scope.bind_module(functor.param.name, given)
         if functor.rest:
             first, *rest = functor.rest
@@ -168,7 +182,7 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
         module = evaluate(st, functor.body, check_decs)
         if functor.type is None:
             return module
-        return ascribe(st, module, functor.type, check_decs, label="")
+        return _sealed_as(st, module, functor.type, check_decs, "")
     finally:
         st.scope, st.applying = outer, applying
 
@@ -184,9 +198,10 @@ def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
     st.scope = st.scope.copy()
     try:
         for param in (functor.param, *functor.rest):
-            known = check_module_type(st, param.type)
+            known = _demand(st, param.type, check_decs)
             st.scope.bind_module(param.name, known)
-            st.given |= _values(known)
+            for name in _values(known):
+                st.give(name)
         functor.wrong = check_decs.trial(lambda: _result(st, functor, check_decs)).wrong
     finally:
         st.scope, st.used, st.given, st.gave = outer, used, given, gave
@@ -197,11 +212,11 @@ def _result(st: Checker, functor: Functor, check_decs: CheckDecs) -> Module:
     """The functor's result, its parameters being in scope."""
     assert functor.body is not None
     if functor.type is not None:
-        check_module_type(st, functor.type)
+        _demand(st, functor.type, check_decs)
     module = evaluate(st, functor.body, check_decs)
     if functor.type is None or module.wrong:
         return module
-    return ascribe(st, module, functor.type, check_decs, label="")
+    return _sealed_as(st, module, functor.type, check_decs, "")
 
 
 def _values(module: Module) -> set[Name]:
@@ -210,6 +225,18 @@ def _values(module: Module) -> set[Name]:
 
 
 # --- ascription ----------------------------------------------------------------------------------
+
+
+def _demand(st: Checker, exp: decs.ModTypeExp, check_decs: CheckDecs) -> Module:
+    """See `check_module_type`."""
+    return check_decs.once(None, exp, lambda: check_module_type(st, exp))
+
+
+def _sealed_as(
+    st: Checker, module: Module, exp: decs.ModTypeExp, check_decs: CheckDecs, label: str
+) -> Module:
+    """See `ascribe`; types that the module type keeps abstract are new ones."""
+    return check_decs.once(module, exp, lambda: ascribe(st, module, exp, check_decs, label=label))
 
 
 def ascribe(
@@ -318,7 +345,7 @@ def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
         st.scope.bind_module(_FUNCTOR, a.module)
         body = decs.MApply(span, names[0], names[1])
         functor = Functor(param=param, type=exp.result, body=body, scope=st.scope.copy())
-        known = check_module_type(st, exp.param)
+        known = _demand(st, exp.param, a.check_decs)
         return functor if known.wrong else _checked(st, functor, a.check_decs)
     finally:
         st.scope = outer
