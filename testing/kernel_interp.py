@@ -28,6 +28,7 @@ from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE
 from compiler.codegen.c.stms import Sites
+from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
@@ -223,12 +224,12 @@ class WatchedDevice:
         dest.values[to : to + count] = source.values[start : start + count]
 
     def launch(
-        self, name: str, points: int = -1, blocks: int = -1, shared: int = 0
+        self, name: str, points: int = -1, blocks: int = -1, busy: int = THREADS, shared: int = 0
     ) -> Callable[..., None]:
         """A kernel for so many threads, or blocks of threads, with so much shared memory."""
         if not 0 <= shared <= SHARED_BYTES:
             raise Fault(f"kernel `{name}` is launched with {shared} bytes of shared memory")
-        size = self.kernels[name][0].threads or self.threads
+        size = self.kernels[name][0].threads or min(self.threads, threads_for(busy))
         total = blocks if points < 0 else -(-points // size)
 
         def start(*arguments: Any) -> None:
@@ -510,7 +511,8 @@ def run(
     env = {**RUNTIME, **more, "device": device, "np": np}
     add_functions(prog, env)
 
-    def launched(kernel: k.Kernel, host: Host) -> None:
+    def launched(launch: k.Launch, host: Host) -> None:
+        kernel = launch.kernel
         text = text_class(env).kernel_function(kernel)
         exec(compile(text, f"<kernel {kernel.name}>", "exec"), env)
         device.kernels[kernel.name] = kernel, env[kernel.name]

@@ -17,6 +17,7 @@ static inline QUIET Three block_in_grid() { return apart(observer::block().x, gr
 
 #undef threadIdx
 #undef blockIdx
+#undef blockDim
 #undef __device__
 #undef __shared__
 #define threadIdx peer::thread_in_block()

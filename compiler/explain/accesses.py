@@ -17,7 +17,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import THREADS
+from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
@@ -71,7 +71,7 @@ class _Planned(Device):
 
     def __init__(self, described: Plain) -> None:
         self.about = described
-        self.planned: list[tuple[str, int, tuple[Any, ...]]] = []
+        self.planned: list[tuple[str, int, int, tuple[Any, ...]]] = []
 
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
         """A block."""
@@ -84,14 +84,20 @@ class _Planned(Device):
     zeros = part
 
     def launch(
-        self, name: str, points: int = -1, blocks: int = -1, most: int = 0, shared: int = 0
+        self,
+        name: str,
+        points: int = -1,
+        blocks: int = -1,
+        busy: int = THREADS,
+        most: int = 0,
+        shared: int = 0,
     ) -> Callable[..., None]:
-        """A launch, with how many blocks of threads it has."""
+        """A launch, with how many blocks of threads it has, and how many threads each."""
         count = blocks if points < 0 else -(-points // THREADS)
 
         def start(*arguments: Any) -> None:
             if count > 0:
-                self.planned.append((name, int(count), arguments))
+                self.planned.append((name, int(count), threads_for(int(busy)), arguments))
 
         return start
 
@@ -172,7 +178,7 @@ def predict(
     except RuntimeError_ as error:
         found.because = error.message
     kernels = kernels_of(prog, text)
-    for name, blocks, arguments in device.planned:
+    for name, blocks, threads, arguments in device.planned:
         kernel, body = kernels[name]
         given = {
             p.name: a
@@ -180,7 +186,7 @@ def predict(
             if not p.block and p.prim[0] != "f" and not isinstance(a, _Unknown)
         }
         first = all(name != launched for launched, _ in found.launches)
-        Launch(kernel, THREADS, found.costs, first=first).run(body, blocks, given)
+        Launch(kernel, threads, found.costs, first=first).run(body, blocks, given)
         found.launches.append((name, blocks))
     return found
 

@@ -18,7 +18,7 @@ _WITH_HOST: Mapping[type, Fields] = {
     **PARTS,
     k.Fetch: (*PARTS[k.Fetch], *fields("bind:name")),
     k.Shuffle: (*PARTS[k.Shuffle], *fields("bind:name")),
-    k.Launch: fields("se:count named:times"),
+    k.Launch: fields("se:count named:times operand:busy"),
     k.Ranges: fields("bind:blocks bind:chunk se:segments se:size se:least"),
     k.Part: fields("bind:name se:count named:times"),
     k.Zeros: fields("bind:name se:count"),

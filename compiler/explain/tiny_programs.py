@@ -457,6 +457,12 @@ BY_RULE: dict[str, Tiny] = {
         "[1i64, 2i64] 3i64",
         target="cuda",
     ),
+    "kernels/fitted": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) =\n"
+        "  map (\\xs -> reverse (scan (+) 0 (reverse xs))) xss",
+        "[[1, 2], [3, 4]]",
+        target="cuda",
+    ),
     "kernels/sunk": Tiny(
         "entry main [n] (xs: [n]i32) =\n"
         "  tabulate n (\\i -> let x = xs[n - 1 - i] in if i % 2 == 0 then x else 0)",

@@ -15,7 +15,7 @@ from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS
+from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, threads_for
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, Captured, DeviceError, Gpu
@@ -238,10 +238,17 @@ class Device:
         return cells
 
     def launch(
-        self, name: str, points: int = -1, blocks: int = -1, most: int = 0, shared: int = 0
+        self,
+        name: str,
+        points: int = -1,
+        blocks: int = -1,
+        busy: int = THREADS,
+        most: int = 0,
+        shared: int = 0,
     ) -> Callable[..., None]:
         """A kernel for so many points, or blocks of threads; no index of it exceeds `most`.
 
+        No more than `busy` threads of a block have something to do.
         Each block has `shared` bytes of shared memory beside what the kernel says itself.
 
         Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once, `TooWide` where
@@ -271,7 +278,7 @@ class Device:
                 self.launches.append((name, count))
             self.running = True
             self.asked += 1
-            grid = count, 1, 1, THREADS, 1, 1, int(shared), self.stream
+            grid = count, 1, 1, threads_for(busy), 1, 1, int(shared), self.stream
             self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
 
         return start

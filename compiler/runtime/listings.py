@@ -27,7 +27,8 @@ class KernelUse:
     """What a kernel takes of a device: registers of a thread, bytes of a block of threads.
 
     `spilled`: bytes that are written because registers do not do. `blocks`: how many blocks of
-    threads find room on a multiprocessor; `occupancy` is what part of its warps they are.
+    `THREADS` threads, the most that any has, find room on a multiprocessor; `occupancy` is what
+    part of its warps they are.
     """
 
     kernel: str

@@ -10,7 +10,7 @@ from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.cuda.runtime import AT_LAUNCH, ROUND
-from compiler.codegen.cuda.scalar import NOBODY, CudaScalars
+from compiler.codegen.cuda.scalar import ENUM, NOBODY, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
 from compiler.codegen.kernels import nodes as k
@@ -23,9 +23,11 @@ from compiler.ir.sizes import prim_of
 IDS = {
     k.THREAD: "threadIdx.x",
     k.BLOCK: "blockIdx.x",
-    k.THREADS: "THREADS",
+    k.THREADS: ENUM,
     k.PLACE: "(int64_t)blockIdx.x * THREADS + threadIdx.x",
 }
+OF_LAUNCH = {k.THREADS: "blockDim.x"}
+"""What differs where a launch says how many threads its blocks have."""
 NARROW_IDS = {**IDS, k.PLACE: "(index_t)blockIdx.x * THREADS + threadIdx.x"}
 INDEX = "index_t"
 FAILED_BEFORE = "__syncthreads_or(threadIdx.x == 0 && *(volatile int64_t *)failure)"
@@ -61,13 +63,13 @@ class DeviceCode(Statements):
     volatile = False
     qualified = "__device__ inline"
 
-    def launched(self, kernel: k.Kernel, host: Writer) -> None:
+    def launched(self, launch: k.Launch, host: Writer) -> None:
         """A kernel's function, which came from what its launch came from."""
         self.src, self.node = host.src, host.node
-        self.function(kernel)
+        self.function(launch.kernel, {} if launch.busy is None else OF_LAUNCH)
 
-    def function(self, kernel: k.Kernel) -> None:
-        """`extern "C" __global__ void name(parameters) { .. }`."""
+    def function(self, kernel: k.Kernel, ids: Mapping[Name, str]) -> None:
+        """`extern "C" __global__ void name(parameters) { .. }`, with names of its numbers."""
         made = self.scalars.narrowing = self.narrow.get(kernel.name, NOBODY)
         shown = [
             self.block(a, kernel)
@@ -76,7 +78,7 @@ class DeviceCode(Statements):
             for a in kernel.params
         ]
         params = ", ".join([*shown, "int64_t *failure"])
-        self.scalars.names = IDS if POINT not in made.names else NARROW_IDS
+        self.scalars.names = {**(IDS if POINT not in made.names else NARROW_IDS), **ids}
         self.places, _ = launch_sized(kernel)
         self.line("")
         self.open(f'extern "C" __global__ void {kernel.name}({params}) {{')

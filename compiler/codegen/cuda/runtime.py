@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from compiler.codegen.kernels.nodes import WARP
+
 THREADS = 256
-"""Threads of a block."""
+"""Threads of a block, where a launch does not say that fewer are enough."""
+
+
+def threads_for(busy: int) -> int:
+    """How many threads a block has of which no more than `busy` find something to do."""
+    return min(THREADS, max(WARP, -(-busy // WARP) * WARP))
+
 
 HEAD = f"""\
 typedef signed char int8_t;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.kernels.narrow import Narrowing
-from compiler.codegen.kernels.nodes import BLOCK, THREAD
+from compiler.codegen.kernels.nodes import BLOCK, THREAD, THREADS
 from compiler.ir.nodes import SE, Conv, Lit, Var
 
 _CAST, _ATOM = 11, 12
@@ -36,7 +36,9 @@ _INDEX: dict[str, tuple[str, str]] = {
 }
 """Functions of indices."""
 
-_UNSIGNED = (THREAD, BLOCK)
+_UNSIGNED = (THREAD, BLOCK, THREADS)
+ENUM = "THREADS"
+"""The constant of the text that says how many threads the blocks of most kernels have."""
 NOBODY = Narrowing(frozenset(), {})
 
 
@@ -53,6 +55,8 @@ class CudaScalars(Scalars):
     def level(self, se: SE) -> tuple[str, int]:
         """The numbers of threads and of their blocks are unsigned in CUDA."""
         if type(se) is not Var or se.name not in _UNSIGNED or se.prim != "i64":
+            return super().level(se)
+        if self.names[se.name] == ENUM:
             return super().level(se)
         if self.narrowing is NOBODY:
             return super().level(se)

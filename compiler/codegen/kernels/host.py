@@ -33,7 +33,7 @@ MOST_READ = 16
 
 
 class Host(Writer):
-    """Prints host statements. `launched` is given each kernel, where it is launched first.
+    """Prints host statements. `launched` is given each launch.
 
     `sites` are the checks, by number, `most` the bounds of kernels' narrow indices, and `turning`
     tells the loops whose rounds may be captured.
@@ -43,7 +43,7 @@ class Host(Writer):
         self,
         numbers: Iterator[int],
         sites: Sites,
-        launched: Callable[[k.Kernel, Host], None],
+        launched: Callable[[k.Launch, Host], None],
         most: Mapping[str, Bound] = NOTHING,
         turning: Repeats = lambda _: None,
     ) -> None:
@@ -179,14 +179,16 @@ class Host(Writer):
 
     def launch(self, s: k.Launch) -> None:
         """The kernel's function, and its launch."""
-        self.launched(s.kernel, self)
+        self.launched(s, self)
         arguments = ", ".join(map(_argument, s.kernel.params))
         count = self.times(s.count, s.times)
         bound = self.most.get(s.kernel.name)
         most = "" if bound is None else f", most={self.bound(bound, s)}"
         bytes_ = launch_sized(s.kernel)[1]
         shared = "" if bytes_ == ZERO else f", shared={show(bytes_)}"
-        self.line(f'device.launch("{s.kernel.name}", {s.unit}={count}{most}{shared})({arguments})')
+        busy = "" if s.busy is None else f", busy={show(s.busy)}"
+        given = f"{s.unit}={count}{busy}{most}{shared}"
+        self.line(f'device.launch("{s.kernel.name}", {given})({arguments})')
 
     def bound(self, bound: Bound, s: k.Launch) -> str:
         """A bound as an expression, whose numbers are exact."""

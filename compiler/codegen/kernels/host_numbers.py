@@ -191,8 +191,9 @@ class _Gather:
                 self.other(*(Var(n, p) for n, p in free_names((stm,)).scalars.items()))
             case imp.Alloc(count=count) | k.Part(count=count) | k.Zeros(count=count):
                 self.want(MEMORY, count)
-            case k.Launch(kernel, _, count):
+            case k.Launch(kernel, _, count, busy=busy):
                 self.want(THREADS, count)
+                self.other(*(() if busy is None else (busy,)))
                 self.other(*(Var(p.name, p.prim) for p in kernel.params if not p.block))
             case k.Ranges(_, _, segments, size):
                 self.want(THREADS, segments, size)
@@ -252,8 +253,9 @@ def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
 def mentioned(stm: imp.Stm) -> set[Name]:
     """The scalars that a statement of the host reads itself, without those in it."""
     match stm:
-        case k.Launch(kernel, _, count, times):
-            return {p.name for p in kernel.params if not p.block} | names_of(count) | {times}
+        case k.Launch(kernel, _, count, times, busy=busy):
+            more = {p.name for p in kernel.params if not p.block} | names_of(count) | {times}
+            return more if busy is None else more | names_of(busy)
         case k.Ranges(_, _, segments, size, least):
             return names_of(segments) | names_of(size) | names_of(least)
         case k.Part(count=count, times=times):

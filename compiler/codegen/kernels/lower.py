@@ -24,6 +24,7 @@ from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
 from compiler.codegen.kernels.blocks import map_code
+from compiler.codegen.kernels.fitted import FITTED, busy_threads
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
@@ -89,6 +90,7 @@ KERNELS = Pass(
         TILED,
         STENCILS,
         SQUARES,
+        FITTED,
         RESIDENT,
         ROUNDS,
         SUNK,
@@ -214,7 +216,10 @@ class _Lowering:
         """A thread, or a block of threads, for each point."""
         made = self.function(name, map_code(kernel), kernel)
         points = product([size for _, size in kernel.dims])
-        return k.Launch(made, "blocks" if kernel.per_block else "points", points, prov=kernel.prov)
+        if not kernel.per_block:
+            return k.Launch(made, "points", points, prov=kernel.prov)
+        busy = self.ctx.commit(FITTED, kernel.prov, busy_threads(made, self.target.threads))
+        return k.Launch(made, "blocks", points, busy=busy, prov=kernel.prov)
 
     def tiled(self, kernel: imp.Kernel, name: str) -> imp.Stms:
         """A block of threads for each tile of points, or a thread for each point."""

@@ -70,7 +70,7 @@ class Narrowing:
 
 
 def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
-    """The narrow names of a launch's kernel, whose blocks have so many threads."""
+    """The narrow names of a launch's kernel, whose blocks have so many threads at most."""
     kernel = launch.kernel
     stms = statements(kernel.body)
     wanted = _wanted(stms)
@@ -172,7 +172,7 @@ class _Bounds:
         self, launch: k.Launch, threads: int, stms: Sequence[imp.Stm], wanted: frozenset[Name]
     ) -> None:
         """`stms` are all of the kernel's, `wanted` the names that its indices come from."""
-        self.threads, self.wanted = threads, wanted
+        self.least, self.wanted = threads if launch.busy is None else k.WARP, wanted
         self.below: dict[Name, SE] = {k.BLOCK: launch.count} if launch.unit == "blocks" else {}
         """What numbers are below of, where they are used."""
         self.found: dict[int, tuple[SE, Bound | None]] = {}
@@ -299,7 +299,7 @@ class _Bounds:
                 if op not in DIVIDING:
                     return None
                 if op == "//" and type(rhs) is Var and rhs.name == k.THREADS:
-                    return _over(self.bound(lhs), self.threads)
+                    return _over(self.bound(lhs), self.least)
                 if op == "//" and type(rhs) is Lit and int(rhs.value) > 0:
                     return _over(self.bound(lhs), int(rhs.value))
                 return self.bound(lhs)

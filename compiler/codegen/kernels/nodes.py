@@ -223,13 +223,18 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
-    """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads."""
+    """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
+
+    `busy`: no more threads of a block than that find something to do, so that blocks may be so
+    small; None if they have as many as those of the device have.
+    """
 
     kernel: Kernel
     unit: Literal["blocks", "points"]
     count: SE
     times: Name = ""
     prov: Prov = ()
+    busy: SE | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,10 @@ class _Parser(ImpParser):
             t.fail("expected `blocks` or `points`")
         unit = cast(Literal["blocks", "points"], t.next())
         threads = t.integer() if self.word("of") else 0
+        busy = self.se() if self.word("for") else None
         kernel = k.Kernel(name, params, self.block(), threads=threads)
         self.types = outside
-        return k.Launch(kernel, unit, count, times)
+        return k.Launch(kernel, unit, count, times, busy=busy)
 
     def indices(self) -> Stm:
         """Indices and sizes, and a number."""

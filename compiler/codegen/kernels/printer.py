@@ -93,7 +93,8 @@ def _launch(out: Out, indent: int, s: k.Launch) -> None:
     )
     head = f"launch {name_text(s.kernel.name)} ({params}) in {_times(s.count, s.times)} {s.unit}"
     of = f" of {s.kernel.threads}" if s.kernel.threads else ""
-    out.nested(indent, head + of, s.kernel.body)
+    busy = "" if s.busy is None else f" for {_number(s.busy)}"
+    out.nested(indent, head + of + busy, s.kernel.body)
 
 
 def _ranges(out: Out, indent: int, s: k.Ranges) -> None:

@@ -58,9 +58,32 @@ def given_numbers(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
                 out.append(replace(stm, body=given_numbers(stm.body, ctx)))
             case imp.For():
                 loop = replace(stm, body=given_numbers(stm.body, ctx))
+                loop = replace(loop, body=_alike(loop.body, {loop.index}))
                 out.append(_numbered(loop, ctx) or loop)
             case _:
                 out.append(stm)
+    return tuple(out)
+
+
+def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
+    """Statements of a round whose blocks of threads are no smaller in some rounds than in others.
+
+    `number` are names that differ from round to round; it gets those of the statements. Rounds with
+    loops in them are not captured, and stay as they are.
+    """
+    if any(isinstance(stm, imp.For | imp.While) for stm in whole(stms)):
+        return stms
+    out: list[imp.Stm] = []
+    for stm in stms:
+        match stm:
+            case imp.Define(name, _, value) if names_of(value) & number:
+                number.add(name)
+            case imp.If():
+                then, orelse = _alike(stm.then, number), _alike(stm.orelse, number)
+                stm = replace(stm, then=then, orelse=orelse)
+            case k.Launch(busy=busy) if busy is not None and names_of(busy) & number:
+                stm = replace(stm, busy=None)
+        out.append(stm)
     return tuple(out)
 
 
@@ -174,8 +197,8 @@ def _differs(
 def _depends(stm: imp.Stm, number: set[Name]) -> str:
     """What of a statement depends on the round's number, but for what kernels are given."""
     match stm:
-        case k.Launch(kernel, _, count, times):
-            if (names_of(count) | {times}) & number:
+        case k.Launch(kernel, _, count, times, busy=busy):
+            if (names_of(count) | {times}) & number or (busy and names_of(busy) & number):
                 return f"how many threads `{kernel.name}` has depends on"
             if names_of(launch_sized(kernel)[1]) & number:
                 return f"how much shared memory `{kernel.name}` has depends on"

@@ -193,6 +193,8 @@ class _Residents:
             case imp.For() | imp.While():
                 return replace(stm, body=tuple(self.stms(stm.body)))
             case k.Launch():
+                if stm.busy is not None and not self.there.isdisjoint(names_of(stm.busy)):
+                    stm = replace(stm, busy=None)
                 here = [p.name for p in stm.kernel.params if not p.block and p.name in self.there]
                 if here:
                     body = (*self.reading(here), *stm.kernel.body)

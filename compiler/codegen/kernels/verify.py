@@ -74,6 +74,10 @@ class _Checker(ImpChecker):
         self.must(self.where == "host", "a thread launches nothing")
         self.scalar(s.count, "i64", "the number of threads")
         self.factor(s.times)
+        if s.busy is not None:
+            self.scalar(s.busy, "i64", "the number of busy threads")
+            self.must(s.unit == "blocks", "blocks that share out points have all threads")
+            self.must(not s.kernel.threads, f"`{s.kernel.name}` has the number of its threads")
         for param in s.kernel.params:
             kind = self.types.get(param.name)
             wanted = Mem(param.prim) if param.block else Scalar(param.prim)

@@ -15,6 +15,7 @@ struct Place {
 };
 Place thread();
 Place block();
+Place threads();
 bool wait(int line, bool said);
 unsigned long long shuffle(int line, unsigned long long mine, int lane);
 void fence();
@@ -34,6 +35,7 @@ struct Turn {
 
 #define threadIdx observer::thread()
 #define blockIdx observer::block()
+#define blockDim observer::threads()
 #define __syncthreads() ((void)observer::wait(__LINE__, false))
 #define __syncthreads_or(said) observer::wait(__LINE__, said)
 #define __shfl_sync(mask, value, lane) observer_shuffle(__LINE__, value, lane)

@@ -145,7 +145,7 @@ std::map<std::pair<std::string, void *>, Problem> problems;
 std::unordered_map<Key, size_t, Hash> open;
 std::vector<Request> requests;
 void (*kernel)();
-int order, current, barriers;
+int order, current, barriers, threads_now;
 long long block_now, launch, serial, serials, ticks;
 bool in_turns;
 long long copied;  // bytes from one block of memory to another
@@ -490,6 +490,7 @@ void run_in_turns(const std::vector<long long> &blocks, int threads) {
 
 Place thread() { return Place{(unsigned)current}; }
 Place block() { return Place{(unsigned)block_now}; }
+Place threads() { return Place{(unsigned)threads_now}; }
 
 bool wait(int line, bool said) {
     if (line == skipped) return said;
@@ -682,7 +683,7 @@ void observer_is_read(char *from, long long bytes) {
 
 // Run a kernel, its blocks in turns if they wait for each other; whether it came to its end.
 int observer_run(long long blocks, int threads, void (*function)(), int waits) {
-    kernel = function;
+    kernel = function, threads_now = threads;
     launch++;
     published.clear();
     in_turns = waits;
