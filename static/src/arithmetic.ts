@@ -55,6 +55,9 @@ export function evaluate(text: string, values: Readonly<Record<string, number>>)
   return at === tokens.length && Number.isFinite(value) ? value : null;
 }
 
+/** Whether all of these are what the server said: beyond 53 bits a number of this language may be another one. */
+export const areExact = (numbers: readonly number[]): boolean => numbers.every(Number.isSafeInteger);
+
 /** The names in an expression. */
 export function namesIn(text: string): string[] {
   return (text.match(/[A-Za-z_][\w'₀-₉]*/g) ?? []).filter((name) => name !== "min" && name !== "max");

@@ -6,9 +6,21 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, pane, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, pane, working, write
 
 pytestmark = MARKS
+
+OVERLAPS = """selector => {
+  const boxes = [...document.querySelectorAll(selector)].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  return boxes.flatMap(([name, a], k) => boxes.slice(k + 1).filter(([, b]) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom - 4 && b.top < a.bottom - 4).map(([other]) => [name, other]));
+}"""
+"""Pairs of texts that lie over each other, by more than their lines' own room."""
+CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {
+  const [a, b] = [one.getBoundingClientRect(), one.ownerSVGElement.getBoundingClientRect()];
+  return a.left < b.left - 1 || a.right > b.right + 1;
+}).map((one) => one.textContent)"""
+"""Texts that their drawing cuts."""
 
 
 def open_proof(page: Page) -> None:
@@ -266,3 +278,33 @@ def test_blocks_before_and_after_are_told_apart(browser: Browser, address: str) 
     expect(page.locator("svg.lanes")).to_have_count(2)
     expect(page.locator("svg.lanes .gone")).to_have_count(3)
     page.context.close()
+
+
+def test_the_numbers_of_far_cells_stand_apart_and_are_told_only_where_they_are_exact(
+    browser: Browser, address: str
+) -> None:
+    """A number of more than 53 bits would be another one in the page."""
+    with working(browser, address) as page:
+        page.get_by_role("tab", name="Proof", exact=True).click()
+        pair = page.locator(".pair").first
+        for name, size in (("m", 2**45 - 1), ("n", 2**45)):
+            pair.get_by_label(name, exact=True).fill(str(size))
+        labels = pair.locator("svg.sets .axis")
+        expect(labels.filter(has_text=str(2**45))).to_have_count(1)
+        assert page.evaluate(OVERLAPS, "svg.sets .axis") == []
+        assert page.evaluate(CUT, "svg.sets .axis") == []
+        expect(pair).to_contain_text("Of what is written and what is used only the first cells")
+        for name in ("m", "n"):
+            pair.get_by_label(name, exact=True).fill(str(2**53 - 1))
+        expect(pair).to_contain_text("more than 53 bits are not shown")
+        expect(pair.locator("svg.sets .set-cell")).to_have_count(0)
+        expect(pair).not_to_contain_text(str(2**54 - 2))
+        page.get_by_role("tab", name="Memory", exact=True).click()
+        page.get_by_role("button", name="One array").click()
+        memory = page.locator(".memory")
+        memory.locator("input[type=number]:visible").first.fill("5000")
+        expect(memory).to_contain_text("More than 2,048 cells are too many to draw")
+        expect(memory).not_to_contain_text("are shown")
+        memory.get_by_role("button", name="Table").click()
+        cells = memory.get_by_role("region", name="Cells as a table")
+        expect(cells.locator("caption")).to_contain_text("the first 1000 of more than 4096")

@@ -135,10 +135,10 @@ function short(value: number): string {
   return value < 10_000 ? String(value) : `${Math.floor(value / 1000)}k`;
 }
 
-/** The same numbers as a table. */
-export function asTable(cells: readonly Cell[], name: string, touches: Touches | null, most = 1000): HTMLElement {
+/** The same numbers as a table. `complete`: these are all cells that the array has. */
+export function asTable(cells: readonly Cell[], complete: boolean, name: string, touches: Touches | null, most = 1000): HTMLElement {
   return h("table", { class: "cells-table" },
-    h("caption", {}, `Cells of ${name}${cells.length > most ? `, the first ${most} of ${cells.length}` : ""}`),
+    h("caption", {}, `Cells of ${name}${cells.length <= most ? "" : complete ? `, the first ${most} of ${cells.length}` : `, the first ${most} of more than ${cells.length}`}`),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Index"), h("th", { scope: "col" }, "Cell"),
       touches ? h("th", { scope: "col" }, touches.verb === "reads" ? "Read by" : "Written by") : null)),
     h("tbody", {}, ...cells.slice(0, most).map((cell) => h("tr", {},

@@ -1,4 +1,5 @@
 // Where an array lies: its cells in its block, by index and by thread, as picture and as table.
+import { areExact } from "../arithmetic";
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -268,8 +269,7 @@ export class MemoryPane extends AskingPane {
     const told = this.told(chosen);
     const block = fun.blocks.find((candidate) => candidate.name === array.block);
     replace(this.picture, formula(told), h("p", { class: "quiet" }, this.shown(about(array, fun, block && renamed(block, inWords(fun))))),
-      ...(this.cells.length ? this.drawings(told) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
-      this.complete ? null : h("p", { class: "quiet" }, `Only the first ${this.cells.length} cells are shown.`));
+      ...(this.cells.length ? this.drawings(told) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]));
   }
 
   private redraw(): void {
@@ -283,12 +283,15 @@ export class MemoryPane extends AskingPane {
     const tools = this.tools(this.touches.length > 0, colouring);
     const touches = colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
     const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, this.shown(note)))] : [];
+    if (!areExact(cells.map(({ cell }) => cell))) {
+      return [tools, h("p", { class: "empty" }, "Cells whose numbers have more than 53 bits are not shown: choose smaller sizes.")];
+    }
     if (this.table) {
-      return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, array.name, touches))];
+      return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, this.complete, array.name, touches))];
     }
     const used = Math.max(...cells.map((cell) => cell.cell), ...(touches?.by.keys() ?? [])) + 1;
     if (cells.length > MOST_CELLS || used > MOST_CELLS) {
-      return [tools, h("p", { class: "empty" }, `${Math.max(used, cells.length)} cells are too many to draw: choose smaller sizes, or the table.`)];
+      return [tools, h("p", { class: "empty" }, `More than ${MOST_CELLS.toLocaleString("en")} cells are too many to draw: choose smaller sizes, or the table.`)];
     }
     const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
     const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring, touches };

@@ -1,4 +1,5 @@
 // The accesses of the kernels for a GPU, those that waste most first, each with a request of a warp.
+import { areExact } from "../arithmetic";
 import * as client from "../client";
 import { debounce, fillSlowly, grouped, h, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -126,7 +127,7 @@ export class WarpsPane extends AskingPane {
     const where = { spans: access.src, origin: "warps", line: -1 };
     const picture = h("div", {});
     const details = h("details", {}, h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))), picture);
-    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...!areDrawable(access.touched) ? [h("p", { class: "quiet" }, FAR)] : [
+    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...!areExact(access.touched) ? [h("p", { class: "quiet" }, FAR)] : [
       drawTurns(access), h("p", { class: "quiet" }, `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on. Hatched: in a line that is touched, and not asked for. The lowest cell is taken for the first of a line.`),
       h("details", {}, h("summary", {}, "As a table"), turnsTable(access))]));
     return this.pictured.part(h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
@@ -158,7 +159,7 @@ export class WarpsPane extends AskingPane {
     const show = (): void => {
       const request = access.samples[Number(choice.value)];
       if (!request) return;
-      if (!areDrawable(request.lanes)) return replace(picture, h("p", { class: "quiet" }, FAR));
+      if (!areExact(request.lanes)) return replace(picture, h("p", { class: "quiet" }, FAR));
       const drawn = drawRequest(access, request.lanes);
       replace(picture, drawn, h("p", { class: "quiet" }, legend(access, request, drawn)),
         h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)));
@@ -195,8 +196,6 @@ function formula({ array, cell, stride }: WarpAccess): HTMLElement {
 /** Links of the first versions keep none. */
 const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
 
-/** Addresses that are no numbers of this language: nothing exact can be said of them here. */
-const areDrawable = (bytes: readonly number[]): boolean => bytes.every(Number.isSafeInteger);
 const FAR = "Not drawn: these addresses have more than 53 bits.";
 
 const elements = (count: string): string => count === "1" ? "1 element" : `${count} elements`;

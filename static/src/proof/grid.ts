@@ -1,4 +1,5 @@
 // Two sets of cells on one grid, each in its own pattern; and the same cells as a table.
+import { areExact } from "../arithmetic";
 import { h, s } from "../dom";
 import type { CellSet } from "../types";
 
@@ -21,7 +22,11 @@ export interface Layout {
   across: Track[];
 }
 
-const LABELS = 40;
+/** Whether a set's cells are what the server said. */
+export const isExact = ({ offset, dims, count, points }: CellSet): boolean =>
+  areExact([offset, count, ...dims.flat(), ...points.map(({ cell }) => cell)]);
+
+const LETTER = 5.8; // pixels of a label, as in proof.css
 const TOP = 14;
 const TALL = 200; // what rows are lower for, as long as their cells can be told apart
 const LEAST = 12;
@@ -135,17 +140,20 @@ function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: numb
 export function drawSets(given: Sets, { columns, rows, across }: Layout, width: number, witness: number | null): SVGElement {
   const found = owners(given);
   const fitting = Math.max(LEAST, Math.floor(TALL / rows.length));
-  const pitch = Math.max(9, Math.min(24, fitting, Math.floor((width - LABELS) / across.length)));
+  const wide = (tracks: readonly Track[]): number => LETTER * Math.max(...tracks.map(({ at }) => String(at).length));
+  const labels = Math.max(40, wide(rows) + 10);
+  const pitch = Math.max(9, Math.min(24, fitting, Math.floor((width - labels) / across.length)));
   const side = pitch - (pitch > 12 ? 2 : 1);
   const id = `sets-${++drawings}`;
-  const step = Math.max(1, Math.ceil((columns > ALL_COLUMNS ? 36 : 26) / pitch));
+  const above = wide(across) + LETTER; // with its sign
+  const step = Math.max(1, Math.ceil((above + 8) / pitch));
   const rowStep = Math.max(1, Math.ceil(12 / pitch));
-  const x = (k: number): number => LABELS + k * pitch;
-  const total = x(across.length);
+  const x = (k: number): number => labels + k * pitch;
+  const total = x(across.length) + Math.max(0, (above - pitch) / 2); // the last label may be wider than its column
   const height = TOP + rows.length * pitch;
   const cells = rows.flatMap((row, at) => {
     const y = TOP + at * pitch;
-    if (row.skipped) return [s("text", { x: LABELS, y: y + side / 2 + 3.5, class: "axis" }, `⋮ ${row.skipped} rows in neither`)];
+    if (row.skipped) return [s("text", { x: labels, y: y + side / 2 + 3.5, class: "axis" }, `⋮ ${row.skipped} rows in neither`)];
     return across.flatMap((column, k) => column.skipped ? [] : square(given, found.get(row.at + column.at), row.at + column.at, witness, id, x(k), y, side));
   });
   const gaps = across.flatMap((column, k) => column.skipped ? [s("g", { class: "columns-gap" },
@@ -159,7 +167,7 @@ export function drawSets(given: Sets, { columns, rows, across }: Layout, width: 
   ...across.map(({ at, skipped }, k) => k % step || skipped ? null
     : s("text", { x: x(k) + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${at}`)),
   ...rows.map(({ at, skipped }, k) => k % rowStep || skipped ? null
-    : s("text", { x: LABELS - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, at)),
+    : s("text", { x: labels - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, at)),
   ...gaps, ...cells);
 }
 

@@ -3,7 +3,7 @@ import { h, quoted } from "../dom";
 import { pretty } from "../polynomial";
 import type { Proved } from "../kept";
 import type { Cells, CellSet, CellsOfLmadsAnswer } from "../types";
-import { swatch } from "./grid";
+import { isExact, swatch } from "./grid";
 import { inequality, inWords } from "./words";
 
 const MARK = { disjoint: "✓", overlap: "✗", unknown: "?" } as const;
@@ -48,16 +48,17 @@ export function legend(lmads: Pair<Cells>, names: Pair<string>, found: CellsOfLm
   const row = (which: 0 | 1) => {
     const { offset, dims } = lmads[which];
     const set = found.lmads[which]!;
+    const exact = isExact(set);
     const term = (dimension: number, text: string, means: string) => h("button", {
       class: "term", "data-set": which, "data-dimension": dimension, title: means, "aria-label": `${text}: ${means}`,
     }, text);
     return h("li", {}, swatch(which ? "b" : "a"),
-      h("div", {}, h("strong", {}, sentence(names[which])), h("span", { class: "quiet" }, ` ${counted(set.count)} here`),
+      h("div", {}, h("strong", {}, sentence(names[which])), exact ? h("span", { class: "quiet" }, ` ${counted(set.count)} here`) : null,
         h("p", { class: "terms" },
-          term(-1, pretty(offset), `begins at cell ${set.offset}`),
+          term(-1, pretty(offset), exact ? `begins at cell ${set.offset}` : "where it begins"),
           ...dims.flatMap(([size, stride], k) => [" + ",
-            term(k, `(${pretty(size)} : ${pretty(stride)})`, `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`)])),
-        h("p", { class: "quiet" }, inNumbers(set))));
+            term(k, `(${pretty(size)} : ${pretty(stride)})`, exact ? `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}` : "how many steps of how many cells")])),
+        exact ? h("p", { class: "quiet" }, inNumbers(set)) : null));
   };
   return h("ul", { class: "legend" }, row(0), row(1),
     found.shared.length ? h("li", {}, swatch("both"), h("div", {}, h("strong", {}, "In both"),

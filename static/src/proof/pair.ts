@@ -7,7 +7,7 @@ import { messageElement } from "../problems";
 import type { Proved } from "../kept";
 import type { Cells, CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";
-import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
+import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, isExact, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
 import { legend, verdict } from "./legend";
 import { countSteps, stepTree } from "./steps";
 import { WindowSlider } from "./window";
@@ -115,20 +115,23 @@ export class PairView {
     const [a, b] = found.lmads;
     if (!a || !b) return;
     const given: Sets = { names: question.names, sets: [a, b], shared: found.shared };
+    const exact = given.sets.every(isExact);
+    const partial = question.names.filter((_, k) => !given.sets[k]!.complete);
     const columns = this.columns || columnsFor(given.sets, Object.values(found.values));
     replace(this.picture,
       found.broken.length ? h("p", { class: "broken" }, "These values do not meet ",
         ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
         ": the answer says nothing about them.") : null,
-      ...(this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
-        : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
-          : this.drawing(given, columns, question.proved)));
+      ...(!exact ? [h("p", { class: "empty" }, "Cells whose numbers have more than 53 bits are not shown: choose smaller values.")]
+        : this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
+          : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
+            : this.drawing(given, columns, question.proved)));
     this.control(columns);
     replace(this.told,
-      this.table ? null : h("p", { class: "quiet" }, "A square is a cell of ", question.block ? h("code", {}, question.block) : "the block",
+      this.table || !exact ? null : h("p", { class: "quiet" }, "A square is a cell of ", question.block ? h("code", {}, question.block) : "the block",
         "; at the left is a row's first cell, above is how far on."),
       legend(question.lmads, question.names, found),
-      a.complete && b.complete ? null : h("p", { class: "quiet" }, "Of the larger set only the first cells are shown."));
+      !partial.length || !exact ? null : h("p", { class: "quiet" }, `Of ${partial.join(" and ")} only the first cells are shown.`));
   }
 
   /** The rows and columns that are seen, and sliders to the others. */
