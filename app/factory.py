@@ -16,7 +16,8 @@ from app import api, course, door, errors, follow, http, pages
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
-from app.gallery import load
+from app.first import prepare
+from app.gallery import Example, front_example, load
 from app.highlight import grouped, quoted
 from app.jobs import Jobs
 from app.lectures import Lectures
@@ -72,10 +73,12 @@ def _parts(app: Flask) -> Parts:
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.filters["grouped"] = grouped
     app.jinja_env.globals["version"] = compiler_version()
+    app.jinja_env.globals["page_files"] = http.page_files
     permalinks = Permalinks(database, renderings.drop_stored)
     if app.config["WARM"]:
         jobs.warm()
-        threading.Thread(target=_warm, args=(app, permalinks), name=WARMING, daemon=True).start()
+        known = (app, permalinks, jobs, front_example(app.config, examples))
+        threading.Thread(target=_warm, args=known, name=WARMING, daemon=True).start()
     return Parts(
         jobs=jobs,
         metrics=metrics,
@@ -88,8 +91,8 @@ def _parts(app: Flask) -> Parts:
     )
 
 
-def _warm(app: Flask, permalinks: Permalinks) -> None:
-    """Do what the first reader of a link would wait for: readers come all at once.
+def _warm(app: Flask, permalinks: Permalinks, jobs: Jobs, front: Example | None) -> None:
+    """Do what the first reader of a link, or of the page, would wait for: they come all at once.
 
     A database that is away is logged.
     """
@@ -97,3 +100,6 @@ def _warm(app: Flask, permalinks: Permalinks) -> None:
         app.jinja_env.get_template(name)
     with suppress(AppError):
         permalinks.read("")
+    with suppress(AppError):
+        if front is not None:
+            prepare(jobs, front)

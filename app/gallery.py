@@ -21,8 +21,10 @@ The page shows the program with its title only: what the other lines say is show
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from compiler.protocol.kinds import Json
 
@@ -79,6 +81,12 @@ def load(folder: Path) -> tuple[Example, ...]:
         for path in paths
     ]
     return tuple(sorted(found, key=lambda example: (example.order, example.name)))
+
+
+def front_example(config: Mapping[str, Any], examples: Sequence[Example]) -> Example | None:
+    """The example that a first visit shows."""
+    named = [example for example in examples if example.name == config["FRONT_EXAMPLE"]]
+    return next(iter(named or examples), None)
 
 
 def parse(name: str, text: str, main: str = "") -> Example:

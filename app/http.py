@@ -66,7 +66,9 @@ def _secure(response: Response) -> None:
 
 def _cache(response: Response) -> None:
     if request.endpoint == "static":
-        versioned = "v" in request.args or request.path.endswith(".woff2")
+        # The names of fonts and chunks say what is in them.
+        named = request.path.endswith(".woff2") or "/chunks/" in request.path
+        versioned = "v" in request.args or named
         response.headers["Cache-Control"] = FOREVER if versioned else "no-cache"
     else:
         response.headers.setdefault("Cache-Control", "no-cache")
@@ -115,6 +117,13 @@ def tagged(response: Response, tag: str, caching: str) -> Response:
     response.headers["Cache-Control"] = caching
     response.make_conditional(request)
     return response
+
+
+def page_files(pattern: str) -> list[str]:
+    """Addresses of bundled files whose names say what is in them, as the bundles name them."""
+    dist = static_folder() / "dist"
+    found = sorted(path.relative_to(dist).as_posix() for path in dist.glob(pattern))
+    return [f"/static/dist/{name}" for name in found]
 
 
 def file_version(filename: str) -> str:

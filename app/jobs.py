@@ -116,6 +116,11 @@ class Jobs:
             self._manifest = list(self._ask("manifest")["stages"] if given is None else given)
         return self._manifest
 
+    @property
+    def known_manifest(self) -> list[Json] | None:
+        """The same, if it was asked for before."""
+        return self._manifest
+
     def rules(self) -> list[Json]:
         """The passes and rules that can be switched off, in order. Asked for once."""
         if self._rules is None:

@@ -27,8 +27,9 @@ from werkzeug.wrappers import Response as BaseResponse
 from app import previews
 from app.clients import is_local
 from app.context import parts
+from app.first import first_view
 from app.frozen import frozen_view, texts
-from app.gallery import Example
+from app.gallery import Example, front_example
 from app.highlight import html_lines, kind_of
 from app.http import A_WHILE, FOREVER, tagged, zipped
 from app.paths import static_folder
@@ -44,9 +45,7 @@ THEMES = ("", "light", "dark", "contrast", "projector", "lecture")
 @blueprint.get("/")
 def index() -> str:
     """The page, with the first example (or what this browser had last)."""
-    examples = parts().examples()
-    front = [example for example in examples if example.name == current_app.config["FRONT_EXAMPLE"]]
-    return _ide(example=next(iter(front or examples), None))
+    return _ide(example=front_example(current_app.config, parts().examples()))
 
 
 @blueprint.get("/examples/<name>")
@@ -261,8 +260,10 @@ def metrics() -> Response:
 
 def _ide(example: Example | None, chosen: bool = False) -> str:
     lines: list[Any] = html_lines(example.source, kind_of(example.main)) if example else []
+    first = first_view(parts().jobs, example) if example else None
+    examples = parts().examples()
     return render_template(
-        "ide.html", example=example, chosen=chosen, lines=lines, examples=parts().examples()
+        "ide.html", example=example, chosen=chosen, lines=lines, examples=examples, first=first
     )
 
 

@@ -1,5 +1,6 @@
-// Bundles the page into static/dist, or into the folder named: main.js, boot.js, page.css, the
-// fonts they use, and layout.js, a worker that is loaded when the first graph is drawn. A server that runs meanwhile finds the old files or the new ones.
+// Bundles the page into static/dist, or into the folder named: first.js, which draws the first view, main.js, chunks that
+// both need, boot.js, page.css, the fonts they use, and layout.js, a worker that is loaded when the first graph is drawn.
+// A server that runs meanwhile finds the old files or the new ones.
 import { build } from "esbuild";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -12,6 +13,7 @@ const fresh = `${dist}.${process.pid}`;
 
 await build({
   entryPoints: {
+    first: join(here, "src/first.ts"),
     main: join(here, "src/main.ts"),
     boot: join(here, "src/boot.ts"),
     layout: join(here, "src/layout_worker.ts"),
@@ -19,6 +21,8 @@ await build({
   },
   outdir: fresh,
   bundle: true,
+  splitting: true,
+  chunkNames: "chunks/[name]-[hash]",
   minify: true,
   sourcemap: process.argv.includes("--sourcemap"),
   format: "esm",

@@ -5,13 +5,14 @@ import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers
 import { accessMarks, markAccesses } from "./access_marks";
 import { debounce, h } from "./dom";
 import { editing } from "./editing";
-import { imported, type Saved } from "./files";
-import { filesChanged, importLinks, importsIn } from "./imports";
+import { imported, importsIn, type Saved } from "./files";
+import { filesChanged, importLinks } from "./imports";
 import { sourceLanguage } from "./lang";
 import { columnOf, documentOf, light, rangeOf, reveal } from "./lit";
 import type { Link, Selection } from "./link";
 import { margin, setMarginLines, type MarginLine } from "./margin";
 import type { Model } from "./model";
+import type { Typed } from "./plain";
 import { showProblems } from "./problems";
 import { fileOf, hueAt } from "./spans";
 import { Language } from "./language";
@@ -189,6 +190,17 @@ export class SourceEditor {
 
   focus(): void {
     this.view.focus();
+  }
+
+  /** Go on with what was typed before there was an editor. */
+  goOn({ text, from, to, focused }: Typed): void {
+    const whole = documentOf(text);
+    const { doc } = this.view.state;
+    if (focused) this.focus();
+    this.view.dispatch({
+      ...(whole.eq(doc) ? {} : { changes: differing(doc, whole), userEvent: "input" }),
+      selection: { anchor: Math.min(from, whole.length), head: Math.min(to, whole.length) },
+    });
   }
 
   /** Mark what became of the checks of these. */

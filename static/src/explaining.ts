@@ -41,6 +41,7 @@ export const explaining: Extension = [
 
 const number = Decoration.mark({ class: "name-number" });
 
+const AT_ONCE = 100; // lines
 const NONE: ReadonlySet<string> = new Set();
 
 /** Makes the numbers at the end of names invisible, unless two names would be the same. A long text is read in slices first. */
@@ -73,7 +74,9 @@ export const namesAlone = ViewPlugin.fromClass(class {
     const numbers = new Numbers();
     let isSlow = false;
     this.names = NONE;
-    slices(doc!.iterLines(), (text) => numbers.read(text), () => doc === this.doc, () => {
+    const lines = doc!.iterLines();
+    for (let k = 0; k < AT_ONCE && !lines.next().done; k += 1) numbers.read(lines.value); // else a short text would be seen with its numbers first
+    slices(lines, (text) => numbers.read(text), () => doc === this.doc, () => {
       this.names = numbers.alone;
       if (isSlow) view.dispatch({});
     });

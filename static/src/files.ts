@@ -1,6 +1,24 @@
 // The files of a program, by their paths from its top folder: `main.fut`, `lib/sums.fut`. One is the main
 // one: in spans it has no name.
-import { importsIn } from "./imports";
+
+/** An import in a text: what it names, and where. */
+export interface Import {
+  path: string;
+  /** Offsets of its string, with the quotes. */
+  from: number;
+  to: number;
+}
+
+/** Comments and strings are passed over; an `import` may have comments before its string. */
+const TOKENS = /--[^\n]*|(?<![\w'])import((?:\s|--[^\n]*\n)*)"([^"\n]*)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'/g;
+
+export function importsIn(text: string): Import[] {
+  if (!text.includes("import")) return [];
+  return [...text.matchAll(TOKENS)].filter((match) => match[2] !== undefined).map((match) => {
+    const from = match.index + "import".length + match[1]!.length;
+    return { path: match[2]!, from, to: from + match[2]!.length + 2 };
+  });
+}
 
 export const ENDING = ".fut";
 /** How the path of a main program in FlatPack ends. */

@@ -1,58 +1,9 @@
-// What a stage has beside the program is folded: checks, parameters as callers see them, type definitions, support and host code.
+// Folding of what a stage has beside the program, in its editor.
 import { codeFolding, foldedRanges, foldEffect, foldKeymap, foldService, unfoldEffect } from "@codemirror/language";
 import type { Extension, StateEffect, Text } from "@codemirror/state";
 import { keymap, type EditorView } from "@codemirror/view";
+import { saysFolded, type Fold, type Folds } from "./asides";
 import { h } from "./dom";
-import { load, save } from "./storage";
-import type { Line } from "./types";
-
-const SUPPORT = 4; // lines of no place that are worth folding
-
-interface Fold {
-  /** The first and last line, from 0. */
-  first: number;
-  last: number;
-  says: string;
-}
-
-/** What a line is, if it is nothing of the program itself. */
-function aside({ text, src }: Line, kind: string, isHost: boolean): string {
-  if (isHost) return "host code";
-  if (kind === "text") return src.length ? "" : "support code";
-  let at = 0;
-  while (text[at] === " ") at += 1;
-  if (text.startsWith("assert(", at)) return "checks";
-  if (["sizes ", "takes ", "gives "].some((word) => text.startsWith(word, at))) return "parameters and results";
-  return text.startsWith("type ") ? "type definitions" : "";
-}
-
-/** What is folded, by its first line. */
-export type Folds = ReadonlyMap<number, Fold>;
-
-const known = new WeakMap<readonly Line[], Folds>();
-
-/** The runs of lines to fold in a stage's text; found once. */
-export function foldsOf(lines: readonly Line[], kind: string): Folds {
-  const before = known.get(lines);
-  if (before) return before;
-  const found: Fold[] = [];
-  let isHost = false;
-  lines.forEach((line, at) => {
-    isHost = kind === "text" && (/^def /.test(line.text) || (isHost && /^(\s|$)/.test(line.text)));
-    const says = aside(line, kind, isHost);
-    const before = found.at(-1);
-    if (says && before?.says === says && before.last === at - 1) before.last = at;
-    else if (says) found.push({ first: at, last: at, says });
-  });
-  const worth = found.filter(({ first, last, says }) => says !== "support code" || last - first >= SUPPORT);
-  const folds = new Map(worth.map((fold) => [fold.first, fold]));
-  known.set(lines, folds);
-  return folds;
-}
-
-/** Whether such lines are folded at first. */
-export const isFolding = (): boolean => load<boolean>("unfolded") !== true;
-export const setFolding = (on: boolean): void => save("unfolded", !on);
 
 function rangeOf(doc: Text, { first, last }: Fold): { from: number; to: number } {
   const line = doc.line(first + 1);
@@ -83,8 +34,8 @@ export function unfoldAt(view: EditorView, line: number): void {
 export const folding = (folds: () => Folds): Extension => [
   codeFolding({
     preparePlaceholder: (state, { from, to }) => {
-      const [first, last] = [state.doc.lineAt(from).number, state.doc.lineAt(to).number];
-      return `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${folds().get(first - 1)?.says ?? ""}`;
+      const [first, last] = [state.doc.lineAt(from).number - 1, state.doc.lineAt(to).number - 1];
+      return saysFolded({ first, last, says: folds().get(first)?.says ?? "" });
     },
     placeholderDOM: (_, onclick, says: string) => h("span", { class: "folded", title: "Show these lines", onclick }, says),
   }),

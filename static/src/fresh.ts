@@ -2,7 +2,7 @@
 import type { Answer } from "./client";
 import { h, replace } from "./dom";
 import { sameText, type Model, type Text } from "./model";
-import { messageElement } from "./problems";
+import { messageElement } from "./messages";
 
 const ANSWERS = new WeakMap<Element, unknown>();
 

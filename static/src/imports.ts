@@ -1,25 +1,7 @@
-// The imports in a text: where they stand and what they name; the strings of those that lead to a file do so
-// in the editor.
+// The strings of imports that lead to a file do so in the editor.
 import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
-
-export interface Import {
-  path: string;
-  /** Offsets of its string, with the quotes. */
-  from: number;
-  to: number;
-}
-
-/** Comments and strings are passed over; an `import` may have comments before its string. */
-const TOKENS = /--[^\n]*|(?<![\w'])import((?:\s|--[^\n]*\n)*)"([^"\n]*)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'/g;
-
-export function importsIn(text: string): Import[] {
-  if (!text.includes("import")) return [];
-  return [...text.matchAll(TOKENS)].filter((match) => match[2] !== undefined).map((match) => {
-    const from = match.index + "import".length + match[1]!.length;
-    return { path: match[2]!, from, to: from + match[2]!.length + 2 };
-  });
-}
+import { importsIn, type Import } from "./files";
 
 /** What is at an offset, its edges included. */
 export function importAt(doc: Text, at: number): Import | null {

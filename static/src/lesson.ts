@@ -2,7 +2,7 @@
 import * as client from "./client";
 import { announce, debounce, h, replace } from "./dom";
 import { markdown } from "./markdown";
-import { messageElement } from "./problems";
+import { messageElement } from "./messages";
 import { load, save } from "./storage";
 import type { Text } from "./model";
 import type { LessonAnswer, SolveAnswer } from "./types";

@@ -2,7 +2,7 @@
 import { actionsOf } from "./actions";
 import * as client from "./client";
 import { Compiler } from "./compile";
-import { Dock } from "./dock";
+import { Dock, type Docked } from "./dock";
 import { debounce, faces, h } from "./dom";
 import { SourceEditor } from "./editor";
 import { FileTabs, isUntouched } from "./file_tabs";
@@ -12,7 +12,7 @@ import { Header } from "./header";
 import { listen } from "./keys";
 import { LayoutMenu } from "./layout_menu";
 import { Follower, Lecturer } from "./lecture";
-import { SOURCE, type Preset } from "./layouts";
+import { DETAILS, firstStages, SOURCE, type Preset } from "./layouts";
 import { LessonBox } from "./lesson";
 import { Link } from "./link";
 import { Model } from "./model";
@@ -36,6 +36,7 @@ import { GraphPane } from "./panes/graph";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Palette } from "./palette";
+import { first } from "./plain";
 import type { LinkedA } from "./pinned";
 import { Rail } from "./rail";
 import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
@@ -53,8 +54,8 @@ const NOWHERE: Span = [0, 0, 0, 0];
 const root = document.getElementById("app")!;
 
 export class Page {
-  readonly model = new Model();
-  readonly link = new Link(this.model);
+  readonly model = first.view?.model ?? new Model();
+  readonly link = first.view?.link ?? new Link(this.model);
   private readonly trouble = new Trouble(() => this.goOn());
   readonly compiler = new Compiler(this.model, () => this.trouble.holds);
   readonly dock: Dock = new Dock({
@@ -140,7 +141,8 @@ export class Page {
   private started = false;
 
   constructor() {
-    const memory = this.memory = new MemoryPane(this.model, this.link);
+    const memory = this.memory = first.view?.memory ?? new MemoryPane(this.model, this.link);
+    memory.element.inert = false;
     const tuning = new TuningPane(this.model, this.link);
     const attempts = new Attempts(this.model);
     const proof = this.proof = new ProofPane(this.model, this.link, attempts);
@@ -180,20 +182,12 @@ export class Page {
       backend: () => this.runPane.request().backend ?? "c",
       goTo: (span) => this.goToPlace(span),
     });
+    const detail = (id: keyof typeof DETAILS, pane: { element: HTMLElement; show?(visible: boolean): void }): Docked =>
+      ({ id, title: DETAILS[id], content: pane.element, show: (visible) => pane.show?.(visible) });
     this.dock.add(
-      { id: "memory", title: "Memory", content: memory.element, show: (visible) => memory.show(visible) },
-      { id: "proof", title: "Proof", content: proof.element, show: (visible) => proof.show(visible) },
-      { id: "selection", title: "Selection", content: selection.element, show: (visible) => selection.show(visible) },
-      { id: "remarks", title: "Remarks", content: remarks.element, show: (visible) => remarks.show(visible) },
-      { id: "bounds", title: "Bounds", content: bounds.element, show: (visible) => bounds.show(visible) },
-      { id: "warps", title: "Warps", content: warps.element, show: (visible) => warps.show(visible) },
-      { id: "layouts", title: "Index functions", content: layouts.element, show: (visible) => layouts.show(visible) },
-      { id: "graph", title: "Graph", content: graph.element, show: (visible) => graph.show(visible) },
-      { id: "versions", title: "Versions", content: tuning.element, show: (visible) => tuning.show(visible) },
-      { id: "compare", title: "Compare", content: compare.element, show: (visible) => compare.show(visible) },
-      { id: "tests", title: "Tests", content: tests.element, show: (visible) => tests.show(visible) },
-      { id: "notebook", title: "Notebook", content: notebook.element },
-      { id: "bench", title: "Bench", content: bench.element },
+      detail("memory", memory), detail("proof", proof), detail("selection", selection), detail("remarks", remarks), detail("bounds", bounds), detail("warps", warps),
+      detail("layouts", layouts), detail("graph", graph), detail("versions", tuning), detail("compare", compare), detail("tests", tests),
+      detail("notebook", { element: notebook.element }), detail("bench", { element: bench.element }),
     );
     this.model.shown = () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]);
     this.model.inputs = async () => {
@@ -552,10 +546,7 @@ export class Page {
   }
 
   private firstPanes(): PaneChoice[] {
-    const ids = this.model.manifest.map((info) => info.id);
-    const wanted = window.innerWidth >= 1700 ? ["fused", "funmem"] : ["fused"];
-    const chosen = wanted.filter((id) => ids.includes(id));
-    return (chosen.length ? chosen : ids.slice(0, 1)).map((stage) => ({ stage, compare: "" }));
+    return firstStages(this.model.manifest).map((stage) => ({ stage, compare: "" }));
   }
 
   private edited(): void {
@@ -690,4 +681,13 @@ function problem(error: unknown): void {
     `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`));
 }
 
-faces().then(() => new Page().start()).catch(problem);
+/** What the page starts with is awaited while the first view stands, so that this goes without a gap in which a key is lost. */
+async function begin(): Promise<void> {
+  await Promise.all([faces(), ...first.view ? [client.manifest(), client.examples()] : []]);
+  const typed = first.view?.source.typed ?? null;
+  const page = new Page();
+  await page.start();
+  if (typed) page.editor.goOn(typed);
+}
+
+begin().catch(problem);

@@ -3,6 +3,7 @@ import { RangeSetBuilder, StateEffect, StateField, type Extension } from "@codem
 import { Decoration, EditorView, gutter, GutterMarker, type BlockInfo, type DecorationSet } from "@codemirror/view";
 import type { RangeSet } from "@codemirror/state";
 import { h } from "./dom";
+import { hueOf } from "./spans";
 
 class SourceLine extends GutterMarker {
   constructor(private readonly text: string, private readonly hue: string, private readonly title: string) {
@@ -18,9 +19,6 @@ class SourceLine extends GutterMarker {
     return this.title ? h("em", { title: this.title }, this.text) : document.createTextNode(this.text);
   }
 }
-
-/** Neighbouring source lines differ: eight colours in turn. */
-export const hueOf = (line: number): string => `hue hue-${line % 8}`;
 
 export interface MarginLine {
   text: string;

@@ -2,8 +2,9 @@
 // that have no place, or one in another file, stand below the text.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
 import { Decoration, EditorView, showPanel, tooltips, WidgetType, type DecorationSet, type Panel, type Rect } from "@codemirror/view";
-import { h, quoted } from "./dom";
+import { h } from "./dom";
 import { rangeOf } from "./lit";
+import { messageElement, relatedTo } from "./messages";
 import { fileOf, placeName } from "./spans";
 import type { Problem, Span } from "./types";
 
@@ -12,13 +13,6 @@ export interface ProblemEvents {
   /** What the page can do about it, if anything. */
   wayOut(problem: Problem): HTMLElement | null;
 }
-
-const NAMES: Record<string, string> = {
-  syntax: "Syntax", type: "Type", usage: "Usage", runtime: "Run", limitation: "Not built yet",
-  timeout: "Too long", internal: "Our fault", busy: "Busy", unavailable: "Not now", network: "No answer", warning: "Warning",
-};
-
-export const kindName = (kind: string): string => NAMES[kind] ?? kind;
 
 class Message extends WidgetType {
   constructor(private readonly problem: Problem, private readonly events: ProblemEvents) {
@@ -43,27 +37,6 @@ class Message extends WidgetType {
   }
 }
 
-/** A problem's message with its kind, its code, the place if that is another file's, and its hint, and what else there is about it. */
-export function messageElement(
-  problem: Problem, className = "", more: HTMLElement | null = null, others: HTMLElement[] = [], where: HTMLElement | null = null,
-): HTMLElement {
-  return h("div", { class: `problem-text ${className} kind-${problem.kind}`, role: "note" },
-    h("span", { class: "problem-kind" }, kindName(problem.kind)), " ",
-    h("span", { class: "problem-message" }, ...quoted(problem.message)), " ",
-    problem.code ? explanation(problem.code) : null, where && " ", where,
-    ...others,
-    problem.hint ? h("span", { class: "problem-hint" }, ...quoted(problem.hint)) : null, more);
-}
-
-const explanation = (code: string): HTMLElement =>
-  h("a", { class: "problem-code", href: `/explain/${code}`, target: "_blank", title: "What this means, with a wrong and a mended program" }, code);
-
-/** The other places that an error has to do with, each with what is there. */
-function relatedTo({ related = [] }: Problem, goTo: (span: Span) => void): HTMLElement[] {
-  return related.map(({ span, message }) => h("span", { class: "problem-related" },
-    span ? h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span)) : null, span ? ": " : "", ...quoted(message)));
-}
-
 const setProblems = StateEffect.define<DecorationSet>();
 
 const field = StateField.define<DecorationSet>({
@@ -74,13 +47,6 @@ const field = StateField.define<DecorationSet>({
   },
   provide: (self) => EditorView.decorations.from(self),
 });
-
-/** The calls that led to the place of a failure, the innermost first. */
-export function callsTo({ calls = [] }: Problem, goTo: (span: Span) => void): HTMLElement | null {
-  if (!calls.length) return null;
-  return h("p", { class: "calls" }, "Called from ", ...calls.flatMap((span, k) => [
-    k ? ", in turn from " : "", h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span))]));
-}
 
 const setPlaceless = StateEffect.define<readonly HTMLElement[]>();
 

@@ -118,7 +118,8 @@ export class Questions {
   }
 }
 
-const programOf = ({ source, options, files, main }: Text): string => JSON.stringify([source, options, files, main]);
+/** What tells a program from others. */
+export const programOf = ({ source, options, files, main }: Text): string => JSON.stringify([source, options, files, main]);
 
 /** What a question is about, whatever values it is asked with. */
 function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {

@@ -9,6 +9,9 @@ export const EXPRESSION = "<expression>";
 /** The path of the imported file that a place is in; "" in the main one. */
 export const fileOf = (span: Span): string => span[4] ?? "";
 
+/** Neighbouring source lines differ: eight colours in turn. */
+export const hueOf = (line: number): string => `hue hue-${line % 8}`;
+
 /** What gives a place its colour: its line, another one in each file. */
 export function hueAt(span: Span): number {
   let sum = span[0];

@@ -1,6 +1,6 @@
 // Failures that are not the program's: what happened, when it is asked again, and a button for it.
 import { h, quoted, replace } from "./dom";
-import { kindName } from "./problems";
+import { kindName } from "./messages";
 import type { Problem } from "./types";
 
 const AGAIN = [3, 30] as const; // seconds before it is asked again: at first, at most

@@ -11,9 +11,12 @@ from tests.app.browsing import MARKS, PATIENCE, compiled, pane, working, write
 pytestmark = MARKS
 
 OVERLAPS = """selector => {
-  const boxes = [...document.querySelectorAll(selector)].map((one) => [one.textContent, one.getBoundingClientRect()]);
-  return boxes.flatMap(([name, a], k) => boxes.slice(k + 1).filter(([, b]) =>
-    a.left < b.right && b.left < a.right && a.top < b.bottom - 4 && b.top < a.bottom - 4).map(([other]) => [name, other]));
+  const boxes = [...document.querySelectorAll(selector)]
+    .map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const meet = (a, b) => a.left < b.right && b.left < a.right
+    && a.top < b.bottom - 4 && b.top < a.bottom - 4;
+  return boxes.flatMap(([name, a], k) =>
+    boxes.slice(k + 1).filter(([, b]) => meet(a, b)).map(([other]) => [name, other]));
 }"""
 """Pairs of texts that lie over each other, by more than their lines' own room."""
 CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {

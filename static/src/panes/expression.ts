@@ -4,7 +4,7 @@ import { announce, h, milliseconds, replace } from "../dom";
 import { FLATPACK } from "../files";
 import type { Evaluated } from "../kept";
 import { sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { EXPRESSION, fileOf, placeName } from "../spans";
 import type { Backend, Failure, Problem, Span } from "../types";
 import { resultOf } from "./result";

@@ -5,7 +5,7 @@ import { announce, h, replace } from "../dom";
 import type { Flow } from "../kept";
 import { reveal } from "../lit";
 import { sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { showBehind } from "../traced";
 import type { FlowAnswer, FlowStep, Line } from "../types";
 

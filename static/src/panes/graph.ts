@@ -5,7 +5,7 @@ import { Fresh } from "../fresh";
 import { drawing, MOST_DRAWN, table, type Called, type Marks } from "../graph";
 import type { AnyAsked, Graphed } from "../kept";
 import type { Link } from "../link";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { sameText, type Model, type Text } from "../model";
 import { Pictured } from "../pictures";
 import { plainNames } from "../polynomial";

@@ -5,7 +5,7 @@ import { Fresh } from "../fresh";
 import type { AnyAsked, Notebook } from "../kept";
 import { markdown } from "../markdown";
 import { sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { placeName } from "../spans";
 import type { Backend, Block, Failure, LiterateAnswer, Result, Span } from "../types";
 import { resultOf, type Looks } from "./result";

@@ -5,7 +5,7 @@ import { announce, h, milliseconds, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { AnyAsked, Profile } from "../kept";
 import { sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { placeName } from "../spans";
 import type { Failure, ProfileAnswer, ProfileCounts, ProfilePart, Span } from "../types";
 

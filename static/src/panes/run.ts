@@ -4,7 +4,7 @@ import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { flat, sameText, type Model, type Text } from "../model";
 import { taking } from "../take";
-import { callsTo, messageElement } from "../problems";
+import { callsTo, messageElement } from "../messages";
 import { placeName } from "../spans";
 import { traced } from "../traced";
 import { isTrouble, Trouble } from "../trouble";

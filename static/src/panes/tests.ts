@@ -3,7 +3,7 @@ import * as client from "../client";
 import { announce, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { sameText, type Model, type Text } from "../model";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { placeName } from "../spans";
 import { isTrouble } from "../trouble";
 import { AskingPane } from "./asking";

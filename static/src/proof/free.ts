@@ -1,7 +1,7 @@
 // Two LMADs of one's own: assumptions and two formulas, typed; the verdict follows a moment later.
 import * as client from "../client";
 import { debounce, h, replace } from "../dom";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import { load, save } from "../storage";
 import { PairView } from "./pair";
 import { SAMPLES, type Pair } from "./samples";

@@ -3,7 +3,7 @@ import * as client from "../client";
 import { arrange, debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
-import { messageElement } from "../problems";
+import { messageElement } from "../messages";
 import type { Proved } from "../kept";
 import type { Cells, CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";

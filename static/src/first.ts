@@ -1,0 +1,114 @@
+// The first view, drawn before the editors and all that is behind a click are there: an example's source, what stages
+// make of it and its memory, by the parts that the page itself has. What is typed into the source meanwhile is kept.
+import { foldsOf, isFolding } from "./asides";
+import * as client from "./client";
+import { Dock } from "./dock";
+import { faces, h } from "./dom";
+import { Header } from "./header";
+import { LayoutMenu } from "./layout_menu";
+import { DETAILS, firstStages, SOURCE } from "./layouts";
+import { Link } from "./link";
+import { Model } from "./model";
+import { unnumbered } from "./numbers";
+import { MemoryPane } from "./panes/memory";
+import { first, plainStage, PlainSource, type PlainLine } from "./plain";
+import { Rail } from "./rail";
+import { hueAt } from "./spans";
+import { load } from "./storage";
+import { Story } from "./story";
+import { taking } from "./take";
+import { Travel } from "./travel";
+import type { Line, ShowAnswer } from "./types";
+
+/** What the server puts into the page: answers about the example, and lines with their colours. */
+interface First {
+  example: string;
+  known: client.Known;
+  source: string[];
+  stages: Record<string, string[]>;
+}
+
+const root = document.getElementById("app")!;
+const nothing = (): void => undefined;
+
+async function draw({ example, known, source, stages }: First): Promise<void> {
+  const [manifest, examples] = await Promise.all([client.manifest(), client.examples(), faces()]);
+  const shown = examples.find(({ name }) => name === example);
+  const answer = known.answers.find(({ request }) => request.op === "show")?.answer as ShowAnswer | undefined;
+  if (!shown || !answer?.ok) return;
+  all().catch(nothing); // on its way while this is drawn
+  // The page goes on with this one, and with the pane that is of it; the top and the rail are made anew.
+  const [model, chrome] = [new Model(), new Model()];
+  const wanted = firstStages(manifest);
+  const link = new Link(model);
+  const memory = new MemoryPane(model, link);
+  const dock: Dock = new Dock({ changed: nothing, opened: nothing, leave: (go) => go() });
+  const header = new Header(chrome, { example: nothing, earlier: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
+    new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) }).element);
+  const rail = new Rail(chrome, { open: nothing, shown: () => wanted });
+  const story = new Story(nothing);
+  for (const one of [model, chrome]) {
+    one.setManifest(manifest);
+    one.files.load(known.text);
+    one.remarks = answer.remarks;
+    one.made = one.now;
+    one.setStages(answer.stages);
+  }
+  header.setExamples(examples, example);
+  header.setTarget("c");
+  story.show(shown);
+  const hues = new Map(link.places().map((place) => [place[0], hueAt(place)]));
+  const text = new PlainSource(known.text.source, source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })));
+  for (const [id, title] of Object.entries(DETAILS)) {
+    const own = id === "memory" ? { content: memory.element, show: (visible: boolean) => memory.show(visible) } : { content: h("div") };
+    dock.add({ id, title, ...own });
+  }
+  dock.add({ id: SOURCE, title: "Source", content: h("section", { class: "pane source", "aria-label": "Source" }, story.element,
+    h("div", { class: "pane-body" }, text.element)) });
+  for (const [k, stage] of wanted.entries()) {
+    const [own, html, info] = [answer.stages[stage]?.lines, stages[stage], model.info(stage)];
+    const body = h("div", { class: "pane-body" }, own && html && info ? stageText(own, html, info.kind) : null);
+    dock.add({ id: `stage-${k + 1}`, title: info?.title ?? stage, content: stagePane(model, stage, dock.grip(`stage-${k + 1}`), body) });
+  }
+  // Who clicks is early as well; only what is typed is kept.
+  for (const part of [header.element, rail.element, story.element, memory.element]) part.inert = true;
+  root.replaceChildren(header.element, h("nav", { "aria-label": "Pipeline" }, rail.element), h("div", { class: "strips" }),
+    h("main", {}, dock.element, h("div", { class: "splitter horizontal" }), h("section", { class: "run", "aria-label": "Run" })));
+  first.view = { source: text, model, link, memory };
+}
+
+function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLElement): HTMLElement {
+  const options = model.shownAs.map(({ id, title }) => h("option", { selected: id === stage }, title));
+  const element: HTMLElement = h("section", { class: "pane stage-pane" });
+  const icon = (sign: string): HTMLElement => h("button", { class: "icon" }, sign);
+  const head = h("header", { class: "pane-head" }, grip, h("select", { class: "stage-select", "aria-label": "Stage" }, ...options),
+    h("label", { class: "against" }, h("span", {}, "vs"), h("select", { class: "against-select", "aria-label": "Compare with" },
+      h("option", { selected: true }, "nothing"), ...options.map((one) => h("option", {}, one.textContent)))),
+    h("span", { class: "pane-tools" }, icon("▸"), taking(() => ({ title: stage, element })), icon("⋯"), icon("#"), icon("×")));
+  head.inert = true;
+  element.append(head, h("p", { class: "pane-note" }, model.info(stage)?.explain), body);
+  return element;
+}
+
+function stageText(own: readonly Line[], html: readonly string[], kind: string): HTMLElement {
+  const texts = own.map(({ text }) => text);
+  const rows = own.map(({ src: [place] }, k): PlainLine => ({ html: html[k] ?? "", margin: String(place?.[0] ?? ""), hue: place ? hueAt(place) : 0 }));
+  return plainStage(rows, texts, isFolding() ? foldsOf(own, kind) : new Map(), kind === "syntax" ? (line) => line : unnumbered(texts));
+}
+
+/** A first visit: what a browser keeps is drawn when all of the page is there. */
+function isFirst(): boolean {
+  return !location.hash && !Travel.kept && ["work", "layout", "used", "size.--run"].every((name) => load(name) === null);
+}
+
+let coming: Promise<unknown> | null = null;
+
+/** All of the page, which takes the place of the first view. */
+const all = (): Promise<unknown> => coming ??= import(root.dataset["main"]!);
+const told = document.getElementById("first")?.textContent;
+const given = told ? JSON.parse(told) as First : null;
+if (given) client.know(given.known);
+const drawn = given && isFirst() ? draw(given).catch(nothing) : Promise.resolve();
+void drawn.then(all).catch(() => {
+  root.querySelector(".strips, .arriving")?.replaceChildren("The page's script did not arrive. Reload to try again.");
+});
