@@ -236,14 +236,13 @@ class WatchedDevice:
             self.launches += 1
             self.running = name
             self.told = {}
-            given = [a if isinstance(a, Cells) else a.item() for a in arguments]
-            self.run_blocks(total, size, given)
+            self.run_blocks(total, size, arguments)
 
         return start
 
     # --- what threads do ---------------------------------------------------------------------
 
-    def run_blocks(self, total: int, size: int, arguments: list[Any]) -> None:
+    def run_blocks(self, total: int, size: int, arguments: Sequence[Any]) -> None:
         """All blocks of threads; those that rest go on when others have run."""
         _, function = self.kernels[self.running]
         running: list[_Block] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import json
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from math import isqrt
 from typing import Any
@@ -16,9 +17,10 @@ from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, threads_for
+from compiler.codegen.kernels.host import BLOCK
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
-from compiler.runtime.cuda_driver import FULL, OUT_OF_MEMORY, Captured, DeviceError, Gpu
+from compiler.runtime.cuda_driver import FULL, LANDING, OUT_OF_MEMORY, Captured, DeviceError, Gpu
 from compiler.runtime.runs import (
     Cells,
     RunResult,
@@ -46,6 +48,24 @@ _FLAG = 16
 """Words of the failure flag: whether, which check, and the values that it shows."""
 
 
+_WORDS = {
+    "bool": "?7x",
+    "i8": "b7x",
+    "i16": "h6x",
+    "i32": "i4x",
+    "i64": "q",
+    "u8": "B7x",
+    "u16": "H6x",
+    "u32": "I4x",
+    "u64": "Q",
+    "f16": "e6x",
+    "f32": "f4x",
+    "f64": "d",
+    BLOCK: "Q",
+}
+"""How a kernel's argument fills a word, for `struct`."""
+
+
 Spare = dict[tuple[int, int], list[tuple[int, int]]]
 """Addresses and serials of blocks that nobody has any more, by what blocks that are made in the
 same loop have in common with them (`DeviceBlock.like`)."""
@@ -58,14 +78,19 @@ class TooWide(Exception):
 class DeviceBlock:
     """Cells on the device, given back when nobody has them any more."""
 
+    __slots__ = ("address", "bytes", "count", "device", "dtype", "like", "serial")
+
     constant = False
     """Whether they are somebody's who lets nobody write to them."""
 
     def __init__(self, device: Device, count: int, dtype: np.dtype[np.generic]) -> None:
         """Raises DeviceError where there is no room."""
-        self.device, self.count, self.dtype = device, count, dtype
-        self.bytes = max(count, 1) * dtype.itemsize
         self.address = 0
+        itemsize = dtype.itemsize
+        size = max(count, 1) * itemsize
+        self.device, self.count, self.dtype, self.bytes = device, count, dtype, size
+        self.like = size, itemsize
+        """What a block has in common with those that can lie where it lies."""
         if device.spare is not None:
             kept = device.spare.setdefault(self.like, [])
             if kept:
@@ -73,31 +98,66 @@ class DeviceBlock:
                 return
         if device.stream:
             raise CompilerBug("A block is made in rounds that are captured.")
-        device.made += 1
-        self.serial = device.made
-        gpu = device.gpu
-        self.address = device.memory(self.bytes)
-        device.used += self.bytes
+        device.made = self.serial = device.made + 1
+        self.address = device.memory(size)
+        device.used += size
         device.peak = max(device.peak, device.used)
-        if gpu.typed:
-            where, size = ctypes.c_void_p(self.address), ctypes.c_longlong(self.bytes)
-            gpu.typed(where, size, dtype.itemsize, 0)
-
-    @property
-    def like(self) -> tuple[int, int]:
-        """What a block has in common with those that can lie where it lies."""
-        return self.bytes, self.dtype.itemsize
+        typed = device.gpu.typed
+        if typed:
+            typed(ctypes.c_void_p(self.address), ctypes.c_longlong(size), itemsize, 0)
 
     def __del__(self) -> None:
+        if not self.address:
+            return
         spare = self.device.spare
-        if self.address and spare is not None and self.like in spare:
+        if spare is not None and self.like in spare:
             spare[self.like].append((self.address, self.serial))
-        elif self.address:
+        else:
             self.device.give_back(self.address, self.bytes)
+
+    def __index__(self) -> int:
+        """What a kernel is given for it."""
+        return self.address
 
     def at(self, index: int) -> int:
         """The address of a cell."""
         return self.address + index * self.dtype.itemsize
+
+
+class _Kernel:
+    """A kernel of a run, and what it is launched with next.
+
+    Words of 64 bits hold its arguments, the last of which is the failure flag.
+    """
+
+    __slots__ = (
+        *("count", "threads", "shared"),
+        *("device", "function", "name", "pack", "places", "words"),
+    )
+
+    def __init__(self, device: Device, name: str, function: int, taken: Sequence[str]) -> None:
+        """`taken`: the types of numbers, `BLOCK` for blocks."""
+        self.device, self.name, self.function = device, name, function
+        self.count = self.threads = self.shared = 0
+        self.pack = struct.Struct("<" + "".join(_WORDS[one] for one in (*taken, BLOCK))).pack_into
+        self.words = (ctypes.c_uint64 * (len(taken) + 1))()
+        start = ctypes.addressof(self.words)
+        self.places = (ctypes.c_void_p * len(self.words))(
+            *range(start, start + ctypes.sizeof(self.words), 8)
+        )
+
+    def start(self, *arguments: Any) -> None:
+        """Ask the device for it. The driver reads the words before it returns."""
+        device = self.device
+        if self.count <= 0:
+            return
+        self.pack(self.words, 0, *arguments, device.failure)
+        if device.gpu.typed and self.name != NEXT:
+            device.launches.append((self.name, self.count))
+        device.running = True
+        device.asked += 1
+        grid = self.count, 1, 1, self.threads, 1, 1, self.shared, device.stream
+        device.gpu.driver("cuLaunchKernel", self.function, *grid, self.places, None)
 
 
 class Device:
@@ -115,14 +175,16 @@ class Device:
         """Which kernels and copies go to: the default one, or that which is captured."""
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
-        self.kernels: dict[str, int] = {}
-        self.parameters: dict[int, tuple[Any, Any]] = {}
+        self.kernels: dict[str, _Kernel] = {}
+        """Those that have been launched."""
         self.launches: list[tuple[str, int]] = []
         """Where a driver watches: kernels of the program, with their blocks of threads."""
         self.idle: dict[int, list[int]] = {}
         """Addresses of memory that no block lies in, by its size in bytes."""
         self.idle_bytes = 0
         self.open = True
+        self.landed = (ctypes.c_int64 * (LANDING // 8)).from_address(gpu.landing)
+        """What copies to the host bring, the failure flag first."""
         self.module = gpu.driver.number("cuModuleLoadData", image)
         self.failure = self.zeros(_FLAG, "i64")
 
@@ -254,43 +316,25 @@ class Device:
         Errors: `RuntimeError_` for more blocks of threads than a GPU takes at once, `TooWide` where
         its indices have too few bits.
         """
-        count = int(blocks if points < 0 else (points + THREADS - 1) // THREADS)
+        kernel = self.kernels.get(name) or self._kernel(name)
+        count = blocks if points < 0 else (points + THREADS - 1) // THREADS
         if count > MOST_BLOCKS:
             raise RuntimeError_(
                 f"The kernel `{name}` would have {count:,} blocks of threads, of which a GPU "
                 f"takes {MOST_BLOCKS:,} at once.",
                 hint="Try smaller inputs, or run with the C back end.",
             )
+        if most >= LIMIT and not self.wide and count > 0:
+            raise TooWide
+        kernel.count, kernel.threads, kernel.shared = count, threads_for(busy), shared
+        return kernel.start
 
-        def start(*arguments: Any) -> None:
-            if count <= 0:
-                return
-            if most >= LIMIT and not self.wide:
-                raise TooWide
-            if name not in self.kernels:
-                given = self.module, name.encode()
-                self.kernels[name] = self.gpu.driver.number("cuModuleGetFunction", *given)
-            words, places = self._parameters(len(arguments) + 1)
-            for k, argument in enumerate(arguments):
-                words[k] = argument.address if type(argument) is DeviceBlock else _word(argument)
-            words[len(arguments)] = self.failure.address
-            if self.gpu.typed and name != NEXT:
-                self.launches.append((name, count))
-            self.running = True
-            self.asked += 1
-            grid = count, 1, 1, threads_for(busy), 1, 1, int(shared), self.stream
-            self.gpu.driver("cuLaunchKernel", self.kernels[name], *grid, places, None)
-
-        return start
-
-    def _parameters(self, count: int) -> tuple[Any, Any]:
-        """Words for the parameters of a launch, which are read at once, and their places."""
-        if count not in self.parameters:
-            words = (ctypes.c_uint64 * count)()
-            start = ctypes.addressof(words)
-            places = (ctypes.c_void_p * count)(*(start + 8 * k for k in range(count)))
-            self.parameters[count] = words, places
-        return self.parameters[count]
+    def _kernel(self, name: str) -> _Kernel:
+        """A kernel of the program that is launched for the first time."""
+        function = self.gpu.driver.number("cuModuleGetFunction", self.module, name.encode())
+        taken = ["i64"] if name == NEXT else self.about["kernels"][name]
+        self.kernels[name] = made = _Kernel(self, name, function, taken)
+        return made
 
     def rounds(
         self, count: int, turning: Callable[[], Sequence[DeviceBlock]], numbered: bool = False
@@ -343,7 +387,7 @@ class Device:
             try:
                 yield from rounds
                 if numbered:
-                    self.launch(NEXT, blocks=1)(np.int64(len(rounds)))
+                    self.launch(NEXT, blocks=1)(len(rounds))
             finally:
                 self.stream = 0
         self.launches += self.launches[first:] * (launches - 1)
@@ -385,9 +429,9 @@ class Device:
         for number, (block, at) in enumerate(cells, _FLAG):
             self._land(block, at, 1, 8 * number)
         self._checked()
-        area = ctypes.string_at(self.gpu.landing, 8 * (_FLAG + len(cells)))
+        area = memoryview(self.landed)
         kinds = enumerate((block.dtype for block, _ in cells), _FLAG)
-        found = [np.frombuffer(area, kind, 1, 8 * at)[0].item() for at, kind in kinds]
+        found = [np.frombuffer(area, kind, 1, 8 * at).item() for at, kind in kinds]
         return found if len(found) > 1 else found[0]
 
     def write(self, block: DeviceBlock, at: int, value: Any) -> None:
@@ -413,10 +457,9 @@ class Device:
         """Wait, and look at the flag that has landed."""
         self.gpu.wait()
         self.running = False
-        failed, site, *values = np.frombuffer(ctypes.string_at(self.gpu.landing, 8 * _FLAG), "i8")
-        if failed:
-            answer = {"site": int(site), "values": [int(v) for v in values]}
-            raise failed_check(self.about, answer)
+        if self.landed[0]:
+            _, site, *values = self.landed[:_FLAG]
+            raise failed_check(self.about, {"site": site, "values": values})
 
 
 def _shared_out(times: int, asked: int) -> tuple[int, int]:
@@ -436,15 +479,6 @@ def _shared_out(times: int, asked: int) -> tuple[int, int]:
 def _start(cells: Cells) -> int:
     """The address of an array of the host, whose cells lie together."""
     return cells.ctypes.data
-
-
-def _word(argument: Any) -> int:
-    """The bits of a kernel's parameter, of which it reads as many as it needs."""
-    if isinstance(argument, DeviceBlock):
-        return argument.address
-    if isinstance(argument, int | np.integer):
-        return int(argument)
-    return int.from_bytes(np.asarray(argument).tobytes(), "little")
 
 
 def _shown(value: object) -> str:

@@ -59,6 +59,8 @@ SLOW = (
 )
 OTHER = ("CUDA's driver refused a call", "See NVIDIA's documentation of the driver for this name.")
 
+LANDING = 256
+"""Bytes of the host to which a device copies what the host waits for."""
 _SETUP = (NO_DEVICE, TOO_OLD, UNREADABLE, IN_USE)
 """What no run on this machine gets around, as it is."""
 _CODES: dict[int, tuple[str, str]] = {
@@ -178,7 +180,7 @@ class Gpu:
         keep = ctypes.c_uint64(2**64 - 1)  # between runs of a job; `trim` ends it
         driver("cuMemPoolSetAttribute", self.pool, _RELEASE_THRESHOLD, ctypes.byref(keep))
         self.begin, self.end = driver.number("cuEventCreate", 0), driver.number("cuEventCreate", 0)
-        self.landing = driver.number("cuMemHostAlloc", 256, 0)
+        self.landing = driver.number("cuMemHostAlloc", LANDING, 0)
         """Bytes of the host to which copies go while it does something else."""
         self.aside = driver.number("cuStreamCreate", _NON_BLOCKING)
         """A stream whose work is captured, and done by none of it."""

@@ -54,7 +54,6 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
         return made
 
     host = Host(kernels.numbers, sites, kernels.launched, most, rounds)
-    host.line("import numpy as np")
     host.line("from compiler.codegen.py_runtime import *")
     for applied in prog.applied:
         kernels.scalar_function(applied)
@@ -76,7 +75,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
             head.append(text)
     if scalars.helpers:
         head.append("".join(f"__device__ {text}\n" for text in scalars.helpers.values()))
-    about = json.dumps(description(prog, sites))
+    about = json.dumps(description(prog, sites) | {"kernels": host.kernels})
     ctx.records["cuda"] = [prov for prov, _ in sites]
     return (
         *chain.from_iterable(map(lines, head)),

@@ -12,7 +12,6 @@ from math import ceil
 from typing import Any
 
 from compiler.base.names import Name
-from compiler.base.prim import Prim
 from compiler.base.spans import Prov, merge_prov
 from compiler.codegen.c.stms import Sites, Writer
 from compiler.codegen.imp import nodes as imp
@@ -28,6 +27,8 @@ from compiler.ir.nodes import SE, ZERO, Operand
 NOTHING: Mapping[str, Bound] = {}
 Repeats = Callable[[imp.For], Turning | None]
 """What becomes of a loop's blocks, if its rounds may be captured."""
+BLOCK = "block"
+"""What takes the place of a type where a kernel takes a block."""
 MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
 
@@ -52,6 +53,8 @@ class Host(Writer):
         self.launched = launched
         self.most = most
         self.turning = turning
+        self.kernels: dict[str, list[str]] = {}
+        """What each kernel takes: types of numbers, `BLOCK` for blocks."""
         self.rounds: dict[Name, SE] = {}
         """How many rounds there are, by what their number is called, of those that are captured."""
 
@@ -180,7 +183,9 @@ class Host(Writer):
     def launch(self, s: k.Launch) -> None:
         """The kernel's function, and its launch."""
         self.launched(s, self)
-        arguments = ", ".join(map(_argument, s.kernel.params))
+        taken = s.kernel.params
+        self.kernels[s.kernel.name] = [BLOCK if one.block else one.prim for one in taken]
+        arguments = ", ".join(py_name(one.name) for one in taken)
         count = self.times(s.count, s.times)
         bound = self.most.get(s.kernel.name)
         most = "" if bound is None else f", most={self.bound(bound, s)}"
@@ -244,20 +249,6 @@ def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:
 
 def _operand(value: Operand) -> str:
     return py_name(value) if isinstance(value, str) else show(value)
-
-
-_NUMPY: dict[Prim, str] = {
-    "bool": "bool_",
-    **{p: f"{'int' if p[0] == 'i' else 'uint'}{p[1:]}" for p in ("i8", "i16", "i32", "i64")},
-    **{p: f"uint{p[1:]}" for p in ("u8", "u16", "u32", "u64")},
-    **{p: f"float{p[1:]}" for p in ("f16", "f32", "f64")},
-}
-
-
-def _argument(a: k.Param) -> str:
-    if a.block:
-        return py_name(a.name)
-    return f"np.{_NUMPY[a.prim]}({py_name(a.name)})"
 
 
 _PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
