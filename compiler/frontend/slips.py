@@ -194,6 +194,8 @@ def _of_equals(slip: Slip) -> str:
             return "To compare two values write `==`."
         case "COLON" if slip.preceded("RBRACK") and slip.on_its_line("let"):
             return "An array with another element is bound by `let xs[i] = v`."
+        case "OP" if str(slip.token) == "=>" and slip.on_its_line("match"):
+            return _MATCH
         case "OP" if str(slip.token) == "=>" and "ARROW" in slip.wanted:
             return _LAMBDA if slip.on_its_line("\\") else _MATCH
     return ""
@@ -240,6 +242,8 @@ def _of_data(slip: Slip) -> str:
     match slip.token.type:
         case "BAR" if slip.on_its_line("type"):
             return _SUM
+        case "ID" | "LPAR" | "UNDERSCORE" if slip.preceded("CASE", "ID"):
+            return f"Constructors begin with `#`: `case #{slip.before[-1]} x -> ..`."
         case "BAR" if slip.on_its_line("case"):
             return "A case has one pattern: write `case 0 -> a case 1 -> a`, or an `if`."
         case "BAR" if "EQ" in slip.wanted:
@@ -282,6 +286,8 @@ def _of_kind(slip: Slip) -> str:
     match slip.token.type:
         case "LT" if slip.preceded("LOOP", "ID"):
             return _LOOP
+        case "COMMA" if slip.wanted == {"RPAR"}:
+            return "Arguments follow each other without commas: `f (+ 1) x`."
         case "COMMA" if "WHILE" in slip.wanted:
             return _VALUES_OF_LOOP
         case "COMMA" if "CASE" in slip.wanted:

@@ -26,6 +26,14 @@ RUN = {
         "[1i64, 2i64] [4, 5, 6, 7]",
         "[7i32, 8i32, 9i32]\n[4i32, 5i32, 6i32]\n[3i64, 5i64, 7i64]",
     ),
+    "a function that is applied at once, each of whose calls gives an array of another size": (
+        "entry main (n: i64) =\n"
+        " ((\\g -> (g n, g 3)) (\\k -> filter (> 1) (iota k)),\n"
+        "  (\\k -> filter (> 1) (iota k)) |> (\\g -> (g n, g 3)),\n"
+        "  (\\g xs -> map (\\x -> length (g x)) xs) (\\k -> filter (> 1) (iota k)) [n, 3])",
+        "4i64",
+        "([2i64, 3i64], [2i64])\n([2i64, 3i64], [2i64])\n[2i64, 1i64]",
+    ),
     "a function before the operand whose size a call gives": (
         "def rows [n] (ks: []i64) (xs: [n]i64) =\n"
         " map (\\a -> let (x, y) = split a in (x, map2 (+) xs y))\n"
@@ -624,6 +632,8 @@ REFUSED = {
     "def f (xs: []i32) = map (\\i -> filter (> i) xs) [1, 2]": "Argument 1 of `map`",
     "module m: {type~ t val mk: i64 -> t} = {type~ t = []i64 def mk = iota}\n"
     "def id 'a (x: a) = x def f (n: i64) = id (m.mk n)": "The argument of `id`",
+    "def f (n: i64) = (\\g -> zip (g n) (g n)) (\\k -> filter (> 3) (iota k))": "Argument 2 of",
+    "def f (n: i64) = (\\g -> [g n, g 3]) (\\k -> filter (> 3) (iota k))": "An element after",
     "def f (m: i64) = [] :> [0][m]i32": "Nothing determines the sizes",
     "def f q = loop q = q for _i < 3i32 do filter (> 2i32) q": "The size of this parameter",
     "def f q = loop q = q for i < 3i64 do replicate i q[0]": "The size of this parameter",

@@ -32,6 +32,39 @@ MISTAKES = [
         "def g (f: f32 -> i32 -> i32) = f 1 2\ndef add (x: i32) (y: i32) = x + y\ndef h = g add",
         "takes `i32` as argument 1, and here it gets `f32`: convert that before, with `i32.f32`",
     ),
+    # Equations, lists and dictionaries.
+    ("def f (x: i32) = x\ndef f (x: f32) = x", "A function has one equation"),
+    ("def f (p: {a: i32}) = p[\"a\"]", "`r.a`; there are no dictionaries"),
+    ("def f (p: {a: i32}) = p[\"a b\"]", "`r.x`; there are no dictionaries"),
+    ("def f (x:xs) = x", "its first element is `xs[0]`, the others `xs[1:]`"),
+    ("def f (l: []i32) = match l case (h:t) -> h", "the others `xs[1:]`"),
+    # Members of modules, records for tuples, arguments in another order, entry points.
+    ("def f (x: f32) = f32.pow x 2", "A power is written `a ** b`"),
+    ("def f (x: i64) = i64.to_i32 x", "`i32.i64`"),
+    ("def f (x: i64) = f32.from_i64 x", "`f32.i64`"),
+    ("def f (p: {x: i32, y: i32}) = p.x\ndef g (x: i32) = f (x, x)", "`f {x = .., y = ..}`"),
+    ("def f (p: {x: i32, y: i32}) = p.x\ndef g (x: i32) = f x x", "`f {x = .., y = ..}`"),
+    ("def f (s: #a i32 | #b) = match s case a x -> x case _ -> 0", "`case #a x -> ..`"),
+    ("def f : (#a (i32, i32) | #b) = #a 1 2", "`#a (a, b)` holds one tuple, `#a a b` holds 2"),
+    ("def f : (#a i32 i32 i32 | #b) = #a (1, 2, 3)", "`#a a b c` holds 3 values"),
+    ("def f : (#a i32 | #b) = #a 1 2", "has 2 arguments in one, 1 in the other"),
+    ("def f (n: i64) = loop s for i < n do s + i", "`loop x = 0 for i < n do x + i`"),
+    ("def f (xs: [](i32, f32)) = map (\\x y -> f32.i32 x + y) xs", "`\\(a, b) -> ..`"),
+    ("def f (g: i32 -> i32) (x: i32) = g x\ndef h (x: i32) = f (+ 1, x)", "`f (+ 1) x`"),
+    ("def f (xs: []i32) = reduce (+) xs 0", "`reduce (+) 0 xs`"),
+    ("def f (n: i64) = tabulate (\\i -> i) n", "`tabulate n f`"),
+    ("entry main (n: i64) = replicate n", "a function that still takes an argument"),
+    ('def f (x: i32) = "x is " ++ x', "No function makes a text of a number"),
+    ('def f = "x is " ++ 3', "No function makes a text of a number"),
+    ("def f (x: i32) = match x case 1 -> 2", "for all others: `case _ -> ..`"),
+    ("def f (x: i32) = match x { 1 => 2, _ => 3 }", "`match x case 0 -> a"),
+    # A size that a parameter cannot have.
+    (
+        "def f (xs: []i32) = map2 (+) xs (filter (> 0) xs)",
+        "Leave it open, `(xs: []i32)`; where an array of that size is needed, name that, `let [k]"
+        " (ys: [k]t) = ..`, and claim `xs :> [k]i32`",
+    ),
+    ("def f (n: i64) = \\h -> h (filter (> 3) (iota n)) ", "`(f: (n: i64) -> [n]i32 -> i32)`"),
     # Syntax of other languages.
     ("def f (xs: []i32) =\n  let y = xs[0];\n  in y", "`let` has `in`"),
     ("def f (x: i32, y: i32): i32 { return x + y }", "the value of its body"),
@@ -466,6 +499,10 @@ BOTH_PLACES = [
     ("def f (x: f32) = [x,\n  true]", (1, 19, "This is the first.")),
     ("def f (x: i32) = x +\n  true", (1, 18, "This is the left side.")),
     ("def f (x: i32) = loop y = x for _i < 3i32 do\n  true", (1, 27, "The loop begins with this.")),
+    (
+        "def f (xs: []i32) =\n map2 (+) xs\n  (filter (> 0) xs)",
+        (3, 4, "`count` is made by `filter` here."),
+    ),
     ("def g (x: i32) = x\ndef f = g true", (1, 5, "`g` has the type `i32 -> i32`.")),
     ("def f (g: i32 -> i32) =\n g true", (1, 8, "`g` has the type `i32 -> i32`.")),
     ("def g (x: i32) = x\ndef f = g 1 2", (1, 5, "`g` has the type `i32 -> i32`.")),
@@ -562,6 +599,14 @@ def test_what_uses_a_wrong_module_type_is_not_told_of_again() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse("module type s = {val y: t}\nmodule m: s = {}\nmodule f (p: s) = {}"), Ctx())
     assert caught.value.others == ()
+
+
+def test_further_equations_of_a_wrong_function_are_not_told_of() -> None:
+    """But those that are wrong in themselves, and a second definition of what is no function."""
+    source = "def f 0 = 1\ndef f 1 = 2\ndef f n = n\ndef g = true + 1\ndef g = 2\ndef h = y"
+    with pytest.raises(CompileError) as caught:
+        check(parse(source), Ctx())
+    assert [e.span.line for e in (caught.value, *caught.value.others)] == [1, 4, 5, 6]
 
 
 OWN_NAMES = [

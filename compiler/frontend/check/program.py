@@ -27,6 +27,7 @@ from compiler.frontend.check.finish.entries import entry_point
 from compiler.frontend.check.finish.zonk import Zonk
 from compiler.frontend.check.modules import modules
 from compiler.frontend.check.modules.module_types import ModuleType, check_module_type
+from compiler.frontend.check.scope.advice import ONE_EQUATION
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import (
     LIFT,
@@ -145,7 +146,7 @@ def _dec(out: Checked, dec: decs.Dec, local: bool = False) -> None:
     match dec:
         case decs.ValDec():
             if not local:
-                _once(out, "", dec.name, dec.name_span)
+                _once(out, "", dec.name, dec.name_span, is_function=bool(dec.params))
             _value(out, dec, local)
         case decs.TypeDec():
             if not local:
@@ -252,16 +253,22 @@ def _poison(st: Checker, dec: decs.Dec) -> None:
         st.scope.bind_module_type(dec.name, Poison())
 
 
-def _once(out: Checked, kind: str, name: str, span: Span) -> None:
+def _once(out: Checked, kind: str, name: str, span: Span, is_function: bool = False) -> None:
     """Take note of a definition; one module defines each name of a kind once.
 
     `kind`: "type", "module type", "entry point", or "" for values and modules, which share names.
+    Of a function behind a wrong one nothing is told: it may be another equation of that.
     """
     first = out.own.setdefault((kind, name), span)
     if first is not span:
+        if is_function and isinstance(out.st.scope.values.get(name), Poison):
+            raise Silent("", span)
         what = f"The {kind} `{name}`" if kind else f"`{name}`"
         related = (Related(first, "This is the first definition."),)
-        raise TypeError_(codes.names.DEFINED_TWICE, f"{what} is defined twice.", span, "", related)
+        hint = ONE_EQUATION if is_function else ""
+        raise TypeError_(
+            codes.names.DEFINED_TWICE, f"{what} is defined twice.", span, hint, related
+        )
 
 
 def _value(out: Checked, dec: decs.ValDec, local: bool) -> None:

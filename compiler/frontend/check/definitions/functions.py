@@ -12,7 +12,12 @@ from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.defaults import apply_defaults, default_of, solve_sizes
-from compiler.frontend.check.definitions.existentials import close_constructors, dimensions, hide
+from compiler.frontend.check.definitions.existentials import (
+    close_constructors,
+    dimensions,
+    hide,
+    map_sizes,
+)
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.definitions.recursion import result_is_written
 from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
@@ -34,6 +39,7 @@ from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
+    ANY_SIZE,
     UNIT,
     Arrow,
     Record,
@@ -462,30 +468,49 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
         for name in names_in_type(pat.type):
             if name not in known and st.serials.get(name, -1) >= since:
                 own, size = base_of(name), _size_over(pat.type, name)
-                reason, hint = "is bound inside the function", ""
+                reason, hint = "is bound inside the function", _left_open(pat, name)
                 if size != own:
                     reason = f"needs `{own}`, and that has no value before it"
                     hint = (
                         f"Give it a size with a name: `[n] ({own}: [n]..)`, and `n` for `{size}`."
                     )
+                maker = st.makers.get(name)
                 raise TypeError_(
                     codes.sizes.INSIDE,
                     f"The size of this parameter would have to be `{size}`, which {reason}.",
                     pat.span,
                     hint,
+                    (Related(maker.span, f"`{own}` {maker.of_size}."),) if maker else (),
                 )
         if isinstance(pat, t.PVar):
             known.add(pat.name)
 
 
+def _left_open(pat: t.Pat, name: Name) -> str:
+    """How a parameter is written whose size is bound inside, under that `name`."""
+    if isinstance(resolve(pat.type), Arrow):
+        return "Let the function take that size as well: `(f: (n: i64) -> [n]i32 -> i32)`."
+
+    def sized(new: Size) -> str:
+        return show(map_sizes(pat.type, lambda size: new if _mentions(size, name) else size))
+
+    own = base_of(pat.name) if isinstance(pat, t.PVar) else "x"
+    return (
+        f"Leave it open, `({own}: {sized(ANY_SIZE)})`; where an array of that size is needed, name"
+        f" that, `let [k] (ys: [k]t) = ..`, and claim `{own} :> {sized(SizeVar(Name('k')))}`."
+    )
+
+
 def _size_over(type_: Type, name: Name) -> str:
     """The first size in a type that mentions `name`, or that name."""
-    for size in map(resolve_size, sizes_of(type_)):
-        mentioned: set[Name] = set()
-        names_in_size(size, mentioned)
-        if name in mentioned:
-            return show_size(size)
-    return base_of(name)
+    over = (size for size in map(resolve_size, sizes_of(type_)) if _mentions(size, name))
+    return next(map(show_size, over), base_of(name))
+
+
+def _mentions(size: Size, name: Name) -> bool:
+    mentioned: set[Name] = set()
+    names_in_size(size, mentioned)
+    return name in mentioned
 
 
 def _size_name(st: Checker, params: _Params) -> Name:

@@ -11,6 +11,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
+from compiler.frontend.check.scope.advice import ONE_EQUATION, first_and_others
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.walks import subst
@@ -99,7 +100,11 @@ def _pattern(ctx: _PatternContext, pat: ast.Pat, type_: Type) -> t.Pat:
 def _typed(
     ctx: _PatternContext, span: Span, inner: ast.Pat, type_exp: ast.TypeExp, type_: Type
 ) -> t.Pat:
-    found = resolve_type(ctx.st, type_exp, ctx.anon)
+    try:
+        found = resolve_type(ctx.st, type_exp, ctx.anon)
+    except TypeError_ as error:
+        error.hint = first_and_others(inner, type_exp) or error.hint
+        raise
     written = found.type
     if found.ext:
         written = subst(written, {}, {name: ctx.anon(span) for name in found.ext})
@@ -227,5 +232,5 @@ def _must_be_refutable(ctx: _PatternContext, span: Span) -> None:
             codes.types.REFUTABLE,
             "This pattern does not match every value.",
             span,
-            "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`.",
+            ONE_EQUATION,
         )

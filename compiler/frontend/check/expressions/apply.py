@@ -79,17 +79,25 @@ def _known_first(
 ) -> tuple[tuple[ast.Exp | t.Exp, ...], Type | None]:
     r"""The arguments of `(\x -> ..) y`, and what they tell of parameters without a type.
 
-    So `x` has the size of `y`, as with `let`. Nothing is told where a number among the arguments
-    may be the size of another, as in `(\n xs -> zip xs (iota n)) m ys`.
+    So `x` has the size of `y`, and each call of a function has sizes of its own, as with `let`.
+    Nothing is told where a number among the arguments may be the size of another, as in
+    `(\n xs -> zip xs (iota n)) m ys`.
     """
-    typed = tuple([arg if _is_function(arg) else st.infer(arg) for arg in args])
-    types = [arg.type if isinstance(arg, t.Exp) else st.meta(fn.span) for arg in typed]
-    if len(types) > 1 and any(resolve(type_) == I64 for type_ in types):
-        return typed, None
+    typed = [arg if _is_function(arg) else st.infer(arg) for arg in args]
+    if len(typed) > 1 and any(isinstance(arg, t.Exp) and resolve(arg.type) == I64 for arg in typed):
+        return tuple(typed), None
+    types: list[Type] = []
+    for i, param in enumerate(fn.params[: len(args)]):
+        if isinstance(param, ast.PTyped):
+            types.append(st.meta(param.span))
+            continue
+        arg = typed[i]
+        typed[i] = known = st.infer(arg) if isinstance(arg, ast.Exp) else arg
+        types.append(known.type)
     hint: Type = st.meta(fn.span)
-    for param, type_ in reversed(list(zip(fn.params, types, strict=False))):
-        hint = Arrow(st.meta(param.span) if isinstance(param, ast.PTyped) else type_, hint)
-    return typed, hint
+    for type_ in reversed(types):
+        hint = Arrow(type_, hint)
+    return tuple(typed), hint
 
 
 def _apply_builtin(st: Checker, value: Value, fn: ast.Var, exp: ast.Apply) -> t.Exp:
@@ -238,6 +246,12 @@ def _order(call: _Call, want: Type, typed: t.Exp) -> str:
             with suppress(CompileError):
                 others.append(st.infer(later))
     if any(_fits(want, other.type) for other in others):
+        return hint
+    is_function = [isinstance(resolve(one), Arrow) for one in (want, typed.type)]
+    if is_function == [True, False] and call.delayed:
+        return hint
+    is_array = [isinstance(resolve(one), Array) for one in (want, typed.type)]
+    if is_array == [True, False] and any(isinstance(resolve(o.type), Array) for o in others):
         return hint
     last = call.args[-1]
     is_early = last is not None and isinstance(resolve(last.type), Array)

@@ -13,7 +13,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.expressions.apply import Lets, argument_size, wrap_lets
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.expressions.spines import replace_spine, spine
-from compiler.frontend.check.scope.advice import not_indexed
+from compiler.frontend.check.scope.advice import indexed_by_text, not_indexed
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import INT_SET, Checker
@@ -135,7 +135,8 @@ def check_dims(st: Checker, dims: tuple[ast.DimIndex, ...]) -> Dims:
             case ast.IndexFix(at=at):
                 typed = st.infer(at, I64)
                 if resolve(typed.type) != I64:
-                    _integer(st, typed.type, at.span, "An index")
+                    hint = indexed_by_text(at.value) if isinstance(at, ast.StringLit) else ""
+                    require_prim(st, typed.type, INT_SET, at.span, "An index", hint)
                 out.dims.append(t.IndexFix(typed))
                 out.bounds.append(None)
             case ast.IndexSlice(start=start, stop=stop, step=step):

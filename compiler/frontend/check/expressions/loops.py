@@ -38,7 +38,7 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
 
     Errors: the body's type differs from the parameter's, or a size that may not change does.
     """
-    init = st.infer(exp.init if exp.init is not None else _pattern_value(exp.pat))
+    init = _initial(st, exp)
     st.data(init.type, exp.pat.span, "A loop parameter", accumulators=False)
     outer = _outer_form(st, exp.form)
     mark, since = st.scope.mark(), len(st.serials)
@@ -61,6 +61,18 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     renamed: dict[Name, Size] = {s: SizeVar(e) for s, e in zip(sizes, ext, strict=True)}
     result = subst(type_, {}, renamed) if renamed else type_
     return t.Loop(result, exp.span, sizes, bound.pat, init, form, body, ext)
+
+
+def _initial(st: Checker, exp: ast.Loop) -> t.Exp:
+    """What a loop begins with. Errors: a name without a value, which the loop does not give it."""
+    if exp.init is not None:
+        return st.infer(exp.init)
+    try:
+        return st.infer(_pattern_value(exp.pat))
+    except TypeError_ as error:
+        if error.code is codes.names.UNKNOWN:
+            error.hint = "A loop begins with a value: `loop x = 0 for i < n do x + i`."
+        raise
 
 
 def _next_round(start: Type, body: Type) -> str:

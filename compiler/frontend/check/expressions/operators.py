@@ -139,17 +139,19 @@ def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
     return require_prim(st, type_, _OPERANDS[op], span, f"An operand of `{op}`")
 
 
-def require_prim(st: Checker, type_: Type, prims: frozenset[str], span: Span, what: str) -> Type:
-    """Demand that a type is one of `prims`."""
+def require_prim(
+    st: Checker, type_: Type, prims: frozenset[str], span: Span, what: str, hint: str = ""
+) -> Type:
+    """Demand that a type is one of `prims`. Errors: it is none, with any `hint`."""
     type_ = resolve(type_)
     if type(type_) is PrimT:
         if type_.prim in prims:
             return type_
-        hint = "A power is written `a ** b`." if what.endswith("`^`") else ""
-        raise mismatch(what, _one_of(prims), type_, span, hint, codes.types.OPERANDS)
+        way = "A power is written `a ** b`." if what.endswith("`^`") else ""
+        raise mismatch(what, _one_of(prims), type_, span, hint or way, codes.types.OPERANDS)
     if type(type_) is not MetaT:
-        hint = _over_elements(what) if isinstance(type_, Array) else tuple_taken_apart(type_)
-        raise mismatch(what, _one_of(prims), type_, span, hint, codes.types.OPERANDS)
+        way = _over_elements(what) if isinstance(type_, Array) else tuple_taken_apart(type_)
+        raise mismatch(what, _one_of(prims), type_, span, hint or way, codes.types.OPERANDS)
     if type(type_) is MetaT and type_.prims is not None and type_.prims <= prims:
         return type_
     wanted = st.prim_meta(prims, span)

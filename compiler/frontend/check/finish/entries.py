@@ -14,6 +14,7 @@ from compiler.frontend.check.definitions.functions import CheckedDef
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import sizes_of
+from compiler.frontend.check.types.wording import arguments
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import ACC, Array, Arrow, Opaque, Record, Size, SizeVar, Sum, Type
 
@@ -26,15 +27,19 @@ def entry_point(
     `functional` are the abstract types that may be functions.
     Errors: type parameters, functions as parameters or results.
     """
+    type_ = final_type(made.scheme.type)
+    arrows = _arrows(type_)
     if definition.type_params:
+        more = len(arrows) - len(dec.params)
+        still = (
+            dec.params and more and f"Its body is a function that still takes {arguments(more)}."
+        )
         raise TypeError_(
             codes.types.POLYMORPHIC_ENTRY,
             f"The entry point `{dec.name}` cannot have type parameters.",
             dec.name_span,
-            "Give its parameters types without type variables.",
+            still or "Give its parameters types without type variables.",
         )
-    type_ = final_type(made.scheme.type)
-    arrows = _arrows(type_)
     for part in (*(arrow.param for arrow in arrows), arrows[-1].result if arrows else type_):
         if function := _function_in(part, functional):
             raise TypeError_(

@@ -27,7 +27,9 @@ def check_exhaustive(type_: Type, pats: tuple[t.Pat, ...], span: Span) -> None:
             codes.types.NOT_MATCHED,
             f"Not every value is matched: `{missing[0]}` is not.",
             span,
-            "Add a case for it.",
+            "Add a case for all others: `case _ -> ..`."
+            if missing == ["_"]
+            else "Add a case for it.",
         )
 
 

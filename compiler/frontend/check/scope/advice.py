@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from compiler.base.prim import NUMBERS
+from compiler.base.prim import NUMBERS, PRIMS
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.wording import NO_TEXT, has_names
 from compiler.frontend.slips import EXPONENT, points_digits
 from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Type
 
@@ -17,7 +18,6 @@ _MISSING = "Every variable has a value; what may be missing is a sum type, `#som
 _ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
 _ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
 _CONVERTED = "Numbers are converted by functions of their type's module, as in `f64.i32 x`."
-_TEXT = "No function makes a text of a number; a result is shown as what it is."
 _AMONG = "Whether an array holds a value is `any (== x) xs`."
 _PART = "The parts of a tuple are `p.0` and `p.1`."
 _SAME = "An array of the same value n times is `replicate n 0`."
@@ -28,6 +28,7 @@ _FAILS = "A program fails where its `assert c x` does: `x` is the value if `c` h
 _CLOSES = "Nothing opens or closes an expression but parentheses."
 PLACE = "An array with another element is `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
 _SUMMED = "A product of vectors is `f32.sum (map2 (*) xs ys)`, of matrices a `map` of these."
+ONE_EQUATION = "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`."
 _COMPARISONS = frozenset(("<", ">", "<=", ">="))
 UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
 """What changes an array in its place in other languages."""
@@ -66,9 +67,9 @@ _VALUES = {
     "xor": "The bits in which two numbers differ are `a ^ b`.",
     "fst": _PART,
     "snd": _PART,
-    "show": _TEXT,
-    "str": _TEXT,
-    "toString": _TEXT,
+    "show": NO_TEXT,
+    "str": NO_TEXT,
+    "toString": NO_TEXT,
     "elem": _AMONG,
     "contains": _AMONG,
     "member": _AMONG,
@@ -129,6 +130,7 @@ _CALLED = {
     "`foldl`": "`foldl f start xs`",
     "`foldr`": "`foldr f start xs`",
     "`scatter`": "`scatter target indices values`",
+    "`tabulate`": "`tabulate n f`",
     "`replicate`": "`replicate n x`",
 }
 """What is often called with its arguments in another order, or without one of them."""
@@ -166,6 +168,16 @@ def unknown_type(st: Checker, name: str, known: list[str]) -> str:
     return _TYPES.get(name.lower()) or did_you_mean(name, known)
 
 
+def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
+    """What stands for the pattern `(x:xs)` of a list, in which `xs` is read as a type; or ""."""
+    if not (isinstance(inner, ast.PName) and isinstance(type_, ast.TName)):
+        return ""
+    first, others = inner.name, ".".join(type_.name)
+    if others not in (f"{first}s", "rest", "tail", "tl", *"t"[: first == "h"]):
+        return ""
+    return "No pattern takes an array apart: its first element is `xs[0]`, the others `xs[1:]`."
+
+
 def unknown_module(st: Checker, path: str) -> str:
     """What may be meant by a name that no module has."""
     later = st.declared_later.get(("module", path))
@@ -178,6 +190,17 @@ def unknown_module(st: Checker, path: str) -> str:
     if path in _COLLECTIONS:
         return "What goes over arrays is in no module: `map f xs`, `length xs`."
     return did_you_mean(path, st.scope.modules)
+
+
+def unknown_member(prim: str, name: str) -> str:
+    """What may be meant by a name that the module of a primitive type has not; or ""."""
+    found = re.fullmatch("(to|of|from)_?([a-z]+[0-9]*)", name)
+    if found is not None and found[2] in PRIMS:
+        to, source = (found[2], prim) if found[1] == "to" else (prim, found[2])
+        return f"Convert it with `{to}.{source}`."
+    if name in ("pow", "square", "power"):
+        return "A power is written `a ** b`."
+    return _VALUES.get(name, "")
 
 
 def unknown_size(st: Checker, name: str) -> str:
@@ -234,13 +257,19 @@ def unlike_tuple(want: Type, got: Type, count: int) -> str:
     """One tuple was given for several arguments, or several arguments for one tuple."""
     if want is got:
         return ""
-    left, right = isinstance(resolve(want), Record), isinstance(resolve(got), Record)
+    wanted, given = resolve(want), resolve(got)
+    left, right = isinstance(wanted, Record), isinstance(given, Record)
     if right and not left and count == 1:
         return "Arguments are written one after the other, without commas: `f a b`."
     if right and not left and isinstance(resolve(want), PrimT):
         return "A tuple is one value: give its parts as arguments of their own."
     is_one = isinstance(resolve(got), PrimT) or _is_number(got)
-    if left and not right and (count > 1 or (is_one and resolve(want) != UNIT)):
+    if isinstance(wanted, Record) and has_names(wanted):
+        if (right and not has_names(given)) or (not right and (count > 1 or is_one)):
+            fields = ", ".join(f"{name} = .." for name, _ in wanted.fields)
+            return f"This function takes a record: write `f {{{fields}}}`."
+        return ""
+    if left and not right and (count > 1 or (is_one and wanted != UNIT)):
         return "This function takes a tuple: write `f (a, b)`."
     return ""
 
@@ -279,6 +308,12 @@ def member_of_value(st: Checker, field: str) -> str:
     if field in st.scope.values:
         return f"A function stands before its argument: `{field} x`."
     return unknown_value(st, field) if field in _VALUES or _has(st, "f32", field) else ""
+
+
+def indexed_by_text(text: str) -> str:
+    """What stands for `r["x"]`."""
+    name = text if text.isidentifier() else "x"
+    return f"A field of a record is read by its name, `r.{name}`; there are no dictionaries."
 
 
 def not_indexed(type_: Type) -> str:

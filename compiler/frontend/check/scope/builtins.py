@@ -128,7 +128,6 @@ def members(prim: Prim) -> dict[str, Member]:
     else:
         low, high = int_range(prim)
         table["lowest"], table["highest"] = ConstMember(low, t), ConstMember(high, t)
-        table["to_i32"] = ConvertMember("i32", Arrow(t, PRIM_T["i32"]))
     return table
 
 

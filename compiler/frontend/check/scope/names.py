@@ -10,7 +10,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import unknown_module, unknown_value
+from compiler.frontend.check.scope.advice import unknown_member, unknown_module, unknown_value
 from compiler.frontend.check.scope.builtins import (
     ConstMember,
     ConvertMember,
@@ -69,11 +69,12 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
             raise unknown(st, name, span)
         if value is None:
             known = [*module.values, *(member_names(module.prim) if module.prim else [])]
+            hint = unknown_member(module.prim, name[-1]) if module.prim else ""
             raise TypeError_(
                 codes.names.MEMBER,
                 f"Module `{'.'.join(name[:-1])}` has no `{name[-1]}`.",
                 span,
-                did_you_mean(name[-1], known),
+                hint or did_you_mean(name[-1], known),
             )
     if isinstance(value, Poison):
         raise Silent("", span)

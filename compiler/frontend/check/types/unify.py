@@ -8,6 +8,7 @@ Uniqueness is directed: a function that consumes is no function that only reads.
 from __future__ import annotations
 
 from collections.abc import Collection
+from string import ascii_lowercase
 from typing import Protocol
 
 from compiler import codes
@@ -19,7 +20,7 @@ from compiler.frontend.check.types.own_sizes import open_own, own_in
 from compiler.frontend.check.types.size_exps import subst_size
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type, subst
-from compiler.frontend.show_type import show_size
+from compiler.frontend.show_type import is_tuple, show_size
 from compiler.frontend.types import (
     ACC,
     ANY_SIZE,
@@ -405,9 +406,23 @@ def _check_constraints(st: UnifyState, meta: MetaT, t: Type) -> None:
 
 def _unify_all(st: UnifyState, name: str, want: tuple[Type, ...], got: tuple[Type, ...]) -> None:
     if len(want) != len(got):
-        raise Mismatch(f"`#{name}` is used with {len(want)} argument(s) here and {len(got)} there.")
+        for one, others in ((want, got), (got, want)):
+            if len(others) == 1 and _is_tuple_of(len(one), others[0]):
+                parts = ascii_lowercase[: len(one)]
+                raise Mismatch(
+                    f"`#{name} ({', '.join(parts)})` holds one tuple, `#{name} {' '.join(parts)}`"
+                    f" holds {len(one)} values."
+                )
+        raise Mismatch(
+            f"Constructor `#{name}` has {len(want)} arguments in one, {len(got)} in the other."
+        )
     for t, u in zip(want, got, strict=True):
         unify(st, t, u)
+
+
+def _is_tuple_of(count: int, type_: Type) -> bool:
+    type_ = resolve(type_)
+    return isinstance(type_, Record) and len(type_.fields) == count and is_tuple(type_.fields)
 
 
 NO_NAMES: frozenset[Name] = frozenset()

@@ -39,6 +39,7 @@ from compiler.frontend.types import (
     TypeVar,
 )
 
+NO_TEXT = "No function makes a text of a number; a result is shown as what it is."
 _FLOATS = frozenset(FLOATS)
 _INTS = frozenset(INTS)
 
@@ -191,6 +192,12 @@ def way_out(want: Type, got: Type) -> str:
             return f"One element is read by an index, `xs[{index}]`."
         case Array((_,), PrimT(to)), PrimT(source) if to == source:
             return "An array of one element is written `[x]`."
+        case Array((_,), PrimT("u8")), PrimT():
+            return NO_TEXT
+        case Array((_,), PrimT("u8")), MetaT(prims=prims) if prims:
+            return NO_TEXT
+        case PrimT(), Record():
+            return tuple_taken_apart(got)
     return ""
 
 
