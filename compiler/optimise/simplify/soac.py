@@ -18,6 +18,7 @@ from compiler.ir import nodes as ir
 from compiler.ir import walk
 from compiler.ir.may_fail import cannot_fail
 from compiler.ir.scatters import places, writes
+from compiler.ir.sizes import poly_of
 from compiler.ir.types import shape_of
 from compiler.optimise.dead import lambda_with, some
 from compiler.optimise.simplify.bodies import Instead
@@ -82,6 +83,9 @@ class _Inputs:
             return
         if isinstance(found, Delayed):
             self._compute(param, found)
+        elif not isinstance(found, str) and param.type == ir.I64 and poly_of(found) is None:
+            # It may be a size, which is a name or a polynomial of names.
+            self.stms.append(ir.Stm((param,), found, self.stm.prov))
         else:
             self.s.alias(param, found)
         self.changed = True
