@@ -48,6 +48,7 @@ from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
 from compiler.codegen.kernels.sunk import SUNK, sunk
+from compiler.codegen.kernels.thread_rows import MANY, THREAD_ROWS, thread_row_code, thread_rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code
 from compiler.codegen.kernels.tiles import TILED, Axis, tiling, worth
@@ -82,6 +83,7 @@ KERNELS = Pass(
     lower,
     (
         ROWS,
+        THREAD_ROWS,
         SEVERAL,
         HANDED,
         KEPT,
@@ -300,11 +302,25 @@ class _Lowering:
             points = mul(product([size for _, size in outer]), wide)
             launch = k.Launch(made, "points", points, prov=prov)
             few: SE = Bin("<=", "i64", last[1], Lit(LONGEST, "i64"))
-            return (imp.If(few, (imp.Define(LANES, "i32", lanes, prov), launch), stages, prov),)
+            lanes_each = (imp.Define(LANES, "i32", lanes, prov), launch)
+            return self.by_thread(kernel, folds, name, (imp.If(few, lanes_each, stages, prov),))
         inner = sequential(replace(kernel, dims=(last,)))
         small = replace(kernel, dims=tuple(outer), body=inner, work=imp.MapWork())
         short = Bin("<=", "i64", last[1], Lit(SMALL_SEGMENT, "i64"))
         return (imp.If(short, (self.map(small, f"{name}_short"),), stages, kernel.prov),)
+
+    def by_thread(
+        self, kernel: imp.Kernel, folds: tuple[imp.Fold, ...], name: str, others: imp.Stms
+    ) -> imp.Stms:
+        """A thread for each segment where they are many and very short; elsewhere `others`."""
+        prov, threads = kernel.prov, self.target.threads
+        outcome = thread_rows(kernel, folds, self.target, self.ctx.options.limit(MANY))
+        short = self.ctx.commit(THREAD_ROWS, prov, outcome)
+        if short is None:
+            return others
+        code, blocks = thread_row_code(kernel, folds, short.longest, threads)
+        made = replace(self.function(f"{name}_thread_rows", code, kernel), threads=threads)
+        return (imp.If(short.where, (k.Launch(made, "blocks", blocks, prov=prov),), others, prov),)
 
     def stages(
         self, kernel: imp.Kernel, name: str, plan: Handed | None = None

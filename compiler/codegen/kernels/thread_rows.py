@@ -1,0 +1,150 @@
+"""Reductions and scans of many very short segments: a thread for each, which shares nothing.
+
+A lane for each element would do little but find out which element it has, and shuffle. So a block
+of threads takes as many segments as it has threads, and reads them into shared memory, neighbours
+neighbouring cells; there each thread goes through a segment of its own. How far apart segments lie
+there is odd, so that the same elements of all of them lie in different banks. A thread that reads
+has the same place in all segments that it reads from: it divides once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from compiler.base.prim import BYTES
+from compiler.base.remarks import Applied, Outcome
+from compiler.base.rules import Limit, Rule
+from compiler.base.target import TILE_BYTES, Target
+from compiler.codegen.imp.nodes import (
+    Alloc,
+    Cell,
+    Define,
+    Fold,
+    If,
+    Kernel,
+    ScanWork,
+    Stm,
+    Stms,
+    Store,
+)
+from compiler.codegen.index import add, minimum, mul, product, sub
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.folds import (
+    AT,
+    COUNT,
+    SEGMENT,
+    arrays,
+    combine,
+    components,
+    in_tile,
+    own,
+    segment,
+    starts,
+)
+from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, Barrier, Scope
+from compiler.codegen.kernels.threads import i64, point
+from compiler.codegen.sequential import finish
+from compiler.codegen.traits import traits_of
+from compiler.ir.build import both
+from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Var
+
+MANY = Limit("kernels/thread-rows/segments", "segments of an operator", 1 << 15)
+"""As many threads keep a GPU busy; of fewer segments the elements have a thread each."""
+THREAD_ROWS = Rule(
+    "kernels/thread-rows",
+    "Many very short segments have a thread each, by way of shared memory.",
+    limits=(MANY,),
+)
+FEWEST = 3
+"""Elements of the longest segment for which it is worth while."""
+FIRST, ROW, ROWS, TOP, APART = (f"{OWN}{name}" for name in ("first", "row", "rows", "top", "apart"))
+
+
+class Short(NamedTuple):
+    """The longest segments for which there is room in shared memory, and where it is done."""
+
+    longest: int
+    where: SE
+
+
+def thread_rows(kernel: Kernel, folds: Sequence[Fold], target: Target, many: int) -> Outcome[Short]:
+    """Up to how many elements segments have a thread each, of `many` or more."""
+    scan = isinstance(kernel.work, ScanWork)
+    width = sum(BYTES[prim] for prim, _ in arrays(folds, in_tile(folds, scan)).values())
+    longest = (TILE_BYTES // (target.threads * max(1, width)) - 1) | 1
+    if longest < FEWEST:
+        return None
+    *outer, (_, size) = kernel.dims
+    segments = product([count for _, count in outer])
+    is_short = both(Bin("<", "i64", ZERO, size), Bin("<=", "i64", size, Lit(longest, "i64")))
+    where = both(is_short, Bin("<=", "i64", Lit(many, "i64"), segments))
+    because = (
+        f"Of {many} segments or more with up to {longest} elements each has a thread, "
+        "which finds them in shared memory: a block of threads reads as many segments as it has "
+        "threads, and neighbours read neighbouring cells."
+    )
+    return Applied(Short(longest, where), because)
+
+
+def thread_row_code(
+    kernel: Kernel, folds: Sequence[Fold], longest: int, threads: int
+) -> tuple[Stms, SE]:
+    """What one of so many threads of a block does, and how many blocks there are.
+
+    Segments have `longest` elements at most.
+    """
+    prov, scan = kernel.prov, isinstance(kernel.work, ScanWork)
+    *outer, (index, size) = kernel.dims
+    segments, thread = product([count for _, count in outer]), i64(THREAD)
+    parts, places = components(folds), in_tile(folds, scan)
+    staging = arrays(folds, places)
+    room = Lit(threads * longest, "i64")
+    ends = tuple(stm for fold in folds for stm in finish(fold, prov))
+
+    def elements(*stms: Stm) -> If:
+        """Each element by one thread, which has the same place in some of the segments."""
+        code = (
+            Define(SEGMENT, "i64", add(i64(FIRST), i64(ROW)), prov),
+            *segment(kernel),
+            Define(AT, "i64", add(mul(i64(ROW), i64(APART)), i64(index)), prov),
+            *stms,
+        )
+        place = Define(index, "i64", sub(thread, mul(i64(TOP), size)), prov)
+        loop = k.Stride(ROW, "i64", i64(TOP), i64(COUNT), "+", i64(ROWS), code, prov)
+        return If(Bin("<", "i64", i64(TOP), i64(ROWS)), (place, loop), (), prov)
+
+    def join(fold: Fold) -> Scope:
+        of = (places[name] for name in fold.op.lhs)
+        cells = [one if isinstance(one, Lit) else Cell(one, i64(AT)) for one in of]
+        return combine(fold, fold.op.lhs, cells, prov)
+
+    puts = tuple(Store(n, p, i64(AT), value, prov) for n, (p, (value, _)) in staging.items())
+    read: Stms = (point(kernel.body + puts),)
+    if traits_of(kernel.body).asserts:
+        nothing = (Store(n, p, i64(AT), ne, prov) for n, (p, (_, ne)) in staging.items())
+        read = (*nothing, *read)
+    first = mul(thread, i64(APART))
+    prefix = [Store(own(n, "tile"), p, i64(AT), Var(n, p), prov) for n, p, _ in parts if scan]
+    turn = (*map(join, folds), *prefix)
+    mine: Stms = (k.Stride(AT, "i64", first, add(first, size), "+", ONE, turn, prov),)
+    if not scan:
+        here = Define(SEGMENT, "i64", add(i64(FIRST), thread), prov)
+        mine = (*mine, here, *segment(kernel), *ends)
+    code: list[Stm] = [
+        Define(FIRST, "i64", mul(i64(BLOCK), i64(THREADS)), prov),
+        Define(COUNT, "i64", minimum(sub(segments, i64(FIRST)), i64(THREADS)), prov),
+        Define(ROWS, "i64", Bin("//", "i64", i64(THREADS), size), prov),
+        Define(TOP, "i64", Bin("//", "i64", thread, size), prov),
+        Define(APART, "i64", Bin("|", "i64", size, ONE), prov),
+        *(Alloc(n, room, p, "shared", prov) for n, (p, _) in staging.items()),
+        elements(*read),
+        Barrier(prov),
+        *starts(folds, prov),
+        If(Bin("<", "i64", thread, i64(COUNT)), mine, (), prov),
+    ]
+    if scan:
+        gets = (k.Fetch(n, p, own(n, "tile"), i64(AT), prov) for n, p, _ in parts)
+        code += [Barrier(prov), elements(*gets, *ends)]
+    blocks = Bin("//", "i64", add(segments, Lit(threads - 1, "i64")), Lit(threads, "i64"))
+    return tuple(code), blocks
