@@ -1,4 +1,4 @@
-"""How fast `check` answers after a key: in a small program, a long one, and one of many files.
+"""How fast `check` answers after a key: in a small program, a long one, and ones of many files.
 
     python -m bench.edits
 
@@ -17,6 +17,11 @@ from bench.machine import save
 from compiler.worker import answer, seldom_look_for_garbage, with_deep_stack
 
 FILES, LINES, EDITS = 20, 100, 9
+
+Edited = Callable[[str], tuple[str, Mapping[str, str]]]
+"""The main program and its files after an edit, which may add that definition."""
+Cases = dict[str, tuple[int, Edited]]
+"""The lines that there are, and the edits."""
 
 
 def functions(prefix: str, lines: int) -> str:
@@ -46,6 +51,52 @@ def program(files: int, lines: int) -> tuple[str, dict[str, str]]:
     return f"{main}entry main [n] (xs: [n]i32): [n]i32 =\n{calls}  in xs\n", texts
 
 
+KEYS = """module type key = {
+  type t
+  val less : t -> t -> bool
+  val zero : t
+}
+module int_key = {
+  type t = i32
+  def less (x: t) (y: t) = x < y
+  def zero = 0i32
+}
+"""
+
+
+def with_parameters(name: str, lines: int) -> str:
+    """A module with a parameter, as in a package of sorts, whose functions have four lines each."""
+    text = [f"module {name} (key: key) = {{\n  type t = key.t\n"]
+    last = "xs"
+    for k in range(lines // 4):
+        text.append(
+            f"  def f_{k} [n] (xs: [n]t) (c: t): [n]t =\n"
+            f"    let ys = {last}\n"
+            "    let best = reduce (\\a b -> if key.less a b then b else a) key.zero ys\n"
+            "    in map (\\x -> if key.less x c then best else x) ys\n"
+        )
+        last = f"f_{k} xs c"
+    return "".join([*text, "}\n"])
+
+
+def parametric_program(files: int, lines: int, applications: int) -> tuple[str, dict[str, str]]:
+    """A main program, and files of a module with parameters each, which it and they apply.
+
+    All import the first file. The one in the middle is applied so many times more.
+    """
+    texts = {"keys.fut": KEYS}
+    for k in range(1, files):
+        upper = f'import "m{k - 1}"\n' if k > 1 else ""
+        applied = f"module of_upper = mk_{k - 1} int_key\n" if k > 1 else ""
+        made = with_parameters(f"mk_{k}", lines - 10)
+        texts[f"m{k}.fut"] = f'import "keys"\n{upper}{applied}{made}'
+    main = "".join(f'import "m{k}"\n' for k in range(1, files)) + 'import "keys"\n'
+    main += "".join(f"module a{k} = mk_{k} int_key\n" for k in range(1, files))
+    main += "".join(f"module more{k} = mk_{files // 2} int_key\n" for k in range(applications))
+    calls = "".join(f"  let xs = a{k}.f_1 xs {k}\n" for k in range(1, files))
+    return f"{main}entry main [n] (xs: [n]i32): [n]i32 =\n{calls}  in xs\n", texts
+
+
 def measure() -> dict[str, dict[str, float]]:
     """Lines of each case, and the median and longest milliseconds of its answers."""
     main, files = program(FILES, LINES)
@@ -65,7 +116,7 @@ def measure() -> dict[str, dict[str, float]]:
         inside = f"  let ys = map (+ {added.rpartition(' ')[2].strip()}) ys\n  let total"
         return main, {**files, "f10.fut": files["f10.fut"].replace("  let total", inside, 1)}
 
-    cases: dict[str, tuple[int, Callable[[str], tuple[str, Mapping[str, str]]]]] = {
+    cases: Cases = {
         "a program of 50 lines": (_lines(small), lambda added: (small + added, {})),
         f"the main of {FILES} files": (
             _lines(main, *files.values()),
@@ -100,14 +151,54 @@ def measure() -> dict[str, dict[str, float]]:
         ),
         "a new one in it": (_lines(long, user), lambda added: (user, {"long.fut": long + added})),
     }
+    cases |= _with_parameters()
     return {name: {"lines": lines, **_times(edited)} for name, (lines, edited) in cases.items()}
+
+
+def _with_parameters() -> Cases:
+    """Edits in a program of modules with parameters."""
+    main, files = parametric_program(FILES, LINES, 0)
+    often, _ = parametric_program(FILES, LINES, FILES)
+    half, first = f"m{FILES // 2}.fut", "    let ys"
+    last = f"    let ys = f_{(LINES - 10) // 4 - 2}"
+
+    def number(added: str) -> str:
+        return added.split()[-1]
+
+    def within(place: str, source: str, added: str) -> tuple[str, Mapping[str, str]]:
+        inside = f"    let c = (\\_ -> c) {number(added)}i32\n{place}"
+        return source, {**files, half: files[half].replace(place, inside, 1)}
+
+    def above(path: str, added: str) -> tuple[str, Mapping[str, str]]:
+        return main, {**files, path: "\n" * int(number(added)) + files[path]}
+
+    def argument(added: str) -> tuple[str, Mapping[str, str]]:
+        return main, {**files, "keys.fut": KEYS.replace("x < y", f"x < y + {number(added)}")}
+
+    def application(added: str) -> tuple[str, Mapping[str, str]]:
+        other = f"{{ open int_key def zero = {number(added)}i32 }}"
+        return main.replace("= mk_3 int_key", f"= mk_3 {other}"), files
+
+    lines = _lines(main, *files.values())
+    return {
+        "a module with parameters": (lines, lambda added: within(first, main, added)),
+        "the last function in it": (lines, lambda added: within(last, main, added)),
+        "lines above all of it": (lines, lambda added: above(half, added)),
+        f"it, applied {FILES + 2} times": (
+            _lines(often, *files.values()),
+            lambda added: within(first, often, added),
+        ),
+        "what all are applied to": (lines, argument),
+        "lines above that": (lines, lambda added: above("keys.fut", added)),
+        "an application": (lines, application),
+    }
 
 
 def _lines(*texts: str) -> int:
     return sum(text.count("\n") for text in texts)
 
 
-def _times(edited: Callable[[str], tuple[str, Mapping[str, str]]]) -> dict[str, float]:
+def _times(edited: Edited) -> dict[str, float]:
     times = []
     for number in range(EDITS + 1):
         source, files = edited(f"entry e{number} (x: i32) = x + {number}\n")

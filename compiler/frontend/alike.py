@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
+from compiler.frontend.check.kept import shows_others
 from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.modules.modules import Functor
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme
@@ -53,21 +54,45 @@ def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
     return bool(one == other)
 
 
-def in_same_places(one: object, other: object) -> bool:
-    """Whether two meanings of names, which are equal, are told to be from the same places."""
-    if one is other:
+def in_same_places(one: object, other: object, shown: Collection[Span] | None = None) -> bool:
+    """Whether two meanings of names, which are equal, are told to be from the same places.
+
+    `shown`: the places of the first that count; None: all do.
+    """
+    if one is other or (shown is not None and not shown):
         return True
     if isinstance(one, Functor | ModuleType):
         return False
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return all(map(in_same_places, one, other))
+        return all(in_same_places(a, b, shown) for a, b in zip(one, other, strict=True))
     if isinstance(one, Module) and isinstance(other, Module):
         return all(
-            in_same_places(value, getattr(other, kind)[name])
+            in_same_places(value, getattr(other, kind)[name], shown)
             for kind in _KINDS
             for name, value in getattr(one, kind).items()
         )
-    return bool(getattr(one, "span", NOWHERE) == getattr(other, "span", NOWHERE))
+    span = getattr(one, "span", NOWHERE)
+    is_here = bool(span == getattr(other, "span", NOWHERE))
+    return is_here or (shown is not None and span not in shown)
+
+
+def shown_by(module: Module, place: Span) -> frozenset[Span] | None:
+    """The places of others that a module may tell which is declared there; None: any.
+
+    Functors and module types know all names around them.
+    """
+    if not shows_others(module, place):
+        return frozenset()
+    found: set[Span] = set()
+    todo = [module]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Functor) or one.module_types:
+            return None
+        todo += one.modules.values()
+        placed = (*one.values.values(), *one.types.values())
+        found |= {getattr(value, "span", NOWHERE) for value in placed}
+    return frozenset(span for span in found if not place.holds(span))
 
 
 def has_places(value: Any) -> bool:
@@ -107,7 +132,7 @@ def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation]
 
 
 def share(before: Module, now: Module) -> None:
-    """Let functors and module types be those that they were before, but for their places.
+    """Let functors and module types equal those that were there before.
 
     Both modules are of the same text, whose names stood for the same.
     """

@@ -21,13 +21,22 @@ from compiler.base import frozen
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
-from compiler.frontend.alike import alike, has_places, in_same_places, names_in, placed, share
+from compiler.frontend.alike import (
+    alike,
+    has_places,
+    in_same_places,
+    names_in,
+    placed,
+    share,
+    shown_by,
+)
 from compiler.frontend.certain import in_definition
-from compiler.frontend.check.kept import mentioned, shows_others
+from compiler.frontend.check.kept import mentioned
+from compiler.frontend.check.modules.module_types import ModuleType
 from compiler.frontend.check.program import Checked, check_decs, check_each
 from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
 from compiler.frontend.pieces import Cut, Piece
-from compiler.frontend.sites import Seen, asked, meaning
+from compiler.frontend.sites import Seen, asked, has_functors, meaning
 from compiler.frontend.typed import EntryPoint
 from compiler.frontend.unused import unused_and_free
 from compiler.frontend.warning import Warning_
@@ -83,8 +92,8 @@ class _Found:
     """The constants of others that functions may return from here on."""
     can_move: bool | None
     """Whether it has no places but those that `_move` knows; None: nobody has asked yet."""
-    shows_others: bool
-    """Whether it may tell where something else is."""
+    shows: frozenset[Span] | None
+    """The places of others that it may tell; None: any."""
     mentions: set[str]
     """The names that are mentioned and not bound there."""
     key: str
@@ -114,6 +123,8 @@ class _Kept:
     sites: list[Seen | None] = field(default_factory=list)
     modules: list[Module] = field(default_factory=list)
     """What bodies declared that are checked as a whole."""
+    own: set[Name] = field(default_factory=set)
+    """Constants of the piece itself that functions may return."""
 
 
 class InPieces:
@@ -221,7 +232,7 @@ class InPieces:
         imported = self._imported(piece, line)
         around = {name: self._meaning(name) for name in known.around}
         before, now = (*known.imported, *known.around.values()), (*imported, *around.values())
-        if before != now or (known.shows_others and not in_same_places(before, now)):
+        if before != now or not in_same_places(before, now, known.shows):
             return False
         known.imported, known.around = imported, around
         if line != known.place.line:
@@ -263,10 +274,11 @@ class InPieces:
     def _move(self, known: _Found, line: int) -> None:
         """Enter that a piece begins at another line."""
         place, st = known.place, self._out.st
-        by = line - place.line
+        by, first, last, path = line - place.line, place.line, place.end_line, self._path
 
         def moved(span: Span) -> Span:
-            return _moved(span, by) if place.holds(span) else span
+            is_here = first <= span.line < last and span.file == path
+            return _moved(span, by) if is_here else span
 
         known.place = _moved(place, by)
         known.own = {name: moved(span) for name, span in known.own.items()}
@@ -317,16 +329,19 @@ class InPieces:
         told = keeping.told
         inner = {name for one in told for name in one.names}
         alone = [name for name in new if name not in inner]
-        gave = frozenset(st.gave.difference(alone)) | keeping.gave
-        self._give(gave)
+        keeping.kept.own |= st.gave.intersection(alone)
+        gave = (st.gave - keeping.kept.own) | keeping.gave
+        self._give(frozenset(gave))
         if errors != (len(out.errors), len(out.not_built)):
             return None
         if known is not None and (known.imported, known.around) == (imported, around):
-            share(known.module, module)
+            self._share(tree, known.module, module)
         exported = self._recognise(module, out.exported, set(new))
         claims = self._claims(module, bool(alone)).union(*(one.claims for one in told))
         self._claimed |= claims
         place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
+        is_plain = all(isinstance(dec, decs.ValDec | decs.TypeDec) for dec in tree)
+        can_move = not has_places([module.values, module.types]) if is_plain else None
         unused, mentions = ([], set()) if st.applying else unused_and_free(tree)
         certain = [w for d in out.defs for w in in_definition(d)]
         warned = (unused, certain, list(st.warned)), *keeping.warned
@@ -344,13 +359,33 @@ class InPieces:
             tuple([w for one in kind for w in one] for kind in zip(*warned, strict=True)),
             (*alone, *(name for one in told for name in one.names)),
             claims,
-            gave,
-            None,
-            shows_others(module, place),
+            frozenset(gave),
+            can_move,
+            shown_by(module, place),
             mentions,
             keeping.key,
             tuple(keeping.inside),
         )
+
+    def _share(self, tree: tuple[decs.Dec, ...], before: Module, now: Module) -> None:
+        """Let functors and module types be what they were; both are of that piece.
+
+        A module type itself, if it is one, so that nobody who knows it has to be told its place.
+        """
+        share(before, now)
+        dec = tree[0] if len(tree) == 1 else None
+        while isinstance(dec, decs.LocalDec):
+            dec = dec.dec
+        if not isinstance(dec, decs.ModTypeDec) or has_functors(dec.type):
+            return
+        one, other = before.module_types[dec.name], now.module_types[dec.name]
+        if isinstance(one, ModuleType) and isinstance(other, ModuleType):
+            out = self._out
+            out.moved += 1
+            one.exp, one.scope = other.exp, other.scope
+            for place in (now, out.exported, out.st.scope):
+                if place.module_types.get(dec.name) is other:
+                    place.module_types[dec.name] = one
 
     def _with_parts(self, dec: decs.Dec, line: int, body: Cut) -> decs.Dec:
         """The declaration of a module that begins at that line and is cut, with what is in it."""
@@ -486,7 +521,7 @@ class _Keeping:
         self._around = around
         self._key = key
         self._before = before
-        self._kept = around._kept.get(key, _Kept())
+        self.kept = around._kept.get(key) or _Kept()
         self._given = around._given
         self._bodies, self._sites, self._modules = 0, 0, 0
 
@@ -518,9 +553,9 @@ class _Keeping:
 
     def _body(self, parts: _Parts, kind: tuple[bool, bool]) -> InPieces:
         """Where it is kept what is in the next body."""
-        bodies, at = self._kept.bodies, self._bodies
+        bodies, at = self.kept.bodies, self._bodies
         self._bodies += 1
-        self._around.keep(self._key, self._kept)
+        self._around.keep(self._key, self.kept)
         if at < len(bodies) and bodies[at][0] == kind and bodies[at][1].is_of(parts.path):
             return bodies[at][1]
         before = None if at or any(kind) else self._before
@@ -529,9 +564,9 @@ class _Keeping:
 
     def _recognised(self, made: Module, names: int) -> Module:
         """The module that was made before at a place, or this one, with names after so many."""
-        modules, at = self._kept.modules, self._modules
+        modules, at = self.kept.modules, self._modules
         self._modules += 1
-        self._around.keep(self._key, self._kept)
+        self._around.keep(self._key, self.kept)
         if at < len(modules):
             made = self._around.recognised(made, modules[at], names)
         modules[at:] = [made, *modules[at + 1 :]]
@@ -541,14 +576,15 @@ class _Keeping:
         self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
     ) -> Module:
         """See `Keeper`."""
-        st, sites, at = self._around._out.st, self._kept.sites, self._sites
+        out, sites, at = self._around._out, self.kept.sites, self._sites
+        st = out.st
         self._sites += 1
-        self._around.keep(self._key, self._kept)
+        self._around.keep(self._key, self.kept)
         before = sites[at] if at < len(sites) else None
-        if before is not None and before.holds(st, module, exp):
+        if before is not None and before.holds(st, module, exp, out.moved):
             return before.seen
         names, inside = len(st.serials), (self._bodies, self._sites)
-        site: Seen | None = asked(st, module, exp, seen)
+        site: Seen | None = asked(st, module, exp, out.moved, seen)
         assert site is not None
         if before is not None:
             site.seen = self._around.recognised(site.seen, before.seen, names)

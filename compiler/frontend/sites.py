@@ -30,13 +30,16 @@ class Seen:
     seen: Module
     gave: frozenset[Name]
     warned: frozenset[Warning_]
+    moved: int
+    """How many module types had been moved."""
 
-    def holds(self, st: Checker, module: Module | None, exp: decs.ModTypeExp) -> bool:
+    def holds(self, st: Checker, module: Module | None, exp: decs.ModTypeExp, moved: int) -> bool:
         """Whether the answer is the same now; what it enters is entered then."""
         if (
             st.transparent
             or self.applying != st.applying
             or self.exp != exp
+            or (module is None and self.moved != moved)
             or not _is_same(self.module, module)
             or not all(_is_same(one, meaning(st.scope, n)) for n, one in self.meanings.items())
         ):
@@ -48,15 +51,27 @@ class Seen:
 
 
 def asked(
-    st: Checker, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    st: Checker,
+    module: Module | None,
+    exp: decs.ModTypeExp,
+    moved: int,
+    seen: Callable[[], Module],
 ) -> Seen:
     """The answer of `seen`, and all that it depends on."""
-    meanings = {name: meaning(st.scope, name) for name in set(_words(exp))}
+    words = {part for part in _parts(exp) if isinstance(part, str)}
+    meanings = {name: meaning(st.scope, name) for name in words}
     gave, warned, st.gave, st.warned = st.gave, st.warned, set(), set()
     try:
         made = seen()
         return Seen(
-            module, exp, st.applying, meanings, made, frozenset(st.gave), frozenset(st.warned)
+            module,
+            exp,
+            st.applying,
+            meanings,
+            made,
+            frozenset(st.gave),
+            frozenset(st.warned),
+            moved,
         )
     finally:
         st.gave |= gave
@@ -74,13 +89,16 @@ def _is_same(one: object, other: object) -> bool:
     return one is other or (one == other and in_same_places(one, other))
 
 
-def _words(part: object) -> Iterator[str]:
-    """All words in a part of the syntax, names and others."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, tuple):
-        for inner in part:
-            yield from _words(inner)
-    elif is_dataclass(part):
-        for one in fields(part):
-            yield from _words(getattr(part, one.name))
+def has_functors(exp: decs.ModTypeExp) -> bool:
+    """Whether a module type says what the type of a functor is."""
+    return any(isinstance(part, decs.MTArrow) for part in _parts(exp))
+
+
+def _parts(part: object) -> Iterator[object]:
+    """A part of the syntax, and all nodes and words in it."""
+    yield part
+    inner = part if isinstance(part, tuple) else ()
+    if is_dataclass(part):
+        inner = tuple(getattr(part, one.name) for one in fields(part))
+    for one in inner:
+        yield from _parts(one)

@@ -354,3 +354,32 @@ def test_after_any_edits_the_answer_is_that_of_a_fresh_check(
             texts = dict(first)
     assert right > 5
     assert wrong > 15
+
+
+def test_where_a_module_type_is_is_told_when_it_has_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also of one that includes it, and by what it was told to before."""
+    wrong = (
+        "module c = mk { type t = i32 def less (x: t) (y: t) = x + y }\n",
+        "module d = mk { type t = i32 }\n",
+        "module mk_c (o: wide) = { def f (x: o.t) = o.less x 1i32 }\n",
+        "module takes (f: (o: ordered) -> { val g : i32 }) = { module m = f int }\n"
+        "module e = takes mk\n",
+    )
+    wide = "module type wide = { include ordered val k : i32 }\n"
+    for parts in (("", ORDER, wide, MAKER), (ORDER, wide, "", MAKER), ("", ORDER, MAKER, wide)):
+        edited.forget()
+        for lines in ("", "\n", "\n\n", "\n\n", ""):
+            moved = "".join(part or lines for part in parts)
+            assert told(moved + APPLIED)["ok"]
+            for more in wrong:
+                source = moved + APPLIED + more
+                found = told(source)
+                assert found == afresh(source, monkeypatch), source
+                assert not found["ok"], more
+    files = {"maker.fut": 'import "order"\n' + MAKER}
+    for k in (0, 2, 1):
+        files["order.fut"] = "\n" * k + ORDER
+        main = 'import "order"\nimport "maker"\n' + APPLIED + wrong[0]
+        assert told(main, files) == afresh(main, monkeypatch, files)

@@ -97,6 +97,8 @@ class Checked:
     keeper: Keeper = field(default_factory=_Anew)
     is_trial: bool = False
     """Whether what is defined is forgotten; see `trial`."""
+    moved: int = 0
+    """How often a module type was told that it is somewhere else."""
 
     def path_of(self, one: Import) -> str:
         """The path of the file that an import names."""
