@@ -231,6 +231,8 @@ NOT_CAPTURED = {
     "loop ys = xs for _i < k do map (+ length (filter (> 3) ys)) (rotate 1 ys)",
     "is another number in each": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop (ys, z) = (xs, 1) for _i < k do (map (+ z) (rotate 1 ys), z * 3)",
+    "they are too few": "entry main [n] (xs: *[n]i64) (k: i64) = "
+    "loop ys = xs for _i < k do loop zs = ys for j < 2 do map (+ j) (rotate 1 zs)",
     "there is a loop in it": "entry main [n] (xs: [n]i64) (k: i64) = "
     "loop ys = xs for _i < k do loop zs = ys for j < 3 do map (+ j) (rotate 1 zs)",
 }
@@ -246,6 +248,16 @@ def test_other_loops_launch_in_each_round_and_say_why(says: str) -> None:
     args = [np.arange(9), np.int64(40)]
     assert calls(code, "main", args)["cuGraphLaunch"] == 0
     same(cuda_on_cpu.run(code, args), interp.run(work.result("soa").prog, "main", args))
+
+
+def test_no_loop_of_two_rounds_is_ever_captured() -> None:
+    """However much a round asks for: kernels of such a loop are given its number by the host."""
+    shared_out = cuda_device._shared_out
+    assert not any(shared_out(times, asked)[0] for times in (0, 1) for asked in range(10_000))
+    assert shared_out(2, cuda_device.MAKING + 2) == (1, 2)
+    for rounds, looks_up in ((2, False), (3, True)):
+        code = code_of(NUMBERED.replace("i < k", f"i < {rounds}"))
+        assert (f"failure[{cuda_runtime.ROUND}]" in code) == looks_up
 
 
 @cuda_on_cpu.needs_cxx

@@ -24,13 +24,15 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import mentioned, names_of, whole
 from compiler.codegen.kernels.walk import launch_sized, with_body
-from compiler.ir.nodes import Mem
+from compiler.ir.nodes import Lit, Mem
 
 GRAPHS = Rule("cuda/graphs", "Launches that rounds of a loop have in common are captured once.")
 ROUNDS = Rule(
     "kernels/rounds", "What depends on the number of a loop's round, kernels compute themselves."
 )
 _MAKES = imp.Alloc | k.Part | k.Zeros
+_FEWEST = 3
+"""Rounds of a loop of which some can be captured: one is seen, and two of a graph may be worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
 
 def _numbered(loop: imp.For, ctx: Ctx) -> imp.For | None:
     """The loop whose kernels compute what depends on the round's number; None if that is all."""
+    if _are_few(loop):
+        return None
     moved: dict[Name, imp.Define] = {}
     for stm in loop.body:
         if isinstance(stm, imp.Define) and names_of(stm.value) & {loop.index, *moved}:
@@ -138,6 +142,9 @@ def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
     launches = [stm for stm in body if isinstance(stm, k.Launch)]
     if not launches:
         return None
+    if _are_few(loop):
+        why = "they are too few for some of them to be captured"
+        return Missed(f"The host launches in each round of this loop: {why}.", NOTHING)
     because = _differs(loop, body, called, {loop.index})
     if because:
         return Missed(f"The host launches in each round of this loop: {because}.", NOTHING)
@@ -163,6 +170,11 @@ def turning(loop: imp.For, called: Callable[[Name], str]) -> Outcome[Turning]:
         "changes: rounds that come again are captured in a graph, and the host launches that."
         f"{makes}",
     )
+
+
+def _are_few(loop: imp.For) -> bool:
+    """Whether no graph can come of a loop, so that kernels need not look up the round's number."""
+    return isinstance(loop.bound, Lit) and int(loop.bound.value) < _FEWEST
 
 
 def _differs(
