@@ -238,6 +238,13 @@ BY_RULE: dict[str, Tiny] = {
         "  scatter_stream ds (\\(acc: *acc ([3]i32)) i -> write acc i 5) (map (+ 1) is)",
         "[7, 7, 7] [0i64, 1i64]",
     ),
+    "fuse/wider": Tiny(
+        "entry main [n] (is: [n]i32) =\n"
+        "  let wide = map i64.i32 is\n"
+        "  let ones = reduce_by_index (replicate 3 0) (+) 0 wide (replicate n 1)\n"
+        "  in reduce_by_index ones i32.max 0 wide is",
+        "[0, 2, 0, 1]",
+    ),
     "fuse/side-by-side": Tiny("entry main (xs: []i32) = (i32.sum xs, i32.maximum xs)", "[1, 5, 3]"),
     # --- kernels ------------------------------------------------------------------------------
     "flatten/attribute": Tiny(
@@ -455,7 +462,7 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "cuda/graphs": Tiny(
-        "entry main [n] (xs: *[n]i32) = loop xs for _i < 2i32 do map (+ 1) xs", "[1]", target="cuda"
+        "entry main [n] (xs: *[n]i32) = loop xs for _i < 3i32 do map (+ 1) xs", "[1]", target="cuda"
     ),
     "kernels/rounds": Tiny(
         "entry main [n] (xs: *[n]i64) (k: i64) =\n"

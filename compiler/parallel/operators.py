@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from compiler.base.names import Name
+from compiler.base.prim import INTS, Prim
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov
@@ -263,12 +264,13 @@ def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm
     if inner is None:
         return None
     out = [ir.Stm(s.pat, s.exp, stm.prov) for s in inner.stms]
+    fresh, (old,) = sc.ctx.fresh, exp.ops
+    exp, narrow = _narrow_bins(exp, old.rank)
     if not is_identity(exp.fn):
-        *producer, reader = split_map(sc, stm)
+        *producer, reader = split_map(sc, replace(stm, exp=exp))
         out += producer
         assert isinstance(reader.exp, ir.Hist)
         exp = reader.exp
-    fresh, (old,) = sc.ctx.fresh, exp.ops
     width, total = inner.vector.width, exp.width * inner.vector.width
 
     def row(kind: ir.Type) -> ir.Param:
@@ -284,19 +286,41 @@ def _of_elements(sc: FlatteningScope, stm: ir.Stm, exp: ir.Hist) -> tuple[ir.Stm
         out.append(ir.Stm((columns[-1],), ir.Reshape(shape, array), stm.prov))
     values = tuple(ir.Param(fresh("x"), kind) for kind in inner.op.fn.returns)
     size = se_of(width)
-    bins = tuple(ir.Param(fresh("bin"), ir.Scalar("i64")) for _ in range(old.rank))
+    bins = tuple(ir.Param(fresh("bin"), ir.Scalar(prim)) for prim in narrow)
     which: ir.SE = ir.Bin("//", "i64", var(number.name), size)
     body = tuple(
         ir.Stm((bin_,), ir.Index(array, (which,)), stm.prov)
         for bin_, array in zip(bins, exp.arrays, strict=False)
     )
     within: ir.SE = ir.Bin("%%", "i64", var(number.name), size)
-    results = (*(var(bin_.name) for bin_ in bins), within, *map(as_operand, values))
+    wide = (
+        ir.Var(bin_.name, prim) if prim == "i64" else ir.Conv(prim, "i64", ir.Var(bin_.name, prim))
+        for bin_, prim in zip(bins, narrow, strict=True)
+    )
+    results = (*wide, within, *map(as_operand, values))
     returns = (*(ir.Scalar("i64") for _ in results[: old.rank + 1]), *inner.op.fn.returns)
     fn = ir.Lambda((number, *values), ir.Body(body, results), returns)
     op = ir.HistOp(old.dests, old.rank + 1, inner.op)
     hist = ir.Hist(total, (op,), fn, tuple(p.name for p in columns))
     return (*out, ir.Stm(stm.pat, hist, stm.prov))
+
+
+def _narrow_bins(exp: ir.Hist, rank: int) -> tuple[ir.Hist, tuple[Prim, ...]]:
+    """The operator with bins as narrow as they come in, and the types that they have then.
+
+    What makes them wider would be an array of its own otherwise, which is read for each element.
+    """
+    params = {param.name for param in exp.fn.params}
+    results, returns = list(exp.fn.body.results), list(exp.fn.returns)
+    narrow: list[Prim] = []
+    for at, result in enumerate(results[:rank]):
+        narrow.append("i64")
+        match result:
+            case ir.Conv(source, "i64", ir.Var(name)) if name in params and source in INTS:
+                narrow[-1] = source
+                results[at], returns[at] = ir.Var(name, source), ir.Scalar(source)
+    fn = replace(exp.fn, body=replace(exp.fn.body, results=tuple(results)), returns=tuple(returns))
+    return replace(exp, fn=fn), tuple(narrow)
 
 
 def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:

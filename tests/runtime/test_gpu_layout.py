@@ -379,3 +379,25 @@ def test_rows_of_which_a_transposed_view_is_used_lie_as_that_needs_them() -> Non
     seen(far, [a, steps], expected)
     told = [[one.rule for one in each.remarks()] for each in (work, far)]
     assert [rules.count("memory/turned") for rules in told] == [1, 0]
+
+
+@pytest.mark.parametrize("threshold", [OUTER, INNER])
+def test_bins_are_read_as_narrow_as_they_are(threshold: int) -> None:
+    """Two histograms that go by the same numbers of 32 bits: no array of 64 bits is written."""
+    source = (
+        "entry main [n][m] (k: i64) (is: [n]i32) (xs: [n][m]i32): ([k]i32, [k][m]i32) ="
+        " let wide = map i64.i32 is in (hist (+) 0 k wide (replicate n 1i32),"
+        " hist (map2 (+)) (replicate m 0) k wide xs)"
+    )
+    work = compiled_for(source, threshold)
+    rng = np.random.default_rng(3)
+    args = [
+        np.int64(5),
+        rng.integers(-1, 6, 4000).astype(np.int32),
+        rng.integers(-9, 9, (4000, 3)).astype(np.int32),
+    ]
+    found = seen(work, args, interp.run(work.result("soa").prog, "main", args))
+    written = [site for site in found.sites if not site.shared and site.kind == "writes"]
+    assert sum(site.sectors for site in written) * 32 < 4000
+    read = [site for site in found.sites if not site.shared and site.kind == "reads"]
+    assert sum(site.sectors for site in read) * 32 < 4000 * (4 + 4 + 12 + 4)

@@ -32,7 +32,7 @@ ROUNDS = Rule(
 )
 _MAKES = imp.Alloc | k.Part | k.Zeros
 _FEWEST = 3
-"""Rounds of a loop of which some can be captured: one is seen, and two of a graph may be worth it."""
+"""Rounds of a loop of which some can be captured: one is seen, and two may be worth a graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 In every body, outermost first, after views of what maps make moved to their inputs (`pull.py`):
 
 1. producers with a single reader go into it (`vertical.py`);
-2. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
+2. maps that only make integers wider go into each of their readers (`wider.py`);
+3. neighbours over the same array become one (`horizontal.py`), so that a producer which several of
    them read has a single reader now; maps that scans read wait, since not all scans become one;
-3. what is left of 1 once more, now with producers that others need too: those arrays become
-   further results of the merged operator; and of 2.
+4. what is left of 1 once more, now with producers that others need too: those arrays become
+   further results of the merged operator; and of 3.
 
 Then the same inside lambdas, loops and branches, where merged bodies have brought operators
-together. Refusals are remarked in step 3, when they are final.
+together. Refusals are remarked in step 4, when they are final.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ from compiler.optimise.fuse.pull import RULES as PULLS
 from compiler.optimise.fuse.pull import pull_views
 from compiler.optimise.fuse.vertical import RULES as INTO_READER
 from compiler.optimise.fuse.vertical import reads_repeatedly, repeated, rule_for
+from compiler.optimise.fuse.wider import RULE as WIDER
+from compiler.optimise.fuse.wider import readers_of_wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def fuse(prog: Prog, ctx: Ctx) -> Prog:
     """Merge producers into readers and neighbours into one another.
 
     Needs: unique names; `simplify` has run (a dead producer would look like one more result).
-    Keeps: all results, every statement's places. Never computes an element twice.
+    Keeps: all results, every statement's places. Computes no element twice, but for making an
+    integer wider.
     """
     found = classes(prog)
     ctx.records["fuse"] = dict[Tried, None]()
@@ -125,6 +129,7 @@ def _inside(stm: Stm, found: Classes, ctx: Ctx) -> Stm:
 
 def _fuse_level(graph: Graph, stms: tuple[Stm, ...], ctx: Ctx) -> tuple[Stm, ...]:
     changed = _vertically(graph, ctx, only_single=True)
+    changed |= _wider(graph, ctx)
     changed |= _horizontally(graph, ctx, last=False)
     changed |= _vertically(graph, ctx, only_single=False)
     changed |= _horizontally(graph, ctx, last=True)
@@ -160,6 +165,22 @@ def _take_in_one(graph: Graph, ctx: Ctx, second: Node, only_single: bool) -> Nod
         if merged is not None:
             return graph.merge(first, second, merged)
     return None
+
+
+def _wider(graph: Graph, ctx: Ctx) -> bool:
+    """Readers of what is only wider integers make them wider themselves, each for itself."""
+    changed = False
+    for node in graph.live():
+        readers = readers_of_wider(graph, node)
+        for reader in readers:
+            outcome = WIDER.apply(graph, node, reader, ctx)
+            merged = _commit(WIDER, node.stm, reader.stm, outcome, ctx)
+            if merged is None:
+                break
+            changed = True
+            put = graph.merge if reader is readers[-1] else graph.take_over
+            put(node, reader, merged)
+    return changed
 
 
 def _commit(
@@ -241,6 +262,6 @@ FUSE = Pass(
     "fuse",
     "Joins parallel operators that pass arrays to each other or read the same array.",
     fuse,
-    (*PULLS, *INTO_READER, SIDE_BY_SIDE),
+    (*PULLS, *INTO_READER, SIDE_BY_SIDE, WIDER),
     optional=True,
 )

@@ -202,23 +202,37 @@ class Graph:
     def merge(self, first: Node, second: Node, stm: Stm) -> Node:
         """Replace two statements by one that stands where the second stood."""
         merged = first.merged(second, stm)
-        self._last = None
-        merged.before = (first.before | second.before) - {first, second}
-        merged.after = (first.after | second.after) - {first, second}
-        for node in merged.before:
-            node.after -= {first, second}
-            node.after.add(merged)
-        for node in merged.after:
-            node.before -= {first, second}
-            node.before.add(merged)
-        taken = self.overwrites.pop(first, set()) | self.overwrites.pop(second, set())
-        if taken:
-            self.overwrites[merged] = taken
-        for param in stm.pat:
-            self.definer[param.name] = merged
-        self.nodes[first.at] = self.nodes[second.at] = merged
-        _push_down(merged)
+        self._put(merged, {first, second}, first.before | second.before, first.after | second.after)
+        self.nodes[first.at] = merged
         return merged
+
+    def take_over(self, first: Node, second: Node, stm: Stm) -> Node:
+        """Replace the second statement by one that does itself what it needs of the first."""
+        made = first.merged(second, stm)
+        reads = {self.classes.find(name) for name in first.reads}
+        overwrite = {n for n in first.after if not reads.isdisjoint(self.overwrites.get(n, ()))}
+        before = (first.before | second.before) - {first}
+        self._put(made, {second}, before, second.after | overwrite)
+        first.after.discard(second)
+        return made
+
+    def _put(self, made: Node, gone: set[Node], before: set[Node], after: set[Node]) -> None:
+        """Put a node in the place of others, between what comes before and after it."""
+        self._last = None
+        made.before, made.after = before - gone, after - gone
+        for node in made.before:
+            node.after -= gone
+            node.after.add(made)
+        for node in made.after:
+            node.before -= gone
+            node.before.add(made)
+        taken = set[Name]().union(*(self.overwrites.pop(node, ()) for node in gone))
+        if taken:
+            self.overwrites[made] = taken
+        for param in made.stm.pat:
+            self.definer[param.name] = made
+        self.nodes[made.at] = made
+        _push_down(made)
 
     def live(self) -> list[Node]:
         """All nodes, each once, in the order of their places."""
