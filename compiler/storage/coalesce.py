@@ -9,7 +9,7 @@ it in that order reads what was written, and the copy goes if nothing else needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import is_
@@ -28,7 +28,7 @@ from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.slices import dim_index, selected, sliced_poly
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
-from compiler.storage.strides import Read, in_order, reads, sectors
+from compiler.storage.strides import Flat, Read, flat_reads, in_order, reads, sectors
 
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
 WRITES = Rule("coalesce/writes", "Threads write rows of their own next to each other.")
@@ -66,6 +66,10 @@ class _Scope:
         """Names that say whether it runs; thresholds choose among versions of the code."""
         self.types: dict[Name, ir.Type] = dict(outer.types) if outer else {}
         self.ordered: dict[tuple[Name, Order], Name] = dict(outer.ordered) if outer else {}
+        self.by_rows: dict[tuple[Name, tuple[Poly, Poly]], Name] = (
+            dict(outer.by_rows) if outer else {}
+        )
+        """Views of arrays of one dimension in two."""
         if isinstance(of, ir.Loop):
             self.types.update((param.name, param.type) for param in of.params)
 
@@ -121,10 +125,15 @@ class _Coalescing:
             for each in moved:
                 self.bind(each, scope)
             return
-        instead = self.reads(stm, exp, scope)
+        by_rows, views = self.by_rows(exp, scope)
+        instead = self.reads(stm, by_rows, scope)
         if instead:
-            exp = replace(exp, body=_reading(exp.body, instead, scope.types))
+            exp = replace(exp, body=_reading(by_rows.body, instead, scope.types))
             stm = ir.Stm(stm.pat, exp, stm.prov)
+        elif views:
+            scope.out[:] = [one for one in scope.out if one not in views]
+            made = {one.pat[0].name for one in views}
+            scope.by_rows = {of: view for of, view in scope.by_rows.items() if view not in made}
         behind: list[ir.Stm] = []
         if not isinstance(exp, ir.SegHist) and not (isinstance(exp, ir.SegMap) and exp.per_block):
             for at, param in enumerate(stm.pat):
@@ -160,6 +169,32 @@ class _Coalescing:
             if there is not None:
                 instead |= dict.fromkeys((one.name for one in found), there)
         return instead
+
+    def by_rows(self, exp: ir.SegOp, scope: _Scope) -> tuple[ir.SegOp, list[ir.Stm]]:
+        """The kernel with rows that lie in one dimension read as rows of views in two, and these.
+
+        They are made here, behind the checks of their sizes.
+        """
+        views, taken = scope.by_rows, consumed(exp)
+        made: list[ir.Stm] = []
+        found: dict[Name, tuple[Name, Flat]] = {}
+        for flat in flat_reads(exp, scope.types) if self.ctx.target.in_step else ():
+            kind = scope.types[flat.array]
+            assert isinstance(kind, ir.Array)
+            assert kind.mem is not None
+            if flat.array in taken or not free(flat.shape) <= scope.types.keys():
+                continue
+            if not kind.mem.lmad.is_row_major():
+                continue
+            key = flat.array, flat.shape
+            if key not in views:
+                mem = ir.MemBind(kind.mem.block, Lmad.row_major(flat.shape))
+                views[key] = self.ctx.fresh(flat.array)
+                view = ir.Param(views[key], ir.Array(kind.prim, flat.shape, mem))
+                made.append(ir.Stm((view,), ir.Reshape(flat.shape, flat.array)))
+                self.bind(made[-1], scope)
+            found[flat.name] = views[key], flat
+        return replace(exp, body=_as_rows(exp.body, found)) if found else exp, made
 
     def moved(self, stm: ir.Stm, exp: ir.SegOp, scope: _Scope) -> tuple[ir.Stm, ...]:
         """For a kernel that only puts an array in another order: a copy of a view."""
@@ -419,14 +454,10 @@ def _reading(
 ) -> ir.KernelBody:
     """A kernel's body that reads what has these names from other arrays."""
 
-    def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        return tuple(map(one, stms))
-
-    def one(stm: ir.Stm) -> ir.Stm:
-        array = instead.get(stm.pat[0].name) if stm.pat else None
+    def elsewhere(stm: ir.Stm) -> ir.Stm | None:
+        array = instead.get(stm.pat[0].name)
         if array is None:
-            exp = map_stms(stm.exp, inside)
-            return stm if exp is stm.exp else replace(stm, exp=exp)
+            return None
         if isinstance(stm.exp, ir.Index):
             return replace(stm, exp=ir.Index(array, stm.exp.at))
         assert isinstance(stm.exp, ir.Slice)
@@ -440,7 +471,35 @@ def _reading(
         pat = (replace(stm.pat[0], type=there),)
         return replace(stm, pat=pat, exp=replace(stm.exp, array=array))
 
+    return _changed(body, elsewhere)
+
+
+def _changed(body: ir.KernelBody, change: Callable[[ir.Stm], ir.Stm | None]) -> ir.KernelBody:
+    """A kernel's body with other statements, where `change` has one."""
+
+    def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        return tuple(map(one, stms))
+
+    def one(stm: ir.Stm) -> ir.Stm:
+        changed = change(stm) if stm.pat else None
+        if changed is not None:
+            return changed
+        exp = map_stms(stm.exp, inside)
+        return stm if exp is stm.exp else replace(stm, exp=exp)
+
     return replace(body, stms=inside(body.stms))
+
+
+def _as_rows(body: ir.KernelBody, found: Mapping[Name, tuple[Name, Flat]]) -> ir.KernelBody:
+    """A kernel's body in which what has these names is read of views in two dimensions."""
+
+    def row(stm: ir.Stm) -> ir.Stm | None:
+        if stm.pat[0].name not in found:
+            return None
+        view, flat = found[stm.pat[0].name]
+        return replace(stm, exp=ir.Index(view, tuple(map(se_of, flat.at))))
+
+    return _changed(body, row)
 
 
 def _without(names: set[Name], fun: ir.Function) -> ir.Function:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from typing import Generic, TypeVar
 
+from compiler.algebra.divide import divide, exact
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -35,6 +37,19 @@ class Read:
     after: int
     whole: bool
     again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """An element that each thread reads of a row of its own, of an array that has one dimension.
+
+    `name` is bound to it; the array has the elements of `shape`, and it is the one `at` there.
+    """
+
+    name: Name
+    array: Name
+    shape: tuple[Poly, Poly]
+    at: tuple[Poly, Poly]
 
 
 def in_order(shape: Sequence[Poly], order: Sequence[int]) -> Lmad[Poly]:
@@ -91,14 +106,19 @@ def _only_read(body: ir.KernelBody) -> set[Name]:
 
 def reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Read]:
     """What threads of a kernel read of `arrays` far from what their neighbours read."""
-    walk = _Walk(arrays, _only_read(kernel.body))
-    walk.enter(kernel.space.dims)
-    lane = None if isinstance(kernel, ir.SegMap) and kernel.per_block else walk.order[-1]
-    return walk.stms(kernel.body.stms, lane, True)
+    return _Reads(arrays, _only_read(kernel.body)).kernel(kernel)
+
+
+def flat_reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Flat]:
+    """What a thread reads of `arrays` in a row of its own, all rows lying in one dimension."""
+    return _Flats(arrays, set()).kernel(kernel)
+
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Walk:
+class _Walk(Generic[T]):
     """Through a kernel's statements: `order` are the indices of threads, outermost first."""
 
     arrays: Mapping[Name, ir.Type]
@@ -106,6 +126,12 @@ class _Walk:
     order: list[Name] = field(default_factory=list)
     bounds: dict[Name, Poly] = field(default_factory=dict)
     defined: dict[Name, Poly] = field(default_factory=dict)
+
+    def kernel(self, kernel: ir.SegOp) -> Iterator[T]:
+        """What is found in a kernel."""
+        self.enter(kernel.space.dims)
+        lane = None if isinstance(kernel, ir.SegMap) and kernel.per_block else self.order[-1]
+        return self.stms(kernel.body.stms, lane, True)
 
     def enter(self, dims: Iterable[tuple[Name, Poly]]) -> None:
         """Indices of threads."""
@@ -117,7 +143,7 @@ class _Walk:
         poly = poly_of(se)
         return None if poly is None else poly.subst(self.defined)
 
-    def stms(self, stms: Iterable[ir.Stm], lane: Name | None, sure: bool) -> Iterator[Read]:
+    def stms(self, stms: Iterable[ir.Stm], lane: Name | None, sure: bool) -> Iterator[T]:
         """Statements of threads, numbered by `lane`; `sure`: all of them come here."""
         for stm in stms:
             exp, inner, certain = stm.exp, lane, sure
@@ -144,6 +170,53 @@ class _Walk:
             for child in children(exp):
                 if not isinstance(child, ir.Lambda):
                     yield from self.stms(stms_of(child), inner, certain)
+
+    def read(
+        self,
+        name: Name,
+        array: Name,
+        dims: Iterable[ir.DimIndex],
+        lane: Name | None,
+        sure: bool,
+    ) -> Iterator[T]:
+        """What is found in a statement that reads an element, or a part."""
+        raise NotImplementedError
+
+
+class _Flats(_Walk[Flat]):
+    """Elements of rows that lie in one dimension."""
+
+    __slots__ = ()
+
+    def read(
+        self,
+        name: Name,
+        array: Name,
+        dims: Iterable[ir.DimIndex],
+        lane: Name | None,
+        sure: bool,
+    ) -> Iterator[Flat]:
+        """An element of the lane's own row, whose place there is counted by a loop over all."""
+        kind, at = self.arrays.get(array), tuple(dims)
+        if not isinstance(kind, ir.Array) or kind.rank != 1 or not sure or lane is None:
+            return
+        index = self.poly(at[0].start) if isinstance(at[0], ir.DimFix) else None
+        if index is None or index.degree(lane) != 1:
+            return
+        step, size = index.coefficient(lane), BYTES[kind.prim]
+        if sectors(step, size) - sectors(Poly.const(1), size) <= 2 * size:
+            return
+        row, column = divide(index, step)
+        counted = column.as_name
+        is_own = row == Poly.var(lane) and exact(kind.shape[0], step) == self.bounds[lane]
+        if is_own and counted is not None and self.bounds.get(counted) == step:
+            yield Flat(name, array, (self.bounds[lane], step), (row, column))
+
+
+class _Reads(_Walk[Read]):
+    """Parts of arrays that would cost less in another order of the dimensions."""
+
+    __slots__ = ()
 
     def read(
         self,

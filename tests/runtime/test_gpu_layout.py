@@ -145,6 +145,60 @@ def test_what_a_block_of_threads_keeps_lies_row_by_row() -> None:
     assert needed(seen(work, [a], [a / 64])) > 0.95
 
 
+FLAT = "entry main (n: i64) (m: i64) (a: [n*m]i32)"
+OF_FLAT = {
+    "map": f"{FLAT}: [n]i32 = map (foldl (+) 0) (unflatten a)",
+    "scan": f"{FLAT}: [n]i32 = scan (+) 0 (map (foldl (+) 0) (unflatten a))",
+    "reduction": f"{FLAT}: i32 = i32.sum (map (foldl (\\x y -> x * 3 + y) 0) (unflatten a))",
+    "by index": f"{FLAT}: [n]i32 ="
+    " tabulate n (\\i -> loop x = 0 for j < m do x * 3 + a[i * m + j])",
+    "two": f"{FLAT}: [n]i32 = let s = map (foldl (+) 0) (unflatten a)"
+    " in map2 (\\i r -> foldl (\\x y -> x * 3 + y) s[n - 1 - i] r) (iota n) (unflatten a)",
+}
+
+
+@pytest.mark.parametrize("name", OF_FLAT)
+def test_rows_that_lie_in_one_dimension_are_read_next_to_each_other(name: str) -> None:
+    work = compiled_for(OF_FLAT[name], OUTER)
+    meaning = work.result("soa").prog
+    rng = np.random.default_rng(3)
+    for n, m in (*EDGES, (64, 96)):
+        args = [np.int64(n), np.int64(m), rng.integers(-5, 5, n * m).astype(np.int32)]
+        expected = interp.run(meaning, "main", args)
+        found = seen(work, args, expected)
+    assert needed(found) > 0.95
+    assert [one for one, _ in found.launches if one.startswith("copy")] == ["copy_1"]
+    far = seen(without_coalescing(work), args, expected)
+    assert needed(far) < 0.3
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"{FLAT}: [n]i32 = tabulate n (\\i -> loop x = 0 for j < m - 1 do x + a[i * m + j + 1])",
+        f"{FLAT}: [n]i32 ="
+        " tabulate n (\\i -> loop x = 0 for j < m do if j > i then x + a[i * m + j]"
+        " else x)",
+        "entry main (n: i64) (m: i64) (a: [n*2]i32): [n]i32 = map (foldl (+) 0) (unflatten a)",
+        f"{FLAT}: *[n*m]i32 = loop b = copy a for k < 3 do scatter b (map (\\i -> i * m) (iota n))"
+        " (tabulate n (\\i -> loop x = 0 for j < m do x + b[i * m + j]))",
+    ],
+)
+def test_other_places_of_one_dimension_are_read_as_they_lie(source: str) -> None:
+    """Parts of rows, what only some read, rows of few elements; and what is written in between."""
+    work = compiled_for(source, OUTER)
+    meaning = work.result("soa").prog
+    rng = np.random.default_rng(3)
+    for n, m in ((1, 1), (33, 2), (40, 31)):
+        count = n * 2 if "n*2" in source else n * m
+        args = [np.int64(n), np.int64(m), rng.integers(-5, 5, count).astype(np.int32)]
+        expected = interp.run(meaning, "main", args)
+        seen(work, args, expected)
+    if "scatter" not in source:
+        text = plain(work.result("merged").text)
+        assert text == plain(without_coalescing(work).result("merged").text)
+
+
 TWICE = ROWS + (
     "[n]f32 = let b = map (\\r -> loop r = copy r for i < m - 1 do r with [i + 1] = r[i] * 2) a"
     " in loop s = replicate n 0 for i < 3 do"
