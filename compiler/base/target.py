@@ -13,6 +13,8 @@ TILE_THREADS, TILE_BYTES = 256, 24 << 10
 
 A multiprocessor has room for eight such blocks at once.
 """
+SHORT_SEGMENT = 512
+"""Elements of a reduction or scan that the lanes of one warp take, 16 each: more have a block."""
 PRIVATE_BYTES = 8 << 10
 """What a thread may have of its own in registers or on its stack: arrays of constant sizes.
 

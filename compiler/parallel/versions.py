@@ -17,6 +17,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
+from compiler.base.target import SHORT_SEGMENT
 from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction, either
 from compiler.ir.sizes import se_of
@@ -154,6 +155,8 @@ class _Sizes:
     """Those of the operators that compute something: if some are in loops, of these alone."""
     most: Mapping[Poly, int] = field(default_factory=dict)
     """All sizes, each with how many elements a thread may have."""
+    for_warps: bool = False
+    """Whether all is one reduction or scan, for which a warp is enough while it is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,8 @@ def _under_intra(
     prov = inner.stm.prov
     if number is not None:
         amount = _least(inner.sizes)
-        cond, threshold = _threshold(sc, f"intra_{number}", amount, sc.ctx.target.warp, prov)
+        default = SHORT_SEGMENT + 1 if inner.sizes.for_warps else sc.ctx.target.warp
+        cond, threshold = _threshold(sc, f"intra_{number}", amount, default, prov)
         stms.append(threshold)
         conds.insert(0, cond)
     out = tuple(ir.Param(sc.ctx.fresh(p.name), p.type) for p in pat)
@@ -298,7 +302,31 @@ def _examine(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> tuple[str, _Si
         return "Nothing inside is parallel for a block of threads.", _Sizes()
     others = (*once, *moved) if again else moved
     most = dict.fromkeys(others, FEW) | dict.fromkeys(again or once, 1)
-    return "", _Sizes(tuple(again or once), most)
+    return "", _Sizes(tuple(again or once), most, _is_for_warps(sc, stms))
+
+
+def _is_for_warps(sc: nest.FlatteningScope, stms: Sequence[ir.Stm]) -> bool:
+    """Whether all is one reduction or scan of elements that lie together and cost little.
+
+    Where all parallelism is used these are done by lanes of a warp while they are short, without
+    a barrier, and a block of threads has several of them (`codegen/kernels/rows.py`).
+    """
+    operators = [stm.exp for stm in stms if not isinstance(stm.exp, _SCALAR)]
+    match operators:
+        case [ir.SegRed(_, space, _, body) | ir.SegScan(_, space, _, body)]:
+            pass
+        case _:
+            return False
+    reads = [stm.exp for stm in body.stms if isinstance(stm.exp, ir.Index)]
+    last = ir.Var(space.dims[-1][0], "i64")
+    return (
+        len(space.dims) == 1
+        and all(isinstance(stm.exp, _SCALAR) for stm in body.stms)
+        and any(read.at[-1] == last and read.array not in sc.turned for read in reads)
+    )
+
+
+_SCALAR = (*ir.SE_NODES, ir.Index, ir.Apply, ir.Assert)
 
 
 def _only_moves(body: ir.KernelBody) -> bool:

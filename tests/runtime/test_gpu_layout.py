@@ -231,7 +231,7 @@ def test_a_copy_for_a_branch_in_a_loop_stands_before_the_loop(thresholds: Any, o
     )
     work = compiled_for(source, thresholds)
     text = plain(work.result("cuda").text)
-    host = text[text.index("def entry_main") :]
+    host = text[text.index("def entry_main") : text.index("\nABOUT = ")]
     loop = re.search(r"\n    (for|while) ", host)
     assert loop is not None
     assert "copy_" not in host[loop.start() :]

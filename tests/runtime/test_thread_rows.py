@@ -11,6 +11,8 @@ import pytest
 from compiler.base.text import plain
 from compiler.codegen.kernels.thread_rows import MANY
 from compiler.explain.accesses import predict, report
+from compiler.ir.nodes import Threshold
+from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
@@ -133,3 +135,25 @@ def test_without_the_rule_there_are_lanes() -> None:
         work = compiling.compiled(PROGRAMS["sums"], replace(CUDA, disabled=frozenset(off)))
         assert ("thread_rows(" in plain(work.result("cuda").text)) == (not off)
         assert "_rows(" in plain(work.result("cuda").text)
+
+
+VERSIONS = {
+    "map f32.sum xss": 513,
+    "map (scan (+) 0) xss": 513,
+    "map (\\xs -> f32.sqrt (f32.sum (map (* 2) xs))) xss": 513,
+    "map f32.sum (transpose xss)": 32,
+    "map (\\xs -> f32.sum xs + f32.maximum xs) xss": 513,
+    "map (\\xs -> reverse (scan (+) 0 xs)) xss": 32,
+    "map (\\xs -> scan (+) 0 (scan f32.max 0 xs)) xss": 32,
+    "map (\\xs -> f32.sum (map (\\x -> loop y = x for _i < 9i32 do f32.sin y) xs)) xss": 32,
+}
+"""What a segment needs, at least, for a block of its own by default."""
+
+
+@pytest.mark.parametrize("body", VERSIONS)
+def test_short_segments_have_warps_and_no_blocks(body: str) -> None:
+    source = f"entry main [n][m] (xss: [n][m]f32) = {body}"
+    flat = compiling.compiled(source, CUDA).result("flat").prog
+    stms = (stm.exp for fun in flat.funs for stm in all_stms(fun.body.stms))
+    found = {s.name: s.default for s in stms if isinstance(s, Threshold)}
+    assert [number for name, number in found.items() if "intra" in name] == [VERSIONS[body]]

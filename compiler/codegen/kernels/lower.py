@@ -18,6 +18,7 @@ from compiler.base.prim import Prim
 from compiler.base.remarks import Applied
 from compiler.base.rules import Pass
 from compiler.base.spans import Prov
+from compiler.base.target import SHORT_SEGMENT
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import mul, product
@@ -43,7 +44,7 @@ from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
-from compiler.codegen.kernels.rows import LANES, LONGEST, ROWS, row_code, rows
+from compiler.codegen.kernels.rows import LANES, ROWS, row_code, rows
 from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
@@ -301,7 +302,7 @@ class _Lowering:
             wide = Conv("i32", "i64", Var(LANES, "i32"))
             points = mul(product([size for _, size in outer]), wide)
             launch = k.Launch(made, "points", points, prov=prov)
-            few: SE = Bin("<=", "i64", last[1], Lit(LONGEST, "i64"))
+            few: SE = Bin("<=", "i64", last[1], Lit(SHORT_SEGMENT, "i64"))
             lanes_each = (imp.Define(LANES, "i32", lanes, prov), launch)
             return self.by_thread(kernel, folds, name, (imp.If(few, lanes_each, stages, prov),))
         inner = sequential(replace(kernel, dims=(last,)))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
+from compiler.base.target import SHORT_SEGMENT
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.nodes import Assign, Define, Fold, If, Kernel, ScanWork, Stm, Stms
 from compiler.codegen.index import add, product
@@ -37,8 +38,6 @@ from compiler.ir.build import both
 from compiler.ir.nodes import SE, ZERO, Bin, Conv, Lit, Select, Var
 
 ROWS = Rule("kernels/rows", "Short segments of a reduction or scan have a warp each, or less.")
-LONGEST = 512
-"""Elements of a segment that is still short: 16 for each lane."""
 LANES = "lanes_0"
 _LANES, _WIDE = Var(LANES, "i32"), Conv("i32", "i64", Var(LANES, "i32"))
 _LAST = Bin("-", "i32", _LANES, Lit(1, "i32"))
@@ -66,8 +65,8 @@ def rows(kernel: Kernel) -> Outcome[SE]:
         fits = Bin("<=", "i64", size, Lit(few, "i64"))
         lanes = Select(fits, Lit(few, "i32"), lanes)
     because = (
-        f"Segments of up to {LONGEST} elements have a warp each, or a part of one: a block of "
-        "threads takes several, which do not wait for each other."
+        f"Segments of up to {SHORT_SEGMENT} elements have a warp each, or a part of one: a block "
+        "of threads takes several, which do not wait for each other."
     )
     return Applied(lanes, because)
 
