@@ -158,6 +158,20 @@ def test_an_error_in_a_functor_is_told_once() -> None:
     assert found.others == ()
 
 
+def test_a_body_may_be_an_application_of_a_parameter() -> None:
+    """Of its result nothing is known before the module is applied; then all of it is."""
+    program = (
+        "module type num = {type t val x: t}\n"
+        "module double (n: num) = {def y = (n.x, n.x)}\n"
+        "module apply (f: (n: num) -> {val y: (n.t, n.t)}) = f {type t = i32 def x = 1i32}\n"
+        "module m = apply double\n"
+    )
+    assert problem(f"{program}def z = m.y.0 + 1i32") is None
+    found = problem(f"{program}def z = m.y.0 + true")
+    assert found is not None
+    assert found.span.line == 5
+
+
 def test_what_is_not_built_counts_where_a_functor_is_applied() -> None:
     size = "[loop x = n for _i < 3i32 do x * 2]"
     functor = (

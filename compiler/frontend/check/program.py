@@ -211,7 +211,7 @@ class _Body:
         is_trial, out.is_trial = out.is_trial, True
         try:
             module = body()
-        except Limitation:
+        except (Limitation, Silent):  # what is not known here is when the functor is applied
             module = Module()
         finally:
             out.is_trial = is_trial
