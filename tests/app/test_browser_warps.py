@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, visiting, write
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 pytestmark = MARKS
@@ -195,3 +195,44 @@ def test_a_link_keeps_what_was_told_and_is_read_without_javascript(
     assert sentence is not None
     assert sentence["width"] > 2 * sentence["height"]
     context.close()
+
+
+def test_banks_that_are_asked_several_times_are_drawn_by_passes(
+    browser: Browser, address: str
+) -> None:
+    with visiting(browser) as page:
+        page.goto(f"{address}/examples/lattice_boltzmann")
+        compiled(page)
+        page.locator(".more-tabs:visible").first.select_option(label="Warps")
+        card = page.locator(".warp-access", has_text="passes over the banks; 1 would do").first
+        card.locator("summary").first.click()
+        passes = int(re.findall(r"in (\d+) passes", card.inner_text())[0])
+        assert passes > 1
+        picture = card.locator("svg.warp")
+        expect(picture.locator(".bank")).to_have_count(32 * passes)
+        expect(picture.locator(".bank-number")).to_have_text(
+            [str(bank) for bank in range(0, 32, 4)]
+        )
+        rows = picture.locator(".sector .used").evaluate_all(
+            "all => new Set(all.map((one) => one.getAttribute('y'))).size"
+        )
+        assert rows == passes
+        lanes = picture.locator(".lane:not(.rests)").count()
+        first = picture.locator(".sector").evaluate_all(
+            "all => new Set(all.map((one) => one.lastChild.getAttribute('x'))).size"
+        )
+        expect(picture.locator(".thread.later")).to_have_count(lanes - first)
+        expect(card).to_contain_text("dashed lines wait for a later pass")
+
+
+def test_what_a_picture_hatches_is_told_only_where_it_is_there(warps: Page) -> None:
+    write(warps, "entry main [n] (ps: [n][12]f64): [n]f64 = map (\\p -> p[3]) ps")
+    loops = warps.locator("[aria-label^='Accesses of C loops by'] > li")
+    expect(loops.first.locator("summary").first).to_contain_text("16 lines of 64 bytes")
+    for card, wasted in ((loops.first, 1), (loops.last, 0)):
+        card.locator("summary").first.click()
+        told = card.locator("p.quiet").first
+        expect(told).to_contain_text("Each iteration is")
+        text = told.inner_text()
+        assert (text.count("Hatched"), text.count("Dashed")) == (wasted, wasted)
+        assert bool(card.locator(".sector .unused").count()) == bool(wasted)

@@ -2,7 +2,7 @@
 import { h, s } from "../dom";
 import type { WarpAccess, WarpRequest } from "../types";
 
-export const SECTOR = 32;
+const SECTOR = 32;
 const LANES = 32;
 const WORD = 4;
 const [WIDTH, BOX, DOWN] = [640, 20, 84];
@@ -17,7 +17,7 @@ interface Unit {
 type Of = Pick<WarpAccess, "says" | "shared" | "size">;
 
 /** What is fetched for a request, in the order of memory; `unit`: how many bytes at once. */
-export function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly number[], unit = SECTOR): Unit[] {
+function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly number[], unit = SECTOR): Unit[] {
   const long = shared ? WORD : unit;
   const found = new Map<number, Unit>();
   for (const first of lanes) {
@@ -31,7 +31,10 @@ export function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: read
   return [...found.values()].sort((a, b) => a.start - b.start);
 }
 
-/** The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other. */
+/**
+ * The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other, with a row for each word that
+ * they give in turn, and dashed lines to what waits for a later pass.
+ */
 export function drawRequest(access: Of, lanes: readonly number[], { unit, of } = { unit: SECTOR, of: "lane" }): SVGElement {
   const id = `unused-${++drawings}`;
   const found = units(access, lanes, unit);
@@ -46,10 +49,11 @@ export function drawRequest(access: Of, lanes: readonly number[], { unit, of } =
     place.set(start, { x: access.shared ? bank * lane : k * wide, y: DOWN + (access.shared ? row * BOX : 0), wide });
   }
   const long = access.shared ? WORD : unit;
-  const low = DOWN + BOX * Math.max(1, ...(access.shared ? rows.values() : [])) + 2;
+  const passes = Math.max(1, ...(access.shared ? rows.values() : []));
+  const low = DOWN + BOX * passes + 2;
   const fewest = Math.ceil(found.reduce((sum, { used }) => sum + used.size, 0) / unit);
   const ghosts = access.shared || fewest >= found.length ? 0 : fewest;
-  const high = low + (ghosts ? BOX + 2 : 0);
+  const high = low + (ghosts ? BOX + 2 : access.shared ? BOX : 0);
   const xOf = (byte: number): { x: number; y: number } => {
     const { x, y, wide } = place.get(Math.floor(byte / long) * long)!;
     return { x: x + 1 + ((byte % long) + Math.min(access.size, long) / 2) / long * (wide - 2), y };
@@ -58,7 +62,10 @@ export function drawRequest(access: Of, lanes: readonly number[], { unit, of } =
     s("defs", {}, s("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
       s("rect", { class: "ground", width: 5, height: 5 }), s("rect", { class: "ink", width: 1.5, height: 5 }))),
     ...lanes.flatMap((byte, k) => byte < 0 ? [] : [
-      s("line", { class: "thread", x1: (k + 0.5) * lane, y1: BOX, x2: xOf(byte).x, y2: xOf(byte).y })]),
+      s("line", { class: xOf(byte).y > DOWN ? "thread later" : "thread", x1: (k + 0.5) * lane, y1: BOX, x2: xOf(byte).x, y2: xOf(byte).y })]),
+    ...access.shared ? Array.from({ length: passes * LANES }, (_, k) => s("rect", {
+      class: "bank", x: (k % LANES) * lane + 1, y: DOWN + Math.floor(k / LANES) * BOX, width: lane - 2, height: BOX - 2 })) : [],
+    ...access.shared ? Array.from({ length: LANES / 4 }, (_, k) => s("text", { class: "bank-number", x: 4 * k * lane + 3, y: low + BOX - 5 }, 4 * k)) : [],
     ...lanes.map((byte, k) => s("g", { class: byte < 0 ? "lane rests" : "lane" },
       s("title", {}, byte < 0 ? `${of} ${k} rests` : `${of} ${k}: byte ${byte}`),
       s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }))),
@@ -69,7 +76,7 @@ export function drawRequest(access: Of, lanes: readonly number[], { unit, of } =
       const byte = (wide - 2) / long;
       return s("g", { class: "sector" },
         s("title", {}, `bytes ${start} to ${start + long - 1}: ${used.size} of ${long} used`),
-        s("rect", { class: "unused", x: x + 1, y, width: wide - 2, height: BOX - 2, fill: `url(#${id})` }),
+        used.size < long ? s("rect", { class: "unused", x: x + 1, y, width: wide - 2, height: BOX - 2, fill: `url(#${id})` }) : null,
         ...[...used].map((at) => s("rect", { class: "used", x: x + 1 + at * byte, y, width: byte + 0.1, height: BOX - 2 })));
     }),
     ...Array.from({ length: ghosts }, (_, k) =>

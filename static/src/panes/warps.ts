@@ -13,7 +13,7 @@ import type { AccessesAnswer, LoopAccess, Remark, RequestCounts, WarpAccess, War
 import { AskingPane } from "./asking";
 import { remarkItem, type ShowProof } from "./remarks";
 import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } from "./loop_card";
-import { drawRequest, requestTable, SECTOR, strideOf, units } from "./warp_card";
+import { drawRequest, requestTable, strideOf } from "./warp_card";
 
 const MEANS = "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
 
@@ -123,13 +123,18 @@ export class WarpsPane extends AskingPane {
       scrolling("Accesses of C loops", loopTable(loops)));
   }
 
+  private turnsDrawn(access: LoopAccess): Element[] {
+    if (!areExact(access.touched)) return [h("p", { class: "quiet" }, FAR)];
+    const drawn = drawTurns(access);
+    const told = [`Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on.`, wasted(drawn), "The lowest cell is taken for the first of a line."];
+    return [drawn, h("p", { class: "quiet" }, told.filter(Boolean).join(" ")), h("details", {}, h("summary", {}, "As a table"), turnsTable(access))];
+  }
+
   private turns(access: LoopAccess): HTMLElement {
     const where = { spans: access.src, origin: "warps", line: -1 };
     const picture = h("div", {});
     const details = h("details", {}, h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))), picture);
-    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...!areExact(access.touched) ? [h("p", { class: "quiet" }, FAR)] : [
-      drawTurns(access), h("p", { class: "quiet" }, `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on. Hatched: in a line that is touched, and not asked for. The lowest cell is taken for the first of a line.`),
-      h("details", {}, h("summary", {}, "As a table"), turnsTable(access))]));
+    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...this.turnsDrawn(access)));
     return this.pictured.part(h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
       h("div", {}, details, h("p", { class: "remark-meta" }, `loop over ${access.index}, line ${access.line} of the C text `,
         access.simd ? h("span", {}, "the text asks for vector code ") : null,
@@ -208,10 +213,15 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
   const stride = strideOf(request);
   const told = access.stride && access.stride.elements !== "0" ? `: ${elements(access.stride.elements)} of ${access.size === 1 ? "1 byte" : `${access.size} bytes`}` : "";
   const apart = stride === null ? "" : stride ? `Neighbouring lanes are ${stride} bytes apart${told}.` : "All lanes touch the same cell.";
-  const wastes = !access.shared && units(access, request.lanes).some(({ used }) => used.size < SECTOR);
-  return [apart, wastes ? "Hatched: fetched and not used." : "",
-    drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : ""].filter(Boolean).join(" ");
+  const banks = access.shared ? `Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass.${drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : ""}` : "";
+  return [apart, banks, wasted(drawn)].filter(Boolean).join(" ");
 }
+
+/** What a picture has of bytes that are fetched in vain, in words. */
+const wasted = (drawn: Element): string => [
+  drawn.querySelector(".sector .unused") ? "Hatched: fetched and not used." : "",
+  drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : "",
+].filter(Boolean).join(" ");
 
 /** All requests of an access: predicted, seen, and whether both agree. */
 function counts(access: WarpAccess): HTMLElement {
