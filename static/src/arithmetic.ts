@@ -1,5 +1,11 @@
 // The value of a size that the author of a program has written, such as `(n + 1) * m`, for given names.
 
+/** Values of sizes by name. */
+export type Sizes = Record<string, number>;
+
+/** The values of all of these. It has no other names: a program may call a size `constructor`. */
+export const sized = (...all: Readonly<Sizes>[]): Sizes => Object.assign(Object.create(null) as Sizes, ...all) as Sizes;
+
 /** The value, or null if a name is missing or something in it is not understood. */
 export function evaluate(text: string, values: Readonly<Record<string, number>>): number | null {
   const tokens = text.match(/\d[\d_]*|[A-Za-z_][\w'₀-₉]*|\*\*|\/\/|[-+*/%(),]|\S/g) ?? [];

@@ -1,5 +1,5 @@
 // Types of an entry point's parameters: how many values each takes, what fits, and what to start from.
-import { evaluate, namesIn } from "./arithmetic";
+import { evaluate, namesIn, sized, type Sizes } from "./arithmetic";
 import { closing, splitValues } from "./inputs";
 
 /** One value: its sizes from the outside in, as text, and its element type. */
@@ -26,9 +26,6 @@ export interface Parameter {
   /** The values that it takes where it is given in its components; null where sums choose among them. */
   leaves: Leaf[] | null;
 }
-
-/** Values of sizes by name. */
-export type Sizes = Record<string, number>;
 
 const PRIM = /^(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64|bool)\b/;
 const WHOLE = /^[iu]/;
@@ -194,10 +191,10 @@ const whole = (kind: Kind, text: string, sizes: Sizes): boolean => {
 
 /** How many of `texts` are a parameter's value, or its components; with the sizes that they tell. */
 function argument({ name, kind, leaves }: Parameter, texts: readonly string[], before: Sizes): [number, Sizes] {
-  let sizes = { ...before };
+  let sizes = sized(before);
   const count = kind ? taken(kind, texts, sizes, name) : 0;
   if (count || !leaves?.length || kind?.prim) return [count, count ? sizes : before];
-  sizes = { ...before };
+  sizes = sized(before);
   const fit = leaves.length <= texts.length && leaves.every((leaf, k) => fits(texts[k]!, leaf, sizes));
   return fit ? [leaves.length, sizes] : [0, before];
 }
@@ -208,7 +205,7 @@ function argument({ name, kind, leaves }: Parameter, texts: readonly string[], b
  */
 export function propose(parameters: readonly Parameter[], typed: readonly (string | undefined)[], given: readonly string[]): string[] {
   const pieces = apart(parameters, given);
-  let sizes: Sizes = {};
+  let sizes = sized();
   const texts = typed.map((text) => text?.trim() ? text : undefined);
   // Numbers first: they may be sizes of what comes before them.
   const order = parameters.map((_, k) => k).sort((a, b) => rank(parameters[a]!) - rank(parameters[b]!));

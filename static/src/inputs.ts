@@ -1,4 +1,5 @@
 // Inputs of a run as text: pieces of it, and the data sets that a program's comments carry.
+import { sized } from "./arithmetic";
 
 /** Split values in Futhark's notation at white space outside brackets. */
 export function splitValues(text: string): string[] {
@@ -63,7 +64,7 @@ export function dataSets(source: string, entry: string): DataSet[] {
 
 /** Sizes by name, out of `[200][300]f32 10i32` for parameters `[n][m]f32` and `steps: i32`. */
 export function sizesFrom(random: string, types: readonly string[], names: readonly string[]): Record<string, number> {
-  const sizes: Record<string, number> = {};
+  const sizes = sized();
   splitValues(random).forEach((spec, k) => {
     const given = [...spec.matchAll(/\[(\d+)\]/g)].map((match) => Number(match[1]));
     const wanted = [...(types[k] ?? "").matchAll(/\[([^\]]*)\]/g)].map((match) => match[1]!);

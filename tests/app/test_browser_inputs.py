@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, pane, visiting, write
+from tests.app.browsing import MARKS, PATIENCE, pane, visiting, working, write
 
 pytestmark = MARKS
 
@@ -140,3 +140,22 @@ OWN = {
     ),
     "entry main (k: i64) (ps: [k](i64, bool)) = map (.0) ps\n": "[1i64, 3i64, 5i64, 7i64]",
 }
+
+
+def test_sizes_may_be_called_as_what_every_object_has(browser: Browser, address: str) -> None:
+    with working(browser, address) as page:
+        write(
+            page,
+            "entry constructor [toString] [valueOf] (xss: [toString][valueOf]i32) (isPrototypeOf: "
+            "[valueOf]i32) = (map (map (+ 1)) xss, isPrototypeOf)",
+        )
+        expect(page.get_by_label("Entry")).to_have_value("constructor")
+        for given in page.locator(".run-inputs :is(textarea, input[type=text])").all():
+            assert re.fullmatch(r"[\[\]\d, ]+", given.input_value())
+        page.get_by_label("random", exact=True).check()
+        for name, value in (("toString", "1000"), ("valueOf", "1000")):
+            expect(page.locator(f"#run-size-{name}")).to_have_value(value)
+        page.locator("#run-size-toString").fill("3")
+        page.locator("#run-size-valueOf").fill("4")
+        page.get_by_role("button", name="Run", exact=True).last.click()
+        expect(page.locator(".run-result")).to_contain_text("[3][4]i32")

@@ -1,4 +1,5 @@
 // Runs the program: entry point, inputs typed or generated, back end; result, time, memory.
+import { sized } from "../arithmetic";
 import * as client from "../client";
 import { announce, bytes, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -43,7 +44,7 @@ export class RunPane {
   readonly element: HTMLElement;
   /** The result, and what goes below it. */
   readonly side = h("div", { class: "run-side" });
-  settings: RunSettings = { ...FRESH, inputs: {}, sizes: {} };
+  settings: RunSettings = { ...FRESH, inputs: {}, sizes: sized() };
   /** The last run of the current text, for permalinks. */
   last: Run | null = null;
   private readonly entry = h("select", { id: "run-entry" });
@@ -114,7 +115,7 @@ export class RunPane {
 
   /** Take settings from storage or from a link, and an example's inputs for what they lack. */
   restore(settings: Partial<RunSettings>, given: Given = NOTHING): void {
-    this.settings = { ...FRESH, ...settings, inputs: { ...settings.inputs }, sizes: { ...settings.sizes } };
+    this.settings = { ...FRESH, ...settings, inputs: { ...settings.inputs }, sizes: sized(settings.sizes ?? {}) };
     this.give(given);
   }
 

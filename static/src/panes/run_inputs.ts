@@ -1,8 +1,8 @@
 // The fields for a run's inputs: one for each parameter, or one for each size of random ones.
-import { namesIn } from "../arithmetic";
+import { namesIn, sized, type Sizes } from "../arithmetic";
 import * as client from "../client";
 import { announce, arrange, bytes, h, replace } from "../dom";
-import { dimsOf, parameterOf, propose, type Parameter, type Sizes } from "../input_types";
+import { dimsOf, parameterOf, propose, type Parameter } from "../input_types";
 import { block, dataSets, firstOf, isCount, sizesFrom, splitValues, type DataSet } from "../inputs";
 import type { Model } from "../model";
 import { Keyed, NumberField } from "../number_field";
@@ -38,7 +38,7 @@ export class RunInputs {
   readonly element = h("div", { class: "run-fields" });
   private parameters: Parameter[] = [];
   private texts: string[] = [];
-  private sizes: Sizes = {};
+  private sizes = sized();
   private drawn = 0;
   /** What was read from files and is too long for a field, until the page is left. */
   private readonly files = new Map<string, { name: string; text: string }>();
@@ -191,7 +191,7 @@ export class RunInputs {
     const dims = this.parameters.flatMap(({ kind }) => kind ? dimsOf(kind) : []);
     const show = (known: readonly string[]): void => {
       const names = [...new Set([...dims.flatMap(namesIn), ...counts, ...known])];
-      this.sizes = Object.fromEntries(names.map((name) => [name, settings.sizes[name] ?? proposed[name] ?? (counts.has(name) ? 10 : 1000)]));
+      this.sizes = sized(Object.fromEntries(names.map((name) => [name, settings.sizes[name] ?? proposed[name] ?? (counts.has(name) ? 10 : 1000)])));
       this.drawSizes(settings);
     };
     show([]);

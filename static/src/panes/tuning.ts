@@ -1,4 +1,5 @@
 // The tuning trees: code versions under named thresholds, and which of them runs for given sizes.
+import { sized } from "../arithmetic";
 import * as client from "../client";
 import { arrange, h, replace } from "../dom";
 import { Fresh } from "../fresh";
@@ -19,7 +20,7 @@ export class TuningPane extends AskingPane {
   private readonly fields = h("div", { class: "symbols" });
   private readonly trees = h("div", {});
   private forest: Forest[] = [];
-  private readonly sizes: Record<string, number> = {};
+  private readonly sizes = sized();
   private readonly named = new Keyed<HTMLElement>();
 
   constructor(model: Model, private readonly link: Link) {
