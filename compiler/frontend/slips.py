@@ -91,6 +91,7 @@ def way_out(slip: Slip) -> str:
         _of_phrase,
         _of_equals,
         _of_function,
+        _of_brackets,
         _of_data,
         _of_kind,
         _unclosed,
@@ -278,6 +279,30 @@ def _of_data(slip: Slip) -> str:
             return f"The pattern of a tuple stands in parentheses: `let ({name}, ..) = ..`."
         case "LBRACK" if "UNDERSCORE" in slip.wanted and "IF" not in slip.wanted:
             return "No pattern takes an array apart: ask `length xs == 0`, and read `xs[0]`."
+    return ""
+
+
+def _of_brackets(slip: Slip) -> str:
+    """What stands in brackets and braces as in other languages."""
+    match slip.token.type:
+        case "TYVAR" if slip.preceded("RBRACK"):
+            return _TYPE_PARAMETER
+        case "RPAR" | "EQ" if slip.preceded("LBRACK", "RBRACK") and "STAR" in slip.wanted:
+            return "The type of an array names that of its elements: `[]i32`."
+        case "STRING" if slip.preceded("LCURL"):
+            return _RECORD
+        case "DOTDOT" if "WITH" in slip.wanted and "RBRACK" in slip.wanted:
+            return "A part of an array is `xs[1:3]`, from index 1 to before index 3."
+        case "RBRACK" | "COMMA" if slip.preceded("COLON") and "COLON" not in slip.wanted:
+            return "A second colon is followed by a step: `xs[::2]` is every other element."
+        case "COMMA" if slip.preceded("IBRACK"):
+            return "All of a dimension is `:`, as in `xs[:, 0]`."
+        case "UNDERSCORE" if slip.preceded("LPAR") and "IF" in slip.wanted:
+            return f"An operator with one operand is a function, as `(+ 1)` is. {_LAMBDA}"
+        case "LCURL" if slip.preceded("MODULE", "ID"):
+            return f"A module is written `module {slip.before[-1]} = {{def x = 1}}`."
+        case "DEF" | "LET" | "ENTRY" if "VAL" in slip.wanted:
+            return "A module type says which names there are, and of which types: `val x: i32`."
     return ""
 
 

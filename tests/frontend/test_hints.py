@@ -57,7 +57,7 @@ def test_hint(source: str, hint: str) -> None:
 def test_a_name_of_its_own_scope_is_not_below() -> None:
     with pytest.raises(CompileError) as caught:
         check(parse("module m = {def g = 1}\ndef f = g"), Ctx())
-    assert caught.value.hint == ""
+    assert caught.value.hint == "It is in a module: `m.g`."
 
 
 def test_a_number_is_no_function() -> None:

@@ -11,7 +11,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
-from compiler.frontend.check.scope.advice import ONE_EQUATION, first_and_others
+from compiler.frontend.check.scope.advice import COMPARED, ONE_EQUATION, first_and_others
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.walks import subst
@@ -180,6 +180,8 @@ def _literal(ctx: _PatternContext, span: Span, value: ast.Exp, type_: Type) -> t
     _must_be_refutable(ctx, span)
     negative = isinstance(value, ast.Negate)
     inner = value.exp if isinstance(value, ast.Negate) else value
+    if isinstance(inner, ast.StringLit):
+        raise TypeError_(codes.types.PATTERN, "No pattern matches a text.", span, COMPARED)
     typed = literal(ctx.st, inner)
     ctx.st.unify(type_, typed.type, span, "The literal")
     return t.PLit(type_, span, -typed.value if negative else typed.value)

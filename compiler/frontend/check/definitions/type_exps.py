@@ -279,7 +279,7 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
                 codes.names.TYPE,
                 f"Unknown type `{name[0]}`.",
                 span,
-                unknown_type(st, name[0], known),
+                unknown_type(st, name[0], known, span),
             )
         return found
     module = scope.module(name[:-1])
@@ -288,7 +288,7 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
     if module is None:
         path = ".".join(name[:-1])
         raise TypeError_(
-            codes.names.MODULE, f"Unknown module `{path}`.", span, unknown_module(st, path)
+            codes.names.MODULE, f"Unknown module `{path}`.", span, unknown_module(st, path, span)
         )
     found = module.types.get(name[-1])
     if found is None and name[0] == "intrinsics":
@@ -448,7 +448,10 @@ def _sizes_in_scope(st: Checker, exp: ast.Exp) -> None:
     match exp:
         case ast.Var(name=(name,)) if name not in st.scope.values:
             raise TypeError_(
-                codes.names.SIZE, f"Unknown size `{name}`.", exp.span, unknown_size(st, name)
+                codes.names.SIZE,
+                f"Unknown size `{name}`.",
+                exp.span,
+                unknown_size(st, name, exp.span),
             )
         case ast.BinOp(lhs=lhs, rhs=rhs):
             _sizes_in_scope(st, lhs)

@@ -201,5 +201,5 @@ def infer_open(st: Checker, exp: ast.OpenIn, expected: Type | None) -> t.Exp:
 def _unknown_module(st: Checker, name: ast.QualName, span: Span) -> None:
     text = ".".join(name)
     raise TypeError_(
-        codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text)
+        codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text, span)
     )

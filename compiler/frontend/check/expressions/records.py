@@ -86,11 +86,11 @@ def project(st: Checker, record: t.Exp, field: str, span: Span) -> t.Exp:
     return t.Project(field_type(st, record.type, field, span), span, record, field)
 
 
-def _no_record(st: Checker, field: str) -> str:
+def _no_record(st: Checker, field: str, span: Span) -> str:
     """How to go on where something that is no record would have a field."""
     if field[0].isdigit():
         return points_digits(f"0.{field}")
-    return member_of_value(st, field)
+    return member_of_value(st, field, span)
 
 
 def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
@@ -110,7 +110,7 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
             codes.types.NO_FIELD,
             f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
             span,
-            _no_record(st, field),
+            _no_record(st, field, span),
         )
     if type_.fields is not None and field in type_.fields:
         return type_.fields[field]

@@ -132,7 +132,7 @@ def find(st: Checker, name: ast.QualName, span: Span) -> Module:
     if module is None:
         text = ".".join(name)
         raise TypeError_(
-            codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text)
+            codes.names.MODULE, f"Unknown module `{text}`.", span, unknown_module(st, text, span)
         )
     if module.wrong:
         raise Silent("", span)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from compiler.base.prim import NUMBERS, PRIMS
+from compiler.base.prim import INTS, NUMBERS, PRIMS
+from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
 from compiler.frontend.check.scope.scope import did_you_mean
@@ -29,6 +30,7 @@ _CLOSES = "Nothing opens or closes an expression but parentheses."
 PLACE = "An array with another element is `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
 _SUMMED = "A product of vectors is `f32.sum (map2 (*) xs ys)`, of matrices a `map` of these."
 ONE_EQUATION = "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`."
+COMPARED = 'A text is an array, which no pattern takes apart: compare it, as in `if s == "a"`.'
 _COMPARISONS = frozenset(("<", ">", "<=", ">="))
 UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
 """What changes an array in its place in other languages."""
@@ -136,11 +138,11 @@ _CALLED = {
 """What is often called with its arguments in another order, or without one of them."""
 
 
-def unknown_value(st: Checker, name: str) -> str:
+def unknown_value(st: Checker, name: str, span: Span) -> str:
     """What may be meant by a name that no value has."""
     later = st.declared_later.get(("value", name))
     if later is not None:
-        return _later(name, later)
+        return _later(name, later, span)
     if name in NUMBERS and name in st.scope.modules:
         return _CONVERTED.replace("f64.i32", f"{name}.i64")
     if name in st.scope.modules:
@@ -153,14 +155,22 @@ def unknown_value(st: Checker, name: str) -> str:
     if owners:
         written = " or ".join(f"`{prim}.{name}`" for prim in owners)
         return f"`{name}` is a function of the number types: write {written}, for example."
+    inside = (m for m, of in st.scope.modules.items() if name in of.values and not of.prim)
+    if name not in st.scope.values and (module := next(inside, "")) not in ("", "intrinsics"):
+        return f"It is in a module: `{module}.{name}`."
     return did_you_mean(name, st.scope.values)
 
 
-def unknown_type(st: Checker, name: str, known: list[str]) -> str:
+def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
     """What may be meant by a name that no type has."""
     later = st.declared_later.get(("type", name))
+    if later is not None and later <= span.line:
+        return (
+            f"`{name}` is not defined before this, and no type is made of itself: where one would"
+            " be, its values lie in an array, and are told by their indices."
+        )
     if later is not None:
-        return _later(name, later)
+        return _later(name, later, span)
     if name in st.scope.values:
         return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
     if len(name) == 1 and name.islower():
@@ -178,11 +188,11 @@ def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
     return "No pattern takes an array apart: its first element is `xs[0]`, the others `xs[1:]`."
 
 
-def unknown_module(st: Checker, path: str) -> str:
+def unknown_module(st: Checker, path: str, span: Span) -> str:
     """What may be meant by a name that no module has."""
     later = st.declared_later.get(("module", path))
     if later is not None:
-        return _later(path, later)
+        return _later(path, later, span)
     if path in _LIBRARIES:
         return (
             "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
@@ -200,14 +210,16 @@ def unknown_member(prim: str, name: str) -> str:
         return f"Convert it with `{to}.{source}`."
     if name in ("pow", "square", "power"):
         return "A power is written `a ** b`."
+    if prim in INTS and name in member_names("f32"):
+        return f"It is in the modules of floating-point numbers, as `f32.{name}`."
     return _VALUES.get(name, "")
 
 
-def unknown_size(st: Checker, name: str) -> str:
+def unknown_size(st: Checker, name: str, span: Span) -> str:
     """How to bring a size into scope."""
     later = st.declared_later.get(("value", name))
     if later is not None:
-        return _later(name, later)
+        return _later(name, later, span)
     near = did_you_mean(name, st.scope.values) if len(name) > 1 else ""
     return near or (
         f"Declare it before the parameters, as in `def f [{name}] (xs: [{name}]i32) = ..`;"
@@ -215,7 +227,9 @@ def unknown_size(st: Checker, name: str) -> str:
     )
 
 
-def _later(name: str, line: int) -> str:
+def _later(name: str, line: int, span: Span) -> str:
+    if line <= span.line:
+        return f"`{name}` is not defined before this, and no value is made of itself."
     return f"`{name}` is defined below, at line {line}; a definition can use only those above it."
 
 
@@ -244,6 +258,8 @@ def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
         if re.fullmatch("[pP][0-9]+", first.name[0]) and isinstance(number, ast.IntLit):
             return points_digits(f"{number.value:#x}.0{first.name[0]}")
         return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
+    if all(isinstance(arg, ast.IntLit | ast.FloatLit) for arg in args):
+        return "Elements of an array, and parts of a tuple, have commas between them: `[1, 2]`."
     for arg in args:
         if isinstance(arg, ast.Var) and arg.name[0] in ("and", "or"):
             return _VALUES[arg.name[0]]
@@ -303,11 +319,11 @@ def no_null(*operands: ast.Exp) -> str:
     return _MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
 
 
-def member_of_value(st: Checker, field: str) -> str:
+def member_of_value(st: Checker, field: str, span: Span) -> str:
     """What stands for a method, of an array or a number: `xs.map`, `xs.mean`, `x.abs`; or ""."""
     if field in st.scope.values:
         return f"A function stands before its argument: `{field} x`."
-    return unknown_value(st, field) if field in _VALUES or _has(st, "f32", field) else ""
+    return unknown_value(st, field, span) if field in _VALUES or _has(st, "f32", field) else ""
 
 
 def indexed_by_text(text: str) -> str:

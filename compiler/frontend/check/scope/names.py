@@ -60,7 +60,7 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
             if name[0] == "intrinsics":
                 raise unknown(st, name, span)
             path = ".".join(name[:-1])
-            hint = unknown_module(st, path)
+            hint = unknown_module(st, path, span)
             raise TypeError_(codes.names.MODULE, f"Unknown module `{path}`.", span, hint)
         if module.wrong:
             raise Silent("", span)
@@ -112,7 +112,7 @@ def unknown(st: Checker, name: ast.QualName, span: Span) -> CompileError:
             codes.limits.INTRINSIC, f"`{text}` is no intrinsic that programs can use.", span, hint
         )
     return TypeError_(
-        codes.names.UNKNOWN, f"Unknown name `{text}`.", span, unknown_value(st, name[-1])
+        codes.names.UNKNOWN, f"Unknown name `{text}`.", span, unknown_value(st, name[-1], span)
     )
 
 

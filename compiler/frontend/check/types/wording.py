@@ -177,6 +177,8 @@ def way_out(want: Type, got: Type) -> str:
             return "One character stands between `'`, as in `'a'`."
         case PrimT("bool"), PrimT():
             return "A condition compares, as in `x != 0`."
+        case PrimT("bool"), MetaT(prims=prims) if prims:
+            return "A number is no condition: compare it, as in `x == 2`."
         case PrimT(to), PrimT(source):
             return f"Convert it with `{to}.{source}`."
         case MetaT(prims=prims), PrimT(source) if source in INTS and prims and prims <= _FLOATS:
