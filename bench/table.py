@@ -637,12 +637,13 @@ Where results may differ from Futhark's, and why, stands in [language.md](langua
                 short = part if part in short else short
             why[short] = why.get(short, 0) + 1
         lines = [f"- {number} times: {said}" for said, number in sorted(why.items())]
+        note = found.get("note", "")
         text += f"""
 {told[of]} ({count} programs, by our commit {found["version"]}):
 
 {rows(["outcome", "number"], body)}
 
-{chr(10).join(lines)}
+{chr(10).join([*lines, *("", note)[: 2 * bool(note)]])}
 """
     return text
 
