@@ -295,6 +295,8 @@ def _of_brackets(slip: Slip) -> str:
             return "A part of an array is `xs[1:3]`, from index 1 to before index 3."
         case "RBRACK" | "COMMA" if slip.preceded("COLON") and "COLON" not in slip.wanted:
             return "A second colon is followed by a step: `xs[::2]` is every other element."
+        case "COMMA" if slip.preceded("FOR", "ID"):
+            return "Elements come with their indices by `for (i, x) in zip (indices xs) xs`."
         case "COMMA" if slip.preceded("IBRACK"):
             return "All of a dimension is `:`, as in `xs[:, 0]`."
         case "UNDERSCORE" if slip.preceded("LPAR") and "IF" in slip.wanted:

@@ -23,6 +23,7 @@ from compiler.frontend.check.types.wording import describe
 from compiler.frontend.types import (
     Array,
     Arrow,
+    PrimT,
     Size,
     SizeConst,
     SizeVar,
@@ -180,10 +181,10 @@ def result_of_index(st: Checker, array: t.Exp, dims: Dims, span: Span) -> t.Exp:
     return t.Index(type_, span, array, tuple(dims.dims), tuple(ext))
 
 
-def as_array(st: Checker, type_: Type, rank: int, span: Span) -> Array:
+def as_array(st: Checker, type_: Type, rank: int, span: Span, number: str = "") -> Array:
     """`type_` as an array of at least `rank` dimensions.
 
-    Errors: fewer dimensions, no array.
+    Errors: fewer dimensions, no array, with the hint `number` if it is one.
     """
     known = resolve(type_)
     if isinstance(known, MetaT) or (
@@ -194,7 +195,8 @@ def as_array(st: Checker, type_: Type, rank: int, span: Span) -> Array:
         known = resolve(wanted)
     if not isinstance(known, Array):
         message = f"Only arrays can be indexed, but this is {describe(known)}."
-        raise TypeError_(codes.types.INDEX, message, span, not_indexed(known))
+        hint = number if isinstance(known, PrimT) else not_indexed(known)
+        raise TypeError_(codes.types.INDEX, message, span, hint)
     if len(known.dims) < rank:
         raise TypeError_(
             codes.types.INDEX,

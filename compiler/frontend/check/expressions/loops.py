@@ -152,11 +152,14 @@ def _inner_form(st: Checker, form: ast.LoopForm, outer: t.Exp | None) -> t.For |
         case ast.For(span=span, name=name):
             assert outer is not None
             what = "The bound of a loop"
-            type_ = require_prim(st, outer.type, INT_SET, outer.span, what)
+            over = isinstance(resolve(outer.type), Array)
+            hint = "Over the elements of an array goes `for x in xs`." if over else ""
+            type_ = require_prim(st, outer.type, INT_SET, outer.span, what, hint)
             return OpenFor(st.bind_local(name, type_, span), "i64", outer)
         case ast.ForIn(pat=pat):
             assert outer is not None
-            array = as_array(st, outer.type, 1, outer.span)
+            counts = "A loop that counts is written `for i < n`."
+            array = as_array(st, outer.type, 1, outer.span, counts)
             row = row_of(Array(array.dims, array.elem))
             return t.ForIn(bind_pattern(st, pat, row, st.size_meta).pat, outer)
         case ast.While(cond=cond):
