@@ -81,6 +81,25 @@ def test_the_observer_rounds_each_operation() -> None:
     same(cuda_on_cpu.run(code, [x, x * x]), [np.zeros(1, np.float32)])
 
 
+@cuda_on_cpu.needs_cxx
+@pytest.mark.parametrize("source", ["f16", "f32", "f64"])
+def test_floats_at_the_ends_of_integers_become_what_the_interpreter_says(source: str) -> None:
+    """A GPU by itself takes the nearest integer that there is."""
+    kinds = [f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)]
+    results = ", ".join(f"map {kind}.{source} xs" for kind in kinds)
+    program = f"entry main [n] (xs: [n]{source}) = ({results})"
+    ends = [2.0**bits for bits in (7, 8, 15, 16, 31, 32, 53, 63, 64)]
+    near = [f(end) for end in ends for f in (lambda x: x - 1, lambda x: x - 0.5, lambda x: x)]
+    near += [f(end) for end in ends for f in (lambda x: x + 0.5, lambda x: np.nextafter(x, 0))]
+    all_of_them = [0.0, 0.7, np.inf, np.nan, 1e300, *near]
+    with np.errstate(over="ignore"):
+        xs = np.array([*all_of_them, *(-x for x in all_of_them)]).astype(
+            source.replace("f", "float")
+        )
+    expected = interp.run(compiled(program).result("soa").prog, "main", [xs])
+    same(cuda_on_cpu.run(code_of(program, None), [xs]), expected)
+
+
 WHOLE = "entry main (n: i64) (m: i64) = copy (transpose (tabulate_2d n m (\\i j -> i + j)))"
 THREADS = """
 entry main (xs: []i64) (is: []i64) =

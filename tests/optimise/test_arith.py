@@ -62,6 +62,9 @@ def expressions(draw: Any, prim: Prim, depth: int) -> SE:
     if form == 3 and prim[0] in "iu":
         op = draw(st.sampled_from(("/", "%", "//", "%%")))
         return Bin(op, prim, lhs, Lit(draw(st.sampled_from((1, 2, 3))), prim))
+    if form == 4:
+        power = draw(st.sampled_from((0, 1, 2)))
+        return Bin("**", prim, lhs, Lit(float(power) if prim[0] == "f" else power, prim))
     op = draw(st.sampled_from(ARITH[prim[0]].split()))
     return Bin(op, prim, lhs, draw(expressions(prim, depth - 1)))
 

@@ -14,10 +14,8 @@ from compiler.codegen.c.types import C_TYPE
 
 
 @lru_cache(maxsize=1024)
-def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
-    """The definition of `name` at type `prim` (conversions: from `prim` to `dst`)."""
-    if dst is not None:
-        return _to_int(prim, dst)
+def helper(name: str, prim: Prim) -> str:
+    """The definition of `name` at type `prim`."""
     if name in FUNS and FUNS[name][1] == "lmad":
         return guard(name)
     head, body = _TEXTS[name]
@@ -39,17 +37,19 @@ def helper(name: str, prim: Prim, dst: Prim | None = None) -> str:
     return text
 
 
-def _to_int(src: Prim, dst: Prim) -> str:
+@lru_cache(maxsize=256)
+def to_int(src: Prim, dst: Prim, branches: bool) -> str:
     """Float to int: through a signed one of 32 bits, or of 64; see `nodes.Conv`.
 
-    For 32 bits without branches, so that loops become vector code; for 64 bits the usual case is
-    one instruction.
+    With `branches`, and for 64 bits, the usual case is one instruction; without, loops become
+    vector code.
     """
     bits = 64 if BYTES[dst] == 8 else 32
     t, d = C_TYPE[src], C_TYPE[dst]
     wide, f = ("double", "") if src == "f64" else ("float", "f")
     size, half = (f"{2.0**power!r}{f}" for power in (bits, bits - 1))
-    fits = f"if (x < {half} && x >= -{half}) return ({d})(int64_t)x; " if bits == 64 else ""
+    usual = f"if (x < {half} && x >= -{half}) return ({d})(int{bits}_t)x; "
+    fits = usual if branches or bits == 64 else ""
     upper = f"r = r >= {half} && r < {size} ? r - {size} : r; " if dst in ("u32", "u64") else ""
     return (
         f"{d} to_{dst}_from_{src}({t} x) {{ {fits}{wide} r = trunc{f}(x); {upper}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, FUNS, Prim
-from compiler.codegen.c.helpers import helper
+from compiler.codegen.c.helpers import helper, to_int
 from compiler.codegen.c.types import C_TYPE, c_literal, c_name
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
 from compiler.ir.sizes import prim_of
@@ -49,6 +49,9 @@ class Scalars:
 
     `names` maps variables to C text where they are not simply named, such as lanes of a tile.
     """
+
+    branches = False
+    """Whether a branch for the usual case costs less than to do without."""
 
     def __init__(self) -> None:
         self.helpers: dict[str, str] = {}
@@ -193,9 +196,8 @@ class Scalars:
         if dst == "bool":
             return f"{self.within(arg, 7)} != 0", 6
         if src[0] == "f" and dst[0] != "f":
-            text = helper("", src, dst)
             name = f"to_{dst}_from_{src}"
-            self.helpers[name] = text
+            self.helpers[name] = to_int(src, dst, self.branches)
             return f"{name}({self.show(arg)})", _ATOM
         if dst == "f16":
             return self.half(self.show(arg)), _CAST

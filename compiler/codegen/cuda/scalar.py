@@ -51,6 +51,7 @@ class CudaScalars(Scalars):
 
     narrowing = NOBODY
     index = False
+    branches = True
 
     def level(self, se: SE) -> tuple[str, int]:
         """The numbers of threads and of their blocks are unsigned in CUDA."""
