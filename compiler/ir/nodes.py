@@ -23,7 +23,7 @@ from typing import Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.frozen import KeepsHash, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, alike
 from compiler.base.spans import Prov
@@ -122,7 +122,7 @@ class Var:
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(KeepsHash):
     """`op` of `prim.BIN_OPS` on operands of type `at`; comparisons give bool.
 
     Integer division and remainder by zero are undefined: an `Assert` stands before them.
@@ -135,7 +135,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Un:
+class Un(KeepsHash):
     """`op` of `prim.UN_OPS` on type `at`."""
 
     op: str
@@ -144,7 +144,7 @@ class Un:
 
 
 @dataclass(frozen=True, slots=True)
-class Conv:
+class Conv(KeepsHash):
     """Conversion between primitive types.
 
     A float becomes an i32 by rounding towards zero (an i64, if the result has 64 bits), and that
@@ -158,7 +158,7 @@ class Conv:
 
 
 @dataclass(frozen=True, slots=True)
-class Fun:
+class Fun(KeepsHash):
     """A function of `prim.FUNS` at type `at`."""
 
     fun: str
@@ -167,7 +167,7 @@ class Fun:
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(KeepsHash):
     """`then` if `cond` else `orelse`; both are evaluated, so both must be safe."""
 
     cond: SE

@@ -10,7 +10,7 @@ anywhere inside it, and substitution never captures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -172,13 +172,19 @@ def stms_of(node: ir.Body | ir.Lambda | ir.KernelBody) -> tuple[ir.Stm, ...]:
     return node.body.stms if isinstance(node, ir.Lambda) else node.stms
 
 
-def all_stms(stms: Iterable[ir.Stm]) -> Iterable[ir.Stm]:
+def all_stms(stms: Iterable[ir.Stm]) -> Iterator[ir.Stm]:
     """Every statement, outer before inner, in order of text."""
-    for stm in stms:
-        yield stm
-        if type(stm.exp) in NESTED:
-            for child in children(stm.exp):
-                yield from all_stms(stms_of(child))
+    pending = [iter(stms)]
+    while pending:
+        for stm in pending[-1]:
+            yield stm
+            if type(stm.exp) in NESTED:
+                inside = [iter(stms_of(child)) for child in reversed(children(stm.exp))]
+                if inside:
+                    pending += inside
+                    break
+        else:
+            pending.pop()
 
 
 def visit(node: object, use: Use, bind: Use) -> None:

@@ -75,5 +75,17 @@ def _float_literal(value: float, prim: Prim) -> str:
         return f"(-{text})" if value < 0 else text
     if prim == "f64":
         return _signed(repr(value))
-    short = repr(float(str(np.float32(value)))) if prim == "f32" else repr(value)
-    return _signed(f"{short}f" if float(np.float32(short)) == value else f"{value!r}f")
+    return _signed(f"{_single(repr(value)) if prim == 'f32' else _checked(repr(value), value)}f")
+
+
+@lru_cache(maxsize=8192)
+def _single(exact: str) -> str:
+    """The shortest literal with the value of `exact` as an f32, if that is its value.
+
+    By its text, which tells -0.0 from 0.0 and is found in the cache.
+    """
+    return _checked(repr(float(str(np.float32(exact)))), float(exact))
+
+
+def _checked(short: str, value: float) -> str:
+    return short if float(np.float32(short)) == value else repr(value)

@@ -53,13 +53,18 @@ PARTS: Mapping[type, Fields] = {
 _INSIDE = ("stms", "node", "nodes")
 
 
-@cache
-def only(*methods: str) -> Mapping[type, Fields]:
-    """The table without what is for other methods, but with what is inside of statements."""
+def restricted(parts: Mapping[type, Fields], *methods: str) -> Mapping[type, Fields]:
+    """A table without what is for other methods, but with what is inside of statements."""
     return {
         kind: tuple(pair for pair in pairs if pair[0] in (*methods, *_INSIDE))
-        for kind, pairs in PARTS.items()
+        for kind, pairs in parts.items()
     }
+
+
+@cache
+def only(*methods: str) -> Mapping[type, Fields]:
+    """The table of IMP without what is for other methods."""
+    return restricted(PARTS, *methods)
 
 
 class StmParts:

@@ -233,7 +233,7 @@ class _Bounds:
             case imp.Define():
                 if stm.name in self.wanted:
                     self.index(stm.name, stm.value)
-                self.bind(stm.name, self.bound(stm.value))
+                    self.bind(stm.name, self.bound(stm.value))
             case imp.For():
                 self.bind(stm.index, self.bound(stm.bound))
             case k.Exit(Bin(">=", "i64", Var(name), limit)):

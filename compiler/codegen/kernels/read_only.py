@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from compiler.base.names import Name
 from compiler.base.rules import Rule
-from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import StmParts, restricted
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.same_blocks import NOBODY, Same
 from compiler.codegen.kernels.walk import PARTS
@@ -35,13 +35,12 @@ def read_only(kernel: k.Kernel, same: Same | None) -> tuple[frozenset[Name], fro
     return read - others, others
 
 
-class Touched(FreeNames):
+class Touched(StmParts):
     """The blocks that statements read, and that they write; those with another name are both."""
 
-    parts = PARTS
+    parts = restricted(PARTS, "reads", "writes", "lock", "flag", "operand")
 
     def __init__(self) -> None:
-        super().__init__()
         self.read: set[Name] = set()
         self.written: set[Name] = set()
 
@@ -72,9 +71,3 @@ class Touched(FreeNames):
         """Read and written."""
         self.read.add(name)
         self.written.add(name)
-
-    def numbers(self, dims: object, node: object) -> None:
-        """Indices."""
-
-    def sizes(self, dims: object, node: object) -> None:
-        """How many there are."""

@@ -30,7 +30,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.read_only import read_only
 from compiler.codegen.kernels.same_blocks import Same, at_kernels
-from compiler.codegen.kernels.walk import free_names, map_bodies, statements
+from compiler.codegen.kernels.walk import KernelNames, map_bodies
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var
 from compiler.ir.sizes import prim_of
@@ -116,12 +116,25 @@ class _Sinking:
     def __init__(self, ctx: Ctx, constant: Set[Name], given: Set[Name]) -> None:
         self.ctx, self.constant, self.given = ctx, constant, given
         self.moved: list[imp.Load] = []
+        self.does = _Does()
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
         """A list of statements: choices become branches where each of these spares a load."""
-        asked = frozenset(self.choices(stms))
+        choices = tuple(self.choices(stms))
+        if choices or any(type(stm) is imp.If for stm in stms):
+            stms = self.branched(stms, choices)
+        return tuple(map_bodies(stm, self.stms) for stm in stms)
+
+    def branched(self, stms: imp.Stms, choices: Sequence[tuple[int, int]]) -> imp.Stms:
+        """The list with what only a branch needs in that branch; `choices` may be branches."""
+        asked = frozenset(key for _, key in choices)
         while True:
-            listed = [part for stm in stms for part in self.split(stm, asked)]
+            where = {at for at, key in choices if key in asked}
+            listed = [
+                part
+                for at, stm in enumerate(stms)
+                for part in (self.split(stm, asked) if at in where else (stm,))
+            ]
             found = {one.first: one for one in _branchings(listed)}
             moves = self.moves(listed, found)
             loads = {at: stm for at in sorted(moves) if isinstance(stm := listed[at], imp.Load)}
@@ -136,16 +149,18 @@ class _Sinking:
                 break
             asked = kept
         self.moved += loads.values()
-        made = _rebuilt(listed, found, moves) if moves else stms
-        return tuple(map_bodies(stm, self.stms) for stm in made)
+        return _rebuilt(listed, found, moves) if moves else stms
 
-    def choices(self, stms: imp.Stms) -> Iterator[int]:
-        """The choices, by identity, that statements make, and those in expressions with loads."""
+    def choices(self, stms: imp.Stms) -> Iterator[tuple[int, int]]:
+        """The choices that statements make, and those in expressions with loads.
+
+        Each as the number of the statement, and the identity of the choice.
+        """
         local: set[Name] = set()
-        for stm in stms:
+        for at, stm in enumerate(stms):
             if isinstance(stm, imp.Load) and stm.block in self.given:
                 local.add(stm.name)
-            if isinstance(stm, imp.Define) and local & reads(stm.value):
+            if isinstance(stm, imp.Define) and not local.isdisjoint(self.does.one(stm).uses):
                 local.add(stm.name)
             value = _value(stm)
             pending = [] if value is None else [value]
@@ -158,7 +173,7 @@ class _Sinking:
                 pending.append(choice.cond)
                 is_whole = se is value and not isinstance(stm, imp.Store)
                 if is_whole or local & (reads(choice.then) | reads(choice.orelse)):
-                    yield id(se)
+                    yield at, id(se)
 
     def split(self, stm: imp.Stm, asked: Set[int]) -> list[Listed]:
         """A statement, behind one for each choice of `asked` within its expression."""
@@ -194,7 +209,7 @@ class _Sinking:
     def moves(self, listed: Sequence[Listed], found: dict[int, _Branching]) -> dict[int, Place]:
         """Which statements move, by their numbers, and where."""
         inside = {at: one for one in found.values() for at in range(one.first, one.end)}
-        between = _Between(listed)
+        between = _Between(listed, self.does)
         uses: dict[Name, Place] = {}
         moves: dict[int, Place] = {}
 
@@ -208,14 +223,15 @@ class _Sinking:
                 one = inside[at]
                 note(reads(one.cond), ANYWHERE)
                 for side in SIDES:
-                    note(free_names(_branch(part, side)).scalars, (one.first, side))
+                    for stm in _branch(part, side):
+                        note(self.does.one(stm).uses, (one.first, side))
                 continue
             assert not isinstance(part, _Chosen)
             if isinstance(part, imp.Define | imp.Load):
                 wanted = uses.get(part.name, ANYWHERE)
                 if wanted != ANYWHERE and self.may_move(part, between, at, wanted[0]):
                     moves[at] = place = wanted
-            note(free_names((part,)).scalars, place)
+            note(self.does.one(part).uses, place)
         return moves
 
     def may_move(self, stm: imp.Define | imp.Load, between: _Between, at: int, to: int) -> bool:
@@ -227,19 +243,70 @@ class _Sinking:
         return stm.block in self.constant or between.is_calm(at, to)
 
 
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """What a statement does, with those inside: what it `uses`, `assigns`, and whether it is calm.
+
+    One that is calm writes no memory and waits for nobody.
+    """
+
+    uses: Set[Name]
+    assigns: Set[Name]
+    is_calm: bool
+
+
+class _Does:
+    """What statements do, found out once for each: many lists hold the same ones inside."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[imp.Stm, _Deed]] = {}
+        """By identity, with the statement, so that it stays."""
+
+    def one(self, stm: imp.Stm) -> _Deed:
+        """What a statement does."""
+        found = self.known.get(id(stm))
+        if found is None:
+            found = self.known[id(stm)] = stm, self.found_out(stm)
+        return found[1]
+
+    def found_out(self, stm: imp.Stm) -> _Deed:
+        """The same, without looking what is known of it."""
+        own = _OwnNames()
+        own.visit(stm)
+        inside = [self.one(inner) for inner in own.inside]
+        assigns = {stm.name} if isinstance(stm, imp.Assign | k.Fetch | k.Shuffle) else set[Name]()
+        return _Deed(
+            own.scalars.keys() | set[Name]().union(*(one.uses for one in inside)),
+            assigns.union(*(one.assigns for one in inside)),
+            isinstance(stm, _CALM) and all(one.is_calm for one in inside),
+        )
+
+
+class _OwnNames(KernelNames):
+    """What a statement uses itself, with the statements `inside` of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside: list[imp.Stm] = []
+
+    def stms(self, stms: imp.Stms, node: object = None) -> None:
+        """Statements inside."""
+        self.inside += stms
+
+
 class _Between:
     """What statements of a list do to variables and memory."""
 
-    def __init__(self, listed: Sequence[Listed]) -> None:
+    def __init__(self, listed: Sequence[Listed], does: _Does) -> None:
         self.assigned: dict[Name, list[int]] = {}
         self.writing: list[int] = []
         """The numbers of those that may write memory, or wait for who does."""
         for at, part in enumerate(listed):
-            for one in statements((part.stm if isinstance(part, _Chosen) else part,)):
-                if isinstance(one, imp.Assign | k.Fetch | k.Shuffle):
-                    self.assigned.setdefault(one.name, []).append(at)
-                if not isinstance(one, _CALM):
-                    self.writing.append(at)
+            deed = does.one(part.stm if isinstance(part, _Chosen) else part)
+            for name in deed.assigns:
+                self.assigned.setdefault(name, []).append(at)
+            if not deed.is_calm:
+                self.writing.append(at)
 
     def keeps(self, names: Iterable[Name], at: int, to: int) -> bool:
         """Whether variables stay what they are behind `at`, up to `to`."""

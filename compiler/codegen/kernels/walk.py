@@ -95,7 +95,7 @@ def launch_sized(kernel: k.Kernel) -> tuple[dict[Name, SE], SE]:
 
 def free_names(stms: Stms) -> FreeNames:
     """What a kernel's body uses and defines."""
-    names = _KernelNames()
+    names = KernelNames()
     names.stms(stms)
     return names
 
@@ -113,7 +113,7 @@ def with_body(kernel: k.Kernel, body: Iterable[Stm]) -> k.Kernel:
     return replace(kernel, params=params(body), body=body)
 
 
-class _KernelNames(FreeNames):
+class KernelNames(FreeNames):
     """With the statements that only threads run."""
 
     parts = PARTS
