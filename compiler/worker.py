@@ -42,9 +42,12 @@ from compiler.sandbox import kernel
 STACK_BYTES = 1 << 29
 """Address space, of which only what is used counts: programs nest as deeply as they like."""
 RECURSION_LIMIT = 200_000
-GARBAGE_THRESHOLD = 100_000
+GARBAGE_THRESHOLD = 400_000
 """Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
 it keeps the memory of many programs."""
+BETWEEN_ANSWERS = 100_000
+"""New objects behind an answer from which on it is looked for then: nobody waits, and little of the
+program is left to go through."""
 
 
 def with_deep_stack(work: Callable[[], None]) -> None:
@@ -104,6 +107,8 @@ def serve_lines(requests: Iterable[bytes], answers: IO[str]) -> None:
     for line in requests:
         if line.strip():
             _serve_line(line, send)
+            if gc.get_count()[0] > BETWEEN_ANSWERS:
+                gc.collect(0)
 
 
 def _serve_line(line: bytes, send: Callable[[Json], None]) -> None:

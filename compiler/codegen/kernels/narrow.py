@@ -268,9 +268,11 @@ class _Bounds:
 
     def index(self, name: Name, se: SE) -> None:
         """What is computed narrowly in an index counts; `name`: where it is that of a name."""
+        if type(se) is Lit or (type(se) is Var and se.name not in k.IDS):
+            return  # What a name is bound to counts already.
         for part in se_parts(se):
             self.index(name, part)
-        bound = None if type(se) is Lit else self.bound(se)
+        bound = self.bound(se)
         if bound is not None:
             self.parts.append((name, se, bound))
 
