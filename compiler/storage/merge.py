@@ -15,6 +15,7 @@ from typing import TypeVar
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
+from compiler.base.prim import BYTES
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Pass, Rule
 from compiler.ir import nodes as ir
@@ -124,8 +125,10 @@ class _Inside:
         stms = tuple(map(self._stm, body.stms))
         if any(new is not old for new, old in zip(stms, body.stms, strict=True)):
             body = replace(body, stms=stms)
+        if sum(isinstance(stm.exp, ir.Alloc) and self._large(stm.exp) for stm in body.stms) < 2:
+            return body
         plain = ir.Body(body.stms, tuple(_named(body.results)))
-        found = [life for life in lives(plain) if self._large(life)]
+        found = [life for life in lives(plain) if self._large(life.alloc)]
         if len(found) < 2:
             return body
         colours = Colouring(plain, self.sizes, self.ctx, self.called, KERNELS, grows=False).of(
@@ -133,9 +136,9 @@ class _Inside:
         )
         return _with_colours(body, colours)
 
-    def _large(self, life: Life) -> bool:
-        size = life.bytes.constant
-        return life.alloc.space == "shared" or size is None or size > self.least
+    def _large(self, alloc: ir.Alloc) -> bool:
+        size = alloc.count.constant
+        return alloc.space == "shared" or size is None or size * BYTES[alloc.prim] > self.least
 
     def _stm(self, stm: ir.Stm) -> ir.Stm:
         exp = stm.exp
