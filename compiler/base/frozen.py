@@ -21,6 +21,13 @@ class KeepsHash:
         return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
 
 
+class KeepsNames:
+    """A tree that keeps which names are `mentioned` in it, once somebody has found out."""
+
+    __slots__ = ("mentioned",)
+    mentioned: frozenset[str]
+
+
 if not TYPE_CHECKING:
     _guarded = dataclass
 

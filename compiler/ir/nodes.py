@@ -23,7 +23,7 @@ from typing import Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import KeepsHash, dataclass
+from compiler.base.frozen import KeepsHash, KeepsNames, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, alike
 from compiler.base.spans import Prov
@@ -340,7 +340,7 @@ ArrayOp = Index | Slice | Update | Rearrange | Reshape | Fresh
 
 
 @dataclass(frozen=True, slots=True)
-class Stm:
+class Stm(KeepsNames):
     """`let pat = exp`; `prov` is where it came from and is carried along by every rewrite."""
 
     pat: tuple[Param, ...]

@@ -209,6 +209,30 @@ def free(node: object) -> set[Name]:
     return used
 
 
+def mentioned(stm: ir.Stm) -> frozenset[Name]:
+    """All names that a statement uses, also inside and in types: found once, and kept with it.
+
+    For passes that ask it of the statements of each body inside of others.
+    """
+    try:
+        return stm.mentioned
+    except AttributeError:
+        used: set[Name] = set()
+        visit_own(stm, used.add, _ignore)
+        for child in children(stm.exp):
+            if isinstance(child, ir.Lambda):
+                visit(child.params, used.add, _ignore)
+                visit(child.returns, used.add, _ignore)
+                child = child.body
+            elif isinstance(child, ir.KernelBody):
+                visit(child.returns, used.add, _ignore)
+            visit(child.results, used.add, _ignore)
+            used.update(*map(mentioned, child.stms))
+        found = frozenset(used)
+        object.__setattr__(stm, "mentioned", found)
+        return found
+
+
 def bound(node: object) -> list[Name]:
     """The names bound anywhere inside, in order of text."""
     found: list[Name] = []

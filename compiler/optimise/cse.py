@@ -57,7 +57,7 @@ class Table:
 
     def find_many(self, exp: ir.Exp) -> tuple[Name, ...] | None:
         """The results of an equal operator or function, equal up to the names bound inside."""
-        self._last = (exp, _key(exp))
+        self._last = (exp, _hashed(exp))
         candidates = self._many.get(self._last[1])
         if not candidates:
             return None
@@ -68,11 +68,17 @@ class Table:
 
     def add_many(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
         """Remember the results of a statement with bodies, or of a function."""
-        key = self._last[1] if self._last[0] is exp else _key(exp)
+        key = self._last[1] if self._last[0] is exp else _hashed(exp)
         if key is not None:
             entry = (exp, names)
             self._many.setdefault(key, []).append(entry)
             self._added[depth].append((key, entry))
+
+
+def _hashed(exp: ir.Exp) -> _Key | None:
+    """What equal operators have in common as a number, which is looked up at once."""
+    key = _key(exp)
+    return None if key is None else hash(key)
 
 
 def _key(exp: ir.Exp) -> _Key | None:

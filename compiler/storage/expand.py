@@ -32,10 +32,10 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants
-from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, rename, rewrite
+from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, mentioned, rename, rewrite
 from compiler.storage.allocation_size import AllocationSizes
 from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts
-from compiler.storage.interference import Sizes, mentioned
+from compiler.storage.interference import Sizes
 from compiler.storage.largest_size import LargestSizes
 from compiler.storage.merge import merge_inside
 from compiler.storage.saturate import saturated

@@ -25,8 +25,7 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
-from compiler.ir.walk import NESTED, Replacement, free, map_stms, subst
-from compiler.storage.interference import mentioned
+from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",

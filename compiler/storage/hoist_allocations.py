@@ -19,10 +19,10 @@ from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
-from compiler.ir.walk import subst
+from compiler.ir.walk import mentioned, subst
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
-from compiler.storage.interference import Sizes, handed_on, mentioned, owners
+from compiler.storage.interference import Sizes, handed_on, owners
 
 HOIST = Rule("merge/hoist", "Memory that a loop needs in every iteration is made before it.")
 DOUBLE = Rule(

@@ -22,7 +22,7 @@ from compiler.base.target import Target
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.sizes import HIGH, poly_of, se_of
-from compiler.ir.walk import all_stms, visit
+from compiler.ir.walk import all_stms, mentioned
 from compiler.storage.blocks import classes
 
 
@@ -120,17 +120,6 @@ def owners(stms: Iterable[ir.Stm]) -> dict[Name, Name]:
         for param in stm.pat
         if isinstance(param.type, ir.Array) and param.type.mem is not None
     }
-
-
-def mentioned(stm: ir.Stm) -> set[Name]:
-    """All names that a statement uses, also inside and in types; not those of allocations."""
-    used: set[Name] = set()
-    visit(stm, used.add, _ignore)
-    return used
-
-
-def _ignore(name: Name) -> None:
-    """Do nothing."""
 
 
 class Sizes:

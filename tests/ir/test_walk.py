@@ -175,3 +175,13 @@ entry main (n_1: i64) : (m_2: mem(i32), r_3: [n_1][4]i32 @ m_2 -> 0 + {(n_1: 4),
     verify(parse(rows), "funmem")
     assert counts(parse(rows))["copy"] == 0
     assert counts(parse(rows.replace("-> 4*i_6", "-> 2*i_6")))["copy"] == 1
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL)
+def test_what_is_mentioned_is_every_use(text: str) -> None:
+    """Whatever is asked first: what is inside of a statement keeps what was found."""
+    for fun in parse(text).funs:
+        for stm in (*fun.body.stms, *walk.all_stms(fun.body.stms)):
+            used: set[str] = set()
+            walk.visit(stm, used.add, lambda name: None)
+            assert walk.mentioned(stm) == walk.mentioned(stm) == used
