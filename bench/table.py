@@ -540,6 +540,9 @@ def edits_part(data: dict[str, Any]) -> str:
 {where(data)}
 
 {rows(["edited", "lines in all", "first answer, ms", "median of edits, ms", "longest, ms"], body)}
+
+The first edit in a file is the one that takes longest: from then on that file is checked in pieces,
+and so is each that sees another module with parameters in it.
 """
 
 
