@@ -42,7 +42,12 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   const wanted = firstStages(manifest);
   const link = new Link(model);
   const memory = new MemoryPane(model, link);
-  const dock: Dock = new Dock({ changed: nothing, opened: nothing, leave: (go) => go() });
+  const dock: Dock = new Dock({
+    changed: nothing, leave: (go) => go(),
+    opened: (id) => {
+      if (first.view) first.view.opened = id;
+    },
+  });
   const header = new Header(chrome, { example: nothing, earlier: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
     new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) }).element);
   const rail = new Rail(chrome, { open: nothing, shown: () => wanted });
@@ -60,7 +65,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   const hues = new Map(link.places().map((place) => [place[0], hueAt(place)]));
   const text = new PlainSource(known.text.source, source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })));
   for (const [id, title] of Object.entries(DETAILS)) {
-    const own = id === "memory" ? { content: memory.element, show: (visible: boolean) => memory.show(visible) } : { content: h("div") };
+    const own = id === "memory" ? { content: memory.element, show: (visible: boolean) => memory.show(visible) } : { content: h("p", { class: "empty" }, "It is on its way.") };
     dock.add({ id, title, ...own });
   }
   dock.add({ id: SOURCE, title: "Source", content: h("section", { class: "pane source", "aria-label": "Source" }, story.element,
@@ -70,11 +75,11 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     const body = h("div", { class: "pane-body" }, own && html && info ? stageText(own, html, info.kind) : null);
     dock.add({ id: `stage-${k + 1}`, title: info?.title ?? stage, content: stagePane(model, stage, dock.grip(`stage-${k + 1}`), body) });
   }
-  // Who clicks is early as well; only what is typed is kept.
+  // Who clicks is early as well: only what is typed is kept, and which tab was opened.
   for (const part of [header.element, rail.element, story.element, memory.element]) part.inert = true;
   root.replaceChildren(header.element, h("nav", { "aria-label": "Pipeline" }, rail.element), h("div", { class: "strips" }),
     h("main", {}, dock.element, h("div", { class: "splitter horizontal" }), h("section", { class: "run", "aria-label": "Run" })));
-  first.view = { source: text, model, link, memory };
+  first.view = { source: text, model, link, memory, opened: "" };
 }
 
 function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLElement): HTMLElement {

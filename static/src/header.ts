@@ -96,7 +96,7 @@ export class Header {
         await navigator.clipboard.writeText(url);
         copied.textContent = "Copied.";
       } catch {
-        copied.textContent = "Press Ctrl+C.";
+        copied.textContent = window.matchMedia("(pointer: coarse)").matches ? "It is selected: copy it." : "Press Ctrl+C.";
       }
     };
     replace(this.link, h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),

@@ -688,6 +688,7 @@ async function begin(): Promise<void> {
   const page = new Page();
   await page.start();
   if (typed) page.editor.goOn(typed);
+  if (first.view?.opened) page.dock.open(first.view.opened);
 }
 
 begin().catch(problem);

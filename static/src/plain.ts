@@ -97,6 +97,8 @@ export interface Early {
   model: Model;
   link: Link;
   memory: MemoryPane;
+  /** The pane whose tab was opened. */
+  opened: string;
 }
 
 export const first: { view: Early | null } = { view: null };

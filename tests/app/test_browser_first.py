@@ -1,5 +1,6 @@
 """The first view: drawn before the editors are there, at the places where all will stand."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -7,9 +8,9 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from app.first import prepare
+from app.first import first_view
 from app.gallery import front_example
-from tests.app.browsing import MARKS, compiled, source, text, visiting
+from tests.app.browsing import MARKS, PATIENCE, compiled, source, text, visiting
 
 pytestmark = MARKS
 
@@ -35,11 +36,14 @@ PLACES = """() => {
 
 @pytest.fixture(scope="module")
 def prepared(real_app: Flask) -> None:
-    """A server that knows what the first view shows, as it does some time after its start."""
+    """A server that knows what the first view shows: it asks for that at its start."""
     parts: Parts = real_app.extensions[EXTENSION]
     front = front_example(real_app.config, parts.examples())
     assert front is not None
-    prepare(parts.jobs, front)
+    until = time.monotonic() + PATIENCE / 1000
+    while first_view(parts.jobs, front) is None:
+        assert time.monotonic() < until, "nobody has asked"
+        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -58,6 +62,15 @@ def visit(page: Page, address: str) -> list[Route]:
     return held
 
 
+def settled(page: Page) -> dict[str, list[object]]:
+    """Where all stands, once that has not changed for a moment."""
+    last: dict[str, list[object]] = {}
+    while (now := page.evaluate(PLACES)) != last:
+        last = now
+        page.wait_for_timeout(250)
+    return last
+
+
 @pytest.mark.parametrize("width", [1920, 1440, 1024, 768, 390])
 def test_nothing_moves_when_the_editors_come(early: Page, address: str, width: int) -> None:
     early.set_viewport_size({"width": width, "height": 900})
@@ -66,16 +79,14 @@ def test_nothing_moves_when_the_editors_come(early: Page, address: str, width: i
     if width != 1024:  # there it is behind a tab
         expect(picture).to_be_visible()
     expect(early.locator(".stage-pane .plain-code").first).to_be_visible()
-    early.wait_for_timeout(200)  # until widths were measured
-    before = early.evaluate(PLACES)
+    before = settled(early)
     assert before["source"]
     assert before["stage"]
     for route in held:
         route.continue_()
     compiled(early)
     expect(early.locator(".stage-pane .cm-line").first).to_be_visible()
-    early.wait_for_timeout(200)
-    after = early.evaluate(PLACES)
+    after = settled(early)
     for part, boxes in before.items():
         assert after[part] == boxes
 
@@ -120,3 +131,15 @@ def test_who_was_here_before_gets_what_they_left(early: Page, address: str) -> N
     early.reload(wait_until="commit")
     expect(early.locator(".arriving")).to_be_visible()
     expect(early.locator(".plain-code")).to_have_count(0)
+
+
+def test_a_tab_that_is_opened_early_stays_open(early: Page, address: str) -> None:
+    held = visit(early, address)
+    early.get_by_role("tab", name="Proof", exact=True).click()
+    expect(early.locator("#panel-proof")).to_contain_text("on its way")
+    for route in held:
+        route.continue_()
+    expect(early.locator(".attempts li").first).to_be_visible()
+    expect(early.get_by_role("tab", name="Proof", exact=True)).to_have_attribute(
+        "aria-selected", "true"
+    )
