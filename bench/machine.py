@@ -38,10 +38,10 @@ def describe() -> dict[str, Any]:
     }
 
 
-def save(name: str, command: str, figures: Any) -> Path:
-    """Write figures as JSON, with the machine and the command that made them."""
+def save(name: str, command: str, figures: Any, **more: Any) -> Path:
+    """Write figures as JSON, with the machine and the command that made them, and `more`."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    data = {"machine": describe(), "command": command, "figures": figures}
+    data = {"machine": describe(), "command": command, **more, "figures": figures}
     path.write_text(json.dumps(data, indent=2) + "\n")
     return path

@@ -1,7 +1,7 @@
 """`python -m bench.peer_bytes`: bytes that kernels fetch and write, ours and Futhark's, on a CPU.
 
     python -m bench.peer_bytes [--suite FOLDER] [--only NAME] [--look-back] [--checked] [--kernels]
-                               [--save NAME]
+                               [--save NAME] [--table NAME]
 
 Futhark is on the PATH. Its CUDA programs run under the observer as ours do (`bench/peer`), on the
 same inputs, and must give the same. Bytes are sectors of 32, for each request of a warp; a copy
@@ -12,11 +12,16 @@ much parallelism as there is.
 FOLDER is a clone of the futhark-benchmarks, with the packages of each; `bench/peer/inputs.txt` says
 which of them run, on which inputs. With `--look-back` our scans are one pass. Both compilers heed
 `#[unsafe]` and `#[scratch]`; with `--checked` ours does not.
+
+With `--save` each program is saved as soon as it is counted. With `--only` what was saved of others
+stays, so that programs can be counted in parts: `counted` tells when each was, and of which commit.
+`--table` counts nothing: it prints the table of what is saved under that name.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -29,8 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import accesses
-from bench.machine import save
+from bench import accesses, machine
 from bench.peer import build
 from compiler import api
 from compiler.base.errors import CompileError
@@ -48,6 +52,8 @@ from compiler.worker import with_deep_stack
 SECTOR = 32
 INPUTS = Path(__file__).parent / "peer" / "inputs.txt"
 SECONDS = 60.0
+MOST_SHOWN = 27
+"""Characters of a program's inputs that its name has less of; longer ones are left out."""
 SIZES = {
     "row sums": {"n": 4096, "m": 256},
     "row scans": {"n": 4096, "m": 256},
@@ -85,6 +91,9 @@ class Bytes:
         return self.fetched + self.written
 
 
+HEAD = """\
+| program | default: fetched + written | best | Futhark | launches | default | best |
+|---|---|---|---|---|---|---|"""
 Kernels = dict[str, Bytes]
 NOTHING = Bytes(0, 0, 0)
 
@@ -218,7 +227,8 @@ def suite(folder: Path, only: str, listed: Sequence[str] = ()) -> Iterator[Work 
         path = folder / f"{program}.fut"
         if only not in f"{program}:{entry}":
             continue
-        name = f"{program}:{entry} {given if len(given) < 24 else ''}".replace(":main", "").strip()
+        shown = given if len(given) < MOST_SHOWN else ""
+        name = f"{program}:{entry} {shown}".replace(":main", "").strip()
         try:
             read = read_program(path)
             asked = OfProgram(read.source, {"entry": entry}, files=read.files, main=read.main)
@@ -253,6 +263,43 @@ def row(name: str, found: dict[str, Kernels]) -> str:
     return f"| {name} | {' | '.join((*shown, launches, *parts))} |"
 
 
+def kernels_of(counted: dict[str, Any]) -> dict[str, Kernels]:
+    """The versions of a program as they are saved."""
+    return {
+        version: {name: Bytes(**much) for name, much in kernels.items()}
+        for version, kernels in counted.items()
+    }
+
+
+def table(name: str) -> list[str]:
+    """The table's rows of what is saved under that name; of what failed, lines that say why."""
+    saved = json.loads((machine.RESULTS / f"{name}.json").read_text())["figures"]
+    return [
+        f"| {program} | {counted.splitlines()[0]} |"
+        if isinstance(counted, str)
+        else row(program, kernels_of(counted))
+        for program, counted in saved.items()
+    ]
+
+
+class Saved:
+    """What is saved, program by program; `keeps` what was saved before of others."""
+
+    def __init__(self, name: str, command: str, keeps: bool) -> None:
+        self.name, self.command = name, command
+        path = machine.RESULTS / f"{name}.json"
+        old = json.loads(path.read_text()) if keeps and path.exists() else {}
+        self.figures: dict[str, Any] = old.get("figures", {})
+        self.counted: dict[str, str] = old.get("counted", {})
+
+    def add(self, program: str, found: Any) -> None:
+        """What a program came to, or why it came to nothing."""
+        told = machine.describe()
+        self.figures[program] = found
+        self.counted[program] = f"{told['date']} {told['commit']}"
+        machine.save(self.name, self.command, self.figures, counted=self.counted)
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -264,7 +311,13 @@ def main() -> None:
     parser.add_argument("--checked", action="store_true", help="ours drop no checks")
     parser.add_argument("--kernels", action="store_true", help="print each kernel's bytes")
     parser.add_argument("--save", metavar="NAME", help="save as bench/results/NAME.json")
+    parser.add_argument(
+        "--table", metavar="NAME", help="print the table of bench/results/NAME.json"
+    )
     asked = parser.parse_args()
+    if asked.table:
+        print("\n".join([HEAD, *table(asked.table)]))
+        return
     with tempfile.TemporaryDirectory(prefix="peer-") as name:
         folder = Path(name)
         os.environ.update(build.libraries(folder))
@@ -272,40 +325,41 @@ def main() -> None:
 
 
 def _tell(asked: argparse.Namespace, folder: Path) -> None:
-    print("| program | default: fetched + written | best | Futhark | launches | default | best |")
-    print("|---|---|---|---|---|---|---|")
-    figures: dict[str, Any] = {}
+    print(HEAD)
+    command = shlex.join(_command(asked))
+    saved = Saved(asked.save, command, bool(asked.only)) if asked.save else None
     works = suite(asked.suite, asked.only) if asked.suite else programs(folder, asked.only)
     for one in works:
         if isinstance(one, tuple):
-            figures[one[0]] = one[1]
+            if saved:
+                saved.add(*one)
             print(f"| {one[0]} | {one[1].splitlines()[0]} |", flush=True)
             continue
         try:
             found = measure(one, folder, How(asked.look_back, asked.checked))
         except (CompileError, RuntimeError, subprocess.TimeoutExpired) as error:
-            figures[one.name] = str(error)
+            if saved:
+                saved.add(one.name, str(error))
             print(f"| {one.name} | {(str(error).splitlines() or [''])[0]} |", flush=True)
             continue
-        figures[one.name] = {
-            version: {name: asdict(k) for name, k in kernels.items()}
-            for version, kernels in found.items()
-        }
+        if saved:
+            figures = {
+                version: {name: asdict(k) for name, k in kernels.items()}
+                for version, kernels in found.items()
+            }
+            saved.add(one.name, figures)
         print(row(one.name, found), flush=True)
         if asked.kernels:
             for version, kernels in found.items():
                 for name, k in kernels.items():
                     print(f"    {version:10} {name}: {k.launches}, {k.fetched:,} + {k.written:,}")
-    if asked.save:
-        print(save(asked.save, shlex.join(_command(asked)), figures))
 
 
 def _command(asked: argparse.Namespace) -> list[str]:
-    """How the figures are made again, wherever the programs lie."""
+    """How all figures are made again, wherever the programs lie."""
     suite = ["--suite", asked.suite.resolve().name] if asked.suite else []
-    only = ["--only", asked.only] if asked.only else []
     how = ["--look-back"] * asked.look_back + ["--checked"] * asked.checked
-    return ["python", "-m", "bench.peer_bytes", *suite, *only, *how, "--save", asked.save]
+    return ["python", "-m", "bench.peer_bytes", *suite, *how, "--save", asked.save]
 
 
 if __name__ == "__main__":

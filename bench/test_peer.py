@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -95,18 +96,49 @@ def _escaped(text: str) -> list[str]:
     return text.replace("\\", "\\\\").replace('"', '\\"').split("\n")
 
 
+@needs_cxx
+def test_headers_are_one_whenever_they_were_made(tmp_path: Path) -> None:
+    names = ("cuda.h", "cuda_runtime.h", "nvrtc.h")
+    for when, name in enumerate(names):
+        shutil.copy(build.HERE / "cuda.h", tmp_path / name)
+        os.utime(tmp_path / name, (when, when))
+    text = "".join(f"#include <{name}>\n" for name in names)
+    given = ["gcc", "-fsyntax-only", f"-I{tmp_path}", "-xc", "-"]
+    subprocess.run(given, input=text, text=True, check=True)
+
+
 def test_figures_are_saved_with_the_command_that_makes_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(machine, "RESULTS", tmp_path)
     monkeypatch.setattr(peer_bytes, "suite", lambda folder, only: [(only, "no data")])
-    given = ["--suite", str(tmp_path / "programs"), "--only", "one two", "--save", "bytes"]
-    monkeypatch.setattr("sys.argv", ["peer_bytes", *given])
-    peer_bytes.main()
+    for only in ("one two", "three"):
+        given = ["--suite", str(tmp_path / "programs"), "--only", only, "--save", "bytes"]
+        monkeypatch.setattr("sys.argv", ["peer_bytes", *given])
+        peer_bytes.main()
     saved = json.loads((tmp_path / "bytes.json").read_text())
-    command = "python -m bench.peer_bytes --suite programs --only 'one two' --save bytes"
-    assert saved["command"] == command
-    assert saved["figures"] == {"one two": "no data"}
+    assert saved["command"] == "python -m bench.peer_bytes --suite programs --save bytes"
+    assert saved["figures"] == {"one two": "no data", "three": "no data"}
+    assert saved["counted"].keys() == saved["figures"].keys()
+    assert peer_bytes.table("bytes") == ["| one two | no data |", "| three | no data |"]
+
+
+@pytest.mark.parametrize("name", ["peer_bytes", "peer_bytes-suite"])
+def test_the_docs_have_the_table_that_is_saved(name: str) -> None:
+    """All rows in their order, but for programs of which no row came."""
+    text = (machine.ROOT / "docs" / "performance.md").read_text("utf-8")
+    rows = [
+        line
+        for line in peer_bytes.table(name)
+        if line.count("|") == peer_bytes.HEAD.count("|") // 2
+    ]
+    assert "\n".join([peer_bytes.HEAD, *rows, ""]) in text
+
+
+def test_programs_have_names_of_their_own(tmp_path: Path) -> None:
+    names = [one[0] for one in peer_bytes.suite(tmp_path, "") if isinstance(one, tuple)]
+    assert len(names) > 80
+    assert len(set(names)) == len(names)
 
 
 def test_checks_that_a_program_drops_are_made_where_that_is_asked(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 // What a host program of Futhark's needs of CUDA's headers; `driver.cpp` stands in for the libraries.
-// cuda.h, cuda_runtime.h and nvrtc.h are this one.
-#pragma once
+// cuda.h, cuda_runtime.h and nvrtc.h are copies of this one, which GCC's `#pragma once` tells apart
+// where they have not been made in the same second.
+#ifndef PEER_CUDA
+#define PEER_CUDA
 #include <stddef.h>
 #ifdef __cplusplus
 extern "C" {
@@ -84,4 +86,5 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram *);
 
 #ifdef __cplusplus
 }
+#endif
 #endif
