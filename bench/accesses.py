@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from bench.machine import words
 from compiler import api, explanations
 from compiler.protocol.accesses import AccessesAnswer, ObserveRequest
 from compiler.protocol.programs import ShowRequest
@@ -67,6 +68,7 @@ def row(name: str, version: str, answer: AccessesAnswer) -> str:
 
 def main() -> None:
     """Print the table."""
+    words(__doc__)
     print("| program | parallelism | sectors | fewest | needed | bytes used | barriers | worst |")
     print("|---|---|---|---|---|---|---|---|")
     for name, (source, sizes) in PROGRAMS.items():

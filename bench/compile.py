@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.machine import EXAMPLES, save
+from bench.machine import EXAMPLES, save, words
 from compiler.base.context import Options
 from compiler.pipeline import STAGES, Compilation
 from compiler.storage.short_circuit.assumptions import forget
@@ -103,6 +103,7 @@ def measure() -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    words(__doc__)
     seldom_look_for_garbage()
     figures: dict[str, Any] = {}
     with_deep_stack(lambda: figures.update(measure()))

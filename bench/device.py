@@ -32,7 +32,7 @@ import numpy as np
 
 from bench import accesses
 from bench.futhark import Program, compiled
-from bench.machine import ROOT, save
+from bench.machine import ROOT, save, words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.text import plain
@@ -377,12 +377,13 @@ def main() -> int:
     if sys.argv[1:2] == ["--inside"]:
         inside(GPUS, sys.argv[2])
         return 0
+    only = words(__doc__, "PART")
     why = device_process.why_not()
     if why:
         print(f"Nothing is measured: {why}", file=sys.stderr)
         return UNAVAILABLE
-    command = shlex.join(["python", "-m", "bench.device", *sys.argv[1:]])
-    figures = measure(GPUS, only=sys.argv[1:])
+    command = shlex.join(["python", "-m", "bench.device", *only])
+    figures = measure(GPUS, only=only)
     print(save("device", command, figures))
     DOCUMENT.write_text(written(DOCUMENT.read_text("utf-8"), part(figures, command)), "utf-8")
     return 0

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.machine import save
+from bench.machine import save, words
 from compiler.worker import answer, seldom_look_for_garbage, with_deep_stack
 
 FILES, LINES, EDITS = 20, 100, 9
@@ -217,6 +217,7 @@ def _times(edited: Edited) -> dict[str, float]:
 
 def main() -> None:
     """The command line."""
+    words(__doc__)
     seldom_look_for_garbage()
     figures: list[dict[str, Any]] = []
     with_deep_stack(lambda: figures.append(measure()))

@@ -10,11 +10,10 @@ program, with no proof kept from before.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from typing import Any
 
-from bench.machine import save
+from bench.machine import save, words
 from compiler import api
 from compiler.pipeline import STAGES
 from compiler.protocol.kinds import OfProgram
@@ -79,7 +78,8 @@ def growth(sizes: dict[int, dict[str, Any]], part: str) -> float | None:
 
 def main() -> None:
     """The command line."""
-    chosen = [f for f in FAMILIES if not sys.argv[1:] or f.__name__ in sys.argv[1:]]
+    named = words(__doc__, "FAMILY")
+    chosen = [f for f in FAMILIES if not named or f.__name__ in named]
     table: dict[str, Any] = {}
 
     def work() -> None:
@@ -102,7 +102,7 @@ def main() -> None:
                     break
 
     with_deep_stack(work)
-    if not sys.argv[1:]:
+    if not named:
         save("growth", "python -m bench.growth", table)
 
 

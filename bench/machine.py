@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -45,3 +46,16 @@ def save(name: str, command: str, figures: Any, **more: Any) -> Path:
     data = {"machine": describe(), "command": command, **more, "figures": figures}
     path.write_text(json.dumps(data, indent=2) + "\n")
     return path
+
+
+def words(doc: str | None, names: str = "") -> list[str]:
+    """The words behind a command, which takes none unless `names` says what they are.
+
+    Ends with the command's help where that is asked for, with usage where words are not known.
+    """
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    if names:
+        parser.add_argument("words", nargs="*", metavar=names)
+    return list(getattr(parser.parse_args(), "words", ()))

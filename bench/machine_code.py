@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.machine import words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.codegen.imp import nodes as imp
@@ -61,11 +62,11 @@ def line(path: Path) -> str:
 
 def main() -> None:
     """Print a line for each program, or the one line of the last option."""
-    if sys.argv[1] == "--one":
+    if sys.argv[1:2] == ["--one"]:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
         with_deep_stack(lambda: print(line(Path(sys.argv[2]))))
         return
-    for path in sys.argv[1:]:
+    for path in words(__doc__, "FILE"):
         command = [sys.executable, "-m", "bench.machine_code", "--one", path]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)

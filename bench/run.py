@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.machine import EXAMPLES, save
+from bench.machine import EXAMPLES, save, words
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.ir.values import to_binary
@@ -158,6 +158,7 @@ def measure(program: Program, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    words(__doc__)
     table = {}
     with tempfile.TemporaryDirectory() as folder:
         for program in programs():

@@ -10,7 +10,6 @@ it stands Futhark's multicore back end, where it is found.
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 from bench import examples
 from bench.futhark import Program, compiled
-from bench.machine import save
+from bench.machine import save, words
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.pipeline import Compilation
@@ -100,8 +99,9 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    named = words(__doc__, "EXAMPLE")
     table: dict[str, Any] = {}
-    chosen = sys.argv[1:] or examples.names()
+    chosen = named or examples.names()
 
     def work() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ def main() -> None:
                 print(name, table[name], flush=True)
 
     with_deep_stack(work)
-    if not sys.argv[1:]:
+    if not named:
         save("short_circuit", "python -m bench.short_circuit", table)
 
 

@@ -9,7 +9,7 @@ import json
 import textwrap
 from typing import Any
 
-from bench.machine import RESULTS, ROOT
+from bench.machine import RESULTS, ROOT, words
 from testing.fuzz import KINDS
 
 HEAD = """# Figures
@@ -684,6 +684,7 @@ def page() -> str:
 
 def main() -> None:
     """The command line."""
+    words(__doc__)
     (ROOT / "docs" / "figures.md").write_text(page())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -432,3 +433,20 @@ def test_flatpack_is_measured_next_to_numpy() -> None:
         assert 0 < after <= before, name
         text = table.flatpack_part(data({"remark": "", "programs": {name: found}}))
         assert f"| {name} | {before} | {after} |" in text
+
+
+def commands() -> list[str]:
+    """The files of this folder that are commands."""
+    files = sorted((ROOT / "bench").glob("*.py"))
+    return [f.stem for f in files if '\nif __name__ == "__main__"' in f.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_command_that_is_asked_for_help_measures_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module(f"bench.{name}").main()
+    assert not ended.value.code
+    assert "usage" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.machine import words
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.kernels.repeats import GRAPHS
@@ -91,6 +92,7 @@ def numbered(path: Path) -> Iterator[str]:
 
 def main() -> None:
     """Print the tables."""
+    words(__doc__)
     tables: dict[str, Row] = {
         "| example | waits | launches |\n|---|---|---|": waits,
         "| example | steps | launches | of graphs |\n|---|---|---|---|": graphs,

@@ -18,7 +18,7 @@ from typing import Any
 from bench import examples
 from bench.compile import once
 from bench.futhark import Program, compile_ms
-from bench.machine import save
+from bench.machine import save, words
 from compiler import explanations
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.worker import with_deep_stack
@@ -73,6 +73,7 @@ def proofs(source: str) -> dict[str, Any]:
 
 def main() -> None:
     """The command line."""
+    words(__doc__)
     table: dict[str, Any] = {}
 
     def work() -> None:
