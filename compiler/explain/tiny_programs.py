@@ -422,12 +422,7 @@ BY_RULE: dict[str, Tiny] = {
     "merge/hoist": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]"),
     # --- kernels for blocks of threads --------------------------------------------------------
     "kernels/rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]", target="cuda"),
-    "kernels/thread-rows": Tiny(
-        _ROWS_ADDED,
-        "[[1, 2], [3, 4]]",
-        target="cuda",
-        limits=(("kernels/thread-rows/segments", 2),),
-    ),
+    "kernels/thread-rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]", target="cuda"),
     "kernels/handed": Tiny("entry main (xs: []i32) = filter (> 0) xs", "[1, -2, 3]", target="cuda"),
     "kernels/kept": Tiny(
         "entry main [n] (xs: [n]i32) =\n"

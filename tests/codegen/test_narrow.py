@@ -129,7 +129,7 @@ def test_the_first_of_several_indices_is_no_larger_than_its_size(source: str) ->
 def test_short_segments_are_numbered_with_32_bits() -> None:
     source = "entry main [n][m] (a: [n][m]i32): [n]i32 = map i32.sum a"
     text = plain(compiled(source, "cuda").result("cuda").text)
-    kernel = text.partition("_rows(")[2].partition("\n}\n")[0]
+    (kernel,) = re.findall(r"__global__ void reduce_\d+_rows\((.*?)\n}\n", text, re.DOTALL)
     assert "const index_t segment = point / (index_t)lanes_0;" in kernel
     assert "quot_i64" not in kernel
 

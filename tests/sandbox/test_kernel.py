@@ -19,8 +19,15 @@ for _ in range(3):
     thread = threading.Thread(target=lambda: kept.append(bytearray(50_000)))
     thread.start()
     thread.join()
-starts = [int(line.split("-")[0], 16) for line in open("/proc/self/maps")]
-print(sum(start % (1 << 26) == 0 for start in starts))
+SIZE = 1 << 26
+lines = [line.split() for line in open("/proc/self/maps")]
+parts = [(*(int(at, 16) for at in where.split("-")), kind) for where, kind, *_ in lines]
+heaps = [
+    used
+    for used, rest in zip(parts, parts[1:])
+    if used[0] % SIZE == 0 and rest == (used[1], used[0] + SIZE, "---p")
+]
+print(len(heaps))
 """
 
 
