@@ -44,6 +44,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     pytest_runtest_setup(item)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how a test failed that passed when it was run once more: what to look for."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_sep("_", f"{report.nodeid}, the first time")
+        terminalreporter.write_line(report.longreprtext)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite the .cases files with what came out"
