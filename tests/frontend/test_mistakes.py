@@ -50,6 +50,8 @@ MISTAKES = [
     ("def f : (#a i32 | #b) = #a 1 2", "has 2 arguments in one, 1 in the other"),
     ("def f (n: i64) = loop s for i < n do s + i", "`loop x = 0 for i < n do x + i`"),
     ("def f (xs: [](i32, f32)) = map (\\x y -> f32.i32 x + y) xs", "`\\(a, b) -> ..`"),
+    ("def f (xs: []i32) = map2 (\\(x, y) -> x + y) xs xs", "one after the other: `\\a b -> ..`"),
+    ("def f (xs: []i32) = reduce (\\(x, y) -> x + y) 0 xs", "one after the other: `\\a b -> ..`"),
     ("def f (g: i32 -> i32) (x: i32) = g x\ndef h (x: i32) = f (+ 1, x)", "`f (+ 1) x`"),
     ("def f (xs: []i32) = reduce (+) xs 0", "`reduce (+) 0 xs`"),
     ("def f (n: i64) = tabulate (\\i -> i) n", "`tabulate n f`"),

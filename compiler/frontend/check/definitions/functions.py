@@ -21,6 +21,7 @@ from compiler.frontend.check.definitions.existentials import (
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.definitions.recursion import result_is_written
 from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
+from compiler.frontend.check.scope.advice import one_by_one
 from compiler.frontend.check.scope.operator_names import LOGIC, is_operator
 from compiler.frontend.check.scope.scope import (
     DATA,
@@ -102,7 +103,12 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
             hint = subst(want.param, {}, renamed) if renamed else want.param
             if renamed and not isinstance(param, ast.PTyped):
                 _says_its_size(hint, renamed.values(), param.span)
-        bound = bind_pattern(st, param, hint, st.param_size)
+        try:
+            bound = bind_pattern(st, param, hint, st.param_size)
+        except TypeError_ as error:
+            if isinstance(want, Arrow) and len(exp.params) == 1:
+                error.hint = error.hint or one_by_one(param, want)
+            raise
         bounds.append(bound)
         if isinstance(want, Arrow):
             if want.name and isinstance(bound.pat, t.PWild):

@@ -188,6 +188,19 @@ def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
     return "No pattern takes an array apart: its first element is `xs[0]`, the others `xs[1:]`."
 
 
+def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
+    """What stands for the tuple of a lambda that is given so many arguments; or ""."""
+    if not isinstance(pattern, ast.PTuple):
+        return ""
+    given: Type = wanted
+    for _ in pattern.elems:
+        if not isinstance(given, Arrow):
+            return ""
+        given = resolve(given.result)
+    names = " ".join(chr(ord("a") + k) for k in range(min(len(pattern.elems), 26)))
+    return f"It is given its arguments one after the other: `\\{names} -> ..`."
+
+
 def unknown_module(st: Checker, path: str, span: Span) -> str:
     """What may be meant by a name that no module has."""
     later = st.declared_later.get(("module", path))
