@@ -52,6 +52,8 @@ MISTAKES = [
     ("def f (xs: [](i32, f32)) = map (\\x y -> f32.i32 x + y) xs", "`\\(a, b) -> ..`"),
     ("def f (xs: []i32) = map2 (\\(x, y) -> x + y) xs xs", "one after the other: `\\a b -> ..`"),
     ("def f (xs: []i32) = reduce (\\(x, y) -> x + y) 0 xs", "one after the other: `\\a b -> ..`"),
+    ("def f (x: i32) = let mut y = x in y + 1", "no name gets another value. Write `let y = x`"),
+    ("def f (n: i32) = let rec g = \\i -> g (i - 1) in g n", "which may call itself, or `loop`"),
     ("def f (g: i32 -> i32) (x: i32) = g x\ndef h (x: i32) = f (+ 1, x)", "`f (+ 1) x`"),
     ("def f (xs: []i32) = reduce (+) xs 0", "`reduce (+) 0 xs`"),
     ("def f (n: i64) = tabulate (\\i -> i) n", "`tabulate n f`"),

@@ -8,7 +8,7 @@ from compiler.base.prim import INTS, NUMBERS, PRIMS
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend.check.scope.builtins import member_names
-from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.frontend.check.scope.scope import Scheme, did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import NO_TEXT, has_names
@@ -138,6 +138,13 @@ _CALLED = {
 """What is often called with its arguments in another order, or without one of them."""
 
 
+_DEFINED = {
+    "mut": "no name gets another value. Write `let y = x`, and another `let` for what comes next.",
+    "rec": "write `def f n = ..` outside, which may call itself, or `loop`.",
+}
+"""Words of other languages between `let` and a name, and what stands for them."""
+
+
 def unknown_value(st: Checker, name: str, span: Span) -> str:
     """What may be meant by a name that no value has."""
     later = st.declared_later.get(("value", name))
@@ -155,6 +162,9 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
     if owners:
         written = " or ".join(f"`{prim}.{name}`" for prim in owners)
         return f"`{name}` is a function of the number types: write {written}, for example."
+    for word, way_out in _DEFINED.items():
+        if isinstance(st.scope.values.get(word), Scheme):
+            return f"`let {word} {name}` defines a function `{word}` of `{name}`: {way_out}"
     inside = (m for m, of in st.scope.modules.items() if name in of.values and not of.prim)
     if name not in st.scope.values and (module := next(inside, "")) not in ("", "intrinsics"):
         return f"It is in a module: `{module}.{name}`."
