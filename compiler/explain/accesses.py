@@ -17,7 +17,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import THREADS, threads_for
+from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
@@ -93,7 +93,7 @@ class _Planned(Device):
         shared: int = 0,
     ) -> Callable[..., None]:
         """A launch, with how many blocks of threads it has, and how many threads each."""
-        count = blocks if points < 0 else -(-points // THREADS)
+        count = blocks_for(points, blocks)
 
         def start(*arguments: Any) -> None:
             if count > 0:

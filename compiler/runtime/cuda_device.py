@@ -16,7 +16,7 @@ from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, threads_for
+from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, blocks_for, threads_for
 from compiler.codegen.kernels.host import BLOCK
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
@@ -317,7 +317,7 @@ class Device:
         its indices have too few bits.
         """
         kernel = self.kernels.get(name) or self._kernel(name)
-        count = blocks if points < 0 else (points + THREADS - 1) // THREADS
+        count = blocks_for(points, blocks)
         if count > MOST_BLOCKS:
             raise RuntimeError_(
                 f"The kernel `{name}` would have {count:,} blocks of threads, of which a GPU "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from compiler.algebra.divide import divide, exact
 from compiler.algebra.lmad import Lmad
@@ -117,6 +117,15 @@ def flat_reads(kernel: ir.SegOp, arrays: Mapping[Name, ir.Type]) -> Iterator[Fla
 T = TypeVar("T")
 
 
+class _Access(NamedTuple):
+    """What is read by the statement of a name; `sure`: all threads come to it."""
+
+    name: Name
+    array: Name
+    dims: tuple[ir.DimIndex, ...]
+    sure: bool
+
+
 @dataclass(slots=True)
 class _Walk(Generic[T]):
     """Through a kernel's statements: `order` are the indices of threads, outermost first."""
@@ -149,9 +158,11 @@ class _Walk(Generic[T]):
             exp, inner, certain = stm.exp, lane, sure
             match exp:
                 case ir.Index(array, at):
-                    yield from self.read(stm.pat[0].name, array, map(ir.DimFix, at), lane, sure)
+                    places = tuple(map(ir.DimFix, at))
+                    yield from self.read(_Access(stm.pat[0].name, array, places, sure), lane)
                 case ir.Slice(array, dims) if stm.pat[0].name in self.parts:
-                    yield from self.read(stm.pat[0].name, array, dims, lane, sure)
+                    access = _Access(stm.pat[0].name, array, dims, sure)
+                    yield from self.read(access, lane)
                 case ir.Loop(form=ir.ForLoop(index, "i64", bound)):
                     count = self.poly(bound)
                     if count is not None:
@@ -171,14 +182,7 @@ class _Walk(Generic[T]):
                 if not isinstance(child, ir.Lambda):
                     yield from self.stms(stms_of(child), inner, certain)
 
-    def read(
-        self,
-        name: Name,
-        array: Name,
-        dims: Iterable[ir.DimIndex],
-        lane: Name | None,
-        sure: bool,
-    ) -> Iterator[T]:
+    def read(self, access: _Access, lane: Name | None) -> Iterator[T]:
         """What is found in a statement that reads an element, or a part."""
         raise NotImplementedError
 
@@ -188,16 +192,10 @@ class _Flats(_Walk[Flat]):
 
     __slots__ = ()
 
-    def read(
-        self,
-        name: Name,
-        array: Name,
-        dims: Iterable[ir.DimIndex],
-        lane: Name | None,
-        sure: bool,
-    ) -> Iterator[Flat]:
+    def read(self, access: _Access, lane: Name | None) -> Iterator[Flat]:
         """An element of the lane's own row, whose place there is counted by a loop over all."""
-        kind, at = self.arrays.get(array), tuple(dims)
+        name, array, at, sure = access
+        kind = self.arrays.get(array)
         if not isinstance(kind, ir.Array) or kind.rank != 1 or not sure or lane is None:
             return
         index = self.poly(at[0].start) if isinstance(at[0], ir.DimFix) else None
@@ -218,16 +216,10 @@ class _Reads(_Walk[Read]):
 
     __slots__ = ()
 
-    def read(
-        self,
-        name: Name,
-        array: Name,
-        dims: Iterable[ir.DimIndex],
-        lane: Name | None,
-        sure: bool,
-    ) -> Iterator[Read]:
+    def read(self, access: _Access, lane: Name | None) -> Iterator[Read]:
         """A part of an array, if it would cost less in another order of the dimensions."""
-        kind, at = self.arrays.get(array), tuple(dims)
+        name, array, at, sure = access
+        kind = self.arrays.get(array)
         if lane is None or not isinstance(kind, ir.Array) or kind.mem is None:
             return
         indices: list[Poly] = []

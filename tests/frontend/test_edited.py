@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -461,24 +461,39 @@ def test_who_says_that_a_constant_may_be_returned_may_be_gone(
         assert told(main, files)["ok"] == (parts[1] in upper)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_after_any_edits_in_files_the_answer_is_that_of_a_fresh_check(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chance = random.Random(seed)
+def edited_at_random(
+    first: dict[str, str],
+    edit: Callable[[str, random.Random], str],
+    chance: random.Random,
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: int,
+    kept: float,
+) -> tuple[int, int]:
+    """How often files are right, and wrong, where each answer has to be that of a fresh check.
+
+    An edit goes on from one that was right, or with a chance of `kept` from one that was not.
+    """
     right, wrong = 0, 0
-    first = {"": IMPORTER, **FILES}
     texts = dict(first)
-    for _ in range(110):
+    for _ in range(rounds):
         path = chance.choice(list(texts))
-        new = {**texts, path: changed(chance.choice([texts, texts, first])[path], chance)}
+        new = {**texts, path: edit(chance.choice([texts, texts, first])[path], chance)}
         source, files = new[""], {name: text for name, text in new.items() if name}
         found = told(source, files)
         assert found == afresh(source, monkeypatch, files), new
         right, wrong = right + found["ok"], wrong + (not found["ok"])
-        if found["ok"] or chance.random() < 0.1:
+        if found["ok"] or chance.random() < kept:
             texts = new
         elif chance.random() < 0.1:
             texts = dict(first)
+    return right, wrong
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_edits_in_files_the_answer_is_that_of_a_fresh_check(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = {"": IMPORTER, **FILES}
+    right, wrong = edited_at_random(first, changed, random.Random(seed), monkeypatch, 110, 0.1)
     assert right > 15
     assert wrong > 15

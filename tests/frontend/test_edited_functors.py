@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 
 from compiler.frontend import edited
-from tests.frontend.test_edited import Files, _fresh, afresh, changed, checked, told
+from tests.frontend.test_edited import (
+    Files,
+    _fresh,
+    afresh,
+    changed,
+    checked,
+    edited_at_random,
+    told,
+)
 
 __all__ = ["_fresh", "checked"]
 
@@ -337,21 +345,8 @@ def otherwise(source: str, chance: random.Random) -> str:
 def test_after_any_edits_the_answer_is_that_of_a_fresh_check(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(seed)
-    right, wrong = 0, 0
     first = {"": MAIN, **FILES} if seed % 2 else {"": ONE}
-    texts = dict(first)
-    for _ in range(60):
-        path = chance.choice(list(texts))
-        new = {**texts, path: otherwise(chance.choice([texts, texts, first])[path], chance)}
-        source, files = new[""], {name: text for name, text in new.items() if name}
-        found = told(source, files)
-        assert found == afresh(source, monkeypatch, files), new
-        right, wrong = right + found["ok"], wrong + (not found["ok"])
-        if found["ok"] or chance.random() < 0.05:
-            texts = new
-        elif chance.random() < 0.1:
-            texts = dict(first)
+    right, wrong = edited_at_random(first, otherwise, random.Random(seed), monkeypatch, 60, 0.05)
     assert right > 5
     assert wrong > 15
 

@@ -13,6 +13,11 @@ def threads_for(busy: int) -> int:
     return min(THREADS, max(WARP, -(-busy // WARP) * WARP))
 
 
+def blocks_for(points: int, blocks: int) -> int:
+    """How many blocks of threads there are for so many points, or for none but so many blocks."""
+    return blocks if points < 0 else -(-points // THREADS)
+
+
 HEAD = f"""\
 typedef signed char int8_t;
 typedef short int16_t;
