@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import resource
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -146,6 +147,21 @@ def test_a_block_that_rounds_make_is_made_once() -> None:
         same(cuda_on_cpu.run(code, args), interp.run(meaning, "main", args))
     assert len(made) == 2
     assert max(made) < 10
+
+
+@cuda_on_cpu.needs_cxx
+def test_what_is_known_of_a_block_goes_with_it() -> None:
+    """Each round has 65,536 locks of its own, of each of which the observer knows 88 bytes."""
+    code = code_of(HISTOGRAM, GRAPHS.id)
+    calls(code, "main", given("histogram", 10))
+    before = address_space()
+    assert calls(code, "main", given("histogram", 100))["cuMemAllocAsync"] > 100
+    assert address_space() - before < 20 * 65_536 * 88
+
+
+def address_space() -> int:
+    """The bytes of this process, whether they have been touched or not."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 @cuda_on_cpu.needs_cxx

@@ -25,6 +25,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <map>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -64,8 +65,14 @@ struct Memory {
     char *base;
     long long bytes;
     int size;
-    std::vector<Cell> cells;
     std::vector<bool> written;
+    Cell *cells;  // zeros, of no launch: a page of cells that no thread touches costs nothing
+    Memory(char *base, long long bytes, int size, bool written)
+        : base(base), bytes(bytes), size(size), written(bytes / size, written),
+          cells((Cell *)calloc(bytes / size, sizeof(Cell))) {
+        if (!cells && bytes >= size) throw std::bad_alloc();
+    }
+    ~Memory() { free(cells); }
 };
 struct Fiber {
     ucontext_t context;
@@ -656,10 +663,12 @@ void observer_at_launch(char *low, int room, int bytes) {
 // A block of memory; what overlaps it is there no more.
 void observer_memory(char *base, long long bytes, int size, int written) {
     last_memory = nullptr;
-    auto gone = [=](Memory *m) { return m->base < base + bytes && base < m->base + m->bytes; };
-    for (Memory *one : memories) if (gone(one)) one->bytes = 0;
-    memories.erase(std::remove_if(memories.begin(), memories.end(), [](Memory *m) { return !m->bytes; }), memories.end());
-    auto *made = new Memory{base, bytes, size, std::vector<Cell>(bytes / size), std::vector<bool>(bytes / size, written)};
+    memories.erase(std::remove_if(memories.begin(), memories.end(), [=](Memory *m) {
+        bool gone = m->base < base + bytes && base < m->base + m->bytes;
+        if (gone) delete m;
+        return gone;
+    }), memories.end());
+    auto *made = new Memory(base, bytes, size, written);
     memories.insert(std::upper_bound(memories.begin(), memories.end(), base, [](char *p, Memory *m) { return p < m->base; }), made);
 }
 
