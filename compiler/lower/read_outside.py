@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.base.errors import InputError
+from compiler.base.names import base_of
 from compiler.base.prim import DTYPE
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.show_type import is_tuple, show_type
@@ -32,8 +33,8 @@ _UNIT = re.compile(r"\(\s*\)")
 
 
 def arguments(of: Outside, data: bytes | str) -> list[Value]:
-    """The components of the parameters. Raises InputError, with the place in a text."""
-    found = _read(of.params, data)
+    """The components of the parameters. Raises InputError, with the place in a text, and whose."""
+    found = _read(of.params, data, _called(of))
     wanted = sum(len(components(kind)) for kind in of.params)
     if len(found) < wanted and not all(map(is_plain, of.params)):
         listed = ", ".join(f"`{show_type(kind)}`" for kind in of.params)
@@ -49,12 +50,21 @@ def results(of: Outside, data: bytes | str) -> list[Value]:
     return comparable(of.results, _read(of.results, data))
 
 
-def _read(kinds: Sequence[Type], data: bytes | str) -> Found:
+def _called(of: Outside) -> list[str]:
+    """The parameters in words: those of one component by its name, others by their number."""
+    own = divided(of.params, entry.external(of.fun))
+    return [
+        f"the value of `{base_of(parts[0].name)}`" if len(parts) == 1 else f"argument {k}"
+        for k, parts in enumerate(own, 1)
+    ]
+
+
+def _read(kinds: Sequence[Type], data: bytes | str, called: Sequence[str] = ()) -> Found:
     if isinstance(data, bytes) and values.is_binary(data):
         found = values.from_binary(data)
         check(kinds, found)
         return [*found]
-    return _Reader(values.decoded(data) if isinstance(data, bytes) else data).all(kinds)
+    return _Reader(values.decoded(data) if isinstance(data, bytes) else data).all(kinds, called)
 
 
 def check(kinds: Sequence[Type], flat: Sequence[Value]) -> None:
@@ -79,14 +89,22 @@ def _check(kind: Type, flat: Sequence[Value]) -> None:
 class _Reader(ValueReader):
     """A position in a text of values whose types are known."""
 
-    def all(self, kinds: Sequence[Type]) -> Found:
-        """The components of all values; what is beyond the last type is read without one."""
+    def all(self, kinds: Sequence[Type], called: Sequence[str]) -> Found:
+        """The components of all values; what is beyond the last type is read without one.
+
+        An error tells in which it is, where words for them are given.
+        """
         found: Found = []
-        for kind in kinds:
+        for k, kind in enumerate(kinds):
             self._skip()
             if self.at == len(self.text):
                 return found
-            found += self._one(kind)
+            try:
+                found += self._one(kind)
+            except InputError as error:
+                if called and not error.hint:
+                    error.hint = f"This is in {called[k]}."
+                raise
         return [*found, *self.values()]
 
     def _one(self, kind: Type) -> Found:

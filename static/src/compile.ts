@@ -11,6 +11,8 @@ import type { CheckAnswer, Problem } from "./types";
 const [LEAST_QUIET, MOST_QUIET] = [50, 180];
 const APART = 210;
 const AHEAD = 12;
+/** Milliseconds after which one is told that what is shown is still of an earlier text. */
+const LONG = 1000;
 
 /** Whether a text holds nothing but white space and comments. */
 const isEmpty = (source: string): boolean => !source.replace(/--.*$/gm, "").trim();
@@ -106,6 +108,7 @@ export class Compiler {
     this.asked = began;
     const fresh = new Set<string>();
     model.setStatus({ phase: "checking" });
+    const clock = window.setTimeout(() => model.setStatus({ long: true }), LONG);
     const shown = await client.compile(text, model.wanted, {
       queued: (position) => current() && model.setStatus({ phase: "queued", position }),
       checked: (answer) => current() && this.check(answer),
@@ -116,6 +119,8 @@ export class Compiler {
       },
       places: (answer) => current() && model.setPlaces(answer.ok ? answer.places : []),
     }, this.stopping.signal);
+    window.clearTimeout(clock);
+    if (model.status.long) model.setStatus({ long: false });
     const took = performance.now() - began;
     this.took = current() ? took : Math.max(this.took, took);
     if (!current()) return;

@@ -118,12 +118,12 @@ export function announce(text: string): void {
 /** 4,096 for readers, and 4096 for programs that read a table. */
 export const grouped = (count: number): HTMLElement => h("data", { value: count }, count.toLocaleString("en"));
 
-/** 0.0123 ms, 3.2 ms, 84 ms, 1.24 s. */
+/** 0.4 µs, 12 µs, 3.2 ms, 84 ms, 1.24 s. */
 export function milliseconds(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toPrecision(3)} s`;
   if (ms >= 100) return `${Math.round(ms)} ms`;
   if (ms >= 0.1) return `${Number(ms.toPrecision(2))} ms`;
-  return ms > 0 ? "<0.1 ms" : "0 ms";
+  return ms > 0 ? `${Number((1000 * ms).toPrecision(2))} µs` : "0 ms";
 }
 
 /** 512 B, 38.1 MB: decimal units. */

@@ -1,11 +1,13 @@
 // The top bar: examples, options, status, run, share, theme, help.
 import { h, milliseconds, replace } from "./dom";
 import { dropdown } from "./menus";
+import { messageElement } from "./messages";
 import type { Model } from "./model";
 import type { Saved } from "./files";
 import type { Said } from "./story";
 import { earlierTexts, saveText } from "./storage";
 import type { Example } from "./kept";
+import type { Problem } from "./types";
 
 export interface HeaderEvents {
   example(name: string): void;
@@ -119,8 +121,8 @@ export class Header {
   }
 
   /** Say why there is no link. */
-  shareFailed(message: string): void {
-    replace(this.link, h("p", { class: "problem-text" }, message));
+  shareFailed(problem: Problem): void {
+    replace(this.link, messageElement(problem));
     this.link.hidden = false;
   }
 

@@ -8,7 +8,8 @@ export const MOST_FILES = 500;
 export const MOST_BYTES = 400_000;
 /** Bytes of a zip file: it may hold more than programs. */
 const MOST_ZIP = 50_000_000;
-const HIDDEN = /(?:^|\/)(?:\.|__MACOSX(?:\/|$))/;
+/** Files and folders whose name begins with a dot; `.` and `..` are no names. */
+const HIDDEN = /(?:^|\/)(?:\.(?!\.?(?:\/|$))|__MACOSX(?:\/|$))/;
 
 /** What was taken, by path, and what was not: sentences that name it. */
 export interface Taken {
@@ -92,7 +93,7 @@ async function keep(one: Found, taken: Taken): Promise<number> {
 async function unzip(zip: Found, programs: Found[], taken: Taken): Promise<void> {
   if (zip.size > MOST_ZIP) return refuse(taken, zip.path, `A zip file has at most ${bytes(MOST_ZIP)}.`);
   try {
-    for (const { name, size, read } of entriesOf(await zip.read())) programs.push({ path: name, size, read });
+    for (const { name, size, read } of entriesOf(await zip.read())) programs.push({ path: name.replace(/^(?:\.\/)+/, ""), size, read });
   } catch (error) {
     refuse(taken, zip.path, error instanceof BadZip ? `It is not read: ${error.message}.` : "It cannot be read.");
   }

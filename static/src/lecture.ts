@@ -6,6 +6,7 @@ import type { Top } from "./lit";
 import type { ShownA } from "./pinned";
 import { load, save } from "./storage";
 import type { Stop } from "./travel";
+import type { Problem } from "./types";
 
 /** What a teacher's page shows, beside how it is laid out and how large: that is everybody's own. */
 export interface View extends Omit<Stop, "layout"> {
@@ -47,14 +48,14 @@ export class Lecturer {
   }
 
   /** Begin a lecture; why there is none, or nothing. */
-  async begin(): Promise<string> {
-    if (this.lecture) return "";
+  async begin(): Promise<Problem | null> {
+    if (this.lecture) return null;
     const answer = await client.beginLecture();
-    if (!answer.ok) return `${answer.error.message} ${answer.error.hint}`;
+    if (!answer.ok) return answer.error;
     const { id, code, secret, url } = answer;
     save("lecture", { id, code, secret, url }, true);
     this.lead({ id, code, secret, url });
-    return "";
+    return null;
   }
 
   private lead(lecture: client.Lecture): void {

@@ -163,7 +163,7 @@ export class Page {
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
-    const warps = this.warps = new WarpsPane(this.model, this.link, showProof);
+    const warps = this.warps = new WarpsPane(this.model, this.link, showProof, (disable) => this.setOptions({ disable }));
     const layouts = new IndexFunctionsPane(this.model, this.link);
     const graph = this.graph = new GraphPane(this.model, this.link, () => this.save());
     const compare = this.compare = new ComparePane(this.model, this.texts, {
@@ -613,7 +613,7 @@ export class Page {
     if (answer.ok) {
       this.said = said;
       this.header.showLink(answer.url, said);
-    } else this.header.shareFailed(answer.error.message);
+    } else this.header.shareFailed(answer.error);
   }
 
   /** Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there. */

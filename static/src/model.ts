@@ -36,7 +36,15 @@ export interface Status {
   phase: "idle" | "checking" | "compiling" | "queued" | "failed" | "stopped" | "empty";
   ms: number;
   position: number;
+  /** Whether what goes on takes longer than one waits without asking why. */
+  long: boolean;
 }
+
+/** Why there is nothing of a program, by its phase. */
+export const UNREACHED: Partial<Record<Status["phase"], string>> = {
+  empty: "There is no program yet.",
+  failed: "The program does not get here: see the error in the source.",
+};
 
 /** A compilation that later ones are compared with. */
 export interface Pinned {
@@ -91,7 +99,7 @@ export class Model {
   checked = false;
   /** A failure that says nothing about the program. */
   trouble: Problem | null = null;
-  status: Status = { phase: "idle", ms: 0, position: 0 };
+  status: Status = { phase: "idle", ms: 0, position: 0, long: false };
   /** The permalink that is shown unchanged: its id, version and day, and what the panes show. */
   frozen: Kept | null = null;
   pinned: Pinned | null = null;
@@ -164,7 +172,8 @@ export class Model {
   }
 
   setStages(stages: Record<string, Stage>, of = this.now): void {
-    for (const [id, state] of Object.entries(statesOf(stages, of))) this.stages.set(id, state);
+    const stale = !sameText(of, this.now); // a listing may come late
+    for (const [id, state] of Object.entries(statesOf(stages, of))) this.stages.set(id, { ...state, stale });
     this.generation += 1;
     this.emit("stages");
   }

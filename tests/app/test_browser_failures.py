@@ -48,7 +48,7 @@ def trouble(page: Page) -> Any:
 
 
 FAILURES = {
-    "429": (answering(429, failure("busy", "Too many.", retry=40)), "Too many.", r"(40|3\d) s"),
+    "429": (answering(429, failure("busy", "Too many.", hint="Wait.", retry=40)), "Too many.", r"(40|3\d) s"),
     "429 of a proxy": (
         answering(429, "<h1>Slow down</h1>", **{"Retry-After": "50"}),
         "Too many requests.",
@@ -82,6 +82,10 @@ def test_a_failure_that_is_not_the_programs_has_a_banner_and_a_retry(guest: Page
         expect(guest.locator(".source .problem-text")).to_have_count(0)
         expect(pane(guest)).to_contain_text("is not compiled yet")
         expect(guest.locator(".chip.stopped")).to_have_count(0)
+        if number == 0:
+            guest.get_by_role("button", name="Share").click()
+            expect(guest.locator(".share-box")).to_contain_text("Too many. Wait")
+            guest.keyboard.press("Escape")
         guest.unroute("**/api/*")
         trouble(guest).get_by_role("button", name="Retry").click()
         expect(pane(guest)).to_contain_text(f"entry main = {number} -- fused")
@@ -163,6 +167,13 @@ def test_an_empty_editor_says_what_to_do(guest: Page) -> None:
     guest.keyboard.press("Control+a")
     guest.keyboard.press("Delete")
     expect(source(guest)).to_contain_text("Write a program here, or choose an example above.")
+    # Panes that were not looked at before have nothing to show, and say why.
+    for text, why in (("", "There is no program yet."), ("WRONG", "see the error in the source")):
+        guest.keyboard.insert_text(text)
+        for name in ("Bounds", "Warps", "Versions"):
+            guest.get_by_role("tab", name=name).click()
+            expect(guest.get_by_role("tabpanel", name=name)).to_contain_text(why)
+        source(guest).click()
 
 
 def test_an_error_without_a_place_is_said_below_the_text(guest: Page) -> None:

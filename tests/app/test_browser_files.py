@@ -156,17 +156,20 @@ def test_a_zip_takes_the_place_of_an_example_and_goes_back(page: Page) -> None:
     before = text(page)
     files: dict[str, bytes | str] = {
         "prog/a/entries.fut": 'import "../lib/x"\nentry go = x\n',
-        "prog/lib/x.fut": "def x = 3i32\n",
+        "./prog/lib/x.fut": "def x = 3i32\n",
         "prog/README.md": "read",
         "prog/.git/y.fut": "def y = 1",
         "__MACOSX/z.fut": "\0",
+        "./prog/lib/../w.fut": "def w = 1",
     }
     for how in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         drop(page, {"p.zip": zipped(files, how)})
         expect(tabs(page)).to_have_count(2)
         assert names(page) == ["a/entries.fut", "lib/x.fut"]
         compiled(page)
-        expect(page.locator(".file-note")).to_contain_text("Added 2 files. 1 that is no program")
+        note = page.locator(".file-note")
+        expect(note).to_contain_text("Added 2 files. 1 that is no program")
+        expect(note).to_contain_text("prog/lib/../w.fut is left out. A folder between")
         expect(pane(page)).to_contain_text("entry go")
         page.go_back()
         expect(tabs(page)).to_have_count(0)

@@ -3,7 +3,7 @@
 from flask import Flask
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, source, write
 from tests.codegen.helpers import needs_nvrtc
 
 pytestmark = MARKS
@@ -30,6 +30,14 @@ def test_sass_is_a_pane_of_its_own(browser: Browser, real_app: Flask) -> None:
         root = pane.locator(".cm-line", has_text="MUFU.RSQ").first
         root.click()
         expect(page.locator(".source .lit-place")).to_contain_text("f32.sqrt x")
+        source(page).click()
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Delete")
+        expect(pane.locator(".pane-note")).to_have_text("There is no program yet.")
+        write(page, "entry main = nothing")
+        expect(pane.locator(".pane-note")).to_contain_text("see the error in the source")
+        write(page, PROGRAM)
+        expect(root).to_be_visible()
         made = asked.count("listing")
         page.get_by_role("button", name="Share", exact=True).click()
         link = page.get_by_label("Link", exact=True).input_value()

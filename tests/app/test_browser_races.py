@@ -61,7 +61,10 @@ def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
     write(page, "-- Another\nentry main (xs: []i64) = map (+1) xs\n")
     is_held(page)
     expect(waiting).to_be_hidden()  # what was told before is still seen
+    note = pane(page).locator(".pane-note")
+    expect(note).to_have_text("Out of date: the program as it is now is being compiled.")
     release(page)
+    expect(note).not_to_contain_text("Out of date")
 
 
 def test_what_stages_of_an_earlier_text_came_to_is_not_told_of_the_new_one(holding: Page) -> None:

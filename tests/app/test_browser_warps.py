@@ -123,6 +123,12 @@ def test_what_is_switched_off_is_told_and_the_figures_are_in_sight(warps: Page) 
     expect(first).to_contain_text("32 lanes fetch 32 sectors, 12 % used; 4 would do")
     expect(first).to_contain_text("Switched off, and so not tried here: kernels/squares.")
     expect(first).not_to_contain_text("No remark of the compiler")
+    first.get_by_role("button", name="Switch it on again").click()
+    expect(first).to_contain_text("32 lanes fetch 4 sectors, 100 % used")
+    expect(first.locator("summary").first).to_be_focused()
+    first.get_by_role("button", name="kernels/squares", exact=True).click()
+    expect(first).to_contain_text("32 lanes fetch 32 sectors, 12 % used; 4 would do")
+    expect(first.locator("summary").first).to_be_focused()
     edge = warps.locator("#panel-warps").bounding_box()
     assert edge is not None
     for name in ("All requests", "All accesses"):

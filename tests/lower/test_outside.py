@@ -143,6 +143,20 @@ def test_a_value_that_does_not_fit_is_refused_at_its_place(
     assert not place or caught.value.span.position == f"input:{place}"
 
 
+def test_what_is_wrong_with_a_value_tells_whose_it_is() -> None:
+    """Values follow each other: without a name, who has several fields looks for the wrong one."""
+    source = f"{TYPES}\nentry main [n] (xs: [n]i32) (k: i64) (p: (i32, bool)) (b: bool) = (k, p, b)"
+    for text, whose in (
+        ("[1, 2\n3 (1, true) true", "the value of `xs`"),
+        ("[1, 2]\nthree", "the value of `k`"),
+        ("[1, 2] 3 (1, 2) true", "argument 3"),
+        ("[1, 2] 3 (1, true)\nTrue", "the value of `b`"),
+    ):
+        with pytest.raises(InputError) as caught:
+            api.inputs(OfProgram(source), "main", text)
+        assert caught.value.hint == f"This is in {whose}.", text
+
+
 def test_a_tag_in_the_binary_format_is_checked_too() -> None:
     asked = OfProgram(f"{TYPES}\nentry main (k: i32) (xs: []s2) = (k, xs)")
     wrong: list[Value] = [np.int32(1), np.array([0, 5], np.int8), np.array([1, 2], np.int32)]

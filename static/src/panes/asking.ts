@@ -1,6 +1,6 @@
 // Panes that ask about the program: while they are seen, and once for each text that was compiled.
-import { debounce } from "../dom";
-import type { Model, Text } from "../model";
+import { debounce, h } from "../dom";
+import { UNREACHED, type Model, type Text } from "../model";
 import { Today } from "./today";
 
 export abstract class AskingPane {
@@ -8,6 +8,8 @@ export abstract class AskingPane {
   /** The text that was asked about last. */
   protected seen: Text | null = null;
   private readonly today: Today;
+  /** Why there is nothing to ask about, where nothing else is shown. */
+  private readonly why = h("p", { class: "empty" });
 
   /** `what`: what the compiler of today would make of a link that does not hold it. */
   constructor(protected readonly model: Model, what: string) {
@@ -41,10 +43,16 @@ export abstract class AskingPane {
 
   /** Ask, unless it has been done; `again`: even so. */
   protected refresh(again = false): void {
-    const { about } = this;
+    const { about, place, why } = this;
     if (again) this.seen = null;
-    if (!this.visible || !about || about === this.seen) return;
-    if (!this.kept && !this.today.permits(this.place)) return;
+    if (!this.visible || about && about === this.seen) return;
+    why.remove();
+    if (!about) {
+      why.textContent = UNREACHED[this.model.status.phase] ?? "";
+      if (why.textContent && !place.textContent) place.append(why);
+      return;
+    }
+    if (!this.kept && !this.today.permits(place)) return;
     this.seen = about;
     void this.ask(about);
   }

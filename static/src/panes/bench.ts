@@ -1,6 +1,6 @@
 // What the tests of the program take: median and spread, against the measurement before or another back end.
 import * as client from "../client";
-import { announce, h, milliseconds, replace } from "../dom";
+import { announce, h, milliseconds, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { AnyAsked, Bench } from "../kept";
 import { sameText, type Model, type Text } from "../model";
@@ -83,26 +83,39 @@ export class BenchPane {
   }
 
   private draw(): void {
-    const heads = ["Test", "On", "Median", "95 % interval", "Spread", "Runs", "Before", "Against"];
     if (!this.rows.length) {
       return replace(this.place, h("p", { class: "quiet" },
         "Tests that give an input are measured here, until the interval of the median is narrow."));
     }
-    replace(this.place, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
-      h("table", { class: "cells-table" },
-        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, ...this.rows.map((row) => this.row(row))))));
+    const measured = this.rows.flatMap((row) => row.now ? [{ ...row, now: row.now, other: this.otherOf(row) }] : []);
+    const failed = this.rows.filter(({ now }) => !now);
+    replace(this.place, measured.length ? table(measured) : null, failed.length ? h("section", { "aria-label": "Not measured" },
+      h("h2", {}, "Not measured"), h("ul", { class: "remarks" }, ...failed.map(({ name, error }) => h("li", { class: "remark" },
+        h("div", {}, name ? h("strong", {}, name) : null, h("p", {}, ...quoted(error))))))) : null);
   }
 
-  private row(row: Row): HTMLElement {
-    const { name, now, before, error, request: { backend = "c" } } = row;
-    const other = this.rows.find((one) => one !== row && one.name === name && one.request.case === row.request.case)?.now ?? null;
-    const cells = now ? [
-      milliseconds(now.median), `${milliseconds(now.low)} to ${milliseconds(now.high)}`, `${(100 * now.spread).toFixed(1)} %`,
-      String(now.runs), compared(now, before), compared(now, other),
-    ].map((text) => h("td", {}, text)) : [h("td", { colspan: 6 }, error)];
-    return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, backend), ...cells);
+  /** What the same test took on another back end. */
+  private otherOf({ name, request }: Row): Measurement | null {
+    return this.rows.find((one) => one.name === name && one.request.case === request.case && one.request.backend !== request.backend)?.now ?? null;
   }
+}
+
+/** Those that were measured; with columns of what they are compared with where there is any. */
+function table(rows: readonly (Row & { now: Measurement; other: Measurement | null })[]): HTMLElement {
+  type Measured = (typeof rows)[number];
+  const columns: [string, (row: Measured) => string][] = [
+    ["On", ({ request: { backend = "c" } }) => backend],
+    ["Median", ({ now }) => milliseconds(now.median)],
+    ["95 % interval", ({ now }) => `${milliseconds(now.low)} to ${milliseconds(now.high)}`],
+    ["Spread", ({ now }) => `${(100 * now.spread).toFixed(1)} %`],
+    ["Runs", ({ now }) => String(now.runs)],
+    ...rows.some(({ before }) => before) ? [["Before", ({ now, before }: Measured) => compared(now, before)] as [string, (row: Measured) => string]] : [],
+    ...rows.some(({ other }) => other) ? [["Against", ({ now, other }: Measured) => compared(now, other)] as [string, (row: Measured) => string]] : [],
+  ];
+  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
+    h("table", { class: "cells-table" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Test"), ...columns.map(([head]) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), ...columns.map(([, cell]) => h("td", {}, cell(row))))))));
 }
 
 const nameOf = ({ entry, name }: TestCase): string => [entry, name].filter(Boolean).join(", ");

@@ -10,7 +10,7 @@ import type { Flow } from "../kept";
 import type { Link, Selection } from "../link";
 import { bringUp, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
-import { PINNED, sameText, type Model } from "../model";
+import { PINNED, sameText, UNREACHED, type Model } from "../model";
 import { explaining, namesAlone } from "../explaining";
 import { foldsOf, isFolding, setFolding, type Folds } from "../asides";
 import { allFolded, foldAll, folding, unfoldAt } from "../folded";
@@ -318,20 +318,23 @@ export class StagePane {
 
   private describe(): void {
     const state = this.model.stages.get(this.stage);
-    const { phase } = this.model.status;
+    const { phase, long } = this.model.status;
     const stale = state?.stale ?? false;
-    this.view.dom.classList.toggle("outdated", state !== undefined && !sameText(state.of, this.model.now));
-    this.element.classList.toggle("stale", stale && (phase === "failed" || phase === "stopped"));
+    const outdated = state !== undefined && !sameText(state.of, this.model.now);
+    const awaited = outdated && long;
+    this.view.dom.classList.toggle("outdated", outdated);
+    this.element.classList.toggle("stale", awaited || stale && (phase === "failed" || phase === "stopped"));
     let note = this.model.info(this.stage)?.explain ?? "";
     const refused = this.model.refused.get(this.stage);
     if (refused && (!state?.lines || this.model.info(this.stage)?.of !== undefined)) {
       note = `${refused.message} ${refused.hint}`.trim();
-    } else if (!state && this.model.info(this.stage)?.of !== undefined) {
-      note = this.model.frozen ? "This link does not keep it." : phase === "failed" ? note : "It is being made.";
-    } else if (state?.lines === null) {
-      note = "It is being made.";
     } else if (!state) {
-      note = phase === "failed" ? "This stage was not reached: see the error in the source." : phase === "empty" ? "There is no program yet." : note;
+      const listing = this.model.info(this.stage)?.of !== undefined;
+      note = listing && this.model.frozen ? "This link does not keep it." : UNREACHED[phase] ?? (listing ? "It is being made." : note);
+    } else if (state.lines === null) {
+      note = "It is being made.";
+    } else if (awaited) {
+      note = "Out of date: the program as it is now is being compiled.";
     } else if (stale && phase === "failed") {
       note = "Out of date: the program as it is now does not get here.";
     } else if (stale && phase === "stopped") {

@@ -28,6 +28,8 @@ export class WarpsPane extends AskingPane {
   private readonly list = h("ol", { class: "remarks warp-list", "aria-label": "Accesses by what they waste" });
   private readonly fresh: Fresh;
   private readonly pictured: Pictured;
+  /** Whether the focus was on a switch, which the next answer takes away. */
+  private switched = false;
   private sizes: Record<string, number> = {};
   private shown: { op: "accesses" | "observe"; request: Costs["request"]; of: Text } | null = null;
   /** What the link that is shown holds, until it is asked for other sizes. */
@@ -37,7 +39,8 @@ export class WarpsPane extends AskingPane {
     this.refresh(true);
   });
 
-  constructor(model: Model, private readonly link: Link, private readonly proof: ShowProof) {
+  /** `disable`: what is switched off from now on. */
+  constructor(model: Model, private readonly link: Link, private readonly proof: ShowProof, private readonly disable: (ids: string[]) => void) {
     super(model, "What accesses cost is told");
     this.fresh = new Fresh(model, this.place);
     this.pictured = new Pictured(link, this.body, "warps");
@@ -112,6 +115,8 @@ export class WarpsPane extends AskingPane {
     replace(this.body, this.status, count ? h("p", { class: "quiet" }, MEANS) : null, ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
       count ? scrolling("Accesses", accessTable(answer)) : null, this.loops(answer));
+    if (this.switched) this.list.querySelector("summary")?.focus();
+    this.switched = false;
   }
 
   /** The same of the C program, whose iterations ask one after the other. */
@@ -144,16 +149,29 @@ export class WarpsPane extends AskingPane {
   /** What the compiler did so that neighbours find their elements together, or why not. */
   private mended(access: WarpAccess): HTMLElement | null {
     const remarks = remarksOf(access);
+    const all = this.model.options.disable ?? [];
     if (remarks.length) {
-      return h("ul", { class: "remarks", "aria-label": "What was done about it" },
-        ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof)));
+      const done = [...new Set(remarks.filter(({ kind, rule }) => kind === "applied" && isMending(rule)).map(({ rule }) => rule))];
+      return h("div", {}, h("ul", { class: "remarks", "aria-label": "What was done about it" },
+        ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof))),
+      done.length && !this.model.frozen ? h("p", { class: "access-off" }, "See what it would cost without ",
+        ...done.flatMap((id, k) => [k ? " or " : "", this.switch(h("code", {}, id), [...all, id])]), ".") : null);
     }
     const { sectors, fewest } = access.seen ?? access.predicted;
     if (access.shared || sectors <= fewest) return null;
-    const off = (this.model.options.disable ?? []).filter((id) => id === "coalesce" || id.startsWith("coalesce/") || id === "kernels/squares");
+    const off = all.filter(isMending);
     return off.length
-      ? h("p", { class: "access-off" }, "Switched off, and so not tried here: ", ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]), ". See ", h("em", {}, "Passes and rules"), " under Compare.")
+      ? h("p", { class: "access-off" }, "Switched off, and so not tried here: ", ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]), ". ",
+        this.model.frozen ? null : this.switch("Switch it on again", all.filter((id) => !isMending(id))))
       : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
+  }
+
+  /** Has the program compiled with these switched off, and nothing else. */
+  private switch(words: Node | string, disable: string[]): HTMLElement {
+    return h("button", { class: "link", onclick: () => {
+      this.switched = true;
+      this.disable(disable);
+    } }, words);
   }
 
   private card(access: WarpAccess, at: number): HTMLElement {
@@ -197,6 +215,9 @@ function formula({ array, cell, stride }: WarpAccess): HTMLElement {
   }
   return h("code", {}, `${array}[`, ...found, `${cell.slice(at)}]`);
 }
+
+/** Whether a pass or a rule lets neighbouring lanes find their elements together. */
+const isMending = (id: string): boolean => id === "coalesce" || id.startsWith("coalesce/") || id === "kernels/squares";
 
 /** Links of the first versions keep none. */
 const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
