@@ -48,7 +48,11 @@ def trouble(page: Page) -> Any:
 
 
 FAILURES = {
-    "429": (answering(429, failure("busy", "Too many.", hint="Wait.", retry=40)), "Too many.", r"(40|3\d) s"),
+    "429": (
+        answering(429, failure("busy", "Too many.", hint="Wait.", retry=40)),
+        "Too many.",
+        r"(40|3\d) s",
+    ),
     "429 of a proxy": (
         answering(429, "<h1>Slow down</h1>", **{"Retry-After": "50"}),
         "Too many requests.",
