@@ -7,7 +7,8 @@ indices and histograms may meet one another: the language says what happens then
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.base.errors import RuntimeError_
@@ -72,34 +73,39 @@ class RunningKernel:
         self.record = record
         self.prov = prov
         self.thread: Thread = ()
-        self.readers: dict[tuple[str, int], Thread] = {}
-        self.writers: dict[tuple[str, int], tuple[Thread, bool]] = {}
+        self.readers: defaultdict[str, dict[int, Thread]] = defaultdict(dict)
+        """Of each block and cell the first one, and of writers the last."""
+        self.writers: defaultdict[str, dict[int, tuple[Thread, bool]]] = defaultdict(dict)
 
-    def read(self, block: str, cells: Iterable[int]) -> None:
+    def read(self, block: str, cells: Sequence[int]) -> None:
         """The current thread reads cells."""
+        thread, readers, writers = self.thread, self.readers[block], self.writers[block]
         for cell in cells:
-            writer = self.writers.get((block, cell))
-            if writer is not None and writer[0] != self.thread:
+            writer = writers.get(cell)
+            if writer is not None and writer[0] != thread:
                 self._race(block, cell, writer[0], "writes", "reads")
-            self.readers.setdefault((block, cell), self.thread)
-            self._keep(block, cell, False)
+            readers.setdefault(cell, thread)
+        self._keep(block, cells, False)
 
-    def write(self, block: str, cells: Iterable[int], meeting: bool) -> None:
+    def write(self, block: str, cells: Sequence[int], meeting: bool) -> None:
         """The current thread writes cells; `meeting`: others may as well, in the same way."""
+        thread, readers, writers = self.thread, self.readers[block], self.writers[block]
+        mine = thread, meeting
         for cell in cells:
-            writer = self.writers.get((block, cell))
-            if writer is not None and writer[0] != self.thread and not (meeting and writer[1]):
+            writer = writers.get(cell)
+            if writer is not None and writer[0] != thread and not (meeting and writer[1]):
                 self._race(block, cell, writer[0], "writes", "writes")
-            reader = self.readers.get((block, cell))
-            if reader is not None and reader != self.thread:
+            reader = readers.get(cell)
+            if reader is not None and reader != thread:
                 self._race(block, cell, reader, "reads", "writes")
-            self.writers[block, cell] = (self.thread, meeting)
-            self._keep(block, cell, True)
+            writers[cell] = mine
+        self._keep(block, cells, True)
 
-    def _keep(self, block: str, cell: int, writes: bool) -> None:
-        if len(self.record.accesses) < DETAIL:
+    def _keep(self, block: str, cells: Sequence[int], writes: bool) -> None:
+        room = DETAIL - len(self.record.accesses)
+        for cell in cells[:room]:
             self.record.accesses.append(CellAccess(self.thread, block, cell, writes))
-        else:
+        if room < len(cells):
             self.record.complete = False
 
     def _race(self, block: str, cell: int, other: Thread, first: str, second: str) -> None:
