@@ -8,7 +8,7 @@ is run. A check that had gone would show as a result, as a crash of the process,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -22,7 +22,7 @@ from compiler.ir import entry, values
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import interp
-from testing.compiling import begun, branch
+from testing.compiling import SHARED, branch
 
 PASSES = [p.id for p in switches.PASSES]
 FUEL = (0, 1, 2, 3, 5, 8, 13, 21)
@@ -293,29 +293,49 @@ class Asked(frozenset[str]):
         return self.answers.setdefault(one, super().__contains__(one))
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A compilation without a limit of fuel that has come to a stage: what it heard and used."""
+
+    work: Compilation
+    heard: dict[object, bool]
+    spent: int
+
+    def suits(self, options: Options) -> bool:
+        """Whether a compilation with these options comes to the same there."""
+        if options.fuel is not None and self.spent:
+            return False
+        return all((one in options.disabled) == told for one, told in self.heard.items())
+
+
 def different(source: str, target: str, stage: str) -> Iterator[tuple[Options, Any]]:
     """The stage with each of the settings, but for those that make no difference, and with which.
 
     A compilation goes by what it hears about the ids that it asks for: a setting that gives the
-    same answers to one before compiles to the same.
+    same answers to one before compiles to the same, or to the same up to some stage.
     """
     heard: list[dict[object, bool]] = []
     seen: set[str] = set()
-    first = Asked(("nothing",))  # nobody looks into an empty set
-    work = begun(source, Options(disabled=first, target=target), "soa")
+    begun: dict[str, list[Begun]] = {name: [] for name in SHARED}
     for options in settings():
-        off = Asked(("nothing", *options.disabled))
+        off = Asked(("nothing", *options.disabled))  # nobody looks into an empty set
         if options.fuel is None:
             if any(all((k in off) == told for k, told in one.items()) for one in heard):
                 continue
-            off.answers.clear()
             heard.append(off.answers)
         options = replace(options, disabled=off, target=target)
-        if off.isdisjoint(first.answers) and work.result("soa").spent == 0:
-            off.answers |= first.answers
-            made = branch(work, options).result(stage)
-        else:
-            made = Compilation(source, options).result(stage)
+        work = Compilation(source, options)
+        for name in SHARED:
+            before = next((one for one in begun[name] if one.suits(options)), None)
+            if before is None:
+                spent = work.result(name).spent
+                if options.fuel is None:
+                    begun[name].append(Begun(branch(work, options), dict(off.answers), spent))
+            else:
+                work = branch(before.work, options)
+                off.answers.clear()
+                off.answers |= before.heard
+        made = work.result(stage)
         if (text := plain(made.text)) not in seen:
             seen.add(text)
             yield options, made
