@@ -213,15 +213,31 @@ class Site:
         self.master.wait()
 
 
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[Site]:
+    made = Site(folder, COMPILE_SECONDS=600, RUN_SECONDS=600, COMPILE_WORKERS=1, RUN_WORKERS=1)
+    try:
+        assert until(made.up, 60)
+        yield made
+    finally:
+        made.close()
+
+
 @pytest.fixture
 def site(folder: Path) -> Iterator[Site]:
-    made = Site(folder, COMPILE_SECONDS=600, RUN_SECONDS=600, COMPILE_WORKERS=1, RUN_WORKERS=1)
-    assert until(made.up, 60)
-    yield made
-    made.close()
+    """A site that a test may end."""
+    with started(folder) as made:
+        yield made
 
 
-def busy(pids: list[int], seconds: float = 1.0) -> list[int]:
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site that is up after each of its tests, with nothing to do."""
+    with started(tmp_path_factory.mktemp("tmp")) as made:
+        yield made
+
+
+def busy(pids: list[int], seconds: float = 0.5) -> list[int]:
     """Those that use the processor most of the time."""
     before = {pid: processor_seconds(pid) for pid in pids}
     time.sleep(seconds)
@@ -243,7 +259,8 @@ def steady(site: Site) -> list[int]:
 
 @linux
 @needs_cc
-def test_a_client_that_leaves_ends_its_compile_and_its_run(site: Site) -> None:
+def test_a_client_that_leaves_ends_its_compile_and_its_run(lasting: Site) -> None:
+    site = lasting
     busy_site(site)
     for connection in site.connections[-2:]:
         connection.close()
@@ -254,7 +271,8 @@ def test_a_client_that_leaves_ends_its_compile_and_its_run(site: Site) -> None:
 
 @linux
 @needs_cc
-def test_endless_jobs_end_with_a_web_process_that_is_killed(site: Site) -> None:
+def test_endless_jobs_end_with_a_web_process_that_is_killed(lasting: Site) -> None:
+    site = lasting
     pids = busy_site(site)
     os.kill(site.web, signal.SIGKILL)
     assert until(lambda: not any(map(alive, pids)), 15)
@@ -263,7 +281,8 @@ def test_endless_jobs_end_with_a_web_process_that_is_killed(site: Site) -> None:
 
 @linux
 @needs_cc
-def test_an_endless_run_ends_with_a_worker_that_is_killed(site: Site) -> None:
+def test_an_endless_run_ends_with_a_worker_that_is_killed(lasting: Site) -> None:
+    site = lasting
     site.post("run", source=endless.RUN, input="10i64", backend="c")
     assert until(lambda: len(steady(site)) == 1, 60)
     (running,) = steady(site)
