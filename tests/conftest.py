@@ -24,8 +24,8 @@ settings.load_profile("tests")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three workers for two cores: a third of their time is waiting for servers and browsers."""
-    return max(1, len(os.sched_getaffinity(0)) * 3 // 2)
+    """Five workers for two cores: half of their time is waiting for servers and browsers."""
+    return max(1, len(os.sched_getaffinity(0)) * 5 // 2)
 
 
 def pytest_collection_finish() -> None:
