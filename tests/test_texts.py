@@ -60,6 +60,13 @@ def test_a_stage_that_is_not_there_has_no_text() -> None:
         assert answer["error"]["message"] == "There is no stage `fussed`."
 
 
+def test_an_empty_line_is_from_nowhere() -> None:
+    two = f"{SOURCE}entry other [n] (xs: [n]f32): [n]f32 = map (+ 1) xs\n"
+    for name, stage in ask("show", two)["stages"].items():
+        empty = [line for line in stage["lines"] if not line["text"].strip()]
+        assert not any(line["src"] for line in empty), name
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_lines_come_from_is_told_without_them(path: Path) -> None:
     source = path.read_text("utf-8")

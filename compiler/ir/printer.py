@@ -48,7 +48,7 @@ def _printed(prog: ir.Prog) -> _Out:
     out = _Out()
     for k, fun in enumerate(prog.funs):
         if k:
-            out.line(0, "")
+            out.lines.append(Line(""))
         _function(out, fun)
     return out
 

@@ -75,7 +75,11 @@ export const namesAlone = ViewPlugin.fromClass(class {
     let isSlow = false;
     this.names = NONE;
     const lines = doc!.iterLines();
-    for (let k = 0; k < AT_ONCE && !lines.next().done; k += 1) numbers.read(lines.value); // else a short text would be seen with its numbers first
+    for (let k = 0; k < AT_ONCE && !lines.next().done; k += 1) numbers.read(lines.value);
+    if (lines.done) {
+      this.names = numbers.alone; // whatever else there is to do, or a short text would be seen with its numbers first
+      return;
+    }
     slices(lines, (text) => numbers.read(text), () => doc === this.doc, () => {
       this.names = numbers.alone;
       if (isSlow) view.dispatch({});

@@ -57,8 +57,8 @@ export class Rail {
     const focused = (document.activeElement as HTMLElement | null)?.dataset["stage"];
     const shown = this.events.shown();
     const { manifest } = this.model;
-    this.current = focused ?? this.current;
-    if (!manifest.some((info) => info.id === this.current)) this.current = shown[0] ?? manifest[0]?.id ?? "";
+    // Who comes here by keyboard comes to the stage that is open.
+    this.current = focused ?? manifest.find(({ id }) => shown.includes(id))?.id ?? manifest[0]?.id ?? "";
     arrange(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
     if (focused && document.activeElement !== this.chips.get(focused)?.chip) this.focus(focused);
   }
@@ -105,9 +105,8 @@ export class Rail {
     const id = to === undefined ? undefined : ids[to];
     if (id) {
       event.preventDefault();
-      this.current = id;
-      this.draw();
       this.focus(id);
+      this.draw();
     } else if (event.key === "Enter" && event.shiftKey) {
       event.preventDefault();
       this.events.open(ids[at]!, true);

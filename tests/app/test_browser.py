@@ -171,7 +171,9 @@ def test_any_two_stages_as_a_difference(page: Page) -> None:
 
 def test_the_rail_is_walked_with_the_keyboard(page: Page) -> None:
     expect(pane(page)).to_contain_text("-- fused")
-    page.locator(".chip[tabindex='0']").focus()
+    way_in = page.locator(".chip[tabindex='0']")
+    expect(way_in).to_have_text(re.compile("^Fused"))
+    way_in.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")

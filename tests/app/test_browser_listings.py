@@ -3,7 +3,16 @@
 from flask import Flask
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, source, write
+from tests.app.browsing import (
+    MARKS,
+    PATIENCE,
+    choose,
+    compiled,
+    operations,
+    serving,
+    source,
+    write,
+)
 from tests.codegen.helpers import needs_nvrtc
 
 pytestmark = MARKS
@@ -27,6 +36,11 @@ def test_sass_is_a_pane_of_its_own(browser: Browser, real_app: Flask) -> None:
         pane.get_by_label("Stage", exact=True).select_option("SASS")
         pane.get_by_text("registers").first.wait_for()
         expect(pane.locator(".pane-note")).to_contain_text("The instructions that a GPU runs")
+        # What is selected is gone to when the text is there, which takes a while.
+        choose(page, "f32.sqrt", "sqrt")
+        pane.get_by_label("Stage", exact=True).select_option("Assembly")
+        expect(pane.locator(".cm-line.lit, .cm-line.lit-weak").first).to_be_in_viewport()
+        pane.get_by_label("Stage", exact=True).select_option("SASS")
         root = pane.locator(".cm-line", has_text="MUFU.RSQ").first
         root.click()
         expect(page.locator(".source .lit-place")).to_contain_text("f32.sqrt x")

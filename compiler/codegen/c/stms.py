@@ -38,8 +38,8 @@ class Writer:
         self.numbers = numbers
 
     def line(self, text: str) -> None:
-        """One line."""
-        self.lines.append(Line(self.indent + text if text else "", self.src, self.node))
+        """One line; one without text comes from nowhere."""
+        self.lines.append(Line(self.indent + text, self.src, self.node) if text else Line(""))
 
     def open(self, text: str) -> None:
         """A line that ends in a brace, and what follows is further in."""

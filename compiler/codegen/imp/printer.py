@@ -40,10 +40,10 @@ def show(prog: imp.ImpProg, prints: Prints | None = None) -> Text:
     out = Out(prints or PRINTS)
     for applied in prog.applied:
         _applied(out, applied)
-        out.line(0, "")
+        out.lines.append(Line(""))
     for k, fun in enumerate(prog.funs):
         if k:
-            out.line(0, "")
+            out.lines.append(Line(""))
         _function(out, fun)
     return tuple(out.lines)
 

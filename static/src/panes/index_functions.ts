@@ -72,9 +72,17 @@ export class IndexFunctionsPane extends AskingPane {
           h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head.map((one) => h("th", { scope: "col" }, one)))),
             h("tbody", {}, ...change.forms.filter((form) => shown.includes(form.generation)).map((form) => h("tr", { class: form.copies ? "copied" : "" },
               h("th", { scope: "row" }, form.generation), h("td", {}, form.text ? h("code", {}, form.text) : "none"), h("td", {}, form.cell ? h("code", {}, form.cell) : ""), h("td", {}, form.copies ? "yes" : "no")))))),
-        ...change.forms.filter((form) => form.because && shown.includes(form.generation)).map((form) =>
-          h("p", { class: "remark-hint" }, `${form.generation}: `, ...quoted(form.because))),
+        ...reasonsOf(change, shown),
         change.tiles ? h("p", { class: "remark-hint" }, "Moved by the cells of ", h("code", {}, change.tiles), ", it fills its block, each cell once.") : null,
         change.src[0] ? h("p", { class: "remark-meta" }, h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(change.src[0]))) : null));
   }
+}
+
+/** Why it is copied: each reason once, and in which of the generations that are shown, unless in all. */
+function reasonsOf({ forms }: LayoutChange, shown: readonly Generation[]): HTMLElement[] {
+  const told = forms.filter(({ because, generation }) => because && shown.includes(generation));
+  return [...new Set(told.map(({ because }) => because))].map((because) => {
+    const of = told.filter((form) => form.because === because).map(({ generation }) => generation);
+    return h("p", { class: "remark-hint" }, of.length < shown.length ? `${of.join(", ")}: ` : "", ...quoted(because));
+  });
 }

@@ -48,7 +48,7 @@ export class RunInputs {
   private readonly early = new Map<number, { type: string; text: string }>();
   private readonly choose = h("select", { "aria-label": "Data set" });
   private readonly keep = h("button", { title: "Write these inputs into the program's comments, where its tests are" }, "Keep in the program");
-  private readonly setsRow = h("div", { class: "run-top sets" }, this.choose, this.keep);
+  private readonly setsRow = h("div", { class: "run-top" }, this.choose, this.keep);
   private readonly problem = h("p", { class: "said", role: "alert" });
   private readonly distribution = h("select", { "aria-label": "Distribution" }, ...DISTRIBUTIONS.map(([id, name]) => h("option", { value: id }, name)));
   private readonly valueFields = new Keyed<{ name: HTMLLabelElement; field: HTMLTextAreaElement; file: HTMLInputElement; loaded: HTMLElement; element: HTMLElement }>();

@@ -189,7 +189,7 @@ export class StagePane {
       this.drawn = { stage, lines, against: against?.lines };
       if (top) toTop(this.view, top);
     }
-    if (this.opening && lines !== null && against?.lines !== null) this.arrive();
+    if (this.opening && lines && against?.lines !== null) this.arrive();
     const kept = this.keptFlow;
     if (kept && kept !== this.begun && !this.flowing.hidden && state && sameText(state.of, this.model.now)) {
       this.begun = kept;
