@@ -17,7 +17,7 @@ from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, blocks_for, threads_for
-from compiler.codegen.kernels.host import BLOCK
+from compiler.codegen.kernels.host import BLOCK, ROUNDS
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.runtime.cuda_driver import FULL, LANDING, OUT_OF_MEMORY, Captured, DeviceError, Gpu
@@ -62,6 +62,7 @@ _WORDS = {
     "f32": "f4x",
     "f64": "d",
     BLOCK: "Q",
+    ROUNDS: "Q",
 }
 """How a kernel's argument fills a word, for `struct`."""
 
@@ -132,13 +133,14 @@ class _Kernel:
 
     __slots__ = (
         *("count", "threads", "shared"),
-        *("device", "function", "name", "pack", "places", "words"),
+        *("device", "function", "is_numbered", "name", "pack", "places", "words"),
     )
 
     def __init__(self, device: Device, name: str, function: int, taken: Sequence[str]) -> None:
-        """`taken`: the types of numbers, `BLOCK` for blocks."""
+        """`taken`: the types of numbers, `BLOCK` for blocks, and `ROUNDS`."""
         self.device, self.name, self.function = device, name, function
         self.count = self.threads = self.shared = 0
+        self.is_numbered = ROUNDS in taken
         self.pack = struct.Struct("<" + "".join(_WORDS[one] for one in (*taken, BLOCK))).pack_into
         self.words = (ctypes.c_uint64 * (len(taken) + 1))()
         start = ctypes.addressof(self.words)
@@ -151,6 +153,8 @@ class _Kernel:
         device = self.device
         if self.count <= 0:
             return
+        if self.is_numbered:
+            arguments += (device.failure.at(ROUND) if device.stream else 0,)
         self.pack(self.words, 0, *arguments, device.failure)
         if device.gpu.typed and self.name != NEXT:
             device.launches.append((self.name, self.count))

@@ -9,7 +9,7 @@ from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov
 from compiler.codegen.c.stms import Statements, Writer
 from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.cuda.runtime import AT_LAUNCH, ROUND
+from compiler.codegen.cuda.runtime import AT_LAUNCH
 from compiler.codegen.cuda.scalar import ENUM, NOBODY, CudaScalars
 from compiler.codegen.imp.nodes import Alloc, Assert, Define, For, Load, Store
 from compiler.codegen.index import product
@@ -57,7 +57,7 @@ class DeviceCode(Statements):
     after_checks: frozenset[str]
     """The kernels that a check may have failed before."""
     numbered: dict[str, Name]
-    """What the number of a loop's round is called in kernels that are given it (`ROUND`)."""
+    """What the number of a loop's round is called in kernels that are given it."""
     places: Mapping[Name, SE]
     """Where shared blocks of the kernel begin whose size its launch tells."""
     volatile = False
@@ -77,6 +77,8 @@ class DeviceCode(Statements):
             else f"const {self.given(a)} {self.parameter(a, kernel)}"
             for a in kernel.params
         ]
+        if kernel.name in self.numbered:
+            shown.append("const int64_t *rounds")
         params = ", ".join([*shown, "int64_t *failure"])
         self.scalars.names = {**(IDS if POINT not in made.names else NARROW_IDS), **ids}
         self.places, _ = launch_sized(kernel)
@@ -88,7 +90,8 @@ class DeviceCode(Statements):
                 self.line(f"const float {c_name(a.name)} = half_to_float({given});")
         for a in (a for a in kernel.params if self.is_number(a, kernel)):
             kind, first = self.given(a), self.parameter(a, kernel)
-            self.line(f"const {kind} {c_name(a.name)} = {first} + ({kind})failure[{ROUND}];")
+            before = f"(rounds ? ({kind})*rounds : 0)"  # in a graph alone: each warp reads a sector
+            self.line(f"const {kind} {c_name(a.name)} = {first} + {before};")
         if kernel.name in self.after_checks:
             self.line(f"if ({FAILED_BEFORE}) return;")
         self.stms(kernel.body)

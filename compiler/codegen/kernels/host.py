@@ -27,7 +27,7 @@ from compiler.ir.nodes import SE, ZERO, Operand
 NOTHING: Mapping[str, Bound] = {}
 Repeats = Callable[[imp.For], Turning | None]
 """What becomes of a loop's blocks, if its rounds may be captured."""
-BLOCK = "block"
+BLOCK, ROUNDS = "block", "rounds"
 """What takes the place of a type where a kernel takes a block."""
 MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
@@ -54,7 +54,11 @@ class Host(Writer):
         self.most = most
         self.turning = turning
         self.kernels: dict[str, list[str]] = {}
-        """What each kernel takes: types of numbers, `BLOCK` for blocks."""
+        """What each kernel takes: types of numbers, `BLOCK` for blocks.
+
+        `ROUNDS` behind them: where it stands how many rounds of the loop were before those of a
+        graph, of which a kernel is given the first one's number; 0 where it is in no graph.
+        """
         self.rounds: dict[Name, SE] = {}
         """How many rounds there are, by what their number is called, of those that are captured."""
 
@@ -184,7 +188,10 @@ class Host(Writer):
         """The kernel's function, and its launch."""
         self.launched(s, self)
         taken = s.kernel.params
-        self.kernels[s.kernel.name] = [BLOCK if one.block else one.prim for one in taken]
+        kinds = [BLOCK if one.block else one.prim for one in taken]
+        if any(one.name in self.rounds for one in taken):
+            kinds.append(ROUNDS)
+        self.kernels[s.kernel.name] = kinds
         arguments = ", ".join(py_name(one.name) for one in taken)
         count = self.times(s.count, s.times)
         bound = self.most.get(s.kernel.name)
