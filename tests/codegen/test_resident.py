@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,30 @@ def test_a_thread_runs_a_loop_of_many_rounds() -> None:
     assert [waits(source, args) for source in (LONG, few)] == [2, 1]
     one = LONG.replace("replicate (a % 5 + 5) b", "map (* a) xs")
     assert waits(one, args) == waits(one, args, RULE)
+
+
+OWN = """
+entry main (n: i64) (k: i32) =
+  let (a, b) = loop (a, b) = (1i64, 0i64) for _i < 1000 do (a * 3 % 1009, b + a)
+  let xs = [b] ++ iota n
+  in (xs with [0] = b % 7, a % 2 == i64.i32 k)
+"""
+FIRST_ROW = """
+entry main (n: i64) = [loop x = 1i64 for i < 900 do (x * 5 + i) % 1013] ++ map (* 2) (iota n)
+"""
+
+
+def test_a_variable_that_one_launch_is_about_has_no_cell() -> None:
+    """What a loop of a thread sets before it reads it, and nobody reads behind, is in no memory."""
+    text = text_of(FIRST_ROW)
+    assert "_there" not in text
+    assert text.count("void numbers_") == 1, "with what it is for, behind a check of the host"
+    for n in (0, 1, 300):
+        agree(FIRST_ROW, words([n]))
+    with_result = text_of(OWN)
+    assert len(set(re.findall(r"\w+_there", with_result))) >= 1, "the host gives one of them"
+    for k in (0, 1):
+        agree(OWN, [np.int64(9), np.int32(k)])
 
 
 PICKED = """

@@ -6,7 +6,8 @@ the host would do with them, one thread does: statements that follow each other 
 are loops of the host that read or write cells one by one, and those with many rounds.
 
 Note [Cells]. What is read is copied to a cell, since the block that it came from may be written by
-then. A constant that follows from such numbers has no cell: who needs it computes it again.
+then. A constant that follows from such numbers has no cell: who needs it computes it again. Nor has
+a variable that only the statements of one launch are about, which set it before they read it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from compiler.codegen.kernels.host_numbers import (
     whole,
 )
 from compiler.codegen.kernels.threads import i64
-from compiler.codegen.kernels.walk import free_names, with_body
+from compiler.codegen.kernels.walk import free_names, map_bodies, with_body
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Operand, Scalar, Var
 from compiler.ir.walk import map_se
 
@@ -71,7 +72,13 @@ def resident(fun: imp.ImpFun, ctx: Ctx, counted: Iterator[int]) -> imp.ImpFun:
     work = _Residents(fun, found, there, counted, off)
     body = work.stms(fun.body)
     values = tuple(work.result(value, body) for value in fun.values)
-    return replace(fun, body=tuple(body), values=values)
+    return replace(fun, body=_without_cells(tuple(body), work.inside - work.between), values=values)
+
+
+def _without_cells(stms: imp.Stms, cells: set[Name]) -> imp.Stms:
+    """Statements of the host that make none of the cells."""
+    kept = (s for s in stms if not (isinstance(s, k.Part) and s.name in cells))
+    return tuple(map_bodies(s, lambda body: _without_cells(body, cells)) for s in kept)
 
 
 def _stays(found: HostNumbers, name: Name, ctx: Ctx) -> bool:
@@ -108,6 +115,10 @@ class _Residents:
         }
         self.uses = self.counted_in(fun.body)
         self.uses.update(shown)
+        self.inside: set[Name] = set()
+        """The cells of variables that a launch sets and only it reads."""
+        self.between: set[Name] = set()
+        """Those of variables that a launch leaves for others."""
 
     # --- statements --------------------------------------------------------------------------
 
@@ -178,9 +189,9 @@ class _Residents:
                 )
             case k.Ranges():
                 return back.isdisjoint(mentioned(stm))
-            case imp.Alloc() | k.Part():
+            case imp.Alloc() | k.Part() | imp.Assert():
                 checks = any(isinstance(s, imp.Assert) for s in whole(tuple(waiting)))
-                return not checks and back.isdisjoint(names_of(stm.count))
+                return not checks and back.isdisjoint(mentioned(stm))
         return False
 
     def rewritten(self, stm: imp.Stm) -> imp.Stm:
@@ -245,10 +256,16 @@ class _Residents:
         last: list[imp.Stm] = []
         known = (n for n in uses.free_scalars() if n in self.there and n not in changed)
         first = self.reading(known)
+        inside = self.counted_in(stms)
         for name in sorted(changed - uses.bound):
             prim, cell = self.found.prims[name], self.cell(name)
             var = Var(name, prim)
             first.append(imp.Declare(name, Scalar(prim), None, prov))
+            is_own = self.uses[name] == inside[name] and sets_first(stms, name)
+            if is_own and name in self.there:
+                self.inside.add(cell)
+                continue
+            self.between.add(cell)
             if name not in self.there:
                 before.append(k.Part(cell, prim, ONE, "", prov))
                 after.append(k.Fetch(name, prim, cell, ZERO, prov))
@@ -257,7 +274,6 @@ class _Residents:
                 if name not in self.there:
                     before.append(imp.Store(cell, prim, ZERO, var, prov))
             last.append(imp.Store(cell, prim, ZERO, var, prov))
-        inside = self.counted_in(stms)
         for name in sorted(own - self.derived.keys()):
             if self.uses[name] > inside[name]:
                 prim = self.found.prims[name]
