@@ -1,7 +1,7 @@
 """The meaning of the kernel IR: threads run in turn, from one barrier to the next, and are watched.
 
 Blocks of threads run one after the other. If threads of one wait for what those of another publish,
-they run in turns, each up to where it waits, or has published something.
+they run in turns, each up to where it waits, or has published something; that all wait is an error.
 
 A kernel becomes a Python generator for each thread, which stops at barriers. It is an error to do
 what a device may do otherwise the next time: a race (Note [Races] in `codegen/kernels/nodes.py`), a
@@ -136,7 +136,7 @@ class Cells:
         self.values[at] = value
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Block:
     """A block of threads: how far they are, and what they share.
 
@@ -167,6 +167,8 @@ class WatchedDevice:
         self.block = _Block(0, 0, {}, {})
         self.told: dict[tuple[int, int], list[_Access]] = {}
         """What has been published, by the block of memory and the cell of the flag."""
+        self.news = 0
+        """How often something was."""
         self.together: object = None
         self.running = ""
         self.random = random.Random(threads)
@@ -246,7 +248,8 @@ class WatchedDevice:
         """All blocks of threads; those that rest go on when others have run."""
         _, function = self.kernels[self.running]
         running: list[_Block] = []
-        numbers = iter(range(total))
+        numbers = iter(self.ordered(list(range(total))))
+        quiet = 0
         while True:
             number = next(numbers, None) if len(running) < RESIDENT else None
             if number is not None:
@@ -256,9 +259,13 @@ class WatchedDevice:
                 running.append(_Block(number, size, threads, dict.fromkeys(threads)))
             if not running:
                 return
-            for block in self.ordered(running[-1:] if number is not None else running[:]):
-                if not self.run_block(block):
-                    running.remove(block)
+            news = self.news
+            turns = self.ordered(running[-1:] if number is not None else running[:])
+            ended = [block for block in turns if not self.run_block(block)]
+            running = [block for block in running if block not in ended]
+            quiet = 0 if number is not None or ended or news != self.news else quiet + 1
+            if quiet > 1:  # who had published something has come to where it waits
+                self.fault("waits, as all do, for what no block that has begun publishes")
 
     def run_block(self, block: _Block) -> bool:
         """Threads of a block, each up to the next barrier before any goes on; whether some rest."""
@@ -350,6 +357,7 @@ class WatchedDevice:
         own = self.block
         own.published[self.thread] = own.published.get(self.thread, 0) + 1
         self.told.setdefault((id(block), at), []).append(self.access())
+        self.news += 1
 
     def awaited(self, block: Cells, at: int) -> int:
         """A flag, with all that was published with it; 0 while it has to be waited for."""

@@ -68,6 +68,11 @@ def minimum(lhs: SE, rhs: SE) -> SE:
     return lhs if lhs == rhs else Bin("min", "i64", lhs, rhs)
 
 
+def parts_of(size: SE, each: SE) -> SE:
+    """How many parts of `each` there are, the last of which may have fewer."""
+    return Bin("//", "i64", add(size, sub(each, ONE)), each)
+
+
 def product(factors: Sequence[SE]) -> SE:
     """The product of i64 expressions, 1 if there are none."""
     result: SE = ONE

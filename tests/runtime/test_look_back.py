@@ -18,6 +18,7 @@ from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import PARTS, statements
 from compiler.explain.accesses import predict, report
+from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation, Options
 from compiler.runtime import listings
 from compiler.runtime.observer.records import ORDERS, Observation, Order, observe
@@ -129,6 +130,43 @@ def test_8_to_8_5_bytes_of_each_element_where_three_stages_move_12() -> None:
         assert moved(stages) >= 12 * n
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", ["scan", "scan in order", "segments"])
+def test_one_block_at_a_time_is_enough(
+    name: str, order: kernel_interp.Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever begins next, it waits for none that has not begun: Note [Forward progress]."""
+    args = given(name, *((3, 3 * TILE) if name == "segments" else (4 * TILE + 3,)))
+    prog = work(name).result("kernels").prog
+    monkeypatch.setattr(kernel_interp, "RESIDENT", 1)
+    same(kernel_interp.run(prog, "main", args, 256, order), meant(name, args))
+
+    def by_number(stm: imp.Stm) -> imp.Stms:
+        if isinstance(stm, k.Ticket):
+            return (imp.Define(stm.name, "i64", Var(k.BLOCK, "i64")), k.Barrier())
+        return (stm,)
+
+    numbered = changed(prog, by_number)
+    if order == "ascending":
+        same(kernel_interp.run(numbered, "main", args, 256, order), meant(name, args))
+    else:
+        with pytest.raises(kernel_interp.Fault, match="no block that has begun"):
+            kernel_interp.run(numbered, "main", args, 256, order)
+
+
+def test_a_block_publishes_its_sum_before_it_waits() -> None:
+    """And takes a ticket before anything else; between are barriers of its own threads alone."""
+    for name in PROGRAMS:
+        prog = work(name).result("kernels").prog
+        kernels = [s.kernel for f in prog.funs for s in statements(f.body) if type(s) is k.Launch]
+        one_pass = [kernel for kernel in kernels if kernel.name.endswith("_look_back")]
+        assert one_pass
+        for kernel in one_pass:
+            assert isinstance(kernel.body[0], k.Ticket)
+            order = [type(s) for s in statements(kernel.body) if type(s) in (k.Publish, k.Await)]
+            assert order == [k.Publish, k.Await, k.Publish]
+
+
 def test_nothing_waits_unless_that_is_asked_for() -> None:
     for name in PROGRAMS:
         assert "__nanosleep" not in plain(work(name, on=False).result("cuda").text)
@@ -139,6 +177,26 @@ def test_nothing_waits_unless_that_is_asked_for() -> None:
         for on in (False, True)
     ]
     assert c[0] == c[1]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "each"),
+    [(1, 1, 1), (1, 1280, 5), (1, 1 << 19, 9), (1, 1 << 25, 23), (7000, 600, 3), (7000, 6000, 23)],
+)
+def test_a_thread_has_no_more_elements_than_a_segment_has_for_it(m: int, n: int, each: int) -> None:
+    """Of segments of 600, 200 threads have three each, however many there are: not 27 have 23."""
+    (items,) = re.findall(r"_items_0 = (.*)", text("segments"))
+    for name, size in (("m", m), ("n", n)):
+        items = re.sub(rf"\b{name}_\d+\b", str(size), items)
+    assert eval(items, {"quot": lambda a, b: a // b, "i64": int}) == each
+
+
+@needs_cxx
+def test_elements_that_take_a_loop_have_a_thread_each() -> None:
+    args = given("with loops", 4096)
+    seen = observe(text("with loops"), "main", args)
+    same(results(seen), meant("with loops", args))
+    assert [blocks for _, blocks in seen.launches] == [16]
 
 
 def test_what_needs_the_last_prefix_before_the_map_goes_by_stages() -> None:

@@ -41,7 +41,7 @@ from compiler.codegen.imp.nodes import (
     Stms,
     Store,
 )
-from compiler.codegen.index import add, minimum, product, sub
+from compiler.codegen.index import add, minimum, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.handed import Handed, KeptValue, own_value, total
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
@@ -220,7 +220,7 @@ def staged(
     prov, index = kernel.prov, kernel.dims[-1][0]
     made = one_tile(kernel, folds, high, scan, body, tile_of, taken)
     threads, size = i64(THREADS), own(index, "size")
-    needed = Bin("//", "i64", add(sub(high, low), sub(threads, ONE)), threads)
+    needed = parts_of(sub(high, low), threads)
     items = Bin("|", "i64", minimum(needed, Lit(tile_of.each, "i64")), ONE)
     code = made.fold + made.ends
     return (
@@ -255,7 +255,8 @@ def one_tile(
     places = in_tile(folds, scan)
     staging = arrays(folds, places)
     kept = tuple(Alloc(n, size_of_tile, p, "shared", prov) for n, (p, _) in staging.items())
-    puts = tuple(Store(n, p, at, value, prov) for n, (p, (value, _)) in staging.items())
+    came = {places[name]: fold.prov or prov for fold in folds for name in fold.op.lhs}
+    puts = tuple(Store(n, p, at, value, came[n]) for n, (p, (value, _)) in staging.items())
     more = taken.kept if taken else ()
     kept += tuple(Alloc(one.name, size_of_tile, one.prim, "shared", prov) for one in more)
     puts += tuple(Store(one.name, one.prim, at, one.value, prov) for one in more)

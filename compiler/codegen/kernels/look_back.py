@@ -6,11 +6,18 @@ what it finds it publishes the same of its own tile. So elements are read once a
 what is published of a tile are a few cells.
 
 Note [Forward progress]. A block waits for tiles that are not its own. Tiles are given out by
-tickets, so blocks that run already have taken those before, and wait for none behind: the one with
-the least ticket waits for nobody. That is enough where blocks that wait never keep one that has
-begun from going on, which CUDA does not promise, and only a device can show. So this is done where
-a user asks for it (LOOK_BACK); else scans have three stages (`folds.py`). A block that
-leaves because a check has failed before has taken no ticket.
+tickets, the first thing that a block does, so each tile that is waited for was taken by a block
+that has begun, and one that has not is never waited for: blocks that run one after the other, in
+any order, end. A block publishes the sum of its tile before it waits for another one, and all that
+it does until then are loads, and barriers of its own threads. So it is enough that a block whose
+first thread has done something is never kept from going on for good. That is what CUDA promises of
+a device's threads (CUDA Programming Guide, "CUDA C++ Execution Model": "parallel forward progress",
+and "once a device thread makes progress" all threads of its block shall, eventually); nothing is
+promised to blocks that have not begun, and nothing is asked of them. A block that leaves because a
+check has failed before has taken no ticket.
+
+It is done where a user asks for it (LOOK_BACK): of large arrays an H200 makes scans faster by three
+stages (`folds.py`), of short ones in one pass, and nothing has been measured elsewhere.
 
 Note [What is seen]. A thread stores what it publishes, comes to a fence, and then sets the flag by
 an atomic operation; a lane reads the flag by volatile loads until it is not 0, comes to a fence,
@@ -40,7 +47,7 @@ from compiler.codegen.imp.nodes import (
     Store,
     While,
 )
-from compiler.codegen.index import add, minimum, mul, product, sub
+from compiler.codegen.index import add, minimum, mul, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import (
     ITEMS,
@@ -63,6 +70,7 @@ from compiler.codegen.kernels.folds import (
 from compiler.codegen.kernels.handed import Handed
 from compiler.codegen.kernels.nodes import OWN, THREAD, THREADS, WARP, Barrier
 from compiler.codegen.kernels.threads import FIRST, i64
+from compiler.codegen.traits import traits_of
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Conv, Lit, Scalar, Var
 
 LOOK_BACK = Rule(
@@ -71,14 +79,15 @@ LOOK_BACK = Rule(
     asked=True,
 )
 BECAUSE = (
-    "Each element is read and written once: blocks of threads look back at those that have begun "
-    "before them. That these go on meanwhile is up to the device."
+    "Each element is read and written once, where stages would read it twice: blocks of threads "
+    "look back at what those came to that have begun before them."
 )
 SUM, PREFIX = Lit(1, "i32"), Lit(2, "i32")
 """What a flag says: the sum of its tile is known, or that of all up to it."""
 WANTED_TILES, FEWEST = 256, 5
 """Where there are few elements, threads take fewer of them, so that there are so many tiles; but no
-fewer than FEWEST, so that what is published of a tile is little beside it."""
+fewer than FEWEST, so that what is published of a tile is little beside it; one where an element
+takes a loop, which is work for more blocks."""
 TICKET, FAR, LOOKED, SEEN, NEAREST, OTHER, MORE = (
     f"{OWN}{name}" for name in ("ticket", "far", "looked", "seen", "nearest", "other", "more")
 )
@@ -127,10 +136,11 @@ class LookBack:
         prov, size = self.kernel.prov, self.kernel.dims[-1][1]
         each = Lit(threads * WANTED_TILES, "i64")
         few = Bin("//", "i64", mul(self.segments, size), each)
-        most = minimum(Bin("max", "i64", few, Lit(FEWEST, "i64")), Lit(self.tile.each, "i64"))
+        least = Lit(1 if traits_of(self.kernel.body).loops else FEWEST, "i64")
+        most = minimum(Bin("max", "i64", few, least), Lit(self.tile.each, "i64"))
+        most = minimum(most, parts_of(size, Lit(threads, "i64")))
         items = Bin("|", "i64", most, ONE)
-        whole = mul(i64(self.items), Lit(threads, "i64"))
-        tiles = Bin("//", "i64", add(size, sub(whole, ONE)), whole)
+        tiles = parts_of(size, mul(i64(self.items), Lit(threads, "i64")))
         out: list[Stm] = [
             Define(self.items, "i64", items, prov),
             Define(self.tiles, "i64", tiles, prov),

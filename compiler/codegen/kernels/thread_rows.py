@@ -28,7 +28,7 @@ from compiler.codegen.imp.nodes import (
     Stms,
     Store,
 )
-from compiler.codegen.index import add, minimum, mul, product, sub
+from compiler.codegen.index import add, minimum, mul, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import (
     AT,
@@ -146,5 +146,4 @@ def thread_row_code(
     if scan:
         gets = (k.Fetch(n, p, own(n, "tile"), i64(AT), prov) for n, p, _ in parts)
         code += [Barrier(prov), elements(*gets, *ends)]
-    blocks = Bin("//", "i64", add(segments, Lit(threads - 1, "i64")), Lit(threads, "i64"))
-    return tuple(code), blocks
+    return tuple(code), parts_of(segments, Lit(threads, "i64"))

@@ -14,7 +14,7 @@ from compiler.base.prim import BYTES
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.index import add, cell, mul, poly_exp, product
+from compiler.codegen.index import add, cell, mul, parts_of, poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS
 from compiler.codegen.kernels.threads import i64
@@ -78,7 +78,7 @@ def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
     side = dict(zip(ends, (Lit(of_dest, "i64"), Lit(of_source, "i64")), strict=True))
     names = [f"{OWN}c{at}" for at in range(len(dims))]
     sizes = [poly_exp(dim.size) for dim in dims]
-    tiles = [_tiles(size, side[at]) if at in side else size for at, size in enumerate(sizes)]
+    tiles = [parts_of(size, side[at]) if at in side else size for at, size in enumerate(sizes)]
     value = Var("cell_0", copy.prim)
 
     def half(along: int, across: int, put: bool) -> k.Stride:
@@ -112,8 +112,3 @@ def transposition(copy: imp.Copy, ends: tuple[int, int]) -> tuple[imp.Stms, SE]:
         half(dest, source, put=True),
     )
     return code, product(tiles)
-
-
-def _tiles(size: SE, side: Lit) -> SE:
-    """How many tiles it takes for so many elements, the last of which may stick out."""
-    return Bin("//", "i64", add(size, Lit(int(side.value) - 1, "i64")), side)
