@@ -28,8 +28,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(1, len(os.sched_getaffinity(0)) * 5 // 2)
 
 
+def pytest_collection() -> None:
+    """Compile as workers do; tests that are being collected are there to stay, too."""
+    seldom_look_for_garbage()
+
+
 def pytest_collection_finish() -> None:
-    """Compile as workers do: what has been collected, and is there to stay, is not gone through."""
+    """What has been collected is not gone through."""
     seldom_look_for_garbage()
 
 
