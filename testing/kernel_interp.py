@@ -309,16 +309,19 @@ class WatchedDevice:
         """
         given = {}
         asked, block.asked = block.asked, {}
-        for thread, (place, value, lane) in asked.items():
-            first = thread - thread % k.WARP
+        warps: dict[int, dict[int, tuple[int, Any, int]]] = {}
+        for thread, shuffle in asked.items():
+            warps.setdefault(thread - thread % k.WARP, {})[thread] = shuffle
+        for first, here in warps.items():
             warp = range(first, min(first + k.WARP, block.size))
             if not block.rests.isdisjoint(warp):
-                block.asked[thread] = asked[thread]
+                block.asked |= here
                 continue
-            if any(asked.get(other, (0,))[0] != place for other in warp):
+            if len(here) < len(warp) or len({place for place, _, _ in here.values()}) > 1:
                 self.fault("is at a shuffle to which not all threads of its warp have come")
-            other = first + lane % k.WARP
-            given[thread] = asked[other][1] if other in warp else value
+            for thread, (_, value, lane) in here.items():
+                other = first + lane % k.WARP
+                given[thread] = here[other][1] if other in here else value
         return given
 
     def ordered(self, threads: list[T]) -> list[T]:
