@@ -171,7 +171,7 @@ def test_a_check_that_fails_in_an_operator_leaves_no_thread_behind() -> None:
     args = [np.zeros(3, np.int64), np.arange(3000) % 3]
     args[1][2000] = 3
     for order in ORDERS:
-        seen = observe(code_of(CHECKED, None), "main", args, order, seconds=20)
+        seen = observe(code_of(CHECKED, None), "main", args, order, records=False, seconds=20)
         assert not seen.problems
         assert seen.error is not None
         assert "Index [3] out of bounds" in seen.error.message
