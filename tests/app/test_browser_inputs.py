@@ -46,6 +46,14 @@ def test_values_to_start_from_are_of_the_types_and_their_sizes_agree(page: Page)
         assert fields(page) == wanted, params
 
 
+def test_a_field_without_a_value_is_named(page: Page) -> None:
+    program(page, "(k: i64) (xs: [n]i64)", "-- FAILS\n")
+    page.locator("#run-value-1").fill(" ")
+    page.locator(".run-form").get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".run-result")).to_contain_text("xs has no value: type one")
+    expect(page.locator(".run-result")).not_to_contain_text("k has no value")
+
+
 def test_what_was_typed_is_kept_by_name_and_type(page: Page) -> None:
     program(page, "(xs: [n]i64)")
     page.locator("#run-value-0").fill("[7i64, 8i64]")

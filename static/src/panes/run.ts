@@ -296,7 +296,7 @@ export class RunPane {
     }
     const place = error.span?.[0] && sameText(of, this.model.now) ? error.span : null;
     this.model.setRunProblems(place ? flat(error) : [], this.tracedIn(error.traces, of));
-    replace(this.result, messageElement(error),
+    replace(this.result, messageElement(error), h("p", { class: "quiet" }, ...quoted(this.inputs.lacking(this.settings))),
       place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null,
       place ? callsTo(error, (span) => this.events.goTo(span)) : null, this.tracesOf(error.traces, of));
   }

@@ -70,6 +70,12 @@ export class RunInputs {
     return { sizes: this.sizes, seed, ...(distribution && distribution !== "uniform" ? { distribution } : {}) };
   }
 
+  /** Which typed values are missing, in words, or nothing. */
+  lacking({ typed }: InputSettings): string {
+    const names = this.parameters.filter((one, k) => !this.texts[k]!.trim() && !this.files.has(keyOf(one)) && one.leaves?.length !== 0).map(({ name }) => `\`${name}\``);
+    return typed && names.length ? `${names.join(", ")} ${names.length === 1 ? "has" : "have"} no value: type one, or choose random.` : "";
+  }
+
   /** Everything that is shown, as if it had been typed: for links. */
   shown(): Pick<InputSettings, "inputs" | "sizes"> {
     return { inputs: Object.fromEntries(this.parameters.map((one, k) => [keyOf(one), this.texts[k]!])), sizes: this.sizes };

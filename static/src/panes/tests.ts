@@ -147,7 +147,7 @@ export class TestsPane extends AskingPane {
       h("div", {},
         h("p", { class: "remark-text" }, h("strong", {}, name)),
         outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
-        tested ? this.told(tested) : null,
+        tested ? this.told(tested, one) : null,
         h("p", { class: "remark-meta" },
           h("button", {
             class: "link", disabled: this.stopping !== null, "aria-label": `Run ${name}`, onclick: () => void this.run(key),
@@ -157,10 +157,10 @@ export class TestsPane extends AskingPane {
   }
 
   /** Why a test did not pass: the difference, or the error. */
-  private told({ outcome, because, difference, error }: Tested): HTMLElement | null {
+  private told({ outcome, because, difference, error }: Tested, { src }: TestCase): HTMLElement | null {
     if (outcome === "passed") return null;
     return h("div", {},
-      error ? messageElement(error, "", this.placeOf(error)) : h("p", {}, ...quoted(because)),
+      error ? messageElement(error, "", error.span?.[0] === src[0] ? null : this.placeOf(error)) : h("p", {}, ...quoted(because)),
       difference ? h("dl", { class: "difference" },
         h("dt", {}, "expected"), h("dd", {}, h("pre", {}, difference.expected)),
         h("dt", {}, "found"), h("dd", {}, h("pre", {}, difference.found))) : null);
