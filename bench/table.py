@@ -541,8 +541,8 @@ def edits_part(data: dict[str, Any]) -> str:
 
 {rows(["edited", "lines in all", "first answer, ms", "median of edits, ms", "longest, ms"], body)}
 
-The first edit in a file is the one that takes longest: from then on that file is checked in pieces,
-and so is each that sees another module with parameters in it.
+The first edit in a module with parameters is the one that takes longest: it checks all that is in
+the module once by itself, and once for each application.
 """
 
 

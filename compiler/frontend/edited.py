@@ -2,7 +2,8 @@
 
 The main program and the files that it imports are checked one by one, as always. A file of a new
 program is checked, or recalled, as a whole. Once its text changes, or what it imports declares
-something else, it is checked in pieces (`found.py`), as the main program is from the beginning.
+something else, it is checked in pieces (`found.py`), as the main program is from the beginning;
+what the check of the whole tells of them (`whole.py`) is not found out again.
 
 The checker's tables are those of all checks of a program so far: they only grow, by names that are
 given once. Nothing is made of them but this answer.
@@ -20,6 +21,7 @@ from compiler.base.names import Name, NameSource
 from compiler.frontend import pieces
 from compiler.frontend.alike import in_same_places
 from compiler.frontend.certain import in_definition
+from compiler.frontend.check import kept
 from compiler.frontend.check.expressions.table import TABLE
 from compiler.frontend.check.files import WholeFiles, check_imports, end_file, first_error
 from compiler.frontend.check.kept import all_of, shows_others
@@ -28,11 +30,12 @@ from compiler.frontend.check.program import Checked
 from compiler.frontend.check.scope.scope import Module
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.files import Import, package_of
-from compiler.frontend.found import FoundInText, InPieces
+from compiler.frontend.found import FoundInPiece, FoundInText, InPieces
 from compiler.frontend.pieces import Cut
 from compiler.frontend.typed import EntryPoint
 from compiler.frontend.warning import Warning_
 from compiler.frontend.warnings import in_place, unused_in
+from compiler.frontend.whole import in_pieces
 
 PROGRAMS = 3
 """Of so many programs what was found last is kept."""
@@ -216,10 +219,14 @@ class _Program:
         out, given, before = self._out, self._given, self._files.get(path)
         cut = self._cut(path)
         if path not in self._in_pieces:
-            whole = None if before is None else before.told
-            self._in_pieces[path] = InPieces(out, path, whole)
+            self._in_pieces[path] = InPieces(out, path, before and before.told)
+            if before is not None:
+                self._in_pieces[path].found = self._in_whole(path, before)
+        moved = out.moved
         told = self._in_pieces[path].check(cut, load().scope(), given)
         self._given = told.given
+        if out.moved > moved:
+            _alone(path, told.declared)
         end_file(out, self.texts)
         declared = None if before is None else before.told.declared
         if declared == told.declared and in_same_places(declared, told.declared):
@@ -227,6 +234,15 @@ class _Program:
         return _File(
             self.texts[path], tuple(_imports(cut, path)), (), given, told, out.not_built, False
         )
+
+    def _in_whole(self, path: str, file: _File) -> dict[str, FoundInPiece]:
+        """What was found in the pieces of a file that was checked as a whole."""
+        out, cut = self._out, pieces.cut(file.text, path)
+        if cut is None or file.not_built:
+            return {}
+        imported = {one.path: m for one, m in zip(file.imports, file.imported, strict=True)}
+        out.st.scope = load().scope()
+        return in_pieces(out.st, path, cut, file.given, file.told, imported)
 
     def _cut(self, path: str) -> Cut:
         """A file in pieces. Errors: of syntax; `_Uncut`."""
@@ -236,6 +252,15 @@ class _Program:
                 raise _Uncut
             self._cuts[path] = cut
         return self._cuts[path]
+
+
+def _alone(path: str, declared: Module) -> None:
+    """Let nobody else know the module types of a file, which have been told that they moved."""
+    kept.forget(path, declared)
+    for program in list(_programs):
+        file = program._files.get(path)
+        if file is not None and kept.share_module_types(file.told.declared, declared):
+            _programs.remove(program)
 
 
 def _imports(cut: Cut, path: str) -> Iterator[Import]:

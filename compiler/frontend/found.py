@@ -59,13 +59,13 @@ class FoundInText:
     names: Collection[Name]
     """Those that were given for what is in it."""
     claims: frozenset[Name] = frozenset()
-    """See `_Found`."""
+    """See `FoundInPiece`."""
     mentions: set[str] = field(default_factory=set)
     """The names that are mentioned and not bound there."""
 
 
 @dataclass(slots=True, eq=False)
-class _Found:
+class FoundInPiece:
     """What the check of a piece has given, which was at that place."""
 
     place: Span
@@ -134,7 +134,8 @@ class InPieces:
         """`before`: what was found when the text was checked whole."""
         self._out = out
         self._path = path
-        self._found: dict[str, _Found] = {}
+        self.found: dict[str, FoundInPiece] = {}
+        """What was found last in pieces, by their texts."""
         self._last: dict[tuple[str, str], Any] = {}
         """What the names that it declares stood for last, by kind and name."""
         self._born: set[Name] = set()
@@ -143,6 +144,7 @@ class InPieces:
             declared = before.declared
             self._last |= {("values", name): value for name, value in declared.values.items()}
             self._last |= {("types", name): value for name, value in declared.types.items()}
+            self._last |= {("modules", name): value for name, value in declared.modules.items()}
             self._born |= set(before.names)
         self._claimed: set[Name] = set()
         """The names that stand for what the pieces before this one declare."""
@@ -190,12 +192,12 @@ class InPieces:
 
     def _each(self, cut: Cut) -> FoundInText:
         """What pieces declare, one by one."""
-        found: dict[str, _Found] = {}
+        found: dict[str, FoundInPiece] = {}
         names: list[Name] = []
         told = FoundInText(Module(), [], ([], [], []), self._given, names)
         self._keys = set()
         for line, piece in cut:
-            before = known = self._found.get(piece.text)
+            before = known = self.found.get(piece.text)
             if known is None or not self._is_as_before(known, piece, line):
                 known = self._anew(piece, line, before)
             if known is None:
@@ -207,16 +209,16 @@ class InPieces:
             names += known.names
             for all_of_them, here in zip(told.warned, known.warned, strict=True):
                 all_of_them += here
-        if len(self._found) > 2 * len(cut):  # an edit may be undone
-            self._found = {}
+        if len(self.found) > 2 * len(cut):  # an edit may be undone
+            self.found = {}
         if len(self._kept) > 2 * len(cut):
             self._kept = {key: kept for key, kept in self._kept.items() if key in self._keys}
-        self._found |= found
+        self.found |= found
         told.given = self._given
         self._told = told
         return told
 
-    def _is_as_before(self, known: _Found, piece: Piece, line: int) -> bool:
+    def _is_as_before(self, known: FoundInPiece, piece: Piece, line: int) -> bool:
         """Whether what was found in a piece holds there; it is entered then."""
         out, st = self._out, self._out.st
         if (
@@ -262,7 +264,7 @@ class InPieces:
             self._out.st.given |= names
             self._given |= names
 
-    def _can_move(self, known: _Found, piece: Piece) -> bool:
+    def _can_move(self, known: FoundInPiece, piece: Piece) -> bool:
         """Whether what was found in a piece can be moved."""
         if known.can_move is None:
             module = known.module
@@ -271,7 +273,7 @@ class InPieces:
             )
         return known.can_move
 
-    def _move(self, known: _Found, line: int) -> None:
+    def _move(self, known: FoundInPiece, line: int) -> None:
         """Enter that a piece begins at another line."""
         place, st = known.place, self._out.st
         by, first, last, path = line - place.line, place.line, place.end_line, self._path
@@ -300,7 +302,7 @@ class InPieces:
                 maker = st.makers[name]
                 st.makers[name] = replace(maker, span=moved(maker.span))
 
-    def _anew(self, piece: Piece, line: int, known: _Found | None) -> _Found | None:
+    def _anew(self, piece: Piece, line: int, known: FoundInPiece | None) -> FoundInPiece | None:
         """Check a piece; `known` is what was found last in one with its text.
 
         None: there is an error in it.
@@ -345,7 +347,7 @@ class InPieces:
         unused, mentions = ([], set()) if st.applying else unused_and_free(tree)
         certain = [w for d in out.defs for w in in_definition(d)]
         warned = (unused, certain, list(st.warned)), *keeping.warned
-        return _Found(
+        return FoundInPiece(
             place,
             around,
             imported,

@@ -226,6 +226,45 @@ def test_an_edit_in_a_file_of_bodies_checks_its_applications_in_others(
     assert found == [*in_maker, "a", "best", "b", "best"]
 
 
+def test_the_first_edit_in_a_file_checks_what_it_can_change(
+    after: Callable[..., list[str]],
+) -> None:
+    """Also where constants of others are given to functions, whatever stands around that."""
+    arrays = "type t = [1]i32 def less (x: t) (y: t) = x[0] < y[0] def k: t = [1]"
+    order = ORDER.replace("val less", "val k : t\n  val less") + f"module int = {{ {arrays} }}\n"
+    user = 'import "order"\nimport "maker"\ndef one = 1i32\nmodule of_int : ordered = int\n'
+    main = 'import "order"\nimport "user"\ndef use (x: of_int.t) = of_int.less x x\n'
+    maker = 'import "order"\n' + MAKER.partition("module int")[0]
+    for wider, more in (
+        ("", []),
+        ("module twice = mk int\n", ["user.fut of_int", "user.fut twice"]),  # who gave what?
+    ):
+        edited.forget()
+        files = {"order": order, "maker": maker, "user": user + wider + "def last = one\n"}
+        after(main, **files)
+        files["order"] = files["order"].replace("x[0] < y", "x[0] > y")
+        assert after(main, **files) == ["order.fut int"]
+        files["user"] = files["user"].replace("one = 1", "one = 2")
+        assert after(main, **files) == ["user.fut one", *more]
+
+
+def test_what_is_kept_of_a_file_for_all_is_not_changed_by_an_edit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A module type that has moved is where it was to those who check the file as it was."""
+    main = 'import "order"\nmodule m: ordered = { type t = i32 }\n'
+    right = 'import "order"\nmodule m = { type t = i32 }\n'
+    for upper in ("", "def above = 1i32\n", "def above = 1i32\nmodule a = { def k = above }\n"):
+        where = afresh(main, monkeypatch, {"order.fut": upper + ORDER})["error"]["related"]
+        assert where[0]["span"][4] == "order.fut"
+        others = {"order.fut": upper + ORDER, "other.fut": ""}
+        assert told(right + "-- another program\n", others)["ok"]
+        assert told(right, {"order.fut": upper + ORDER})["ok"]
+        assert told(right, {"order.fut": "\n\n" + upper + ORDER})["ok"]
+        for files in (others, {"order.fut": upper + ORDER, "third.fut": ""}):
+            assert told(main, files)["error"]["related"] == where
+
+
 def test_what_is_kept_of_bodies_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edited, "MOST_NAMES", 500)
     for k in range(60):

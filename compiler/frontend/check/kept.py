@@ -157,6 +157,23 @@ class Progress:
             getattr(st, name).update(added)
 
 
+def forget(path: str, declared: Module) -> None:
+    """Forget of a file what has a module type of `declared` itself, and all who import that."""
+    gone: set[Interface] = set()
+    while found := [
+        key
+        for key, file in _kept.items()
+        if (key[0] == path and share_module_types(file.declared, declared))
+        or not gone.isdisjoint(key[3])
+    ]:
+        gone |= {_kept.pop(key).interface for key in found}
+
+
+def share_module_types(one: Module, other: Module) -> bool:
+    """Whether two modules have a module type in common, and not only equal ones."""
+    return any(one.module_types.get(name) is m for name, m in other.module_types.items())
+
+
 def _known(st: Checker, module: Module) -> dict[Name, tuple[object, ...]]:
     """What the checker knows of the names that a module mentions, and of those in that."""
     found: dict[Name, tuple[object, ...]] = {}

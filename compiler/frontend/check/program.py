@@ -332,6 +332,7 @@ def finish(st: Checker, made: CheckedDef, dec: decs.ValDec, is_entry: bool) -> t
         st.constants.add(definition.name)
         st.constants.update(definition.ext)
         if not shows_arrays(made.scheme.type):
+            st.plain.add(definition.name)
             st.give(definition.name)
     scheme = made.scheme
     type_ = final_type(scheme.type) if zonk.abstract else zonk.type(scheme.type)

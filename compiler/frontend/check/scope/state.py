@@ -92,7 +92,9 @@ class Checker:
     given: set[Name] = field(default_factory=set)
     """Constants that functions may return: those of abstract types, and of functors' parameters."""
     gave: set[Name] = field(default_factory=set)
-    """Those of them that this file has made so."""
+    """Those of them that this file has made so, but for the `plain` ones."""
+    plain: set[Name] = field(default_factory=set)
+    """Constants that functions may return wherever they are, since they show no arrays."""
     apart: set[Name] = field(default_factory=set)
     """Functions whose results are fresh, of which the types that they were given say parts."""
     applying: bool = False
@@ -112,7 +114,8 @@ class Checker:
     def give(self, name: Name) -> None:
         """Let functions return a constant."""
         self.given.add(name)
-        self.gave.add(name)
+        if name not in self.plain:
+            self.gave.add(name)
 
     # --- names and unknowns --------------------------------------------------------------------
 
