@@ -26,6 +26,18 @@ RUN = {
         "[1i64, 2i64] [4, 5, 6, 7]",
         "[7i32, 8i32, 9i32]\n[4i32, 5i32, 6i32]\n[3i64, 5i64, 7i64]",
     ),
+    "a parameter whose size is what a call of a parameter before gives": (
+        "def f (h: i32 -> i64) q = zip (iota (h 3)) q\n"
+        "def g (h: i32 -> i64) = \\q -> zip (iota (h 3)) q\n"
+        "def both (h: i32 -> i64) ((q: []i32), r) = map2 (+) (map2 (+) (replicate (h 3) 1) q) r\n"
+        "def of_sum (ks: []i64) q = zip (replicate (i64.sum ks) true) q\n"
+        "entry main (n: i64) (xs: []i32) =\n"
+        " let h (_: i32) = n let ys = xs :> [h 3]i32 let ks = [1, 2]\n"
+        " in (f h ys, g h ys, both h (ys, ys), of_sum ks (xs :> [i64.sum ks]i32))",
+        "3i64 [1, 2, 3]",
+        "[(0i64, 1i32), (1i64, 2i32), (2i64, 3i32)]\n[(0i64, 1i32), (1i64, 2i32), (2i64, 3i32)]\n"
+        "[3i32, 5i32, 7i32]\n[(true, 1i32), (true, 2i32), (true, 3i32)]",
+    ),
     "a function that is applied at once, each of whose calls gives an array of another size": (
         "entry main (n: i64) =\n"
         " ((\\g -> (g n, g 3)) (\\k -> filter (> 1) (iota k)),\n"
@@ -520,6 +532,8 @@ REFUSED = {
     " {def f (a: *[1]i32) (b: [1]i32): (*[1]i32, [1]i32) = (a, b)}": "-> (*[1]i32, [1]i32)`",
     "def f [n] (_: [n + 1]i32) = n def g [m] (xs: [m]i32) = f xs": "cannot be shown to be",
     "type~ s = #a ([]i8) | #b ([]i8) def f (x: []i8) = let _v: s = #a x in x": "Nothing determines",
+    "def f q (h: i32 -> i64) = zip (iota (h 3)) q": "bound inside the function",
+    "def f (h: i32 -> i64) q = let k = (\\q -> q + h 1) 3 in zip (iota k) q": "bound inside the",
     "type p = {a: i32} i32": "Only types with names take arguments",
     "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",
     "module type s = {val ! : i32 -> i32}": "cannot be redefined",
@@ -662,6 +676,37 @@ def test_refused(source: str) -> None:
     assert REFUSED[source] in caught.value.message
     assert caught.value.span.line
     assert not isinstance(caught.value, Limitation)
+
+
+TWO = """
+module type two = {type a type b val f: a -> b val c: b -> bool}
+module of_two (o: two) = {def f (x: o.a) = o.f x def c (y: o.b) = o.c y}
+"""
+
+
+@pytest.mark.parametrize(
+    ("param", "result", "is_right"),
+    [
+        ("two", "val f: o.a -> o.b", True),
+        ("two with a = i32", "", True),
+        ("two with a = i32", "val c: o.b -> bool", True),
+        ("two with a = i32", "val f: i32 -> o.b", False),
+        ("two with a = i32", "val f: o.a -> o.b", False),
+        ("{include two with a = i32}", "val f: i32 -> o.b", False),
+        ("{type a = i32 type b val f: a -> b val c: b -> bool}", "val f: i32 -> o.b", False),
+        ("{type a = i32 type b val f: a -> b val c: b -> bool}", "val c: o.b -> bool", True),
+    ],
+)
+def test_what_is_abstract_to_a_functor_is_so_in_its_result(
+    param: str, result: str, is_right: bool
+) -> None:
+    for use in (
+        f"module g (f: (o: {param}) -> {{{result}}}) = {{}} module r = g of_two",
+        f"module r: (o: {param}) -> {{{result}}} = of_two",
+    ):
+        told = answer({"op": "check", "source": TWO + use})
+        assert told["ok"] == is_right, told
+        assert is_right or "is abstract in the parameter" in told["error"]["hint"]
 
 
 SEALED = """

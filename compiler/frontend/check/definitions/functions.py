@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from compiler import codes
@@ -14,6 +14,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.defaults import apply_defaults, default_of, solve_sizes
 from compiler.frontend.check.definitions.existentials import (
     close_constructors,
+    computed,
     dimensions,
     hide,
     map_sizes,
@@ -123,6 +124,8 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
     hint = ret.type if ret is not None else want
     body = st.infer(exp.body, hint if not renamed or hint is None else subst(hint, {}, renamed))
     st.scope.leave(mark)
+    bounds = _with_told_sizes(st, bounds, set(), since)
+    pats = [b.pat for b in bounds]
     check_parameters(st, bounds, set(), since)
     result = finish_result(st, ret, body, since, simple_names(pats), "The lambda's body")
     type_ = function_type(bounds, result)
@@ -305,6 +308,7 @@ def define(st: Checker, source: FunctionSyntax, top: bool) -> CheckedDef:
         lambda n: n in params.visible or n in result.ext or st.serials.get(n, -1) < since,
     )
     result = replace(result, type=type_, ext=(*result.ext, *ext))
+    params.bounds = _with_told_sizes(st, params.bounds, set(params.sizes), since)
     _takes_known_sizes(st, source, result.type, params, since)
     type_ = function_type(params.bounds, result)
     _all_sizes_used(source, params, type_)
@@ -462,6 +466,39 @@ def solve(st: Checker) -> None:
     """
     solve_sizes(st)
     apply_defaults(st)
+
+
+def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: int) -> list[Bound]:
+    """Parameters whose sizes are bound inside, after `since`, if those before them tell these.
+
+    In `def f (h: i32 -> i64) xs = zip (iota (h 3)) xs` that of `xs` is `h 3`. `known`: names that
+    are known before the first.
+    """
+    told: list[Bound] = []
+    before = set(known)
+
+    def is_visible(name: Name) -> bool:
+        return name in before or st.serials.get(name, -1) < since
+
+    def size_told(size: Size) -> Size:
+        return size if isinstance(size, MetaS) else computed(st, size, is_visible) or size
+
+    for bound in bounds:
+        if not all(map(is_visible, names_in_type(bound.pat.type))):
+            bound = replace(bound, pat=_with_sizes(bound.pat, size_told))
+        told.append(bound)
+        if isinstance(bound.pat, t.PVar):
+            before.add(bound.pat.name)
+    return told
+
+
+def _with_sizes(pat: t.Pat, change: Callable[[Size], Size]) -> t.Pat:
+    """A parameter with every array size in its type changed."""
+    pat = replace(pat, type=map_sizes(pat.type, lambda size: change(resolve_size(size))))
+    if isinstance(pat, t.PRecord):
+        inner = tuple([(field, _with_sizes(one, change)) for field, one in pat.fields])
+        pat = replace(pat, fields=inner)
+    return pat
 
 
 def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: int) -> None:

@@ -156,14 +156,34 @@ def specs_of(st: Checker, exp: decs.ModTypeExp, scope: Scope) -> list[decs.Spec]
         case decs.MTWith(base=base):
             return specs_of(st, base, scope)
         case decs.MTName(name=name):
-            table = scope.module_types
-            if len(name) > 1:
-                module = scope.module(name[:-1])
-                table = module.module_types if module is not None else {}
-            known = table.get(name[-1])
-            if isinstance(known, ModuleType):
+            known = _named(name, scope)
+            if known is not None:
                 return specs_of(st, known.exp, known.scope)
     return []
+
+
+def abstract_types(exp: decs.ModTypeExp, scope: Scope) -> set[str]:
+    """The types of which a module type says no more than the name; inner modules' are left out."""
+    match exp:
+        case decs.MTSig(specs=specs):
+            found = {s.name for s in specs if isinstance(s, decs.TypeSpec) and s.type is None}
+            included = [s.type for s in specs if isinstance(s, decs.IncludeSpec)]
+            return found.union(*[abstract_types(one, scope) for one in included])
+        case decs.MTWith(base=base, name=name):
+            return abstract_types(base, scope) - set(name if len(name) == 1 else ())
+        case decs.MTName(name=name):
+            known = _named(name, scope)
+            return set() if known is None else abstract_types(known.exp, known.scope)
+    return set()
+
+
+def _named(name: ast.QualName, scope: Scope) -> ModuleType | None:
+    table = scope.module_types
+    if len(name) > 1:
+        module = scope.module(name[:-1])
+        table = module.module_types if module is not None else {}
+    known = table.get(name[-1])
+    return known if isinstance(known, ModuleType) else None
 
 
 def _spec(st: Checker, spec: decs.Spec, refined: Refined) -> None:
@@ -291,7 +311,7 @@ def _refinement(st: Checker, exp: decs.MTWith) -> None:
     spec = next((s for s in specs if isinstance(s, decs.TypeSpec) and s.name == name), None)
     if spec is None:
         raise TypeError_(codes.modules.WITH, f"The module type has no type `{name}`.", exp.span)
-    if spec.type is not None or _is_refined(st, exp.base, name, st.scope):
+    if name not in abstract_types(exp.base, st.scope):
         raise TypeError_(
             codes.modules.WITH,
             f"The type `{name}` is not abstract in this module type: what it is has been said.",
@@ -316,16 +336,6 @@ def _takes(given: tuple[ast.TypeParam, ...], wanted: tuple[ast.TypeParam, ...]) 
         if have.kind != "size" and LIFTS[have.kind] < LIFTS[want.kind]:
             return False
     return True
-
-
-def _is_refined(st: Checker, exp: decs.ModTypeExp, name: str, scope: Scope) -> bool:
-    match exp:
-        case decs.MTWith(base=base):
-            return exp.name == (name,) or _is_refined(st, base, name, scope)
-        case decs.MTName(name=(single,)):
-            known = scope.module_types.get(single)
-            return isinstance(known, ModuleType) and _is_refined(st, known.exp, name, known.scope)
-    return False
 
 
 _MARKS = {"type": "'", "sizelifted": "'~", "lifted": "'^"}

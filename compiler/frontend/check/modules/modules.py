@@ -23,7 +23,12 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.existentials import dimensions
 from compiler.frontend.check.definitions.functions import bind_type_params
 from compiler.frontend.check.definitions.type_exps import opened, resolve_type
-from compiler.frontend.check.modules.module_types import abbreviation, check_module_type, named
+from compiler.frontend.check.modules.module_types import (
+    abbreviation,
+    abstract_types,
+    check_module_type,
+    named,
+)
 from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member
 from compiler.frontend.check.scope.names import are_intrinsics, in_module, instantiate
@@ -187,10 +192,13 @@ def apply(st: Checker, functor: Module, arg: Module, span: Span, check_decs: Che
         st.scope, st.applying = outer, applying
 
 
-def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
+def _checked(
+    st: Checker, functor: Functor, check_decs: CheckDecs, first: Module | None = None
+) -> Functor:
     """The functor, after its body was checked with parameters about which no more is known.
 
-    Errors: those of its body, which are then not reported for its applications.
+    `first`: a module for its first parameter, about which no more is known. Errors: those of its
+    body, which are then not reported for its applications.
     """
     assert functor.param is not None
     assert functor.body is not None
@@ -198,7 +206,8 @@ def _checked(st: Checker, functor: Functor, check_decs: CheckDecs) -> Functor:
     st.scope = st.scope.copy()
     try:
         for param in (functor.param, *functor.rest):
-            known = _demand(st, param.type, check_decs)
+            is_first = param is functor.param
+            known = (first if is_first else None) or _demand(st, param.type, check_decs)
             st.scope.bind_module(param.name, known)
             for name in _values(known):
                 st.give(name)
@@ -325,30 +334,79 @@ def _match(a: _Ascription, exp: decs.ModTypeExp) -> Module:
     raise CompilerBug("This is not a module type.", exp.span)
 
 
-_FUNCTOR = "module"
-"""A keyword, so no module of the program has this name."""
+_FUNCTOR, _ARGUMENT = "module", "open"
+"""Keywords, so no module of the program has these names."""
 
 
 def _narrowed(a: _Ascription, exp: decs.MTArrow) -> Module:
     """A functor that takes what its type says, and gives what that says.
 
-    Errors: it is no functor, needs more of its argument, or has less in its result.
+    Where a type is abstract to the functor, its result does not tell what it is, whatever its
+    argument's type says. Errors: it is no functor, needs more of its argument, or has less in its
+    result.
     """
     st, span = a.st, exp.span
     if not isinstance(a.module, Functor):
         what = "The module has no parameters, but its module type asks for one."
         raise a.misfit(codes.modules.PARAMETERS, what, span)
     param = decs.ModParam(span, exp.name or "_", span, exp.param)
-    names = [decs.MName(span, (name,)) for name in (_FUNCTOR, param.name)]
+
+    def applied_to(arg: str) -> Functor:
+        names = [decs.MName(span, (name,)) for name in (_FUNCTOR, arg)]
+        body = decs.MApply(span, names[0], names[1])
+        return Functor(param=param, type=exp.result, body=body, scope=st.scope.copy())
+
     outer, st.scope = st.scope, st.scope.copy()
     try:
         st.scope.bind_module(_FUNCTOR, a.module)
-        body = decs.MApply(span, names[0], names[1])
-        functor = Functor(param=param, type=exp.result, body=body, scope=st.scope.copy())
+        functor = applied_to(param.name)
         known = _demand(st, exp.param, a.check_decs)
-        return functor if known.wrong else _checked(st, functor, a.check_decs)
+        if known.wrong:
+            return functor
+        made = _checked(st, functor, a.check_decs, known)
+        sealed = _as_the_functor_sees(a, a.module, known, exp.param)
+        if sealed is not None and not made.wrong:
+            st.scope.bind_module(_ARGUMENT, sealed)
+            _checked(st, applied_to(_ARGUMENT), a.check_decs, known)
+        return made
+    except TypeError_ as error:
+        error.hint = error.hint or (_ABSTRACT if _ARGUMENT in st.scope.modules else "")
+        raise
     finally:
         st.scope = outer
+
+
+_ABSTRACT = (
+    "A type that is abstract in the parameter of the module that is given is so in its result: say"
+    " there what it is, `with t = ..`, or leave it abstract here."
+)
+
+
+def _as_the_functor_sees(
+    a: _Ascription, functor: Functor, known: Module, exp: decs.ModTypeExp
+) -> Module | None:
+    """A module of that type whose types are new ones that are abstract to the functor alone.
+
+    None: there are none.
+    """
+    st = a.st
+    assert functor.param is not None
+    assert functor.scope is not None
+    wanted = functor.param.type
+    abstract = abstract_types(wanted, functor.scope)
+    both = abstract & abstract_types(exp, st.scope)
+    if abstract == both:
+        return None
+    refined = {name: known.types[name] for name in both if name in known.types}
+    outer, transparent = st.scope, st.transparent
+    st.scope, st.transparent = functor.scope.copy(), set(transparent)
+    label = functor.param.name
+    try:
+        return _ascribe(
+            _Ascription(st, a.check_decs, known, Module(), exp.span, label, refined), wanted
+        )
+    finally:
+        st.scope, st.transparent = outer, transparent
 
 
 def _spec(a: _Ascription, spec: decs.Spec) -> None:
