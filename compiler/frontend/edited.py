@@ -219,7 +219,7 @@ class _Program:
         out, given, before = self._out, self._given, self._files.get(path)
         cut = self._cut(path)
         if path not in self._in_pieces:
-            self._in_pieces[path] = InPieces(out, path, before and before.told)
+            self._in_pieces[path] = InPieces(out, path, before.told if before else None)
             if before is not None:
                 self._in_pieces[path].found = self._in_whole(path, before)
         moved = out.moved

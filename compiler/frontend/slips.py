@@ -163,6 +163,8 @@ def _of_phrase(slip: Slip) -> str:
         return "What is asserted stands in parentheses: `assert (x > 0) x`."
     if slip.token.type == "CONSTR" and "TYPE" in slip.wanted:
         return "A definition is written `def n = 3`, a comment `-- ..`."
+    if slip.preceded("DEF", "ID", "COLON") and slip.token.type == "COLON":
+        return "Types are written at the parameters: `def f (x: i32): i32 = x + 1`."
     if slip.preceded("IMPORT"):
         return f'The name of a file stands between quotes: `import "{slip.token}"`.'
     if slip.preceded("WITH") and slip.token.type in ("BAR", "CASE", "INT"):
@@ -219,6 +221,8 @@ def _of_function(slip: Slip) -> str:
             return _TYPE_PARAMETER
         case "ARROW" if slip.on_its_line("fun", "fn", "function", "lambda"):
             return _LAMBDA
+        case "ARROW" if slip.preceded("EQ", "ID"):
+            return _LAMBDA
         case "ARROW" if slip.preceded("LPAR", "ID") or slip.preceded("LPAR", "ID", "ID"):
             return _LAMBDA
         case "DOT" if slip.preceded("LAM", "ID"):
@@ -229,6 +233,9 @@ def _of_function(slip: Slip) -> str:
             return "A function stands before its argument: `f x`; a field behind a dot: `r.x`."
         case "ID" if slip.preceded("TYPE", "ID"):
             return f"A type parameter has a quote: `type {slip.before[-1]} '{slip.token} = ..`."
+        case "ID" if slip.preceded("LET", "LPAR", "ID"):
+            both = f"({slip.before[-1]}, {slip.token})"
+            return f"The parts of a tuple have commas between them: `let {both} = ..`."
         case "ID" if "COLON" in slip.wanted and slip.preceded("LPAR", "ID"):
             pair = str(slip.before[-1]), str(slip.token)
             name, type_ = pair[::-1] if pair[0] in PRIMS else pair
@@ -247,7 +254,7 @@ def _of_data(slip: Slip) -> str:
             return f"Constructors begin with `#`: `case #{slip.before[-1]} x -> ..`."
         case "BAR" if slip.on_its_line("case"):
             return "A case has one pattern: write `case 0 -> a case 1 -> a`, or an `if`."
-        case "BAR" if "EQ" in slip.wanted:
+        case "BAR" if "EQ" in slip.wanted and not slip.preceded("LCURL", "ID"):
             return _CHOICE
         case "COLON" if slip.preceded("LCURL", "ID"):
             return _RECORD
@@ -261,11 +268,11 @@ def _of_data(slip: Slip) -> str:
             return "An element is read by its index: `xs[0]`."
         case "RPAR" if slip.preceded("COMMA"):
             return "A tuple has two parts or more; `(x)` is `x`."
-        case "WITH" if slip.preceded("LCURL", "ID"):
+        case "WITH" | "BAR" if slip.preceded("LCURL", "ID"):
             return f"A record with another field is `{slip.before[-1]} with x = 3`, without braces."
         case "TYVAR" if str(slip.token).endswith("'"):
             return 'A text of several characters stands between `"`.'
-        case "RBRACK" | "$END" | "DEF" | "ENTRY" if slip.before and slip.ends_in_a_range():
+        case "RBRACK" | "RPAR" | "$END" | "DEF" | "ENTRY" if slip.before and slip.ends_in_a_range():
             return _RANGE
         case "RANGE_END" | "DOTDOT":
             return _RANGE

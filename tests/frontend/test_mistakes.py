@@ -32,6 +32,28 @@ MISTAKES = [
         "def g (f: f32 -> i32 -> i32) = f 1 2\ndef add (x: i32) (y: i32) = x + y\ndef h = g add",
         "takes `i32` as argument 1, and here it gets `f32`: convert that before, with `i32.f32`",
     ),
+    # Records, tuples and sums where one of their parts is meant.
+    ("type p = {x: i32, y: f32}\ndef f (a: p) (b: p) = a + b", "`{x = a.x + b.x, y = a.y + b.y}`"),
+    ("def f (p: {x: i32}) = p - 2", "field by field: `{x = a.x - b.x}`"),
+    ("def f (x: i32) = let (a, b) = x in a + b", "It is one value, and has no parts"),
+    ("def f (xs: []i32) = let (a, b) = xs in a", "its elements are `xs[0]`, `xs[1]`"),
+    ("def f (p: {x: i32, y: i32}) = let (a, b) = p in a", "names its fields: `{x, y}`"),
+    ("def f ((a, b): (i32, i32, f32)) = a", "It has 3 parts: `(a, b, c)`"),
+    ("def f (x: i32) = let (a b) = (x, x) in a", "commas between them: `let (a, b) = ..`"),
+    ("def f (v: #some i32 | #none) = v.some", "`match v case #some a -> a case _ -> ..`"),
+    ("def f (v: #pair i32 f32) = v.pair", "`match v case #pair a b -> (a, b)`"),
+    ("def f (v: #some i32 | #none) = v.value", "Its variants are told apart by `match`"),
+    ("def f (p: {x: i32}) = {p | x = 2}", "`p with x = 3`, without braces"),
+    # Members of modules with parameters, and of others.
+    ("module f (p: {}) = {def x = 1}\ndef y = f.x", "`module m = f arg`, and then `m.x`"),
+    ("module f (p: {}) (q: {}) = {type t = i32}\ndef g (x: f.t) = x", "`module m = f arg arg`"),
+    ("module m = {def a = 1 def b = 2}\ndef f = m.other", "It has `a`, `b`."),
+    # A lambda that changes what it is given; signatures, ranges and conversions of others.
+    ("def f (xs: [][]i32) = map (\\x -> x with [0] = 1) xs", "with `copy x`: who gives it to the"),
+    ("def f :: Int -> Int", "Types are written at the parameters: `def f (x: i32): i32"),
+    ("def f (n: i64) = map (+ 1) (0..n)", "A range is written `a..<b`"),
+    ("def f = x -> x + 1", "A function without a name is written `\\x -> x + 1`"),
+    ("def f (x: i32) = (i64) x", "as in `i64.i32 x`"),
     # Equations, lists and dictionaries.
     ("def f (x: i32) = x\ndef f (x: f32) = x", "A function has one equation"),
     ("def f (p: {a: i32}) = p[\"a\"]", "`r.a`; there are no dictionaries"),

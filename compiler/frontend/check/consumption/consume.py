@@ -45,7 +45,7 @@ from compiler.frontend.check.consumption.freshness import (
     must_be_fresh,
     no_constants,
 )
-from compiler.frontend.check.consumption.ownership import COPY, Variable, Walk
+from compiler.frontend.check.consumption.ownership import COPY, OF_LAMBDA, Variable, Walk
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import resolve
 from compiler.frontend.parts import free_variables, pattern_variables, without_stars
@@ -221,7 +221,7 @@ def _consume_argument(walk: Walk, e: t.Apply, index: int, given: list[Aliases]) 
 def _lambda(walk: Walk, e: t.Lambda) -> Aliases:
     before = walk.inside("the lambda")
     for pat in e.params:
-        walk.bind(pat, NONE, consumes(pat), "a parameter whose type has no `*`")
+        walk.bind(pat, NONE, consumes(pat), OF_LAMBDA)
     own = {v.name for pat in e.params for v in pattern_variables(pat)}
     result = walk.exp(e.body)
     no_constants(walk, "the lambda", e.body, e.body.type, result)

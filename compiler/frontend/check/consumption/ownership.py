@@ -25,6 +25,7 @@ from compiler.frontend.check.consumption.aliases import field as field_aliases
 from compiler.frontend.types import PrimT
 
 COPY = "Copy it first, with `copy`."
+OF_LAMBDA = "a parameter of a lambda, whose type has no `*`"
 STAR = "Give its type a `*`, such as `*[n]i32`, or copy it first, with `copy`."
 
 
@@ -145,11 +146,13 @@ class Walk:
                     _bound(variable, name),
                 )
             if not variable.consumable:
+                own = shown(name)
+                copied = f"Copy it first, with `copy {own}`: who gives it to the lambda keeps it."
                 raise TypeError_(
                     codes.uniqueness.BORROWED,
-                    f"This consumes `{shown(name)}`, {variable.what}.",
+                    f"This consumes `{own}`, {variable.what}.",
                     span,
-                    STAR,
+                    copied if variable.what == OF_LAMBDA else STAR,
                     _bound(variable, name),
                 )
         for name in flat(aliases):

@@ -108,7 +108,7 @@ def infer_lambda(st: Checker, exp: ast.Lambda, expected: Type | None) -> t.Exp:
             bound = bind_pattern(st, param, hint, st.param_size)
         except TypeError_ as error:
             if isinstance(want, Arrow) and len(exp.params) == 1:
-                error.hint = error.hint or one_by_one(param, want)
+                error.hint = one_by_one(param, want) or error.hint
             raise
         bounds.append(bound)
         if isinstance(want, Arrow):

@@ -11,7 +11,12 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
-from compiler.frontend.check.scope.advice import COMPARED, ONE_EQUATION, first_and_others
+from compiler.frontend.check.scope.advice import (
+    COMPARED,
+    ONE_EQUATION,
+    first_and_others,
+    not_taken_apart,
+)
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.walks import subst
@@ -143,6 +148,7 @@ def _tuple(ctx: _PatternContext, span: Span, elems: tuple[ast.Pat, ...], type_: 
         codes.types.PATTERN,
         f"This pattern matches a tuple of {len(elems)}, but the value is {describe(type_)}.",
         span,
+        not_taken_apart(type_),
     )
 
 

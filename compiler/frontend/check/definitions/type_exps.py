@@ -16,7 +16,12 @@ from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import unknown_module, unknown_size, unknown_type
+from compiler.frontend.check.scope.advice import (
+    not_applied,
+    unknown_module,
+    unknown_size,
+    unknown_type,
+)
 from compiler.frontend.check.scope.scope import (
     DATA,
     LIFTED,
@@ -296,7 +301,8 @@ def lookup_type(st: Checker, name: ast.QualName, span: Span) -> Abbreviation:
             codes.limits.INTRINSIC, f"`{'.'.join(name)}` is no type that programs can use.", span
         )
     if found is None:
-        hint = did_you_mean(name[-1], module.types)
+        hint = not_applied(".".join(name[:-1]), module.parameters)
+        hint = hint or did_you_mean(name[-1], module.types)
         raise TypeError_(codes.names.TYPE, f"Unknown type `{'.'.join(name)}`.", span, hint)
     return found
 

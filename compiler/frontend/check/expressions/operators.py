@@ -12,6 +12,7 @@ from compiler.frontend.check.expressions.apply import apply
 from compiler.frontend.check.scope.advice import (
     PLACE,
     UPDATES,
+    by_fields,
     conditions,
     no_null,
     operand_is_function,
@@ -102,7 +103,7 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
             operand_is_function(op, exp.lhs, lhs.type),
         )
     if op not in EQUALITY and isinstance(resolve(lhs.type), Array | Record | Sum):
-        constrain(st, lhs.type, op, exp.lhs.span)
+        constrain(st, lhs.type, op, exp.lhs.span, by_fields(op, exp, resolve(lhs.type)))
     rhs = st.infer(exp.rhs, lhs.type)
     left = Related(exp.lhs.span, "This is the left side.")
     hint_ = no_null(exp.lhs, exp.rhs) or conditions(op, exp.lhs, (lhs.type, rhs.type))
@@ -119,10 +120,10 @@ def primitive(op: str, operand: Type, args: tuple[t.Exp, ...], result: Type, spa
     return Overloaded(result, span, op, operand, args)
 
 
-def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
+def constrain(st: Checker, type_: Type, op: str, span: Span, hint: str = "") -> Type:
     """Demand that `op` exists at `type_`; the type, resolved.
 
-    Errors: it does not.
+    Errors: it does not, with any `hint`.
     """
     type_ = resolve(type_)
     if op in EQUALITY:
@@ -136,7 +137,7 @@ def constrain(st: Checker, type_: Type, op: str, span: Span) -> Type:
             if isinstance(type_, MetaT):
                 st.overloaded.append(type_)
         return type_
-    return require_prim(st, type_, _OPERANDS[op], span, f"An operand of `{op}`")
+    return require_prim(st, type_, _OPERANDS[op], span, f"An operand of `{op}`", hint)
 
 
 def require_prim(

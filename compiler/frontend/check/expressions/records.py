@@ -13,13 +13,13 @@ from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
-from compiler.frontend.check.scope.advice import member_of_value, other_field
+from compiler.frontend.check.scope.advice import field_of_sum, member_of_value, other_field
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import describe
 from compiler.frontend.slips import points_digits
-from compiler.frontend.types import UNIT, Record, Type, tuple_type
+from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 
 
 def infer_tuple(st: Checker, exp: ast.TupleExp, expected: Type | None) -> t.Exp:
@@ -110,7 +110,7 @@ def field_type(st: Checker, record: Type, field: str, span: Span) -> Type:
             codes.types.NO_FIELD,
             f"Only records have fields, but this is {describe(type_)}; it has no `{field}`.",
             span,
-            _no_record(st, field, span),
+            field_of_sum(type_, field) if isinstance(type_, Sum) else _no_record(st, field, span),
         )
     if type_.fields is not None and field in type_.fields:
         return type_.fields[field]

@@ -97,6 +97,11 @@ class Functor(Module):
     own: object = field(default_factory=object)
     """What it alone has, and those that are equal to it."""
 
+    @property
+    def parameters(self) -> int:
+        """See `Module`."""
+        return 1 + len(self.rest)
+
 
 def evaluate(st: Checker, exp: decs.ModExp, check_decs: CheckDecs) -> Module:
     """The module that an expression stands for.

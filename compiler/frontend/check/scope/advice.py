@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from compiler.base.prim import INTS, NUMBERS, PRIMS
 from compiler.base.spans import Span
@@ -13,7 +14,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import NO_TEXT, has_names
 from compiler.frontend.slips import EXPONENT, points_digits
-from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Type
+from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Sum, Type
 
 _MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
 _ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
@@ -138,6 +139,8 @@ _CALLED = {
 """What is often called with its arguments in another order, or without one of them."""
 
 
+_FEW = 6
+"""So many names are listed."""
 _DEFINED = {
     "mut": "no name gets another value. Write `let y = x`, and another `let` for what comes next.",
     "rec": "write `def f n = ..` outside, which may call itself, or `loop`.",
@@ -151,7 +154,7 @@ def unknown_value(st: Checker, name: str, span: Span) -> str:
     if later is not None:
         return _later(name, later, span)
     if name in NUMBERS and name in st.scope.modules:
-        return _CONVERTED.replace("f64.i32", f"{name}.i64")
+        return _CONVERTED.replace("f64.i32", f"{name}.{'i32' if name == 'i64' else 'i64'}")
     if name in st.scope.modules:
         return f"`{name}` is a module here; values and modules share their names."
     if name in st.scope.types and name not in _VALUES:
@@ -396,6 +399,61 @@ def function_first(want: Type, got: Type, index: int, what: str) -> str:
     if index > 0 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
         return ""
     return f"The function comes first, as in `{what.strip('`')} f ..`."
+
+
+def by_fields(op: str, exp: ast.BinOp, type_: Type) -> str:
+    """How an operator goes over two records, field by field; "" if they are none, or large."""
+    if not isinstance(type_, Record) or not has_names(type_) or len(type_.fields) > _FEW:
+        return ""
+    left, right = "a", "b"
+    if isinstance(exp.lhs, ast.Var) and isinstance(exp.rhs, ast.Var):
+        left, right = ".".join(exp.lhs.name), ".".join(exp.rhs.name)
+    fields = ", ".join(f"{f} = {left}.{f} {op} {right}.{f}" for f, _ in type_.fields)
+    return f"It goes field by field: `{{{fields}}}`."
+
+
+def not_taken_apart(type_: Type) -> str:
+    """What to write where the pattern of a tuple stands, and the value is no such tuple."""
+    known = resolve(type_)
+    if isinstance(known, PrimT) or _is_number(type_):
+        return "It is one value, and has no parts: bind it to one name, as in `let a = ..`."
+    if isinstance(known, Array):
+        return "An array has no parts with names: its elements are `xs[0]`, `xs[1]` and so on."
+    if isinstance(known, Record) and has_names(known):
+        fields = ", ".join(field for field, _ in known.fields)
+        return f"The pattern of a record names its fields: `{{{fields}}}`."
+    if isinstance(known, Record) and known.fields:
+        names = ", ".join(chr(ord("a") + k) for k in range(min(len(known.fields), 26)))
+        return f"It has {len(known.fields)} parts: `({names})`; what is not needed is `_`."
+    return ""
+
+
+def field_of_sum(type_: Sum, field: str) -> str:
+    """How the values in a variant of a sum are read: `v.some`."""
+    found = next((given for name, given in type_.variants if name == field), None)
+    if found is None:
+        return "Its variants are told apart by `match`, as in `match v case #a x -> ..`."
+    names = "".join(f" {chr(ord('a') + k)}" for k in range(min(len(found), 26)))
+    value = "a" if len(found) == 1 else f"({names[1:].replace(' ', ', ')})" if found else ".."
+    others = " case _ -> .." if len(type_.variants) > 1 else ""
+    return f"`{field}` is one of its variants: `match v case #{field}{names} -> {value}{others}`."
+
+
+def not_applied(name: str, params: int) -> str:
+    """How a member of a module with so many parameters is used; "" if it has none."""
+    if not params:
+        return ""
+    which = "a module with a parameter" if params == 1 else f"a module with {params} parameters"
+    return (
+        f"`{name}` is {which}, whose members are there once it is applied: `module m = {name}"
+        f"{' arg' * params}`, and then `m.x`."
+    )
+
+
+def members(known: Iterable[str]) -> str:
+    """The names of a module that has few."""
+    listed = sorted(known)
+    return f"It has {', '.join(f'`{n}`' for n in listed)}." if 0 < len(listed) <= _FEW else ""
 
 
 def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:

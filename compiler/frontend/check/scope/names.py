@@ -10,7 +10,13 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import unknown_member, unknown_module, unknown_value
+from compiler.frontend.check.scope.advice import (
+    members,
+    not_applied,
+    unknown_member,
+    unknown_module,
+    unknown_value,
+)
 from compiler.frontend.check.scope.builtins import (
     ConstMember,
     ConvertMember,
@@ -74,7 +80,10 @@ def lookup(st: Checker, name: ast.QualName, span: Span) -> Value:
                 codes.names.MEMBER,
                 f"Module `{'.'.join(name[:-1])}` has no `{name[-1]}`.",
                 span,
-                hint or did_you_mean(name[-1], known),
+                hint
+                or not_applied(".".join(name[:-1]), module.parameters)
+                or did_you_mean(name[-1], known)
+                or members(known),
             )
     if isinstance(value, Poison):
         raise Silent("", span)

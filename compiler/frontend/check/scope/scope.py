@@ -134,6 +134,11 @@ class Module:
     wrong: bool = False
     """Its definition has an error, which is reported there."""
 
+    @property
+    def parameters(self) -> int:
+        """The modules that it is applied to before it has members."""
+        return 0
+
     def add(self, other: Module) -> None:
         """Take over all names of another module."""
         for name in other.values:
