@@ -162,7 +162,7 @@ export class WarpsPane extends AskingPane {
     const off = all.filter(isMending);
     return off.length
       ? h("p", { class: "access-off" }, "Switched off, and so not tried here: ", ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]), ". ",
-        this.model.frozen ? null : this.switch("Switch it on again", all.filter((id) => !isMending(id))))
+        this.model.frozen ? null : this.switch(off.length === 1 ? "Switch it on again" : "Switch them on again", all.filter((id) => !isMending(id))))
       : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
   }
 
