@@ -341,7 +341,8 @@ def _of_kind(slip: Slip) -> str:
         case "IN" if slip.line() and slip.line()[0].column == 1 and slip.line()[0].type == "LET":
             return "At the top stand definitions: `def main = let f x = x in f 3`."
         case "IN":
-            return "`in` closes a `let`; is there one that has its `in` already?"
+            alone = "`in` closes a `let`, and there is none here that is open."
+            return _unclosed(slip) or alone
         case "DEF" | "ENTRY" | "LET" | "RCURL" | "$END" if "ELSE" in slip.wanted:
             return "An `if` always has an `else`."
         case "DEF" | "ENTRY" | "ELSE" | "$END" if "THEN" in slip.wanted:

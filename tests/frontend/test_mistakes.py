@@ -172,6 +172,8 @@ MISTAKES = [
     # What is not closed, or not there.
     ("def f (xs: []i32) (i: i64) = xs[i", "The `[` at 1:32 is not closed"),
     ("def f (x: i32) = (x + 1\n\ndef g = 1", "The `(` at 1:18 is not closed"),
+    ("def f (xs: []i32) =\n  let ys = map f (id xs\n  in ys", "The `(` at 2:18 is not closed"),
+    ("def f (x: i32) = x in x", "`in` closes a `let`"),
     ("def f (x: i32) = x + ", "`+` stands between two values."),
     ("def f (n: i64) =\n  let x = 5\n  let y = 6", "`let y = x in y`"),
     # Names.
@@ -366,7 +368,7 @@ def test_a_hint_for_one_mistake_is_not_told_of_another() -> None:
     for source, hint in (
         ("def f (x: i32) = {a = if x > 0 then 1 }", "An `if` always has an `else`."),
         ("def f (b: bool) (xs: [][]bool) = map (reduce (+) b) xs", ""),
-        ("def f (x: i32) = let y = assert (x > 0) x in in y", "is there one that has its `in`"),
+        ("def f (x: i32) = let y = assert (x > 0) x in in y", "there is none here that is open"),
     ):
         with pytest.raises(CompileError) as caught:
             check(parse(source), Ctx())
