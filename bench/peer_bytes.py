@@ -254,13 +254,15 @@ def row(name: str, found: dict[str, Kernels]) -> str:
     sums = {version: total(kernels) for version, kernels in found.items()}
     peer = sums.pop("Futhark")
     best = min(sums.values(), key=lambda one: one.all)
-    shown = (
-        f"{one.fetched / 1024:,.0f} + {one.written / 1024:,.0f}"
-        for one in (sums["default"], best, peer)
-    )
+    cells = map(shown, (sums["default"], best, peer))
     launches = f"{best.launches}, {peer.launches}"
     parts = (f"{one.all / max(1, peer.all):.2f}" for one in (sums["default"], best))
-    return f"| {name} | {' | '.join((*shown, launches, *parts))} |"
+    return f"| {name} | {' | '.join((*cells, launches, *parts))} |"
+
+
+def shown(much: Bytes) -> str:
+    """Fetched and written, in KiB."""
+    return f"{much.fetched / 1024:,.0f} + {much.written / 1024:,.0f}"
 
 
 def kernels_of(counted: dict[str, Any]) -> dict[str, Kernels]:

@@ -12,6 +12,7 @@ import pytest
 
 from bench import machine, peer_bytes
 from bench.peer import build
+from bench.peer_bytes import Bytes
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime.observer import build as observer
 
@@ -133,6 +134,29 @@ def test_the_docs_have_the_table_that_is_saved(name: str) -> None:
         if line.count("|") == peer_bytes.HEAD.count("|") // 2
     ]
     assert "\n".join([peer_bytes.HEAD, *rows, ""]) in text
+
+
+def counted(name: str) -> dict[str, tuple[Bytes, Bytes]]:
+    """What is saved under a name: of each program ours by default, and Futhark's."""
+    saved = json.loads((machine.RESULTS / f"{name}.json").read_text())["figures"]
+    kernels = {one: peer_bytes.kernels_of(f) for one, f in saved.items() if isinstance(f, dict)}
+    return {
+        one: (peer_bytes.total(of["default"]), peer_bytes.total(of["Futhark"]))
+        for one, of in kernels.items()
+    }
+
+
+def test_only_scans_by_stages_move_more_than_futharks() -> None:
+    """As the document says of all programs of the suite that are counted; in one pass none does."""
+    suite, one_pass = counted("peer_bytes-suite"), counted("peer_bytes-look-back")
+    assert all(ours.all <= theirs.all for ours, theirs in one_pass.values())
+    more = [name for name, (ours, theirs) in suite.items() if ours.all > theirs.all]
+    text = (machine.ROOT / "docs" / "performance.md").read_text("utf-8")
+    assert f"In {len(suite) - len(more)} of the {len(suite)} here ours move at most as" in text
+    for name in more:
+        (stages, _), (ours, theirs) = suite[name], one_pass[name]
+        cells = " | ".join(map(peer_bytes.shown, (ours, stages, theirs)))
+        assert f"| {name} | {cells} | {ours.all / theirs.all:.2f} |" in text
 
 
 def test_programs_have_names_of_their_own(tmp_path: Path) -> None:
