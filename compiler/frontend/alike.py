@@ -64,7 +64,7 @@ def in_same_places(one: object, other: object, shown: Collection[Span] | None = 
     if isinstance(one, Functor | ModuleType):
         return False
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return all(in_same_places(a, b, shown) for a, b in zip(one, other, strict=True))
+        return all(a is b or in_same_places(a, b, shown) for a, b in zip(one, other, strict=True))
     if isinstance(one, Module) and isinstance(other, Module):
         return all(
             in_same_places(value, getattr(other, kind)[name], shown)

@@ -316,7 +316,7 @@ class InPieces:
         st.warned, st.left_first, st.gave = set(), set(), set()
         imported, given = self._imported(piece, line), self._given
         tree = piece.at(self._path, line)
-        if not (piece.imports or self._is_applied):
+        if not (piece.imports or self._is_applied or _applies(tree)):
             piece.tree = None
         if piece.body is not None:
             tree = (self._with_parts(tree[0], line, piece.body),)
@@ -627,6 +627,12 @@ def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
     while isinstance(dec, decs.LocalDec):
         dec = dec.dec
     return dec if isinstance(dec, decs.ModDec) else None
+
+
+def _applies(tree: tuple[decs.Dec, ...]) -> bool:
+    """Whether a piece is a module made of others, and so asked for when one of these changes."""
+    dec = _module(tree)
+    return dec is not None and not isinstance(dec.body, decs.MBody)
 
 
 def _moved(span: Span, by: int) -> Span:
