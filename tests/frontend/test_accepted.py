@@ -534,6 +534,8 @@ REFUSED = {
     "type~ s = #a ([]i8) | #b ([]i8) def f (x: []i8) = let _v: s = #a x in x": "Nothing determines",
     "def f q (h: i32 -> i64) = zip (iota (h 3)) q": "bound inside the function",
     "def f (h: i32 -> i64) q = let k = (\\q -> q + h 1) 3 in zip (iota k) q": "bound inside the",
+    "def f (xs: []i32) = let n = 2 + 3 in zip (iota n) xs": "bound inside the function",
+    "def f (h: i32 -> i64) q = let n = h 3 in zip (iota (n + 1)) q": "has no value before it",
     "type p = {a: i32} i32": "Only types with names take arguments",
     "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",
     "module type s = {val ! : i32 -> i32}": "cannot be redefined",

@@ -14,7 +14,6 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.defaults import apply_defaults, default_of, solve_sizes
 from compiler.frontend.check.definitions.existentials import (
     close_constructors,
-    computed,
     dimensions,
     hide,
     map_sizes,
@@ -34,7 +33,7 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.size_exps import copied, names_in_size, subst_size
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
 from compiler.frontend.check.types.wording import show
@@ -471,8 +470,8 @@ def solve(st: Checker) -> None:
 def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: int) -> list[Bound]:
     """Parameters whose sizes are bound inside, after `since`, if those before them tell these.
 
-    In `def f (h: i32 -> i64) xs = zip (iota (h 3)) xs` that of `xs` is `h 3`. `known`: names that
-    are known before the first.
+    In `def f (h: i32 -> i64) xs = zip (iota (h 3)) xs` that of `xs` is `h 3`; what a `let` binds
+    tells nothing of a parameter. `known`: names that are known before the first.
     """
     told: list[Bound] = []
     before = set(known)
@@ -481,7 +480,16 @@ def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: 
         return name in before or st.serials.get(name, -1) < since
 
     def size_told(size: Size) -> Size:
-        return size if isinstance(size, MetaS) else computed(st, size, is_visible) or size
+        told = size
+        while True:
+            mentioned: set[Name] = set()
+            names_in_size(told, mentioned)
+            hidden = {name for name in mentioned if not is_visible(name)}
+            if not hidden:
+                return told if told is size else copied(told, st.fresh)
+            if not hidden <= st.alias.keys() or any(map(st.said, hidden)):
+                return size
+            told = subst_size(told, {name: st.alias[name] for name in hidden})
 
     for bound in bounds:
         if not all(map(is_visible, names_in_type(bound.pat.type))):
