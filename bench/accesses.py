@@ -46,7 +46,7 @@ VERSIONS = {"outer only": 0, "all": 1 << 40}
 def observed(source: str, sizes: dict[str, int], threshold: int) -> AccessesAnswer:
     """A run of one code version."""
     target: Any = {"target": "cuda"}
-    flat = api.show(ShowRequest(source, target, stages=["flat"]))["stages"]["flat"]["text"]
+    flat = api.show(ShowRequest(source, target, stages=["flat"]))["stages"]["flat"]["text"] or ""
     names = re.findall(r'threshold\("(\w+)"', flat)
     target["thresholds"] = dict.fromkeys(names, threshold)
     return explanations.observe(ObserveRequest(source, target, sizes=sizes, deadline=240.0))

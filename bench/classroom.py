@@ -29,12 +29,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from app.clients import TOKEN_HEADER
 from bench.compile import program_of
 from bench.machine import ROOT, save
-from compiler.api import MEMORY_STAGES
+from compiler.pipeline import MEMORY_STAGES
 from testing import endless
 from testing.ports import free_port
 
@@ -256,8 +257,8 @@ def measure() -> dict[str, Any]:
     """All parts."""
     return {
         "alone": part(None),
-        "beside a hostile client": part(lambda *given: hostile(*given, forges=False)),
-        "beside one who makes up names": part(lambda *given: hostile(*given, forges=True)),
+        "beside a hostile client": part(partial(hostile, forges=False)),
+        "beside one who makes up names": part(partial(hostile, forges=True)),
     }
 
 

@@ -23,10 +23,10 @@ REPEATS = 15
 GROWTH = (10, 30, 100, 300, 1000, 3000)
 
 
-def once(source: str) -> dict[str, float]:
+def once(source: str, options: Options | None = None) -> dict[str, float]:
     """Milliseconds for each stage, and for making all texts; no proof is kept from before."""
     forget()
-    work = Compilation(source, Options())
+    work = Compilation(source, options or Options())
     start = time.perf_counter()
     times: dict[str, float] = {}
     for stage in STAGES:

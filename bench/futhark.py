@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,19 +94,21 @@ def compiled(backend: str, program: Program, folder: Path) -> Compiled:
 
 def compile_ms(backend: str, program: Program, folder: Path, repeats: int) -> float | None:
     """The median time of Futhark's compiler up to the text that it generates (`--library`)."""
+    path = folder / f"{program.name}.fut"
+    path.write_text(program.for_futhark())
+    times = [library_ms(backend, path) for _ in range(repeats)]
+    took = [time for time in times if time is not None]
+    return round(statistics.median(took), 1) if len(took) == repeats else None
+
+
+def library_ms(backend: str, path: Path) -> float | None:
+    """Milliseconds of Futhark's compiler for a file, up to the text; None if it makes none."""
     futhark = shutil.which("futhark")
     if futhark is None:
         return None
-    path = folder / f"{program.name}.fut"
-    path.write_text(program.for_futhark())
-    target = folder / f"{program.name}_{backend}_library"
-    times = []
-    for _ in range(repeats):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [futhark, backend, "--library", str(path), "-o", f"{folder}/library"]
         start = time.perf_counter()
-        done = subprocess.run(
-            [futhark, backend, "--library", str(path), "-o", str(target)], capture_output=True
-        )
-        if done.returncode:
-            return None
-        times.append((time.perf_counter() - start) * 1000)
-    return round(statistics.median(times), 1)
+        done = subprocess.run(command, capture_output=True)
+        took = (time.perf_counter() - start) * 1000
+    return None if done.returncode else took

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
 
@@ -26,7 +27,7 @@ from testing.generators.programs import Generated
 
 SECONDS = 60.0
 """For one program in one version; what takes longer is counted apart."""
-GENERATORS = {
+GENERATORS: dict[str, Callable[[int], Generated]] = {
     "programs": partial(programs.program, statements=8),
     "nests": nests.program,
     "stencils": stencils.program,

@@ -9,6 +9,7 @@ import json
 import textwrap
 from typing import Any
 
+from bench.large import GOAL
 from bench.machine import RESULTS, ROOT, words
 from testing.fuzz import KINDS
 
@@ -250,6 +251,32 @@ def whole_part(data: dict[str, Any]) -> str:
 Medians, taken in turns. Ours: a warm process, every stage to C and to CUDA text, all proofs made
 anew, once for both targets. Futhark's: `futhark c --library` and `futhark cuda --library`, which
 end with the generated text, from the start of the process.
+"""
+
+
+def large_part(data: dict[str, Any]) -> str:
+    """The programs of folders that take longest to compile."""
+    made = {name: r for name, r in data["figures"].items() if "total_ms" in r}
+    above = {name: r for name, r in made.items() if r["total_ms"] > GOAL}
+    worst = sorted(above.items(), key=lambda one: -one[1]["total_ms"])
+    body = [
+        [name, r["lines"], r["total_ms"], *(r.get(f"futhark_{b}_ms", "-") for b in ("c", "cuda"))]
+        for name, r in worst
+    ]
+    refused = len(data["figures"]) - len(made)
+    head = ["program", "lines with imports", "all stages, ms", "futhark c, ms", "futhark cuda, ms"]
+    return f"""
+## Compiling large programs, next to Futhark's compiler
+
+{where(data)}
+
+{len(made)} programs are compiled, {refused} are refused. **{len(above)} take more than {GOAL} ms**,
+which is the goal; the median is {_median([r["total_ms"] for r in made.values()])} ms.
+
+{rows(head, body)}
+
+Ours: a warm process, every stage to C and to CUDA text; the least of three. Futhark's:
+`futhark c --library` and `futhark cuda --library`, once, from the start of the process.
 """
 
 
@@ -657,6 +684,7 @@ def page() -> str:
     makers = (
         ("compile", compile_part),
         ("whole", whole_part),
+        ("large", large_part),
         ("run", run_part),
         ("short_circuit", short_circuit_part),
         ("public", public_part),

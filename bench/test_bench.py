@@ -23,6 +23,7 @@ from bench import (
     flatpack,
     follow,
     fuzz,
+    large,
     page,
     prove,
     public,
@@ -116,6 +117,23 @@ def test_whole_compile_times(tmp_path: Path) -> None:
     assert figures["attempts"] == figures["built_in_place"] == 1
     assert 0 < figures["proving_ms"] < figures["total_ms"]
     assert "| 1 of 1 |" in table.whole_part(data({"lu_step": figures}))
+
+
+def test_large_programs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib.fut").write_text("def two = 2i32\n")
+    (tmp_path / "main.fut").write_text('import "lib"\ndef main (x: i32) = x + two\n')
+    (tmp_path / "wrong.fut").write_text("def main (x: i32) = x + y\n")
+    figures = {path.name: large.measured(path) for path in sorted(tmp_path.iterdir())}
+    assert figures["lib.fut"] == {}
+    assert figures["main.fut"]["lines"] == 3
+    assert figures["wrong.fut"]["refused"].startswith("type: ")
+    monkeypatch.setattr(large, "GOAL", 0)
+    monkeypatch.setattr(large, "library_ms", lambda backend, path: float(len(backend)))
+    slow = large.measured(tmp_path / "main.fut")
+    assert slow["futhark_cuda_ms"] == 4
+    monkeypatch.setattr(table, "GOAL", 0)
+    part = table.large_part(data({"a": slow, "b": figures["wrong.fut"]}))
+    assert "1 programs are compiled, 1 are refused. **1 take more than 0 ms**" in part
 
 
 def test_public_programs_are_read_from_their_clones(
