@@ -343,13 +343,17 @@ def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
     expect(memory.locator(".lanes-function > h2")).to_have_text(["two"])
     chosen = {"One array": "7", "Sharing": "8", "All blocks": "9"}
 
+    array = memory.get_by_label("Array", exact=True)
+
     def field(view: str) -> Locator:
         memory.get_by_role("button", name=view).click()
         if view == "One array":
-            expect(memory.get_by_label("Array", exact=True)).to_have_value(re.compile("^scan_"))
+            expect(array).to_have_value(re.compile("^scan_"))
         numbers = memory.locator("input[type=number]:visible")
         return numbers.and_(memory.get_by_label("n", exact=True))
 
+    memory.get_by_role("button", name="One array").click()  # of the one where the caret is
+    array.select_option(array.locator("option", has_text="scan").first.get_attribute("value"))
     for view, size in chosen.items():
         field(view).fill(size)
     names = page.evaluate(NAMES)

@@ -237,7 +237,7 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
-def busy(pids: list[int], seconds: float = 0.5) -> list[int]:
+def busy(pids: list[int], seconds: float = 1.0) -> list[int]:
     """Those that use the processor most of the time."""
     before = {pid: processor_seconds(pid) for pid in pids}
     time.sleep(seconds)
@@ -248,13 +248,20 @@ def busy_site(site: Site) -> list[int]:
     """Start a compile and a run that never end; all processes below the web process."""
     site.post("show", source=endless.COMPILE)
     site.post("run", source=endless.RUN, input="10i64", backend="c")
-    assert until(lambda: len(steady(site)) >= 2, 60)
+    steady(site, 2)
     return below(site.web)
 
 
-def steady(site: Site) -> list[int]:
-    """The processes below the web process that go on using the processor."""
-    return busy(busy(below(site.web)))
+def steady(site: Site, count: int) -> list[int]:
+    """Those below the web process that go on using the processor, once there are so many."""
+    found: list[int] = []
+
+    def there() -> bool:
+        found[:] = busy(busy(below(site.web)))
+        return len(found) >= count
+
+    assert until(there, 60)
+    return found
 
 
 @linux
@@ -284,8 +291,7 @@ def test_endless_jobs_end_with_a_web_process_that_is_killed(lasting: Site) -> No
 def test_an_endless_run_ends_with_a_worker_that_is_killed(lasting: Site) -> None:
     site = lasting
     site.post("run", source=endless.RUN, input="10i64", backend="c")
-    assert until(lambda: len(steady(site)) == 1, 60)
-    (running,) = steady(site)
+    (running,) = steady(site, 1)
     above = [pid for pid in below(site.web) if running in below(pid)]
     os.kill(above[0], signal.SIGKILL)
     assert until(lambda: not any(map(alive, (*above, running))))
