@@ -102,13 +102,16 @@ def compile_ms(backend: str, program: Program, folder: Path, repeats: int) -> fl
 
 
 def library_ms(backend: str, path: Path) -> float | None:
-    """Milliseconds of Futhark's compiler for a file, up to the text; None if it makes none."""
+    """Milliseconds of Futhark's compiler for a file, up to the text; None: none in SECONDS."""
     futhark = shutil.which("futhark")
     if futhark is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         command = [futhark, backend, "--library", str(path), "-o", f"{folder}/library"]
         start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True)
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
         took = (time.perf_counter() - start) * 1000
     return None if done.returncode else took
