@@ -12,6 +12,7 @@ above the goal. Packages, in folders `lib`, are left out, and so are files witho
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,14 +76,16 @@ def main() -> None:
         with_deep_stack(lambda: print(json.dumps(told(Path(sys.argv[2])))))
         return
     figures: dict[str, Any] = {}
-    for folder in map(Path, words(__doc__, "FOLDER")):
+    folders = [Path(word) for word in words(__doc__, "FOLDER")]
+    for folder in folders:
         for path in sorted(folder.rglob("*.fut")):
             inside = path.relative_to(folder).parts
             found = {} if "lib" in inside else measured(path)
             if found:
                 figures[str(path.relative_to(folder.parent))] = found
                 print(path, found, flush=True)
-    save("large", "python -m bench.large FOLDER..", figures)
+    given = " ".join(folder.name for folder in folders)
+    save("large", f"python -m bench.large {given}", figures, load=round(os.getloadavg()[2], 1))
 
 
 if __name__ == "__main__":

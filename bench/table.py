@@ -283,7 +283,9 @@ which is the goal; the median is {_median([r["total_ms"] for r in made.values()]
 {slower("our compiler", "with both of Futhark's together", both)}
 
 Ours: a warm process, every stage to C and to CUDA text, all printed; the least of three. Futhark's:
-`futhark c --library` and `futhark cuda --library`, once, from the start of the process.
+`futhark c --library` and `futhark cuda --library`, once, from the start of the process; `-`
+where it gave no text or was stopped. Load of the machine (processes that want a core) in the last
+15 minutes of it: {data["load"]}.
 """
 
 
