@@ -82,7 +82,7 @@ def main() -> None:
             inside = path.relative_to(folder).parts
             found = {} if "lib" in inside else measured(path)
             if found:
-                figures[str(path.relative_to(folder.parent))] = found
+                figures[str(path.relative_to(folder).with_suffix(""))] = found
                 print(path, found, flush=True)
     given = " ".join(folder.name for folder in folders)
     save("large", f"python -m bench.large {given}", figures, load=round(os.getloadavg()[2], 1))
