@@ -24,8 +24,8 @@ settings.load_profile("tests")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Five workers for two cores: half of their time is waiting for servers and browsers."""
-    return max(1, len(os.sched_getaffinity(0)) * 5 // 2)
+    """Four workers for two cores: half of their time is waiting for servers and browsers."""
+    return max(1, len(os.sched_getaffinity(0)) * 2)
 
 
 def pytest_collection() -> None:

@@ -47,9 +47,9 @@ def test_what_a_teacher_shows_is_seen_by_who_has_the_code(client: FlaskClient) -
     assert seen.get_json() == {
         "ok": True, "number": 1, "ended": False, "view": {"source": PROGRAM},
     }  # fmt: skip
-    assert newer(client, lecture, 1).get_json() == {
-        "ok": True, "number": 1, "ended": False, "silent": 0,
-    }  # fmt: skip
+    later = newer(client, lecture, 1).get_json()
+    assert 0 <= later.pop("silent") < 60
+    assert later == {"ok": True, "number": 1, "ended": False}
     assert "secret" not in seen.text
 
 
@@ -98,7 +98,7 @@ def test_a_silent_teacher_is_missed_and_then_the_lecture_is_over(
     monkeypatch.setattr(lectures, "FRESH", 0.0)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 100)
-    assert 99 <= newer(client, lecture, 1).get_json()["silent"] <= 101
+    assert 99 <= newer(client, lecture, 1).get_json()["silent"] <= 160
     assert show(client, lecture, view=None).get_json()["number"] == 1
     assert newer(client, lecture, 1).get_json()["silent"] == 0
     monkeypatch.setattr(time, "time", lambda: now + 100 + 4 * 3600 + 1)
