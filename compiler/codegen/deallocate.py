@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Alloc, Assign, Declare, For, Free, If, Stm, Stms, While
-from compiler.codegen.imp.parts import StmParts, only
+from compiler.codegen.imp.parts import StmParts
 from compiler.ir.nodes import Mem, Operand
 
 
@@ -57,10 +57,6 @@ def blocks_of(stm: Stm) -> set[Name]:
 
 class _Blocks(StmParts):
     """Collects blocks, and variables that hold them."""
-
-    parts = only(
-        "makes", "frees", "reads", "writes", "holder", "assigns", "operand", "into", "dests"
-    )
 
     def __init__(self) -> None:
         self.names: set[Name] = set()

@@ -5,9 +5,9 @@ What stands in a field says the name of the method that gets it; a new statement
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -50,32 +50,22 @@ PARTS: Mapping[type, Fields] = {
 }
 
 
-_INSIDE = ("stms", "node", "nodes")
-
-
-def restricted(parts: Mapping[type, Fields], *methods: str) -> Mapping[type, Fields]:
-    """A table without what is for other methods, but with what is inside of statements."""
-    return {
-        kind: tuple(pair for pair in pairs if pair[0] in (*methods, *_INSIDE))
-        for kind, pairs in parts.items()
-    }
-
-
-@cache
-def only(*methods: str) -> Mapping[type, Fields]:
-    """The table of IMP without what is for other methods."""
-    return restricted(PARTS, *methods)
-
-
 class StmParts:
-    """Goes over statements. Methods get what is in a field, and the node; these only go on."""
+    """Goes over statements. Methods get what is in a field, and the node; these only go on.
 
-    parts: Mapping[type, Fields] = PARTS
+    A field is passed by where nothing comes of what its method does.
+    """
+
+    parts: ClassVar[Mapping[type, Fields]] = PARTS
+    visits: ClassVar[Mapping[type, Callable[[Any, Any], None]]]
+    """For each class of nodes what calls the methods."""
+
+    def __init_subclass__(cls) -> None:
+        cls.visits = _visits(cls)
 
     def visit(self, node: object) -> None:
         """All parts of a node, in the order of the table."""
-        for method, name in self.parts[type(node)]:
-            getattr(self, method)(getattr(node, name), node)
+        self.visits[type(node)](self, node)
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Statements inside."""
@@ -114,6 +104,15 @@ class StmParts:
             self.bind(index, node)
             self.se(size)
 
+    def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
+        """Indices that are parts of a number."""
+        for index, _ in dims:
+            self.bind(index, node)
+
+    def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
+        """How many there are of all but the first ones: that is not needed to tell them apart."""
+        self.ses(size for _, size in dims[1:])
+
     def block(self, name: Name, prim: Prim) -> None:
         """A block, with its element type."""
 
@@ -131,6 +130,14 @@ class StmParts:
     def writes(self, name: Name, node: Any) -> None:
         """A block that is written to."""
         self.block(name, node.prim)
+
+    def lock(self, name: Name, node: object) -> None:
+        """A block of locks."""
+        self.block(name, "i32")
+
+    def flag(self, name: Name, node: object) -> None:
+        """A block of flags, or of what tickets are counted with."""
+        self.block(name, "i32")
 
     def holder(self, name: Name, node: imp.Declare) -> None:
         """A variable that is declared."""
@@ -160,11 +167,51 @@ class StmParts:
             self.lmad(lmad)
 
 
+_INSIDE = ("stms", "node", "nodes")
+
+
+def _visits(cls: type[StmParts]) -> Mapping[type, Callable[[Any, Any], None]]:
+    """What visits the nodes of a table: functions written as text, since there are many nodes."""
+    lines: list[str] = []
+    for kind, pairs in cls.parts.items():
+        calls = [
+            f"    self.{method}(node.{name}, node)"
+            for method, name in pairs
+            if not _is_idle(cls, method)
+        ]
+        lines += [f"def {kind.__name__}(self, node):", *(calls or ["    pass"])]
+    found: dict[str, Callable[[Any, Any], None]] = {}
+    exec(compile("\n".join(lines), f"{__file__} ({cls.__name__})", "exec"), found)
+    return {kind: found[kind.__name__] for kind in cls.parts}
+
+
+def _is_idle(cls: type[StmParts], method: str) -> bool:
+    """Whether a method is as above, and so are those that it calls: it only goes on to nothing."""
+    if method in _INSIDE:
+        return False
+    own = getattr(cls, method)
+    calls = [name for name in own.__code__.co_names if hasattr(StmParts, name)]
+    return own is getattr(StmParts, method, None) and all(_is_idle(cls, name) for name in calls)
+
+
+class _Names(StmParts):
+    """Gathers the names that one of its methods gets."""
+
+    def __init__(self) -> None:
+        self.found: set[Name] = set()
+
+    def gather(self, name: Name, node: object) -> None:
+        """One of them."""
+        self.found.add(name)
+
+
+@cache
+def _names_of(method: str) -> type[_Names]:
+    return type(f"_Names of {method}", (_Names,), {method: _Names.gather})
+
+
 def names(stms: imp.Stms, method: str) -> set[Name]:
     """The names that a method would get, anywhere in statements."""
-    found: set[Name] = set()
-    parts = StmParts()
-    parts.parts = only(method)
-    setattr(parts, method, lambda name, node: found.add(name))
-    parts.stms(stms)
-    return found
+    gathered = _names_of(method)()
+    gathered.stms(stms)
+    return gathered.found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts, restricted
+from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.same_blocks import NOBODY, Same
 from compiler.codegen.kernels.walk import PARTS
@@ -38,7 +38,7 @@ def read_only(kernel: k.Kernel, same: Same | None) -> tuple[frozenset[Name], fro
 class Touched(StmParts):
     """The blocks that statements read, and that they write; those with another name are both."""
 
-    parts = restricted(PARTS, "reads", "writes", "lock", "flag", "operand")
+    parts = PARTS
 
     def __init__(self) -> None:
         self.read: set[Name] = set()

@@ -19,27 +19,34 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.rules import Rule
 from compiler.base.spans import merge_prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.read_only import read_only
 from compiler.codegen.kernels.same_blocks import Same, at_kernels
-from compiler.codegen.kernels.walk import KernelNames, map_bodies
+from compiler.codegen.kernels.walk import PARTS, lists, map_bodies
 from compiler.codegen.traits import reads
 from compiler.ir.nodes import FALSE, SE, TRUE, Bin, Scalar, Select, Var
 from compiler.ir.sizes import prim_of
-from compiler.ir.walk import map_subexpressions, se_parts
+from compiler.ir.walk import map_subexpressions, se_parts, se_uses
 
 SUNK = Rule("kernels/sunk", "A kernel loads what only one branch needs in that branch.")
-_CALM = (
-    *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
-    *(imp.If, imp.For, imp.While, k.Fetch, k.Indices, k.Stride, k.Scope, k.Exit),
+_ASSIGNING = frozenset((imp.Assign, k.Fetch, k.Shuffle))
+_CALM = frozenset(
+    (
+        *(imp.Define, imp.Declare, imp.Assign, imp.Load, imp.Assert, imp.Apply),
+        *(imp.If, imp.For, imp.While, k.Fetch, k.Indices, k.Stride, k.Scope, k.Exit),
+    )
 )
 """What writes no memory, and waits for nobody."""
 
@@ -67,17 +74,38 @@ def sunk(stms: imp.Stms, ctx: Ctx) -> imp.Stms:
 
 def _launch(launch: k.Launch, same: Same | None, ctx: Ctx) -> k.Launch:
     kernel = launch.kernel
+    given = {p.name for p in kernel.params if p.block}
+    if not any(_may_move(stms, given) for stms in lists(kernel.body)):
+        return launch
     constant, _ = read_only(kernel, same)
-    work = _Sinking(ctx, constant, {p.name for p in kernel.params if p.block})
-    body = work.stms(kernel.body)
+    work = _Sinking(ctx, constant, given)
+    work.stms(kernel.body)
     if not work.moved:
         return launch
+    work = work.of_all()
+    body = work.stms(kernel.body)
     called = sorted({f"`{ctx.names.called(load.name)}`" for load in work.moved})
     because = f"What only one branch needs is loaded there: {', '.join(called)}."
     numbers = (("loads", str(len(work.moved))),)
     at = merge_prov(*(load.prov for load in work.moved))
     made = ctx.commit(SUNK, at, Applied(body, because, numbers))
     return launch if made is None else replace(launch, kernel=replace(kernel, body=made))
+
+
+def _may_move(stms: imp.Stms, given: Set[Name]) -> bool:
+    """Whether a load of a list stands in front of a branching: without one nothing moves."""
+    loads = False
+    for stm in stms:
+        if type(stm) is imp.Load:
+            loads = loads or stm.block in given
+        elif loads and (type(stm) is imp.If or _chooses(_value(stm))):
+            return True
+    return False
+
+
+def _chooses(se: SE | None) -> bool:
+    """Whether there is a choice in an expression."""
+    return se is not None and (_choice(se) is not None or any(map(_chooses, se_parts(se))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +138,29 @@ class _Branching:
 class _Sinking:
     """Rewrites the statements of a kernel, and notes which loads have `moved`.
 
-    `constant`: the blocks that it only reads, of all those that it is `given`.
+    `constant`: the blocks that it only reads, of all those that it is `given`. At first lists that
+    no load can move in stay: most kernels have no others, and are left as they are.
     """
 
     def __init__(self, ctx: Ctx, constant: Set[Name], given: Set[Name]) -> None:
         self.ctx, self.constant, self.given = ctx, constant, given
         self.moved: list[imp.Load] = []
         self.does = _Does()
+        self.named: list[Name] = []
+        self.fresh = iter(lambda: ctx.fresh("chosen"), "")
+        self.every = False
+
+    def of_all(self) -> _Sinking:
+        """What rewrites all lists, with the names that were made at first."""
+        made = _Sinking(self.ctx, self.constant, self.given)
+        made.does, made.every = self.does, True
+        made.fresh = chain(self.named, made.fresh)
+        return made
 
     def stms(self, stms: imp.Stms) -> imp.Stms:
         """A list of statements: choices become branches where each of these spares a load."""
+        if not self.every and not _may_move(stms, self.given):
+            return tuple(map_bodies(stm, self.stms) for stm in stms)
         choices = tuple(self.choices(stms))
         if choices or any(type(stm) is imp.If for stm in stms):
             stms = self.branched(stms, choices)
@@ -185,7 +226,8 @@ class _Sinking:
                 return map_subexpressions(se, pulled)
             cond = pulled(choice.cond)
             if id(se) in asked:
-                name, prim = self.ctx.fresh("chosen"), prim_of(se)
+                name, prim = next(self.fresh), prim_of(se)
+                self.named.append(name)
                 define = imp.Define(name, prim, se, stm.prov)
                 made.append(_Chosen(define, replace(choice, cond=cond), id(se)))
                 return Var(name, prim)
@@ -273,21 +315,31 @@ class _Does:
         """The same, without looking what is known of it."""
         own = _OwnNames()
         own.visit(stm)
-        inside = [self.one(inner) for inner in own.inside]
-        assigns = {stm.name} if isinstance(stm, imp.Assign | k.Fetch | k.Shuffle) else set[Name]()
-        return _Deed(
-            own.scalars.keys() | set[Name]().union(*(one.uses for one in inside)),
-            assigns.union(*(one.assigns for one in inside)),
-            isinstance(stm, _CALM) and all(one.is_calm for one in inside),
-        )
+        uses, is_calm = own.scalars, type(stm) in _CALM
+        assigns = {stm.name} if type(stm) in _ASSIGNING else set[Name]()  # type: ignore[attr-defined]
+        for inner in map(self.one, own.inside):
+            uses |= inner.uses
+            assigns |= inner.assigns
+            is_calm = is_calm and inner.is_calm
+        return _Deed(uses, assigns, is_calm)
 
 
-class _OwnNames(KernelNames):
-    """What a statement uses itself, with the statements `inside` of it."""
+class _OwnNames(StmParts):
+    """The `scalars` that a statement uses itself, with the statements `inside` of it."""
+
+    parts = PARTS
 
     def __init__(self) -> None:
-        super().__init__()
+        self.scalars: set[Name] = set()
         self.inside: list[imp.Stm] = []
+
+    def se(self, se: SE, node: object = None) -> None:
+        """The variables of an expression."""
+        se_uses(se, self.scalars.add)
+
+    def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
+        """Those of an LMAD."""
+        self.scalars |= lmad.names()
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Statements inside."""

@@ -24,7 +24,7 @@ from compiler.base.rules import Rule
 from compiler.base.target import Target
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import StmParts, only
+from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels.shifts import expanded
 from compiler.codegen.traits import assigned, reads, traits_of
 from compiler.ir.nodes import SE, Bin, Lit, Mem, Scalar
@@ -310,14 +310,22 @@ def needs(stms: imp.Stms) -> set[Name]:
 class _Bound(StmParts):
     """The names that statements bind; expressions are passed by."""
 
-    parts = only("bind", "binds", "dims")
-
     def __init__(self) -> None:
         self.names: set[Name] = set()
 
     def bind(self, name: Name, node: object) -> None:
         """A name."""
         self.names.add(name)
+
+
+class _Reads(StmParts):
+    """How often statements read a cell, also inside of others."""
+
+    count = 0
+
+    def reads(self, name: Name, node: object) -> None:
+        """A cell."""
+        self.count += 1
 
 
 def bound_names(stms: imp.Stms) -> set[Name]:
@@ -382,17 +390,9 @@ def _shared_loads(
 ) -> list[tuple[imp.Load, Name]] | Missed:
     """The loads of a loop, each with the index of the tile that it depends on, if any."""
     loads = [stm for stm in loop.body if isinstance(stm, imp.Load)]
-    parts = StmParts()
-    parts.parts = only("reads")
-    count = 0
-
-    def counted(name: Name, node: object) -> None:
-        nonlocal count
-        count += 1
-
-    parts.reads = counted  # type: ignore[method-assign]
-    parts.stms(loop.body)
-    if count != len(loads):
+    every = _Reads()
+    every.stms(loop.body)
+    if every.count != len(loads):
         return Missed(
             "The loop reads something under a condition, or in a loop inside of it, which is not "
             "read for other points."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from compiler.base.names import Name
@@ -57,9 +57,19 @@ def _gather(stms: Stms, found: list[Stm]) -> None:
             _gather(stm.kernel.body, found)
 
 
+def lists(stms: Stms) -> Iterator[Stms]:
+    """A list of statements, and those inside of it, as far as none of them is a launch."""
+    yield stms
+    for stm in stms:
+        for name in _BODIES.get(type(stm), ()):
+            yield from lists(getattr(stm, name))
+
+
 def map_bodies(stm: Stm, of: Callable[[Stms], Stms]) -> Stm:
     """A statement with other statements inside; the same if those are."""
-    names = _BODIES.get(type(stm), ())
+    names = _BODIES.get(type(stm))
+    if names is None:
+        return stm
     made = {name: of(getattr(stm, name)) for name in names}
     return replace(stm, **made) if any(made[n] is not getattr(stm, n) for n in names) else stm  # type: ignore[type-var]
 
@@ -117,19 +127,3 @@ class KernelNames(FreeNames):
     """With the statements that only threads run."""
 
     parts = PARTS
-
-    def numbers(self, dims: Iterable[tuple[Name, SE]], node: object) -> None:
-        """Indices."""
-        self.bound.update(name for name, _ in dims)
-
-    def sizes(self, dims: Sequence[tuple[Name, SE]], node: object) -> None:
-        """How many there are of all but the first ones: that is not needed to tell them apart."""
-        self.ses(size for _, size in dims[1:])
-
-    def lock(self, name: Name, node: object) -> None:
-        """A block of locks."""
-        self.block(name, "i32")
-
-    def flag(self, name: Name, node: object) -> None:
-        """A block of flags, or of what tickets are counted with."""
-        self.block(name, "i32")

@@ -1,0 +1,102 @@
+"""Going over statements: what a class asks for it gets, through all that leads there."""
+
+from __future__ import annotations
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import StmParts, names
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import PARTS
+from compiler.ir.nodes import SE, Scalar, Var
+from compiler.ir.walk import se_uses
+
+
+def number(name: Name) -> SE:
+    return Var(name, "i64")
+
+
+class _Scalars(StmParts):
+    parts = PARTS
+
+    def __init__(self) -> None:
+        self.found: list[Name] = []
+
+    def se(self, se: SE, node: object = None) -> None:
+        se_uses(se, self.found.append)
+
+
+class _Bound(StmParts):
+    parts = PARTS
+
+    def __init__(self) -> None:
+        self.found: list[Name] = []
+
+    def bind(self, name: Name, node: object) -> None:
+        self.found.append(name)
+
+
+class _Blocks(StmParts):
+    parts = PARTS
+
+    def __init__(self) -> None:
+        self.found: list[Name] = []
+
+    def block(self, name: Name, prim: object) -> None:
+        self.found.append(name)
+
+
+LINE = Lmad(Poly.const(0), (Dim(Poly.const(4), Poly.const(1)),))
+ADD = imp.Combine(("i64",), ("a",), ("b",), (), (number("sum"),), (number("none"),))
+INSIDE: imp.Stms = (
+    imp.Apply(("p", "q"), ("i64", "i64"), "f", (number("r"),)),
+    imp.Declare("v", Scalar("i64"), number("w")),
+    imp.Load("x", "i64", "xs", number("at")),
+    imp.Store("ys", "i64", number("to"), number("what")),
+    imp.Copy("i64", "dest", LINE, "source", LINE),
+    imp.Assert(number("holds"), ("said", number("told"))),
+    k.Indices((("i", number("first")), ("j", number("n"))), number("flat")),
+    k.Locked("locks", number("one"), ()),
+    k.Ticket("ticket", "flags", number("two")),
+)
+STMS: imp.Stms = (
+    imp.For("t", "i64", number("rounds"), INSIDE),
+    imp.Kernel(
+        "sum_1",
+        "grid",
+        (("g", number("points")),),
+        (),
+        imp.ReduceWork((imp.Fold(ADD, (number("input"),), (imp.Cell("zs", number("cell")),)),)),
+    ),
+    imp.Push(
+        imp.Histogram(ADD, (number("s"),), (number("bin"),), (number("value"),), (("bins", LINE),))
+    ),
+)
+
+
+def test_expressions_are_reached_through_all_fields() -> None:
+    walk = _Scalars()
+    walk.stms(STMS)
+    assert " ".join(walk.found) == (
+        "rounds r w at to what holds told flat n one two "
+        "points input none sum cell bin s value none sum"
+    )
+
+
+def test_names_that_are_bound_are_reached() -> None:
+    walk = _Bound()
+    walk.stms(STMS)
+    assert " ".join(walk.found) == "t p q v x i j ticket g a b a b"
+
+
+def test_blocks_are_reached() -> None:
+    walk = _Blocks()
+    walk.stms(STMS)
+    assert " ".join(walk.found) == "xs ys dest source locks flags zs bins"
+
+
+def test_names_are_gathered_by_what_is_done_with_them() -> None:
+    stms = tuple(stm for stm in INSIDE if not type(stm).__module__.endswith("kernels.nodes"))
+    assert names(stms, "writes") == {"ys", "dest"}
+    assert names(stms, "reads") == {"xs", "source"}
