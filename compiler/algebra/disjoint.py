@@ -46,6 +46,8 @@ QUICK = 2000
 """States looked at for a shared cell at one point before all states are."""
 GLANCE = 4
 """Points that are looked at before a proof is tried: most pairs that meet do so at each of them."""
+SOON = 100
+"""Inequalities within which most proofs are found: the other points are looked at before more."""
 SPLITS = 4
 """How many differences of names cases are made of."""
 
@@ -108,8 +110,16 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
     if found is not None:
         return found
     search = _Search()
-    provers.append(Prover(known))
+    provers.append(Prover(known, work=SOON))
     proof = search.solve(problem, provers[-1], 0)
+    if proof is None:
+        found = _overlap(first, second, known, known.points[GLANCE:], QUICK)
+        if found is not None:
+            return found
+        if provers[-1].steps > SOON:
+            search = _Search()
+            provers.append(Prover(known, alike=provers[-1]))
+            proof = search.solve(problem, provers[-1], 0)
     if proof is None:
         wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
         provers.append(Prover(known, alike=provers[-1]))
@@ -120,10 +130,9 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
             bare, assumed = (replace(some, points=()) for some in (known, facts))
             return Disjoint(problem, bare, proof, first, second, assumed)
         return Unknown(f"The checker does not accept the proof that was found: {why}", None, known)
-    for points, nodes in ((known.points[GLANCE:], QUICK), (known.points, constant.NODES)):
-        found = _overlap(first, second, known, points, nodes)
-        if found is not None:
-            return found
+    found = _overlap(first, second, known, known.points, constant.NODES)
+    if found is not None:
+        return found
     missing = search.missing
     if missing is not None:
         return Unknown(f"Could not prove {missing} >= 0.", missing, known)

@@ -25,7 +25,7 @@ def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
             break
         mono = max(rest.terms, key=_order)
         coefficient = rest.terms[mono]
-        over = _without(mono, lead)
+        over = without(mono, lead)
         share = 0 if over is None else coefficient // weight
         if over is None or not share:
             remainder = remainder + Poly({mono: coefficient})
@@ -103,8 +103,8 @@ def _common(poly: Poly) -> Monomial:
     return tuple(sorted((common or {}).items()))
 
 
-def _without(mono: Monomial, lead: Monomial) -> Monomial | None:
-    """`mono / lead`, or None."""
+def without(mono: Monomial, lead: Monomial) -> Monomial | None:
+    """The product `mono / lead`, or None if that is none."""
     powers = dict(mono)
     for name, power in lead:
         left = powers.get(name, 0) - power

@@ -101,6 +101,7 @@ class Prover:
         "_at_points",
         "_bounds",
         "_failed",
+        "_given",
         "_known",
         "_left",
         "_vain",
@@ -110,14 +111,19 @@ class Prover:
     )
 
     def __init__(
-        self, facts: Facts, parent: Prover | None = None, alike: Prover | None = None
+        self,
+        facts: Facts,
+        parent: Prover | None = None,
+        alike: Prover | None = None,
+        work: int = WORK,
     ) -> None:
-        """With a `parent`, both draw on the same amount of work.
+        """With a `parent`, both draw on the same amount of work: that many attempts.
 
         `alike` is another one for the same question: what it knows of sets of bounds is kept.
         """
         self.facts = facts
-        self._work: list[int] = [WORK] if parent is None else parent._work
+        self._given: int = work if parent is None else parent._given
+        self._work: list[int] = [work] if parent is None else parent._work
         other = parent or alike
         self._known: dict[tuple[Poly, ...], _Bounds] = {} if other is None else other._known
         self._bounds: _Bounds | None = None
@@ -125,12 +131,13 @@ class Prover:
         self._failed: set[Poly] = set()
         self._left = 0
         self._vain: dict[tuple[Poly, int], tuple[int, int]] = {}
+        """What was not found, with how much work and how many eliminations that took."""
         self._at_points: dict[Poly, list[int]] = {}
 
     @property
     def steps(self) -> int:
         """How many inequalities this one, and those with the same work, have attempted."""
-        return WORK - self._work[0]
+        return self._given - self._work[0]
 
     def nonnegative(self, claim: Poly) -> Sum | None:
         """A certificate of `claim >= 0`, or None."""

@@ -10,46 +10,28 @@ wrong line, is one that the checker does not accept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from compiler.algebra.argument import Deduction, Lemma, Source
 from compiler.algebra.certificate import Sum
 from compiler.algebra.poly import Monomial, Poly
+from compiler.analysis.lines import (
+    Lines,
+    Read,
+    Terms,
+    added,
+    beyond,
+    corners_of,
+    line_of,
+    ratio_of,
+    stepped,
+)
 from compiler.analysis.past import Past
-from compiler.analysis.ranges import BoundFact, Ranges, SpanFact, share_of, split_at
+from compiler.analysis.ranges import BoundFact, Ranges, SpanFact, split_at
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.sizes import LOW
 
 _EFFORT = 16
-Read = tuple[Poly, Prim | Literal[""], int]
-Terms = tuple[tuple[int, tuple[Poly, ...]], ...]
-
-
-class Lines:
-    """The lines that were found so far, each until its scope ends."""
-
-    __slots__ = ("_scopes", "claims", "known")
-
-    def __init__(self) -> None:
-        self.known: dict[Poly, Lemma] = {}
-        self.claims: dict[Read, tuple[Poly, ...]] = {}
-        self._scopes: list[list[Poly]] = [[]]
-
-    def enter(self) -> None:
-        """Begin a scope."""
-        self._scopes.append([])
-
-    def leave(self) -> None:
-        """End a scope: lines made in it may rest on what is forgotten."""
-        for claim in self._scopes.pop():
-            self.known.pop(claim, None)
-
-    def keep(self, line: Lemma) -> None:
-        """Add a line to this scope's."""
-        if line.claim not in self.known:
-            self.known[line.claim] = line
-            self._scopes[-1].append(line.claim)
 
 
 class Arguer:
@@ -147,7 +129,7 @@ class Arguer:
                 if more is not None and more >= 0:
                     line = self._of(bound, name, 0 if coeff == 1 else 1)
                     if line is not None:
-                        return _added(claim, [(1, line)], more)
+                        return added(claim, [(1, line)], more)
         return None
 
     # --- ranges ------------------------------------------------------------------------------
@@ -180,7 +162,7 @@ class Arguer:
             if line is None:
                 return None
             lines.append((abs(coeff), line))
-        return _added(claim, lines, total)
+        return added(claim, lines, total)
 
     def _by_sums(self, claim: Poly, limit: int, at: Ranges) -> Lemma | None:
         """By the range of a whole sum, which is known."""
@@ -193,17 +175,17 @@ class Arguer:
                 continue
             line = self._span_end(poly, side, end, known)
             if line is not None:
-                return _added(claim, [(1, line)], constant + end if side == 0 else constant - end)
+                return added(claim, [(1, line)], constant + end if side == 0 else constant - end)
         return None
 
     def _span_end(self, poly: Poly, side: int, end: int, known: SpanFact | None) -> Lemma | None:
         if known is None:
             return None
-        return self._from(known.sources[side], _beyond(poly, side, end), known.depth)
+        return self._from(known.sources[side], beyond(poly, side, end), known.depth)
 
     def _end(self, mono: Monomial, low: bool, end: int, limit: int, at: Ranges) -> Lemma | None:
         """That a product of names is not below, or not above, a number."""
-        claim = _beyond(Poly({mono: 1}), 0 if low else 1, end)
+        claim = beyond(Poly({mono: 1}), 0 if low else 1, end)
         known = self._known.get(claim)
         if known is not None and known.depth <= limit:
             return known
@@ -238,7 +220,7 @@ class Arguer:
         more = self._by_ranges(rest, bound.reach, self._before(bound.since))
         if more is None:
             return None
-        found = _added(claim, [(1, line), (1, more)], 0)
+        found = added(claim, [(1, line), (1, more)], 0)
         found.depth = bound.depth
         return found
 
@@ -256,7 +238,7 @@ class Arguer:
         read = self._read(source)
         if lines is None or read is None:
             return None
-        return _stepped(claim, Deduction("range", (source, *ends)), [*lines, *read])
+        return stepped(claim, Deduction("range", (source, *ends)), [*lines, *read])
 
     def _product_end(
         self, mono: Monomial, low: bool, end: int, claim: Poly, limit: int, at: Ranges
@@ -272,7 +254,27 @@ class Arguer:
         found = self._product(factors, low, limit, at)
         if found is not None and found.claim == claim:
             return found
+        if not low:
+            found = self._part_end(mono, end, claim, limit, at)
+            if found is not None:
+                return found
         return self._nearby(mono, claim, limit, at)
+
+    def _part_end(
+        self, mono: Monomial, end: int, claim: Poly, limit: int, at: Ranges
+    ) -> Lemma | None:
+        """A natural product is not above a larger one, whose other factors are at least 1."""
+        found = at.whole_of(mono, limit)
+        if found is None or found[0] != end:
+            return None
+        whole = Poly({found[1]: 1})
+        line = self._span_end(whole, 1, end, at._spans.get(whole))
+        part, more = Poly({mono: 1}), Poly({found[2]: 1}) - 1
+        lines = self._shown((part, more), limit, at)
+        if line is None or lines is None:
+            return None
+        terms: Terms = ((1, (line.claim,)), (1, (part, more)))
+        return line_of(claim, Sum(claim, 1, terms), [line, *lines])
 
     def _product(self, factors: Sequence[Name], low: bool, limit: int, at: Ranges) -> Lemma | None:
         """An end of a product, by the corners of the ranges of its factors."""
@@ -293,7 +295,7 @@ class Arguer:
             sides = (low,) if k == len(factors) else (True, False)
             corners = [a * b for a in ends for b in more]
             lines = [
-                _corners(done, ends, lines, Poly.var(name), more, other, side)  # type: ignore[arg-type]
+                corners_of(done, ends, lines, Poly.var(name), more, other, side)  # type: ignore[arg-type]
                 for side in sides
             ]
             done, ends = done * Poly.var(name), (min(corners), max(corners))
@@ -322,10 +324,10 @@ class Arguer:
                 rest = claim - near
                 if mono in rest.terms:
                     continue
-                line = _stepped(near, Deduction("nearby", (source, far)), [*lines, *no_wrap, *read])
+                line = stepped(near, Deduction("nearby", (source, far)), [*lines, *no_wrap, *read])
                 more = self._by_ranges(rest, limit, at)
                 if more is not None:
-                    return _added(claim, [(1, line), (1, more)], 0)
+                    return added(claim, [(1, line), (1, more)], 0)
         return None
 
     # --- elimination -------------------------------------------------------------------------
@@ -366,7 +368,7 @@ class Arguer:
         if read is None or len(lines) != 2:
             return None
         given = [line for line in lines if line is not None]
-        return _stepped(poly, Deduction("cases", (source,)), [*given, *read])
+        return stepped(poly, Deduction("cases", (source,)), [*given, *read])
 
     def _put_in(
         self,
@@ -389,7 +391,7 @@ class Arguer:
             scale, by = 1, growth
             if fact.claim.degree(name) == 1:
                 slope = fact.claim.coefficient(name)
-                ratio = _ratio(growth, slope if up else -slope)
+                ratio = ratio_of(growth, slope if up else -slope)
                 if ratio is None:
                     continue
                 scale, by = ratio
@@ -406,7 +408,7 @@ class Arguer:
                 terms = (*terms, (1, (choice,)))
             elif choice.constant:
                 terms = (*terms, (choice.constant, ()))
-            return _line(poly, Sum(poly, scale, terms), premises)
+            return line_of(poly, Sum(poly, scale, terms), premises)
         return None
 
     def _sign(
@@ -451,14 +453,14 @@ class Arguer:
         if kind in ("min", "max"):
             for end in (one, other):
                 if factor * end + rest == choice:
-                    yield _line(itself - end if up else end - itself, source, read)
+                    yield line_of(itself - end if up else end - itself, source, read)
         elif kind in ("/", "//"):
             needs = [other - 1, *([one] if kind == "//" else [])]
             lines = self._shown(needs, limit, at)
             if lines is not None:
                 left = one - other * itself
                 claim = other - 1 - left if up else left
-                yield _stepped(claim, Deduction("quotient", (source,)), [*lines, *read])
+                yield stepped(claim, Deduction("quotient", (source,)), [*lines, *read])
         elif kind in ("%", "%%") and not up:
             lines = self._shown((other,), limit, at)
             natural = self._shown((one,), limit, at)
@@ -466,7 +468,7 @@ class Arguer:
                 for end in (other - 1, one):
                     if factor * end + rest == choice:
                         about = [*lines, *(natural or ()), *read]
-                        yield _stepped(end - itself, Deduction("remainder", (source,)), about)
+                        yield stepped(end - itself, Deduction("remainder", (source,)), about)
 
     # --- what was learned --------------------------------------------------------------------
 
@@ -486,7 +488,7 @@ class Arguer:
             found = _DERIVED[source.about[0]](self, source, claim)
         else:
             read = self._read(source)
-            found = None if read is None else _line(claim, source, read)
+            found = None if read is None else line_of(claim, source, read)
         if found is not None:
             found.depth = depth
         return self._keep(found)
@@ -523,8 +525,8 @@ class Arguer:
             more = self._shown((rest,), reach, self._before(source.since))
             if more is None:
                 return None
-            line = _added(claim + 1, [(1, line), *((1, m) for m in more)], rest.constant or 0)
-        return _stepped(claim, Deduction("unlike", (differs,)), [line, *read])
+            line = added(claim + 1, [(1, line), *((1, m) for m in more)], rest.constant or 0)
+        return stepped(claim, Deduction("unlike", (differs,)), [line, *read])
 
     def _divides(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, depth = source.about
@@ -537,9 +539,7 @@ class Arguer:
         plain = any(p.constant is not None and p.constant >= 0 for p in (one, other - 1))
         if positive is None or read is None or (natural is None and not plain):
             return None
-        return _stepped(
-            claim, Deduction("divides", (choice,)), [*positive, *(natural or ()), *read]
-        )
+        return stepped(claim, Deduction("divides", (choice,)), [*positive, *(natural or ()), *read])
 
     def _chosen(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, side, depth = source.about
@@ -549,7 +549,7 @@ class Arguer:
         read = self._read(choice)
         if lines is None or read is None:
             return None
-        return _stepped(claim, Deduction("chosen", (choice,)), [*lines, *read])
+        return stepped(claim, Deduction("chosen", (choice,)), [*lines, *read])
 
     def _share(self, source: Source, claim: Poly) -> Lemma | None:
         _, poly, most, whole, coeff, mono, depth = source.about
@@ -561,11 +561,11 @@ class Arguer:
         if line is None or more is None:
             return None
         both = most - least - Poly({mono: coeff})
-        found = _added(both, [(1, line), *((1, m) for m in more)], 0)
+        found = added(both, [(1, line), *((1, m) for m in more)], 0)
         rest = (both - claim * coeff).constant
         if rest is None:
             return None
-        return found if coeff == 1 else _stepped(claim, Deduction("round", (coeff, rest)), [found])
+        return found if coeff == 1 else stepped(claim, Deduction("round", (coeff, rest)), [found])
 
     def _unwrap(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, ends, depth, base = source.about
@@ -588,14 +588,14 @@ class Arguer:
         more = self._show(wanted, depth, at) if base is None else self._from(base, wanted, depth)
         if more is None:
             return None
-        equal = _stepped(same, Deduction("unwrap", (name, whole, prim, least, most)), lines)
-        return _added(claim, [(1, equal), (1, more)], 0)
+        equal = stepped(same, Deduction("unwrap", (name, whole, prim, least, most)), lines)
+        return added(claim, [(1, equal), (1, more)], 0)
 
     def _cut(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, limit = source.about
         lines = self._shown((whole,), limit, self._before(source.since))
         return (
-            None if lines is None else _stepped(claim, Deduction("cut", (name, whole, prim)), lines)
+            None if lines is None else stepped(claim, Deduction("cut", (name, whole, prim)), lines)
         )
 
 
@@ -607,87 +607,3 @@ _DERIVED = {
     "unwrap": Arguer._unwrap,
     "cut": Arguer._cut,
 }
-
-
-def _line(claim: Poly, because: Source | Sum | Deduction, premises: Sequence[Lemma]) -> Lemma:
-    return Lemma(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
-
-
-def _stepped(claim: Poly, rule: Deduction, premises: Sequence[Lemma]) -> Lemma:
-    return _line(claim, rule, premises)
-
-
-def _added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
-    """The sum of multiples of lines, and a number."""
-    if len(lines) == 1 and lines[0][0] == 1 and not more:
-        return lines[0][1]
-    terms: Terms = tuple((coeff, (line.claim,)) for coeff, line in lines if line.claim.terms)
-    if more:
-        terms = (*terms, (more, ()))
-    return _line(claim, Sum(claim, 1, terms), [line for _, line in lines])
-
-
-def _beyond(poly: Poly, side: int, end: int) -> Poly:
-    return poly - end if side == 0 else end - poly
-
-
-def _corners(
-    left: Poly,
-    ends: tuple[int, int],
-    left_lines: Sequence[Lemma],
-    right: Poly,
-    more: tuple[int, int],
-    right_lines: Sequence[Lemma],
-    low: bool,
-) -> Lemma:
-    """An end of a product, as a sum over the corners of both ranges; lines are below and above."""
-    (a, b), (c, d) = ends, more
-    corners = [x * y for x in ends for y in more]
-    end = min(corners) if low else max(corners)
-    claim = _beyond(left * right, 0 if low else 1, end)
-    (up, down), (right_up, right_down) = (
-        (left_lines[0].claim, left_lines[1].claim),
-        (right_lines[0].claim, right_lines[1].claim),
-    )
-    if low and a >= 0 and c >= 0:
-        terms = [(1, (up, right_up)), (a, (right_up,)), (c, (up,))]
-        scale = 1
-    elif a >= 0 and c >= 0:
-        terms = [(1, (down, right_up)), (c, (down,)), (b, (right_down,))]
-        scale = 1
-    elif a == b or c == d:
-        # One of them is a number.
-        if a == b:
-            number, lines, other, own = a, (right_up, right_down), right_up, (up, down)
-            fixed = c
-        else:
-            number, lines, other, own = c, (up, down), up, (right_up, right_down)
-            fixed = a
-        grows = (number >= 0) == low
-        first = own[0] if low else own[1]
-        terms = [(1, (first, other))]
-        terms.append((abs(number), (lines[0] if grows else lines[1],)))
-        terms.append((abs(fixed), (own[0] if (fixed >= 0) == low else own[1],)))
-        scale = 1
-    else:
-        scale = (b - a) * (d - c)
-        distance = {(a, c): (down, right_down), (a, d): (down, right_up)}
-        distance |= {(b, c): (up, right_down), (b, d): (up, right_up)}
-        terms = [
-            ((x * y - end) * (1 if low else -1), factors) for (x, y), factors in distance.items()
-        ]
-    kept = tuple(
-        (coeff, factors)
-        for coeff, factors in terms
-        if coeff and all(factor.terms for factor in factors)
-    )
-    return _line(claim, Sum(claim, scale, kept), [*left_lines, *right_lines])
-
-
-def _ratio(growth: Poly, slope: Poly) -> tuple[int, Poly] | None:
-    """`scale` and `by` with `scale * growth = by * slope`, for a slope that is a number or name."""
-    number = slope.constant
-    if number is not None:
-        return (number, growth) if number > 0 else None
-    share = share_of(growth, slope)
-    return None if share is None else (1, share)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Monomial, Poly
-from compiler.analysis.argue import Lines
+from compiler.analysis.lines import Lines
 from compiler.analysis.ranges import (
     EITHER,
     EVERYWHERE,
@@ -30,6 +30,7 @@ from compiler.ir.sizes import HIGH, LOW
 
 _MOST_BOUNDS = 6
 _MOST_ALTERNATIVES = 16
+_MOST_WHOLES = 8
 _MOST_TERMS = 12
 FEW = 5
 """The effort to show that a condition is false: most are there because they hold."""
@@ -378,10 +379,21 @@ class Learned(Ranges):
             low, high = (new == old for new, old in zip(ends, known.ends, strict=True))
             sources = (known.sources[0] if low else source, known.sources[1] if high else source)
         self._summed.update(poly.terms)
+        if ends[1] is not None:
+            self._note_whole(poly)
         self._clock += 1
         self._put(self._spans, poly, SpanFact(ends, depth, sources, self._clock, known))
         if len(poly.terms) > 1 and ends[1] is not None:
             self._share(poly, ends[1], depth, sources[1])
+
+    def _note_whole(self, poly: Poly) -> None:
+        """Note a product that has an end: parts of it may have that end too."""
+        for mono, coeff in poly.terms.items() if len(poly.terms) == 1 else ():
+            if coeff == 1 and sum(power for _, power in mono) > 2:
+                for name, _ in mono:
+                    known = self._wholes.get(name, ())
+                    if mono not in known and len(known) < _MOST_WHOLES:
+                        self._wholes[name] = (*known, mono)
 
     def _share(self, poly: Poly, most: int, depth: int, source: Source) -> None:
         """Learn what the greatest value of a sum says about each of its products."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from compiler.algebra.argument import Source
+from compiler.algebra.divide import without
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.frozen import dataclass
 from compiler.base.names import Name
@@ -89,6 +90,7 @@ class Ranges:
         "_truths",
         "_unsigned",
         "_waiting",
+        "_wholes",
         "_wrapped",
         "bounds",
         "choices",
@@ -104,6 +106,8 @@ class Ranges:
         self._spans: dict[Poly, SpanFact] = {}
         self._summed: set[Monomial] = set()
         """Every monomial of the sums among them: others need not be looked up."""
+        self._wholes: dict[Name, tuple[Monomial, ...]] = {}
+        """By the names in them, products of three factors or more that are known to have an end."""
         self._alternatives: dict[Name, tuple[tuple[SE, SE, int], ...]] = {}
         """Conditions of which one of two holds, by the names in the first."""
         self._atoms: dict[object, Name] = {}
@@ -246,12 +250,30 @@ class Ranges:
                 low, high = min(ends), max(ends)
         if len(mono) == 2 and mono[0][1] == mono[1][1] == 1:
             low, high = _narrowed(low, high, self._divided_span(mono, limit))
-        if mono not in self._summed:
-            return low, high
-        known = self._spans.get(Poly({mono: 1}))
-        if known is None or known[1] > limit:
-            return low, high
-        return _narrowed(low, high, known[0])
+        if mono in self._summed:
+            known = self._spans.get(Poly({mono: 1}))
+            if known is not None and known[1] <= limit:
+                low, high = _narrowed(low, high, known[0])
+        if low >= 0 and mono[0][0] in self._wholes:
+            whole = self.whole_of(mono, limit)
+            high = high if whole is None else min(high, whole[0])
+        return low, high
+
+    def whole_of(self, mono: Monomial, limit: int) -> tuple[int, Monomial, Monomial] | None:
+        """The least end that a natural product has as a part of a larger one, with that one.
+
+        And its other factors, which are at least 1.
+        """
+        found: tuple[int, Monomial, Monomial] | None = None
+        for whole in self._wholes.get(mono[0][0], ()):
+            known = self._spans.get(Poly({whole: 1}))
+            end = None if known is None or known.depth > limit else known.ends[1]
+            if end is None or (found is not None and found[0] <= end):
+                continue
+            others = without(whole, mono)
+            if others and all(self._name_span(name, limit)[0] >= 1 for name, _ in others):
+                found = end, whole, others
+        return found
 
     def _divided_span(self, mono: Monomial, limit: int) -> Ends:
         """The range of `a / b * b`, which is less than `b` away from `a`."""

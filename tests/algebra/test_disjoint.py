@@ -14,7 +14,7 @@ import pytest
 
 from compiler.algebra import constant, encode
 from compiler.algebra.certificate import Proof, Sum
-from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, disjoint
+from compiler.algebra.disjoint import GLANCE, SOON, Disjoint, Overlap, Verdict, disjoint
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.notation import Reader, facts_of
@@ -201,3 +201,11 @@ def test_what_is_missing_is_also_said_without_indices() -> None:
     answer = verdict_json(disjoint(first, second, facts_of(reader, given)))
     assert answer["verdict"] == "unknown"
     assert [[1, "m", "m"], [-1, "n"]] in answer["enough"]
+
+
+def test_no_long_search_is_made_where_two_meet_at_a_few_points() -> None:
+    given = {"other": ["i >= 1", "i < c", "j >= 0", "j < n", "k >= 0", "k < m", "m >= 3", "n >= 3"]}
+    verdict, facts = decide(given, "n*m*i + m*j + k + {}", "1 + {(i : n*m), (n : m), (m : 1)}")
+    assert isinstance(verdict, Overlap)
+    assert verdict.point not in facts.points[:GLANCE]
+    assert verdict.steps < 2 * SOON

@@ -41,6 +41,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ranges, "span", lambda *_: (0, 0))
     monkeypatch.setattr(Ranges, "_mono_span", lambda *_: (0, 0))
     monkeypatch.setattr(Ranges, "_name_span", lambda *_: (0, 0))
+    monkeypatch.setattr(Ranges, "whole_of", lambda _, mono, __: (0, mono, mono))
 
 
 def test_a_search_that_lies_decides_nothing(liar: None) -> None:

@@ -7,11 +7,12 @@ asked. Whatever is answered must be so for these values, wrapped as the machine 
 from __future__ import annotations
 
 import random
+from math import prod
 
 import numpy as np
 import pytest
 
-from compiler.algebra.limits import LARGEST_SIZE
+from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.prim import Prim, int_range
@@ -108,6 +109,10 @@ def learned(rng: random.Random, values: Values) -> IntegerFacts:
     for name, value in values.items():
         if 0 <= value <= LARGEST_SIZE and rng.random() < 0.5:
             facts.array([Poly.var(name)], 0)
+    shape = rng.choices(NAMES, k=3)
+    sizes = [values[name] for name in shape]
+    if max(*sizes, prod(sizes)) <= LARGEST_INPUT and min(sizes) >= 0:
+        facts.given([Poly.var(name) for name in shape])
     for _ in range(rng.randrange(6)):
         cond: SE = condition(rng, rng.randrange(3))
         if rng.random() < 0.3:
@@ -186,6 +191,34 @@ def test_sizes_of_what_is_handed_in_multiply_without_wrapping() -> None:
     facts.given([Poly.var("n"), Poly.var("m")])
     assert facts.fits(Poly.var("n") * Poly.var("m"))
     assert not facts.fits(Poly.var("n") * Poly.var("n") * Poly.var("m"))
+
+
+def test_a_part_of_a_product_is_no_larger_where_the_other_factors_are_at_least_1() -> None:
+    facts = IntegerFacts({})
+    n, m, k = map(Poly.var, "nmk")
+    facts.given([n, m, k])
+    assert not facts.is_value(m * k)
+    facts.enter()
+    facts.runs(n)
+    assert facts.is_value(m * k)
+    assert facts.is_size(m * k)
+    assert not facts.is_value(n * k)
+    assert not facts.is_value(m * k * k)
+    facts.leave()
+    assert not facts.is_value(m * k)
+
+
+def test_a_part_of_a_product_that_may_be_negative_has_no_end() -> None:
+    facts = IntegerFacts({})
+    n, m, k = map(Poly.var, "nmk")
+    facts.given([n, m, k])
+    facts.runs(n)
+    assert not facts.is_value(m * Poly.var("x"))
+    facts = IntegerFacts({})
+    whole = Bin("*", "i64", Bin("*", "i64", Var("n", "i64"), Var("m", "i64")), Var("k", "i64"))
+    facts.learn(Bin("<=", "i64", whole, Lit(LARGEST_INPUT, "i64")), True)
+    facts.runs(n)
+    assert not facts.is_value(m * k)
 
 
 def test_unsigned_numbers_may_be_no_i64() -> None:

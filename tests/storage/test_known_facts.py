@@ -76,6 +76,12 @@ entry main [k] (weights: [k]i64) (values: [k]i64) (c: i64) =
 """
 """Whatever column is read, it is one of the row before."""
 
+BOXES = """
+entry main [n] [m] [k] (a: *[n][m][k]i64) (b: [k][m]i64): [n][m][k]i64 =
+  map (\\x -> map2 (map2 (\\p q -> p * 2 + q)) x (transpose b)) a
+"""
+"""`m*k` does not wrap where there is a box: all of `n*m*k` elements are in memory."""
+
 GATHERED = """
 entry main [m] (t: i64) (next: [m]i64) (start: [m]i64) =
   loop states = replicate (t + 1) start for s < t do
@@ -92,6 +98,13 @@ PROGRAMS: dict[str, tuple[str, list[list[Value]]]] = {
     "permuted": (PERMUTED, [[ROWS, np.array([2, 0, 3, 1])], [ROWS, np.array([1, 1, 1, 1])]]),
     "knapsack": (KNAPSACK, [[np.array([2, 1, 3]), np.array([5, 3, 9]), np.int64(6)]]),
     "gathered": (GATHERED, [[np.int64(3), np.array([2, 0, 0]), np.arange(3)]]),
+    "boxes": (
+        BOXES,
+        [
+            [np.arange(24).reshape(2, 3, 4), np.arange(12).reshape(4, 3)],
+            [np.zeros((0, 3, 4), np.int64), np.arange(12).reshape(4, 3)],
+        ],
+    ),
     "edges": (EDGES, [[np.arange(2)], [np.arange(5)]]),
 }
 
