@@ -5,7 +5,7 @@ import { bracketMatching, indentUnit } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { differingLines } from "./abreast";
-import { FLATPACK } from "./files";
+import { FLATPACK, isManifest } from "./files";
 import type { Language } from "./language";
 import { problemMarks } from "./problems";
 import type { Span } from "./types";
@@ -52,7 +52,7 @@ export function editing(label: string, language: Language, text: Text): Extensio
 
 /** Names in scope and their types, or, where nobody can be asked, words. */
 async function complete(context: CompletionContext, language: Language, text: Text): Promise<CompletionResult | null> {
-  if (context.state.readOnly) return null;
+  if (context.state.readOnly || isManifest(text.name())) return null;
   const words = wordsOf(context, text);
   if (!words && !context.matchBefore(/[.#]$/)) return null;
   return (await language.complete(context)) ?? words;

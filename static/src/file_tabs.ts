@@ -2,7 +2,7 @@
 // with them. What is taken out or overwritten can be brought back.
 import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
-import { baseOf, ENDING, FLATPACK, folderOf, followed, MAIN, mainOf, type Deleted, type Saved } from "./files";
+import { baseOf, ENDING, FLATPACK, folderOf, followed, isManifest, MAIN, mainOf, type Deleted, type Saved } from "./files";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
@@ -19,6 +19,7 @@ export interface FileEvents {
 
 const PANEL = "source-panel";
 const MOST = 8; // refused files that are named
+const AWHILE = 300; // ms
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 export class FileTabs {
@@ -26,6 +27,7 @@ export class FileTabs {
   private readonly list = h("div", { class: "file-list", role: "tablist", "aria-label": "Files" });
   private readonly menu = h("details", { class: "file-menu" });
   private readonly content = h("div", { class: "popover" });
+  private readonly commands = h("div", { class: "file-commands" });
   private readonly note = h("div", { class: "file-note", role: "status" });
 
   /** `area` shows that files can be dropped, `panel` is the part of it that shows the open file. */
@@ -40,9 +42,9 @@ export class FileTabs {
     // There before it opens: whoever goes on at once finds it.
     summary.addEventListener("click", () => this.menu.open || this.fill());
     this.menu.append(summary, this.content);
-    const commands = editor.language.commands.slice(0, 2).map(([name, key, run]) =>
-      h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name));
-    this.element = h("div", { class: "files" }, this.list, this.menu, h("div", { class: "file-commands" }, ...commands));
+    this.commands.append(...editor.language.commands.slice(0, 2).map(([name, key, run]) =>
+      h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name)));
+    this.element = h("div", { class: "files" }, this.list, this.menu, this.commands);
     this.panel.before(this.element, this.note);
     this.list.addEventListener("keydown", (event) => this.keys(event));
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
@@ -76,6 +78,7 @@ export class FileTabs {
     const focused = this.list.contains(document.activeElement);
     this.element.classList.toggle("alone", !several);
     this.list.hidden = !several;
+    this.commands.hidden = isManifest(files.open);
     replace(this.list, ...(several ? names.map((name, k) => this.tab(name, k)) : []));
     const roles: [string, string][] = [["role", "tabpanel"], ["aria-labelledby", `file-${names.indexOf(files.open)}`]];
     for (const [name, value] of roles) {
@@ -135,14 +138,14 @@ export class FileTabs {
     replace(this.content,
       h("h2", {}, "A new file"),
       this.named("New file", "lib/sums.fut", "", "Create", (name) => files.refusal(name), (name) => this.create(name)),
-      h("p", { class: "row" }, this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.zip` }),
+      h("p", { class: "row" }, this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.pkg,.zip` }),
         this.chooser("A folder…", { webkitdirectory: true })),
       h("p", { class: "quiet" }, "Or drop them on the editor."),
       h("h2", {}, "The open file"),
       this.named("Name", open, open, "Rename", (name) => name === open ? "" : files.refusal(name, open), (name) => this.rename(open, name)),
       open === files.main ? this.language() : null,
       several ? h("p", { class: "row" },
-        h("button", { disabled: open === files.main, onclick: () => this.makeMain(open) }, "Make main"),
+        h("button", { disabled: open === files.main || isManifest(open), onclick: () => this.makeMain(open) }, "Make main"),
         h("button", { onclick: () => this.remove(open) }, "Delete")) : null,
       gone.length ? h("h2", {}, "Taken out before") : null,
       ...gone.map((one) => h("p", {}, h("button", { class: "link", onclick: () => this.restore(one) }, "Bring back ", h("bdi", {}, visible(one.name))))));
@@ -157,7 +160,7 @@ export class FileTabs {
     const submit = (event: Event): void => {
       event.preventDefault();
       const given = field.value.trim().normalize();
-      const name = given && !given.endsWith(ENDING) && !given.endsWith(FLATPACK) ? given + ENDING : given;
+      const name = given && !given.endsWith(ENDING) && !given.endsWith(FLATPACK) && !isManifest(given) ? given + ENDING : given;
       const why = name ? refusal(name) : "A file needs a name.";
       replace(said, ...quoted(why));
       if (why) return field.focus();
@@ -184,7 +187,7 @@ export class FileTabs {
     const input = h("input", { type: "file", class: "visually-hidden", tabindex: -1, "aria-label": title, ...attributes });
     input.addEventListener("change", () => {
       this.menu.open = false;
-      void chosen([...(input.files ?? [])]).then((taken) => this.add(taken));
+      void this.take(chosen([...(input.files ?? [])]));
     });
     return h("span", {}, h("button", { type: "button", onclick: () => input.click() }, title), input);
   }
@@ -253,12 +256,14 @@ export class FileTabs {
     undo.focus();
   }
 
-  /** Bring a file back, under another name if its own is taken by now. */
+  /** Bring a file back, under another name if its own is taken by now; a list of packages has but one. */
   private restore({ name, text }: Deleted, asMain = false): void {
     const { files } = this.model;
     this.menu.open = false;
     const stem = name.slice(0, -ENDING.length);
-    const free = [name, ...Array.from({ length: MOST_FILES }, (_, k) => `${stem}_${k + 2}${ENDING}`)].find((one) => !files.refusal(one))!;
+    const others = Array.from({ length: MOST_FILES }, (_, k) => `${stem}_${k + 2}${ENDING}`);
+    const free = isManifest(name) ? name : [name, ...others].find((one) => !files.refusal(one))!;
+    if (files.has(free)) discard({ name: free, text: files.text(free) });
     files.write(free, text);
     if (asMain) files.setMain(free);
     this.tell(null);
@@ -291,9 +296,17 @@ export class FileTabs {
     on("dragover", () => area.classList.add("dropping"));
     on("drop", (transfer) => {
       area.classList.remove("dropping");
-      void dropped(transfer).then((taken) => this.add(taken));
+      void this.take(dropped(transfer));
     });
     window.addEventListener("dragleave", (event) => event.relatedTarget ?? area.classList.remove("dropping"));
+  }
+
+  /** Add what is being read, which is said where it takes a while. */
+  private async take(reading: Promise<Taken>): Promise<void> {
+    const clock = window.setTimeout(() => this.tell("Reading files…"), AWHILE);
+    const taken = await reading;
+    window.clearTimeout(clock);
+    this.add(taken);
   }
 
   private add({ texts, refused, passed }: Taken): void {

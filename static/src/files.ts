@@ -24,6 +24,9 @@ export const ENDING = ".fut";
 /** How the path of a main program in FlatPack ends. */
 export const FLATPACK = ".fp";
 export const MAIN = `main${ENDING}`;
+/** Says which packages a program requires, in which versions: what is told of errors about packages. */
+export const MANIFEST = "futhark.pkg";
+export const isManifest = (name: string): boolean => baseOf(name) === MANIFEST;
 const LONGEST = 200; // characters of a path
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
@@ -148,12 +151,13 @@ export function imported(from: string, path: string): string | null {
 
 /** The likely main file: one with an entry point that no other imports; the first with the fewest folders. */
 export function mainOf(texts: ReadonlyMap<string, string>): string {
+  const programs = [...texts.keys()].filter((name) => !isManifest(name));
   const wanted = new Set([...texts].flatMap(([name, text]) =>
     importsIn(text).map(({ path }) => imported(name, path)).filter((other) => other !== name)));
   const rank = (name: string): number[] => [
     wanted.has(name) ? 1 : 0, hasEntry(texts.get(name)!) ? 0 : 1, name.split("/").length, baseOf(name) === MAIN ? 0 : 1,
   ];
-  const ranked = [...texts.keys()].map((name) => ({ name, rank: rank(name) }));
+  const ranked = programs.map((name) => ({ name, rank: rank(name) }));
   ranked.sort((a, b) => {
     const at = a.rank.findIndex((one, k) => one !== b.rank[k]);
     return at >= 0 ? a.rank[at]! - b.rank[at]! : a.name < b.name ? -1 : 1;
@@ -165,7 +169,7 @@ const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(
 
 /** Why no file can have this path, or "". */
 export function refusalOf(name: string): string {
-  if (!name.endsWith(ENDING) || baseOf(name) === ENDING) return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
+  if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING)) return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
   if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
   if (/["\\]/.test(name)) return "An `import` cannot name a file with `\"` or `\\` in its name.";
   if (name.split("/").some((part) => !part.trim() || part === "." || part === "..")) return "A folder between two `/` needs a name.";

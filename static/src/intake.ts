@@ -1,6 +1,6 @@
 // Files that come from this machine: dropped or chosen, alone, as folders or as .zip files.
 import { bytes } from "./dom";
-import { ENDING, refusalOf } from "./files";
+import { baseOf, ENDING, isManifest, MAIN, refusalOf } from "./files";
 import { BadZip, entriesOf } from "./zip";
 
 export const MOST_FILES = 500;
@@ -19,9 +19,13 @@ export interface Taken {
   passed: number;
 }
 
-/** A file by its path in what was dropped; its bytes are read when they are wanted. */
+/** A file by its path in what was dropped; how long it is and what is in it are asked when it is wanted. */
 interface Found {
   path: string;
+  open(): Promise<Opened>;
+}
+
+interface Opened {
   size: number;
   read(): Promise<Uint8Array>;
 }
@@ -44,9 +48,8 @@ export function chosen(files: readonly File[]): Promise<Taken> {
   });
 }
 
-const ofFile = (file: File, path: string): Found => ({
-  path, size: file.size, read: async () => new Uint8Array(await file.arrayBuffer()),
-});
+const ofFile = (file: File, path: string): Found => ({ path, open: () => Promise.resolve(opened(file)) });
+const opened = (file: File): Opened => ({ size: file.size, read: async () => new Uint8Array(await file.arrayBuffer()) });
 
 async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
   const found: Found[] = [];
@@ -62,23 +65,31 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
     else await unzip(one, programs, taken);
   }
   let length = 0;
-  for (const one of programs) {
-    if (HIDDEN.test(one.path)) continue;
-    const why = one.path.endsWith(ENDING) ? refusalOf(one.path) : "";
-    if (!one.path.endsWith(ENDING)) taken.passed += 1;
+  for (const one of programs.filter(({ path }) => !HIDDEN.test(path)).sort(byDepth)) {
+    const wanted = one.path.endsWith(ENDING) || isManifest(one.path);
+    const why = wanted ? refusalOf(one.path) : "";
+    if (!wanted) taken.passed += 1;
     else if (why) refuse(taken, one.path, why);
     else if (taken.texts.size === MOST_FILES) refuse(taken, one.path, `A program has at most ${MOST_FILES} files here.`);
-    else if (length + one.size > MOST_BYTES) refuse(taken, one.path, `All texts have at most ${bytes(MOST_BYTES)} together.`);
-    else length += await keep(one, taken);
+    else length += await keep(one, MOST_BYTES - length, taken);
   }
   taken.texts = withoutTop(taken.texts);
   return taken;
 }
 
-/** Read a text; how many bytes it has. */
-async function keep(one: Found, taken: Taken): Promise<number> {
+/** Of more files than a program may have, those near the top are taken: what imports the others lies there. */
+const byDepth = (a: Found, b: Found): number => depthOf(a) - depthOf(b) || (a.path < b.path ? -1 : 1);
+const depthOf = ({ path }: Found): number => path.split("/").length - (baseOf(path) === MAIN ? 0.5 : 0);
+
+/** Read a text, of at most so many bytes; how many it has. */
+async function keep(one: Found, most: number, taken: Taken): Promise<number> {
   try {
-    const data = await one.read();
+    const { size, read } = await one.open();
+    if (size > most) {
+      refuse(taken, one.path, `All texts have at most ${bytes(MOST_BYTES)} together.`);
+      return 0;
+    }
+    const data = await read();
     const text = new TextDecoder("utf-8", { fatal: true }).decode(data);
     if (text.includes("\0")) throw new TypeError();
     taken.texts.set(one.path, text);
@@ -91,9 +102,10 @@ async function keep(one: Found, taken: Taken): Promise<number> {
 }
 
 async function unzip(zip: Found, programs: Found[], taken: Taken): Promise<void> {
-  if (zip.size > MOST_ZIP) return refuse(taken, zip.path, `A zip file has at most ${bytes(MOST_ZIP)}.`);
   try {
-    for (const { name, size, read } of entriesOf(await zip.read())) programs.push({ path: name.replace(/^(?:\.\/)+/, ""), size, read });
+    const { size, read } = await zip.open();
+    if (size > MOST_ZIP) return refuse(taken, zip.path, `A zip file has at most ${bytes(MOST_ZIP)}.`);
+    for (const entry of entriesOf(await read())) programs.push({ path: entry.name.replace(/^(?:\.\/)+/, ""), open: () => Promise.resolve(entry) });
   } catch (error) {
     refuse(taken, zip.path, error instanceof BadZip ? `It is not read: ${error.message}.` : "It cannot be read.");
   }
@@ -104,20 +116,23 @@ const refuse = (taken: Taken, path: string, why: string): void => void taken.ref
 class TooMany extends Error {}
 const MOST_WALKED = 20_000;
 
-async function walk(folder: FileSystemDirectoryEntry, found: Found[]): Promise<void> {
-  const reader = folder.createReader();
-  for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (!some.length) return;
-    for (const entry of some) {
-      if (HIDDEN.test(entry.name)) continue;
-      if (found.length >= MOST_WALKED) throw new TooMany(`A folder with more than ${MOST_WALKED} files is not read to its end.`);
-      if (entry.isDirectory) await walk(entry as FileSystemDirectoryEntry, found);
-      else found.push(await new Promise<Found>((resolve, reject) => (entry as FileSystemFileEntry).file(
-        (file) => resolve(ofFile(file, entry.fullPath.slice(1))), reject)));
+/** The files of a folder, level by level. */
+async function walk(top: FileSystemDirectoryEntry, found: Found[]): Promise<void> {
+  for (const folders = [top]; folders.length;) {
+    const reader = folders.shift()!.createReader();
+    for (;;) {
+      const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+      if (!some.length) break;
+      for (const entry of some.filter(({ name }) => !HIDDEN.test(name))) {
+        if (found.length >= MOST_WALKED) throw new TooMany(`A folder with more than ${MOST_WALKED} files is not read to its end.`);
+        if (entry.isDirectory) folders.push(entry as FileSystemDirectoryEntry);
+        else found.push({ path: entry.fullPath.slice(1), open: async () => opened(await fileOf(entry as FileSystemFileEntry)) });
+      }
     }
   }
 }
+
+const fileOf = (entry: FileSystemFileEntry): Promise<File> => new Promise((resolve, reject) => entry.file(resolve, reject));
 
 /** Paths from the folder in which all are. */
 function withoutTop(texts: Map<string, string>): Map<string, string> {

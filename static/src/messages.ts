@@ -4,7 +4,7 @@ import { placeName } from "./spans";
 import type { Problem, Span } from "./types";
 
 const NAMES: Record<string, string> = {
-  syntax: "Syntax", type: "Type", usage: "Usage", runtime: "Run", limitation: "Not built yet",
+  syntax: "Syntax", type: "Type", usage: "Program", runtime: "Run", limitation: "Not built yet",
   timeout: "Too long", internal: "Our fault", busy: "Busy", unavailable: "Not now", network: "No answer", warning: "Warning",
 };
 

@@ -244,6 +244,75 @@ def test_a_program_has_so_many_files(page: Page) -> None:
     expect(tabs(page)).to_have_count(500)
 
 
+def test_of_too_many_files_those_near_the_top_are_taken(page: Page) -> None:
+    """What imports the others lies there, wherever the archive has it."""
+    deep: dict[str, bytes | str] = {f"p/a/f{k:03}.fut": f"def a{k} = {k}i32\n" for k in range(510)}
+    top: dict[str, bytes | str] = {f"p/b{k}.fut": f"def b{k} = {k}i32\n" for k in range(3)}
+    drop(page, {"p.zip": zipped({**deep, **top, "p/main.fut": "entry main = 1i32\n"})})
+    expect(tabs(page)).to_have_count(500)
+    assert names(page)[0] == "main.fut"
+    assert {f"b{k}.fut" for k in range(3)} < set(names(page))
+    compiled(page)
+
+
+def drag(page: Page, path: Path) -> None:
+    """Drop a file or a folder of the disk on the editor, as from a file manager."""
+    devtools = page.context.new_cdp_session(page)
+    at = {"x": 250, "y": 300}
+    what = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": kind, **at, "data": what})
+
+
+def test_a_dropped_folder_of_thousands_is_gone_through_by_level(page: Page, tmp_path: Path) -> None:
+    for k in range(3000):
+        file = tmp_path / "many" / f"d{k % 3}" / f"f{k}.fut"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"def a{k} = {k}i32\n")
+    (tmp_path / "many" / "main.fut").write_text('import "d0/f0"\nentry main = a0\n')
+    drag(page, tmp_path / "many")
+    expect(tabs(page)).to_have_count(500)
+    assert names(page)[0] == "main.fut"
+    compiled(page)
+
+
+PACKAGES = {
+    "main.fut": 'import "lib/github.com/me/sums/sums"\nentry main (x: i64) = x\n',
+    "futhark.pkg": "require {\n  github.com/me/sums 1.2.0\n}\n",
+}
+
+
+def test_the_list_of_packages_comes_along_and_errors_name_its_line(page: Page) -> None:
+    drop(page, {"p.zip": zipped(dict(PACKAGES))})
+    expect(tabs(page)).to_have_count(2)
+    assert names(page) == ["main.fut", "futhark.pkg"]
+    expect(page.locator(".file-note")).to_have_text(re.compile("^Added 2 files."))
+    wrong = page.locator(".source .problem-text")
+    expect(wrong).to_contain_text("line 2 of futhark.pkg requires in version 1.2.0")
+    page.get_by_role("button", name="Format").wait_for()
+    tab(page, "futhark.pkg").click()
+    expect(page.get_by_role("button", name="Format")).to_be_hidden()
+    write(page, PACKAGES["futhark.pkg"].replace("1.2.0", "1.3.0"))
+    tab(page, "main.fut").click()
+    expect(wrong).to_contain_text("requires in version 1.3.0")
+    tab(page, "futhark.pkg").click()
+    page.locator(".file-menu summary").click()
+    expect(page.get_by_role("button", name="Make main")).to_be_disabled()
+    page.keyboard.press("Escape")
+    tab(page, "futhark.pkg").press("Delete")
+    expect(tabs(page)).to_have_count(0)
+    expect(wrong).not_to_contain_text("requires")
+    page.locator(".file-note").get_by_role("button", name="Undo").click()
+    assert text(page) == PACKAGES["futhark.pkg"].replace("1.2.0", "1.3.0")
+
+
+def test_what_is_wrong_with_a_program_as_a_whole_is_not_told_of_a_run(page: Page) -> None:
+    write(page, "def helper (x: i64) = x\n")
+    wrong = page.locator(".placeless .problem-text")
+    expect(wrong).to_contain_text("The program has no entry point.")
+    expect(wrong.locator(".problem-kind")).to_have_text("Program")
+
+
 def test_files_beside_ones_own_program_are_added_and_nothing_is_lost(page: Page) -> None:
     own = "entry main = 5i32 -- mine\n"
     write(page, own)
