@@ -204,14 +204,14 @@ def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
     yield Line("")
     if not kernels:
         return
-    wide = max(len("kernel"), *(len(use.kernel) for use in kernels))
-    titles = ("instructions", "registers", "spilled", "shared", "blocks", "occupancy")
-    yield Line(f"// {'kernel':{wide}}  {'  '.join(titles)}")
+    rows = [("kernel", "instr", "regs", "spilled", "shared", "blocks", "occup")]
     for use in kernels:
-        cells = (use.instructions, use.registers, f"{use.spilled} B", f"{use.shared} B", use.blocks)
-        told = [f"{cell:>{len(title)}}" for cell, title in zip(cells, titles, strict=False)]
-        part = f"{use.occupancy:.0%}"
-        yield Line(f"// {use.kernel:{wide}}  {'  '.join(told)}  {part:>{len('occupancy')}}")
+        told = (use.instructions, use.registers, f"{use.spilled} B", f"{use.shared} B", use.blocks)
+        rows.append((use.kernel, *map(str, told), f"{use.occupancy:.0%}"))
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for name, *cells in rows:
+        padded = (f"{cell:>{wide}}" for cell, wide in zip(cells, others, strict=True))
+        yield Line(f"// {name:{first}}  {'  '.join(padded)}")
     yield Line("")
 
 

@@ -16,7 +16,10 @@ export class Story {
   /** The step that was taken last; -1 at first. */
   private at = -1;
 
-  constructor(private readonly look: (look: Look) => void) {}
+  constructor(private readonly look: (look: Look) => void) {
+    // Where panes lie below each other, a step leads away from here: the way on goes along.
+    new IntersectionObserver(([seen]) => this.element.classList.toggle("away", !seen!.isIntersecting), { threshold: 0.1 }).observe(this.element);
+  }
 
   show(example: Example | null): void {
     this.element.hidden = !example;
@@ -76,5 +79,6 @@ export class Story {
     // A button with the focus keeps it: it says that it does nothing, and does nothing.
     this.back.setAttribute("aria-disabled", String(this.at < 0 || this.beside(-1) < 0));
     this.next.setAttribute("aria-disabled", String(this.beside(1) < 0));
+    this.element.classList.toggle("taken", this.at >= 0);
   }
 }

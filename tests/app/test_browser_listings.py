@@ -34,7 +34,7 @@ def test_sass_is_a_pane_of_its_own(browser: Browser, real_app: Flask) -> None:
         assert "listing" not in asked
         pane = page.locator(".stage-pane")
         pane.get_by_label("Stage", exact=True).select_option("SASS")
-        pane.get_by_text("registers").first.wait_for()
+        pane.get_by_text("regs  spilled").wait_for()
         expect(pane.locator(".pane-note")).to_contain_text("The instructions that a GPU runs")
         # What is selected is gone to when the text is there, which takes a while.
         choose(page, "f32.sqrt", "sqrt")

@@ -107,6 +107,10 @@ def test_what_kernels_take_is_what_their_code_says() -> None:
         assert use.spilled == 0
         row = next(line for line in text.split("\n") if line.startswith(f"// {use.kernel} "))
         assert row.split()[2:4] == [str(use.instructions), str(use.registers)]
+    head = text[text.index("// kernel") :].partition("\n\n")[0].split("\n")
+    assert len(head) == len(found.kernels) + 1
+    assert len({len(row) for row in head}) == 1
+    assert len(head[0]) <= 58, "a pane of a screen of 1366 pixels has no room for it"
 
 
 ROUNDED = "entry main [n] (xs: [n]f32) (ys: [n]f32) = map2 (\\x y -> x * x - y) xs ys"

@@ -100,30 +100,44 @@ export class BenchPane {
   }
 }
 
-/** Those that were measured; with columns of what they are compared with where there is any. */
-function table(rows: readonly (Row & { now: Measurement; other: Measurement | null })[]): HTMLElement {
-  type Measured = (typeof rows)[number];
-  const columns: [string, (row: Measured) => string][] = [
-    ["On", ({ request: { backend = "c" } }) => backend],
-    ["Median", ({ now }) => milliseconds(now.median)],
-    ["95 % interval", ({ now }) => `${milliseconds(now.low)} to ${milliseconds(now.high)}`],
-    ["Spread", ({ now }) => `${(100 * now.spread).toFixed(1)} %`],
-    ["Runs", ({ now }) => String(now.runs)],
-    ...rows.some(({ before }) => before) ? [["Before", ({ now, before }: Measured) => compared(now, before)] as [string, (row: Measured) => string]] : [],
-    ...rows.some(({ other }) => other) ? [["Against", ({ now, other }: Measured) => compared(now, other)] as [string, (row: Measured) => string]] : [],
-  ];
+type Measured = Row & { now: Measurement; other: Measurement | null };
+const COLUMNS: readonly [string, (row: Measured) => string][] = [
+  ["On", ({ request: { backend = "c" } }) => backend],
+  ["Median", ({ now }) => milliseconds(now.median)],
+  ["95 % interval", ({ now }) => between(now.low, now.high)],
+  ["Spread", ({ now }) => `${(100 * now.spread).toFixed(1)} %`],
+  ["Runs", ({ now }) => String(now.runs)],
+];
+
+/** Those that were measured: each below the name of its test, and below it what it is compared with. */
+function table(rows: readonly Measured[]): HTMLElement {
+  const names = [...new Set(rows.map(({ name }) => name))];
   return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
-    h("table", { class: "cells-table" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Test"), ...columns.map(([head]) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), ...columns.map(([, cell]) => h("td", {}, cell(row))))))));
+    h("table", { class: "cells-table measured" },
+      h("thead", {}, h("tr", {}, ...COLUMNS.map(([head]) => h("th", { scope: "col" }, head)))),
+      ...names.map((name) => h("tbody", {},
+        h("tr", {}, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, name)),
+        ...rows.filter((row) => row.name === name).flatMap((row) => [
+          h("tr", {}, ...COLUMNS.map(([, cell]) => h("td", {}, cell(row)))), beside(row)])))));
+}
+
+/** What a test took before, and elsewhere. */
+function beside({ now, before, other }: Measured): HTMLElement | null {
+  const said = [before && `before: ${compared(now, before)}`, other && `elsewhere: ${compared(now, other)}`].filter(Boolean);
+  return said.length ? h("tr", { class: "compared" }, h("td", { colspan: COLUMNS.length }, said.join("; "))) : null;
+}
+
+/** An interval in the unit of its end: 1.83–1.92 µs. */
+function between(low: number, high: number): string {
+  const [by, unit] = high >= 1000 ? [0.001, "s"] : high >= 0.1 ? [1, "ms"] : [1000, "µs"];
+  return `${[low, high].map((ms) => Number((ms * by).toPrecision(3))).join("–")} ${unit}`;
 }
 
 const nameOf = ({ entry, name }: TestCase): string => [entry, name].filter(Boolean).join(", ");
 const keyOf = ({ name, request }: Row): string => JSON.stringify([name, request.backend ?? "c"]);
 
 /** How two measurements compare; where the intervals meet that may be chance. */
-function compared(now: Measurement, other: Measurement | null): string {
-  if (!other) return "";
+function compared(now: Measurement, other: Measurement): string {
   if (now.low <= other.high && other.low <= now.high) return `${milliseconds(other.median)}: the same, or nearly`;
   const times = other.median / Math.max(now.median, 1e-6);
   return `${milliseconds(other.median)}: ${times >= 1 ? `${times.toFixed(2)}x as fast` : `${(1 / times).toFixed(2)}x as slow`}`;

@@ -72,15 +72,21 @@ export class WarpsPane extends AskingPane {
     const sizes = this.known(of);
     const request = held?.request ?? { sizes, ...(entry ? { entry } : {}) };
     const op = held?.op ?? (observe ? "observe" : "accesses");
-    this.run.disabled = observe;
+    this.observing(observe);
     const asked = held ? Promise.resolve(held.answer!) : observe ? client.post("observe", { ...of, ...request }) : client.ask("accesses", request, of);
     const changeable = this.place.contains(this.body) && this.drawn === of.source;
     const answer = await this.fresh.answer(of, asked, changeable ? this.body : this.place);
-    this.run.disabled = false;
+    this.observing(false);
     if (!answer) return;
     this.shown = { op, request, of };
     this.drawn = of.source;
     this.draw(answer, request.entry);
+  }
+
+  /** A run takes a while: a C compiler makes it, and every access is recorded. */
+  private observing(now: boolean): void {
+    this.run.disabled = now;
+    this.run.textContent = now ? "Observing…" : "Observe a run";
   }
 
   /** What is asked next about the program as it is now has these sizes. */
