@@ -634,6 +634,8 @@ export class Page {
   private ring(element: Element | null): void {
     for (const ringed of root.querySelectorAll(".ring")) ringed.classList.remove("ring");
     element?.classList.add("ring");
+    // After editors have come to what is selected: where panes lie below each other the page scrolls with them.
+    if (element) requestAnimationFrame(() => requestAnimationFrame(() => element.scrollIntoView({ block: "nearest" })));
   }
 
   /** The run pane has its room from its first use on. */

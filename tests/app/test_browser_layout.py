@@ -227,6 +227,24 @@ PLACES = """() => {
 }"""
 
 
+def test_where_panes_lie_below_each_other_the_next_step_stays_in_sight(
+    browser: Browser, address: str
+) -> None:
+    """A projector at 150 %: each step of the story leads further down."""
+    with working(browser, address) as page:
+        page.set_viewport_size({"width": 853, "height": 480})
+        after = page.get_by_role("button", name="Next", exact=True)
+        home = after.bounding_box()
+        while after.get_attribute("aria-disabled") != "true":
+            after.click()
+            expect(page.locator(".ring")).to_be_in_viewport()
+            expect(after).to_be_in_viewport(ratio=1)
+            expect(page.locator(".story .point")).not_to_be_in_viewport()
+        page.evaluate("scrollTo(0, 0)")
+        expect(page.locator(".story.away")).to_have_count(0)
+        assert after.bounding_box() == home
+
+
 def test_on_a_phone_a_run_from_the_top_shows_its_result(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()

@@ -81,7 +81,7 @@ def test_a_part_of_a_link_is_shown_in_a_page_that_is_a_file(
     other.close()
 
 
-def test_a_link_is_printed_whole_and_what_is_made_of_it_as_it_is_seen(
+def test_a_link_is_printed_whole_and_what_is_made_of_it_as_panes_show_it(
     page: Page, site: str
 ) -> None:
     program = "-- kept\nentry main = 1\n" + "-- and so on\n" * 200
@@ -101,6 +101,26 @@ def test_a_link_is_printed_whole_and_what_is_made_of_it_as_it_is_seen(
     page.emulate_media(media="print")
     expect(whole).to_be_hidden()
     expect(source(page)).to_contain_text("entry main = 2")
+
+
+def test_the_page_itself_is_printed_with_all_that_its_panes_show(page: Page, site: str) -> None:
+    """Below each other and each as long as it is, without what only a pointer can use."""
+    write(page, "entry main = 1\n" + "-- and so on\n" * 200 + "-- the last line")
+    expect(pane(page)).to_contain_text("-- fused")
+    page.emulate_media(media="print")
+    expect(source(page)).to_contain_text("the last line")
+    source_box, stage_box = page.evaluate(
+        "() => ['.source', '.stage-pane'].map(place => document.querySelector(place))"
+        ".map(pane => pane.getBoundingClientRect().toJSON())"
+    )
+    assert source_box["height"] > 200 * 15
+    assert stage_box["top"] >= source_box["bottom"]
+    for gone in ("Share", "Run", "Format"):
+        expect(page.get_by_role("button", name=gone)).to_have_count(0)
+    cut = """() => [...document.querySelectorAll("#app *")].filter(one =>
+      getComputedStyle(one).overflowY !== "visible" && one.clientHeight
+        && one.scrollHeight > one.clientHeight + 2 && one.matches(".pane :not(.visually-hidden)")).map(one => one.className)"""
+    assert page.evaluate(cut) == []
 
 
 def test_on_paper_proofs_are_unfolded(page: Page, old_site: str) -> None:

@@ -153,12 +153,14 @@ def test_sizes_of_no_array_are_refused_in_sight_of_their_fields(warps: Page) -> 
 @needs_cxx
 def test_a_run_is_observed(warps: Page) -> None:
     warps.get_by_role("button", name="Observe a run").click()
+    expect(warps.get_by_role("button", name="Observing…")).to_be_disabled()
     expect(warps.locator(".warps [role=status]")).to_contain_text("seen in a run")
     counts = warps.locator(".warp-access").first.get_by_role("table", name="All requests")
     cells = [row.inner_text().split("\t")[1:] for row in counts.get_by_role("row").all()]
     assert cells[0] == ["predicted", "seen"]
     assert len(cells) == 6
     assert all(predicted == seen for predicted, seen in cells[1:])
+    expect(warps.get_by_role("button", name="Observe a run")).to_be_enabled()
 
 
 def test_a_link_keeps_what_was_told_and_is_read_without_javascript(
