@@ -204,7 +204,9 @@ def _head(text: Text, kernels: tuple[KernelUse, ...]) -> Iterator[Line]:
     yield Line("")
     if not kernels:
         return
-    rows = [("kernel", "instr", "regs", "spilled", "shared", "blocks", "occup")]
+    rows: list[tuple[str, ...]] = [
+        ("kernel", "instr", "regs", "spilled", "shared", "blocks", "occup")
+    ]
     for use in kernels:
         told = (use.instructions, use.registers, f"{use.spilled} B", f"{use.shared} B", use.blocks)
         rows.append((use.kernel, *map(str, told), f"{use.occupancy:.0%}"))

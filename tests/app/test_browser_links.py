@@ -119,7 +119,8 @@ def test_the_page_itself_is_printed_with_all_that_its_panes_show(page: Page, sit
         expect(page.get_by_role("button", name=gone)).to_have_count(0)
     cut = """() => [...document.querySelectorAll("#app *")].filter(one =>
       getComputedStyle(one).overflowY !== "visible" && one.clientHeight
-        && one.scrollHeight > one.clientHeight + 2 && one.matches(".pane :not(.visually-hidden)")).map(one => one.className)"""
+        && one.scrollHeight > one.clientHeight + 2 && one.matches(".pane :not(.visually-hidden)"))
+      .map(one => one.className)"""
     assert page.evaluate(cut) == []
 
 
