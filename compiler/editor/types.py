@@ -13,7 +13,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.prelude import load
 from compiler.frontend.check.program import Checked
 from compiler.frontend.check.scope.builtins import member
-from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.parts import parts, pattern_variables
 from compiler.frontend.show_type import show_type
 from compiler.frontend.show_typed import head

@@ -105,6 +105,8 @@ class Lowering:
         """Arrays `0, 1, .. n-1` and their `n`."""
         self.named: list[dict[SE, Name]] = [{}]
         """By open block: i64 expressions that have a name already."""
+        self.computed: list[dict[str, Poly]] = [{}]
+        """By open block: sizes that expressions compute, by their text."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
         self.facts = IntegerFacts(self.defined, ctx.proved_here())
@@ -221,6 +223,7 @@ class Lowering:
         """Start a block; hand the answer to `close`."""
         outer, self.stms = self.stms, []
         self.named.append({})
+        self.computed.append({})
         self.facts.enter()
         return outer
 
@@ -228,6 +231,7 @@ class Lowering:
         """End a block; its statements."""
         inner, self.stms = self.stms, outer
         self.named.pop()
+        self.computed.pop()
         self.facts.leave()
         return inner
 
@@ -270,10 +274,20 @@ class Lowering:
             case SizeOp(op, lhs, rhs):
                 left, right = self.known_size(lhs), self.known_size(rhs)
                 return None if left is None or right is None else self.size_op(op, left, right)
-            case SizeExp(_, exp) if isinstance(exp, TypedExp):
-                found = self.lower(exp)[0]
-                return None if isinstance(found, Arr) else self.poly(found)
+            case SizeExp(key, exp) if isinstance(exp, TypedExp):
+                return self._computed_size(key, exp)
         return None
+
+    def _computed_size(self, key: str, exp: TypedExp) -> Poly | None:
+        """A size that an expression computes: in the first place of a block that mentions it."""
+        for block in self.computed:
+            if key in block:
+                return block[key]
+        found = self.lower(exp)[0]
+        if isinstance(found, Arr):
+            return None
+        self.computed[-1][key] = poly = self.poly(found)
+        return poly
 
     def size_op(self, op: str, left: Poly, right: Poly) -> Poly:
         """`left op right` as a size."""

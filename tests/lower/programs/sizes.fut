@@ -78,3 +78,52 @@ entry grows_by_what_is_bound_inside (n: i32): []i32 =
   loop acc = [] for i < n do
     let m = i + 1
     in concat acc (replicate (i64.i32 m) i)
+
+-- Functions that stay polymorphic until they are called, in sizes.
+def matching 't [n] (p: t -> bool) (xs: [n]t): i64 = i64.sum (map (\x -> i64.bool (p x)) xs)
+def before 't [n] (p: t -> bool) (xs: [n]t): [matching p xs]t = take (matching p xs) xs
+def after 't [n] (p: t -> bool) (xs: [n]t): [n - matching p xs]t = drop (matching p xs) xs
+def both 't 'u [n] (p: t -> bool) (ts: [n]t) (us: [n]u): ([matching p ts]t, [matching p ts]u) = (take (matching p ts) ts, take (matching p ts) us)
+def paired 't [n] (p: t -> bool) (xs: [n]t) (ys: [matching p xs]i32): [matching p xs](t, i32) = zip (take (matching p xs) xs) ys
+
+-- ==
+-- entry: leading
+-- input { [1i32, -2i32, 3i32] }
+-- output { [1i32, -2i32] }
+entry leading [n] (xs: [n]i32): []i32 = before (> 0) xs
+
+-- ==
+-- entry: trailing
+-- input { [1i32, -2i32, 3i32] }
+-- output { [3i32] }
+entry trailing [n] (xs: [n]i32): []i32 = after (\x -> x > 0) xs |> id
+
+-- ==
+-- entry: rows
+-- input { [[1i32, 2i32], [0i32, 1i32]] }
+-- output { [[1i32, 2i32]] [true] }
+entry rows [n][m] (xss: [n][m]i32): ([][m]i32, []bool) =
+  let full [k] (xs: [k]i32) = all (> 0) xs
+  in both full xss (map full xss)
+
+-- ==
+-- entry: twice
+-- input { [1i32, 2i32, 0i32] }
+-- output { 3i64 [1i32, 2i32] [11i32, 12i32] }
+entry twice (xs: []i32): (i64, []i32, []i32) =
+  let ys = before (> 0) xs
+  let positive (x: i32) = x > 0
+  let zs = paired positive xs (replicate (matching positive xs) 10 :> [matching positive xs]i32)
+  in (length ys + length (before id [true]), ys, map (\(a, b) -> a + b) zs)
+
+def positives (xs: []i32): i64 = i64.sum (map (\x -> i64.bool (x > 0)) xs)
+def pairs (xs: []i32): [positives xs](i32, i32) =
+  zip (take (positives xs) xs) (take (positives xs) xs)
+
+-- ==
+-- entry: two_arrays
+-- input { [1i32, 2i32, 0i32] }
+-- output { [2i32, 4i32] }
+entry two_arrays (xs: []i32): []i32 =
+  let ys = pairs xs
+  in map (\(a, b) -> a + b) ys

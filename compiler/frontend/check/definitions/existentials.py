@@ -16,16 +16,11 @@ from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import (
-    cheap_size,
-    copied,
-    length_of,
-    names_in_size,
-    subst_size,
-)
+from compiler.frontend.check.types.size_exps import cheap_size, length_of, names_in_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
+from compiler.frontend.check.types.substitute import copied, subst, subst_size, with_meaning
 from compiler.frontend.check.types.unify import Mismatch, unify
-from compiler.frontend.check.types.walks import metas_in, names_in_type, subst, with_meaning
+from compiler.frontend.check.types.walks import metas_in, names_in_type
 from compiler.frontend.check.types.wording import Maker, makers, mismatch, reason_of
 from compiler.frontend.types import (
     Array,

@@ -19,7 +19,7 @@ from compiler.frontend.check.scope.advice import (
 )
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
-from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.wording import arguments, describe
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 

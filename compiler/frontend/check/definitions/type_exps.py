@@ -33,7 +33,8 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
-from compiler.frontend.check.types.walks import names_in_type, subst, with_meaning
+from compiler.frontend.check.types.substitute import subst, with_meaning
+from compiler.frontend.check.types.walks import names_in_type
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import parts
 from compiler.frontend.types import (

@@ -34,7 +34,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
-from compiler.frontend.check.types.walks import subst
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.wording import Maker, describe
 from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar, Type
 
@@ -136,7 +136,8 @@ class _Call:
     related: Places
     sizes: dict[Name, Size] = field(default_factory=dict)
     lets: Lets = field(default_factory=list)
-    delayed: list[tuple[int, ast.Exp, Type]] = field(default_factory=list)
+    delayed: list[tuple[int, ast.Exp, Type, Name]] = field(default_factory=list)
+    """Functions: number and text of the argument, its type, and its name in sizes or ""."""
     ext: list[Name] = field(default_factory=list)
 
 
@@ -205,7 +206,10 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     want = opened_parameter(st, arrow.param, arg.span) if st.own_sizes else arrow.param
     want = subst(want, {}, call.sizes) if call.sizes else want
     if isinstance(arg, ast.Exp) and _is_function(arg):
-        call.delayed.append((i, arg, want))
+        name = st.fresh("f") if arrow.name else ""
+        call.delayed.append((i, arg, want, name))
+        if name:
+            call.sizes[arrow.name] = SizeVar(name)
     else:
         typed = st.infer(arg, want) if isinstance(arg, ast.Exp) else arg
         role = _role(i, call.count, call.what)
@@ -315,14 +319,15 @@ def _says(value: Scheme | Local, what: str) -> tuple[Related, ...]:
 
 def _flush(call: _Call) -> None:
     """Check the arguments that are functions."""
-    for i, arg, want in call.delayed:
+    for i, arg, want, name in call.delayed:
         if call.st.own_sizes:
             want = opened_parameter(call.st, want, arg.span)
         if call.sizes:
             want = subst(want, {}, call.sizes)
         role = _role(i, call.count, call.what)
-        typed = call.args[i] = call.st.infer(arg, want)
+        typed = call.st.infer(arg, want)
         _same_type(call, want, typed, arg.span, role)
+        call.args[i] = _named(call.st, typed, name, call.lets) if name else typed
     call.delayed.clear()
 
 
@@ -354,8 +359,12 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
 def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     """A size mentions an argument that is no size itself, as in `[length xs]`."""
     if not isinstance(typed, t.Var):
-        name = st.fresh("x")
-        st.places[name] = typed.span
-        lets.append((name, typed))
-        typed = t.Var(typed.type, typed.span, name)
+        typed = _named(st, typed, st.fresh("x"), lets)
     return typed, SizeVar(typed.name)
+
+
+def _named(st: Checker, typed: t.Exp, name: Name, lets: Lets) -> t.Var:
+    """An argument under the name that sizes mention."""
+    st.places[name] = typed.span
+    lets.append((name, typed))
+    return t.Var(typed.type, typed.span, name)

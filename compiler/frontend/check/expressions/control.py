@@ -18,7 +18,8 @@ from compiler.frontend.check.scope.scope import Builtin
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
-from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.substitute import subst
+from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.types import Size, Type
 

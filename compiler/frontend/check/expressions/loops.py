@@ -23,8 +23,8 @@ from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.scope.state import INT_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.unify import Mismatch, unify, unify_sizes
-from compiler.frontend.check.types.walks import subst
 from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.types import Array, Opaque, Record, Size, SizeVar, Sum, Type, row_of

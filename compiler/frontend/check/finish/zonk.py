@@ -18,14 +18,9 @@ from compiler.frontend.check.definitions.literals import check_range, constant
 from compiler.frontend.check.finish.equality import equal
 from compiler.frontend.check.finish.exhaustive import check_exhaustive
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import (
-    Overloaded,
-    SizeHole,
-    length_of,
-    refresh,
-    size_to_exp,
-)
-from compiler.frontend.check.types.walks import sizes_of, with_parts
+from compiler.frontend.check.types.size_exps import Overloaded, SizeHole, length_of, size_to_exp
+from compiler.frontend.check.types.substitute import refresh, with_parts
+from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import free_variables
 from compiler.frontend.types import (

@@ -48,13 +48,13 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
 from compiler.frontend.check.types.walks import (
     metas_in,
     names_in_type,
     shows_arrays,
     sizes_of,
-    subst,
     with_unique_result,
 )
 from compiler.frontend.check.types.wording import show

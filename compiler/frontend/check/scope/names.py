@@ -39,8 +39,8 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import MetaS, MetaT
-from compiler.frontend.check.types.size_exps import subst_size
-from compiler.frontend.check.types.walks import metas_in, subst
+from compiler.frontend.check.types.substitute import subst, subst_size
+from compiler.frontend.check.types.walks import metas_in
 from compiler.frontend.intrinsics import PUBLIC
 from compiler.frontend.types import Arrow, PrimT, Size, SizeVar, Type
 

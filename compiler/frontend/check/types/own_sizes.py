@@ -15,7 +15,8 @@ from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaT, resolve
-from compiler.frontend.check.types.walks import names_in_data, names_in_type, subst
+from compiler.frontend.check.types.substitute import subst
+from compiler.frontend.check.types.walks import names_in_data, names_in_type
 from compiler.frontend.types import Array, Arrow, Record, SizeVar, Sum, Type
 
 

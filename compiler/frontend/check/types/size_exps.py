@@ -7,8 +7,7 @@ An expression whose text says too little (a lambda, a loop, ..) has no key and e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable
 
 from compiler.base.frozen import dataclass
 from compiler.base.names import Name
@@ -26,7 +25,6 @@ from compiler.frontend.types import (
     SizeVar,
     Type,
 )
-from compiler.protocol.kinds import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +198,6 @@ def size_to_exp(s: Size, span: Span = NOWHERE) -> t.Exp:
 
 # --- walks over sizes, and the expressions in them --------------------------------------------
 
-SizeMap = Mapping[Name, Size]
-
-
-def subst_size(s: Size, sizes: SizeMap) -> Size:
-    """`s` with variables replaced."""
-    s = resolve_size(s)
-    match s:
-        case SizeVar(name):
-            return sizes.get(name, s)
-        case SizeOp(op, lhs, rhs):
-            left, right = subst_size(lhs, sizes), subst_size(rhs, sizes)
-            return s if left is lhs and right is rhs else SizeOp(op, left, right)
-        case SizeExp():
-            return subst_in_size_exp(s, sizes)
-    return s
-
 
 def names_in_size(s: Size, found: set[Name]) -> None:
     """Add the variables of `s` to `found`."""
@@ -275,73 +257,6 @@ def _parts(exp: t.Exp) -> tuple[t.Exp, ...]:
     return exp.args if isinstance(exp, Overloaded) else parts(exp)
 
 
-def subst_in_size_exp(s: SizeExp, sizes: SizeMap) -> Size:
-    """Replace names in a `SizeExp`; arithmetic on the way becomes symbolic again."""
-    mentioned: set[Name] = set()
-    names_in_size_exp(s, mentioned)
-    if not any(name in sizes for name in mentioned):
-        return s
-    exps = {name: size_to_exp(sizes[name]) for name in mentioned if name in sizes}
-    assert isinstance(s.exp, t.Exp)
-    return subst_names(s.exp, exps)
-
-
-def subst_names(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> Size:
-    """The size that `exp` is with variables replaced by expressions."""
-    new = replace_vars(exp, exps)
-    return symbolic(new) or SizeExp(key_of(new) or f"<{id(new)}>", new)
-
-
-def replace_vars(exp: t.Exp, exps: Mapping[Name, t.Exp]) -> t.Exp:
-    """`exp` (a simple form) with variables replaced."""
-    if isinstance(exp, t.Var):
-        given = exps.get(exp.name, exp)
-        if isinstance(given, t.Var) and given.type is I64:
-            return t.Var(exp.type, exp.span, given.name)
-        return given
-    if isinstance(exp, SizeHole):
-        return _filled(exp, exps)
-    changes: Json = {}
-    for f in fields(exp):
-        old = getattr(exp, f.name)
-        new = _replace_in(old, exps)
-        if new is not old:
-            changes[f.name] = new
-    return replace(exp, **changes) if changes else exp
-
-
-def _filled(hole: SizeHole, exps: Mapping[Name, t.Exp]) -> t.Exp:
-    size = resolve_size(hole.size)
-    return hole if isinstance(size, MetaS) else replace_vars(size_to_exp(size), exps)
-
-
-def copied(s: Size, fresh: Callable[[str], Name]) -> Size:
-    """`s` with new names for what operators in it bind, as `(+)` does in `reduce (+) 0 ks`."""
-    new: dict[Name, t.Exp] = {}
-
-    def visit(exp: t.Exp) -> None:
-        for pat in exp.params if isinstance(exp, t.Lambda) else ():
-            for v in pattern_variables(pat):
-                new[v.name] = t.Var(v.type, v.span, fresh(v.name))
-
-    match s:
-        case SizeOp(op, lhs, rhs):
-            return SizeOp(op, copied(lhs, fresh), copied(rhs, fresh))
-        case SizeExp(_, exp):
-            assert isinstance(exp, t.Exp)
-            walk(exp, visit)
-            return SizeExp(s.key, replace_vars(exp, new)) if new else s
-    return s
-
-
-def refresh(s: SizeExp) -> Size:
-    """`s` with the holes filled whose sizes are known by now."""
-    if "?" not in s.key:
-        return s
-    assert isinstance(s.exp, t.Exp)
-    return subst_names(s.exp, {})
-
-
 def holes_in(s: SizeExp, found: list[MetaS]) -> None:
     """Collect the unknown sizes inside."""
 
@@ -387,20 +302,6 @@ def _label(exp: t.Exp) -> object:
         case t.Project(field=field):
             return field
     return None
-
-
-def _replace_in(value: object, exps: Mapping[Name, t.Exp]) -> object:
-    if isinstance(value, t.Exp):
-        return replace_vars(value, exps)
-    if isinstance(value, t.PVar):
-        given = exps.get(value.name)
-        return replace(value, name=given.name) if isinstance(given, t.Var) else value
-    if isinstance(value, tuple):
-        new = tuple(_replace_in(item, exps) for item in value)
-        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
-    if isinstance(value, t.IndexFix):
-        return t.IndexFix(replace_vars(value.at, exps))
-    return value
 
 
 def outer_size(type_: Type) -> Size | None:

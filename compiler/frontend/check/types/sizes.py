@@ -12,12 +12,8 @@ from collections.abc import Mapping
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, resolve_size
-from compiler.frontend.check.types.size_exps import (
-    metas_in_size,
-    names_in_size,
-    refresh,
-    same_shape,
-)
+from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size, same_shape
+from compiler.frontend.check.types.substitute import refresh
 from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
 

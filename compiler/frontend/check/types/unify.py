@@ -17,9 +17,9 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, own_in
-from compiler.frontend.check.types.size_exps import subst_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type, subst
+from compiler.frontend.check.types.substitute import subst, subst_size
+from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type
 from compiler.frontend.show_type import is_tuple, show_size
 from compiler.frontend.types import (
     ACC,

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from operator import is_
 
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import (
-    SizeMap,
-    metas_in_size,
-    names_in_size,
-    subst_size,
-)
+from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
 from compiler.frontend.types import (
     Array,
     Arrow,
@@ -26,64 +19,6 @@ from compiler.frontend.types import (
     TypeVar,
     is_plain,
 )
-
-TypeMap = Mapping[Name, Type]
-
-
-def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
-    """`t` with type variables and size variables replaced; what has none is that very object."""
-    t = resolve(t)
-    match t:
-        case PrimT() | MetaT():
-            return t
-        case TypeVar(name):
-            return types.get(name, t)
-        case Array(dims, elem):
-            return _subst_array(t, dims, elem, types, sizes)
-        case _ if is_plain(t):
-            return t
-        case Record(fields):
-            before = [u for _, u in fields]
-            after = [subst(u, types, sizes) for u in before]
-            if all(map(is_, before, after)):
-                return t
-            return Record(tuple([(f, u) for (f, _), u in zip(fields, after, strict=True)]))
-        case Arrow():
-            param, result = subst(t.param, types, sizes), subst(t.result, types, sizes)
-            return t if param is t.param and result is t.result else with_parts(t, param, result)
-        case Sum(variants):
-            return Sum(
-                tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
-            )
-        case Opaque():
-            meaning = subst(t.meaning, types, sizes)
-            args = [subst(u, types, sizes) for u in t.args]
-            dims = tuple([subst_size(d, sizes) for d in t.sizes])
-            same = meaning is t.meaning and all(map(is_, args, t.args))
-            if same and all(map(is_, dims, t.sizes)):
-                return t
-            return with_meaning(t, tuple(args), dims, meaning)
-    return t
-
-
-def with_meaning(t: Opaque, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Type:
-    """The opaque type `t` with other parts."""
-    return Opaque(t.name, t.shown, args, sizes, meaning)
-
-
-def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
-    """The function type `t` with another parameter and result type."""
-    return Arrow(param, result, t.name, t.consumes, t.unique, t.ext, t.fresh_fields)
-
-
-def _subst_array(
-    t: Array, dims: tuple[Size, ...], elem: Type, types: TypeMap, sizes: SizeMap
-) -> Type:
-    new_dims = tuple([subst_size(d, sizes) for d in dims])
-    new = subst(elem, types, sizes)
-    if type(new) is Array:
-        return Array(new_dims + new.dims, new.elem)
-    return t if new is elem and all(map(is_, dims, new_dims)) else Array(new_dims, new)
 
 
 def sizes_of(t: Type) -> list[Size]:

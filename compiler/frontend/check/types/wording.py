@@ -21,8 +21,9 @@ from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import Atoms, from_poly, poly
+from compiler.frontend.check.types.substitute import with_meaning, with_parts
 from compiler.frontend.check.types.unify import Mismatch, any_of, final_size, final_type
-from compiler.frontend.check.types.walks import metas_in, names_in_type, with_meaning, with_parts
+from compiler.frontend.check.types.walks import metas_in, names_in_type
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.types import (
     ANY_SIZE,

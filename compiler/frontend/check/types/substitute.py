@@ -1,0 +1,216 @@
+"""Substitution of types and sizes, in types, in sizes, and in the expressions that are sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from operator import is_
+from types import MappingProxyType
+from typing import Any
+
+from compiler.base.frozen import dataclass
+from compiler.base.names import Name
+from compiler.frontend import typed as t
+from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import (
+    SizeHole,
+    key_of,
+    names_in_size_exp,
+    size_to_exp,
+    symbolic,
+    walk,
+)
+from compiler.frontend.parts import pattern_variables
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    Opaque,
+    PrimT,
+    Record,
+    Size,
+    SizeExp,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+    is_plain,
+)
+from compiler.protocol.kinds import Json
+
+TypeMap = Mapping[Name, Type]
+SizeMap = Mapping[Name, Size]
+_NONE: Mapping[Name, Any] = MappingProxyType({})
+
+
+def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
+    """`t` with type variables and size variables replaced; what has none is that very object."""
+    t = resolve(t)
+    match t:
+        case PrimT() | MetaT():
+            return t
+        case TypeVar(name):
+            return types.get(name, t)
+        case Array(dims, elem):
+            return _subst_array(t, dims, elem, types, sizes)
+        case _ if is_plain(t):
+            return t
+        case Record(fields):
+            before = [u for _, u in fields]
+            after = [subst(u, types, sizes) for u in before]
+            if all(map(is_, before, after)):
+                return t
+            return Record(tuple([(f, u) for (f, _), u in zip(fields, after, strict=True)]))
+        case Arrow():
+            param, result = subst(t.param, types, sizes), subst(t.result, types, sizes)
+            return t if param is t.param and result is t.result else with_parts(t, param, result)
+        case Sum(variants):
+            return Sum(
+                tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
+            )
+        case Opaque():
+            meaning = subst(t.meaning, types, sizes)
+            args = [subst(u, types, sizes) for u in t.args]
+            dims = tuple([subst_size(d, sizes, types) for d in t.sizes])
+            same = meaning is t.meaning and all(map(is_, args, t.args))
+            if same and all(map(is_, dims, t.sizes)):
+                return t
+            return with_meaning(t, tuple(args), dims, meaning)
+    return t
+
+
+def with_meaning(t: Opaque, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Type:
+    """The opaque type `t` with other parts."""
+    return Opaque(t.name, t.shown, args, sizes, meaning)
+
+
+def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
+    """The function type `t` with another parameter and result type."""
+    return Arrow(param, result, t.name, t.consumes, t.unique, t.ext, t.fresh_fields)
+
+
+def _subst_array(
+    t: Array, dims: tuple[Size, ...], elem: Type, types: TypeMap, sizes: SizeMap
+) -> Type:
+    new_dims = tuple([subst_size(d, sizes, types) for d in dims])
+    new = subst(elem, types, sizes)
+    if type(new) is Array:
+        return Array(new_dims + new.dims, new.elem)
+    return t if new is elem and all(map(is_, dims, new_dims)) else Array(new_dims, new)
+
+
+def subst_size(s: Size, sizes: SizeMap, types: TypeMap = _NONE) -> Size:
+    """`s` with variables replaced, and the type variables of what is called in it."""
+    s = resolve_size(s)
+    match s:
+        case SizeVar(name):
+            return sizes.get(name, s)
+        case SizeOp(op, lhs, rhs):
+            left, right = subst_size(lhs, sizes, types), subst_size(rhs, sizes, types)
+            return s if left is lhs and right is rhs else SizeOp(op, left, right)
+        case SizeExp():
+            return _subst_in_size_exp(s, sizes, types)
+    return s
+
+
+@dataclass(frozen=True, slots=True)
+class _Meanings:
+    """What stands for the variables of an expression, its types and its sizes."""
+
+    exps: Mapping[Name, t.Exp]
+    types: TypeMap
+    sizes: SizeMap
+
+
+def _subst_in_size_exp(s: SizeExp, sizes: SizeMap, types: TypeMap) -> Size:
+    """Replace names in a `SizeExp`; arithmetic on the way becomes symbolic again."""
+    mentioned: set[Name] = set()
+    names_in_size_exp(s, mentioned)
+    exps = {name: size_to_exp(sizes[name]) for name in mentioned if name in sizes}
+    assert isinstance(s.exp, t.Exp)
+    if not exps and not ((types or sizes) and _is_instance(s.exp)):
+        return s
+    return _with_meanings(s, _Meanings(exps, types, sizes))
+
+
+def _is_instance(exp: t.Exp) -> bool:
+    """Whether something polymorphic is called in `exp`."""
+    found = False
+
+    def visit(part: t.Exp) -> None:
+        nonlocal found
+        found = found or (isinstance(part, t.Var) and bool(part.type_args or part.size_args))
+
+    walk(exp, visit)
+    return found
+
+
+def _with_meanings(s: SizeExp, by: _Meanings) -> Size:
+    assert isinstance(s.exp, t.Exp)
+    new = _replace(s.exp, by)
+    if new is s.exp:
+        return s
+    return symbolic(new) or SizeExp(key_of(new) or f"<{id(new)}>", new)
+
+
+def _replace(exp: t.Exp, by: _Meanings) -> t.Exp:
+    """`exp` (a simple form) with variables replaced."""
+    if isinstance(exp, t.Var) and exp.name in by.exps:
+        given = by.exps[exp.name]
+        if isinstance(given, t.Var) and given.type is I64:
+            return t.Var(subst(exp.type, by.types, by.sizes), exp.span, given.name)
+        return given
+    if isinstance(exp, SizeHole):
+        size = resolve_size(exp.size)
+        return exp if isinstance(size, MetaS) else _replace(size_to_exp(size), by)
+    changes: Json = {}
+    for f in fields(exp):
+        old = getattr(exp, f.name)
+        new = _replace_in(old, by)
+        if new is not old:
+            changes[f.name] = new
+    return replace(exp, **changes) if changes else exp
+
+
+def _replace_in(value: object, by: _Meanings) -> object:
+    match value:
+        case t.Exp():
+            return _replace(value, by)
+        case Type():
+            return subst(value, by.types, by.sizes)
+        case Size():
+            return subst_size(value, by.sizes, by.types)
+        case t.PVar():
+            given = by.exps.get(value.name)
+            name = given.name if isinstance(given, t.Var) else value.name
+            return replace(value, name=name, type=subst(value.type, by.types, by.sizes))
+        case t.IndexFix():
+            return t.IndexFix(_replace(value.at, by))
+        case tuple():
+            new = tuple([_replace_in(item, by) for item in value])
+            return value if all(map(is_, new, value)) else new
+    return value
+
+
+def copied(s: Size, fresh: Callable[[str], Name]) -> Size:
+    """`s` with new names for what operators in it bind, as `(+)` does in `reduce (+) 0 ks`."""
+    new: dict[Name, t.Exp] = {}
+
+    def visit(exp: t.Exp) -> None:
+        for pat in exp.params if isinstance(exp, t.Lambda) else ():
+            for v in pattern_variables(pat):
+                new[v.name] = t.Var(v.type, v.span, fresh(v.name))
+
+    match s:
+        case SizeOp(op, lhs, rhs):
+            return SizeOp(op, copied(lhs, fresh), copied(rhs, fresh))
+        case SizeExp(_, exp):
+            assert isinstance(exp, t.Exp)
+            walk(exp, visit)
+            return SizeExp(s.key, _replace(exp, _Meanings(new, _NONE, _NONE))) if new else s
+    return s
+
+
+def refresh(s: SizeExp) -> Size:
+    """`s` with the holes filled whose sizes are known by now."""
+    return s if "?" not in s.key else _with_meanings(s, _Meanings(_NONE, _NONE, _NONE))
