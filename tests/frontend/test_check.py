@@ -320,6 +320,15 @@ def test_a_hint_does_not_repeat_the_message() -> None:
     )
 
 
+def test_of_several_sizes_the_first_is_told() -> None:
+    names = "abcdefgh"
+    source = f"""
+def f (({", ".join(names)}): ({", ".join(["i64"] * len(names))}))
+    : ({", ".join(f"[{name}]i32" for name in names)}) = ({", ".join(["[]"] * len(names))})
+"""
+    assert "size `a`" in error(source).message
+
+
 def test_several_errors_in_one_run() -> None:
     found = error("def f x = y\ndef g (x: i32) : bool = x\ndef h = f 1\ndef k = [1, true]")
     assert [e.span.line for e in (found, *found.others)] == [1, 2, 4]

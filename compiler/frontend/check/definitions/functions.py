@@ -33,9 +33,10 @@ from compiler.frontend.check.scope.scope import (
 )
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
-from compiler.frontend.check.types.size_exps import copied, names_in_size, subst_size
+from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of, subst
+from compiler.frontend.check.types.substitute import copied, subst, subst_size
+from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.show_type import show_size
@@ -163,7 +164,7 @@ def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: in
     Errors: a size is a name from inside of a tuple or record, which no caller knows.
     """
     ret = resolve_result(st, exp)
-    for name in names_in_type(ret.type):
+    for name in _as_bound(st, ret.type):
         if name not in visible and name not in ret.ext and st.serials.get(name, -1) >= since:
             base = base_of(name)
             raise TypeError_(
@@ -176,6 +177,11 @@ def _written_result(st: Checker, exp: ast.TypeExp, visible: set[Name], since: in
     if ret.fresh:
         st.starred(ret.type, exp.span)
     return replace(ret, span=exp.span)
+
+
+def _as_bound(st: Checker, type_: Type) -> list[Name]:
+    """The names in a type's sizes, in the order in which they were bound."""
+    return sorted(names_in_type(type_), key=lambda name: (st.serials.get(name, -1), name))
 
 
 def finish_result(
@@ -516,7 +522,7 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
     """
     for bound in bounds:
         pat = bound.pat
-        for name in names_in_type(pat.type):
+        for name in _as_bound(st, pat.type):
             if name not in known and st.serials.get(name, -1) >= since:
                 own, size = base_of(name), _size_over(pat.type, name)
                 reason, hint = "is bound inside the function", _left_open(pat, name)
