@@ -17,8 +17,8 @@ from bench.machine import words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.host_numbers import whole
 from compiler.codegen.kernels.walk import statements
 from compiler.disk import read_program
 from compiler.ir.nodes import ONE

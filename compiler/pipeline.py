@@ -52,7 +52,7 @@ from compiler.ir.verify import verify as verify_form
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import SOA
 from compiler.optimise.fuse import FUSE
-from compiler.optimise.inline import INLINE, INLINE_SHARED
+from compiler.optimise.inline import INLINE
 from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
 from compiler.parallel.recursion import RECURSION
@@ -251,7 +251,7 @@ STAGES: tuple[Stage, ...] = (
         "makes what only it knows the size of.",
         "ir",
         printer.show,
-        (EXPAND, COALESCE, INLINE_SHARED),
+        (EXPAND, COALESCE),
         forms.EXPANDED,
         CHOSEN,
     ),
@@ -501,7 +501,7 @@ class Compilation:
                 names, fuel = of.names.fork_at(before.names), of.fuel.fork_at(before.spent)
                 ctx = Ctx(self.options, names, fuel, is_shown=shown)
                 ctx.attributes, ctx.loops = of.attributes, of.loops
-                ctx.unchanged, ctx.done = of.unchanged, of.done
+                ctx.unchanged = of.unchanged
             self._ctx[target] = ctx
         ctx.stage, ctx.target = stage.id, target_named(target)
         return ctx

@@ -30,6 +30,7 @@ from compiler.base.spans import NOWHERE
 from compiler.codegen.c.stms import Sites
 from compiler.codegen.cuda.runtime import THREADS, threads_for
 from compiler.codegen.imp.nodes import Alloc, ImpFun, ImpProg, Load, Store
+from compiler.codegen.imp.parts import called_functions
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.py_scalar import py_name, show
@@ -529,7 +530,9 @@ def run(
 
     def function(fun: ImpFun) -> Callable[..., Sequence[Any]]:
         host = Host(count(), sites, launched)
-        host.function(fun)
+        called = called_functions(prog)
+        for name, one in {**called, fun.name: fun}.items():
+            host.function(one, name in called)
         text = "\n".join(line.text for line in host.lines)
         exec(compile(text, f"<host {entry}>", "exec"), env)
         chosen = env[symbol(fun.name)]

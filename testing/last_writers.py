@@ -16,7 +16,7 @@ from compiler.codegen.sequential import accumulate, begin, finish, update_bins
 from compiler.explain.reaching import Reaching, graph_of
 from compiler.explain.stm_uses import StmUses
 from compiler.ir.values import Value
-from compiler.runtime.imp_interp import RUNTIME, PythonText, add_functions, call
+from compiler.runtime.imp_interp import RUNTIME, PythonText, add_called, add_functions, call
 
 
 class Step(NamedTuple):
@@ -254,6 +254,7 @@ def recorded(prog: imp.ImpProg, entry: str, args: Sequence[Value]) -> tuple[Reac
     graph = graph_of(next(fun for fun in prog.funs if fun.name == entry))
     env = {**RUNTIME, "run": run, "copy": run.copied}
     add_functions(prog, env)
+    add_called(prog, env)
     env["allocate"] = lambda *of: Cells(RUNTIME["allocate"](*of), run)
 
     def function(fun: imp.ImpFun) -> Callable[..., Any]:

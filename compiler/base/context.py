@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from compiler.base.fuel import Fuel
-from compiler.base.names import Mark, Name, NameSource
+from compiler.base.names import Name, NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark
 from compiler.base.rules import Limit, Pass, Rule
 from compiler.base.spans import Prov, Span, merge_prov
 from compiler.base.target import Target
 
 T = TypeVar("T")
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +90,7 @@ class Ctx:
     """Where the author wrote loops; passes make others of maps and scans."""
     unchanged: Mapping[int, Any] = field(default_factory=dict)
     """The bodies that simplification has left as they were, for when it comes again."""
-    done: dict[tuple[str, int, Mark], tuple[Any, Any, Mark, dict[Name, str]]] = field(
-        default_factory=dict
-    )
-    """What `once` has made, for all targets: programs before and after, and the names behind."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
-
-    def once(self, what: str, prog: P, make: Callable[[], P]) -> P:
-        """What a pass that asks nothing of the target makes of a program that another one has.
-
-        Made again where other names have been handed out by then.
-        """
-        before = self.names.mark()
-        key = what, id(prog), before
-        if key not in self.done:
-            made = make()
-            self.done[key] = prog, made, self.names.mark(), self.names.since(before)
-            return made
-        _, new, mark, authors = self.done[key]
-        self.names.go_on(mark, authors)
-        found: P = new
-        return found
 
     def proved_here(self) -> list[Any]:
         """Those of this stage, to which more may be added."""

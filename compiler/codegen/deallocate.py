@@ -1,6 +1,7 @@
 """When a block is done with: `Free` behind the last statement that mentions it.
 
-A variable that holds a block is freed in the statement list that declares it. Blocks are counted
+A variable that holds a block is freed in the statement list that declares it, and so is what a
+call gives. Blocks are counted
 by the variables that hold them, so that the block of a loop's result stays while the loop's
 parameter goes.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.base.names import Name
-from compiler.codegen.imp.nodes import Alloc, Assign, Declare, For, Free, If, Stm, Stms, While
+from compiler.codegen.imp.nodes import Alloc, Assign, Call, Declare, For, Free, If, Stm, Stms, While
 from compiler.codegen.imp.parts import StmParts
 from compiler.ir.nodes import Mem, Operand
 
@@ -27,6 +28,8 @@ def insert_frees(stms: Stms, live: set[Name]) -> Stms:
             type(stm) is Declare and type(stm.type) is Mem
         ):
             declared.add(stm.name)
+        if type(stm) is Call:
+            declared.update(one.name for one in stm.results if type(one.type) is Mem)
         for name in blocks_of(stm):
             last[name] = at
     frees: dict[int, list[Name]] = {}

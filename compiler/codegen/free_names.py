@@ -9,7 +9,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
-from compiler.codegen.imp.nodes import Cell, Declare, Fold, Kernel
+from compiler.codegen.imp.nodes import Assign, Cell, Declare, Fold, Kernel
 from compiler.codegen.imp.parts import StmParts
 from compiler.ir.nodes import SE, Bin, Lit, Mem, Operand, Var
 from compiler.ir.walk import se_parts
@@ -56,11 +56,13 @@ class FreeNames(StmParts):
             self.blocks.setdefault(name, node.type.prim)
 
     def operand(self, value: Operand | None, node: Any) -> None:
-        """What is assigned; a block has the type of its variable."""
+        """What is assigned, or a call is given; a block has the type of its variable."""
         if isinstance(value, str):
-            known = (
-                node.type.prim if isinstance(node, Declare) else self.blocks.get(node.name, "i64")
-            )
+            known: Prim = "i64"
+            if isinstance(node, Declare):
+                known = node.type.prim
+            elif isinstance(node, Assign):
+                known = self.blocks.get(node.name, known)
             self.blocks.setdefault(value, known)
         else:
             super().operand(value, node)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
 from compiler.codegen.c.types import c_name
-from compiler.codegen.imp.nodes import Apply
+from compiler.codegen.imp.nodes import Apply, Call
 from compiler.codegen.index import is_plain
-from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Operand, Select, Un, Var
 
 _COMPARE = frozenset(COMPARE_OPS)
 _PLAIN = {"+": "+", "-": "-", "*": "*"}
@@ -44,15 +44,27 @@ def py_name(name: Name) -> str:
     return c_name(name)
 
 
-def shown_tuple(values: Iterable[SE]) -> str:
-    """The expressions as a tuple."""
-    return f"({''.join(f'{show(value)}, ' for value in values)})"
+def shown_operand(value: Operand) -> str:
+    """A scalar expression, or a block by its name."""
+    return py_name(value) if isinstance(value, str) else show(value)
+
+
+def shown_tuple(values: Iterable[Operand]) -> str:
+    """The values as a tuple."""
+    return f"({''.join(f'{shown_operand(value)}, ' for value in values)})"
 
 
 def applied(s: Apply) -> str:
     """The statement that binds what a function gives."""
     names = ", ".join(map(py_name, s.names)) + ("," if len(s.names) == 1 else "")
     return f"{names} = {py_name(s.fun)}({', '.join(map(show, s.args))})"
+
+
+def called(s: Call, *first: str) -> str:
+    """The statement that binds what a function of the host gives; `first` are given before all."""
+    names = "".join(f"{py_name(one.name)}, " for one in s.results)
+    args = ", ".join((*first, *map(shown_operand, s.args)))
+    return f"{names and f'({names}) = '}{py_name(s.fun)}({args})"
 
 
 def py_literal(value: float | int | bool, prim: Prim) -> str:

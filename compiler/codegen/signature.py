@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_, UsageError
-from compiler.codegen.imp.nodes import External, Formal, ImpFun
+from compiler.codegen.imp.nodes import External, Formal, ImpFun, ImpProg
 from compiler.ir.nodes import Array, Mem
 from compiler.ir.sizes import signed
 from compiler.protocol.kinds import Json
@@ -15,6 +15,11 @@ Plain = Json
 """JSON data."""
 Size = list[tuple[int, list[str]]]
 """The terms of a polynomial, each a coefficient and its names, with repetition; lists in JSON."""
+
+
+def signatures(prog: ImpProg) -> list[Plain]:
+    """Those of all entry points."""
+    return [signature(fun) for fun in prog.funs if fun.entry]
 
 
 def signature(fun: ImpFun) -> Plain:

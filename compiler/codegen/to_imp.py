@@ -7,7 +7,7 @@ LMAD says. Operators inside of a thread become loops; those of grids and blocks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from compiler.ir.nodes import SE, Array, Level, Lit, Mem, MemBind, Scalar, Var
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import itself, sliced, with_indices
 from compiler.ir.types import row_type
+from compiler.ir.walk import all_stms
 
 LARGEST = 2**63 - 1
 Where = Level | None
@@ -37,9 +38,20 @@ Where = Level | None
 
 
 def to_imp(prog: ir.Prog, ctx: Ctx) -> imp.ImpProg:
-    """All entry points of `prog` as imperative programs, and the functions that they apply."""
-    entries = tuple(_function(fun, ctx) for fun in prog.funs if fun.entry)
-    return imp.ImpProg(entries, tuple(_applied(fun, ctx) for fun in prog.funs if not fun.entry))
+    """All functions of `prog` as imperative programs, and those of scalars that they apply."""
+    called = {
+        stm.exp.fun
+        for fun in prog.funs
+        for stm in all_stms(fun.body.stms)
+        if isinstance(stm.exp, ir.Call)
+    }
+    params = {fun.name: fun.params for fun in prog.funs if fun.name in called}
+    hosts = [fun for fun in prog.funs if fun.entry or fun.name in called]
+    applied = [fun for fun in prog.funs if not fun.entry and fun.name not in called]
+    return imp.ImpProg(
+        tuple(_function(fun, ctx, params) for fun in hosts),
+        tuple(_applied(fun, ctx) for fun in applied),
+    )
 
 
 def _applied(fun: ir.Function, ctx: Ctx) -> imp.ScalarFun:
@@ -50,8 +62,8 @@ def _applied(fun: ir.Function, ctx: Ctx) -> imp.ScalarFun:
     )
 
 
-def _function(fun: ir.Function, ctx: Ctx) -> imp.ImpFun:
-    maker = _Maker(ctx)
+def _function(fun: ir.Function, ctx: Ctx, called: Mapping[str, Sequence[ir.Param]]) -> imp.ImpFun:
+    maker = _Maker(ctx, called)
     for param in fun.params:
         maker.bind(param)
     body = maker.stms(fun.body.stms, None)
@@ -66,10 +78,11 @@ def _function(fun: ir.Function, ctx: Ctx) -> imp.ImpFun:
         _formals(fun.results),
         insert_frees(body, {v for v in values if isinstance(v, str)}),
         values,
-        _externals(fun.params[fun.implicit :]),
-        _results(fun.results),
-        fun.implicit,
+        _externals(fun.params[fun.implicit :]) if fun.entry else (),
+        _results(fun.results) if fun.entry else (),
+        fun.implicit if fun.entry else 0,
         fun.prov,
+        fun.entry,
     )
 
 
@@ -103,9 +116,13 @@ def _results(results: Sequence[ir.Param]) -> tuple[imp.External, ...]:
 
 @dataclass(slots=True)
 class _Maker:
-    """Translates statements; `arrays` are the types of all arrays bound so far."""
+    """Translates statements; `arrays` are the types of all arrays bound so far.
+
+    `called` has the parameters of the functions of the host.
+    """
 
     ctx: Ctx
+    called: Mapping[str, Sequence[ir.Param]] = field(default_factory=dict)
     arrays: dict[Name, Array] = field(default_factory=dict)
 
     def bind(self, param: ir.Param) -> None:
@@ -141,6 +158,12 @@ class _Maker:
         """All results at once."""
         names, prims = zip(*((p.name, prim_of(p)) for p in stm.pat), strict=True)
         return (imp.Apply(names, prims, exp.fun, exp.args, stm.prov),)
+
+    def call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
+        """What a function gives; arrays are given with their blocks."""
+        pairs = zip(exp.args, self.called[exp.fun], strict=True)
+        args = tuple(arg for arg, param in pairs if not isinstance(param.type, Array))
+        return (imp.Call(_formals(stm.pat), exp.fun, args, stm.prov),)
 
     def threshold(self, stm: ir.Stm, exp: ir.Threshold, where: Where) -> Stms:
         """Compare with the tuning parameter's value."""
@@ -556,10 +579,6 @@ class _Maker:
             op.fn.body.prov,
         )
 
-    def no_call(self, stm: ir.Stm, exp: ir.Call, where: Where) -> Stms:
-        """Calls are inlined before."""
-        raise Limitation.at(codes.limits.CALL, f"the call of `{exp.fun}` was not inlined", stm.prov)
-
 
 def span_of(prov: Prov) -> Span:
     """The most specific source position."""
@@ -631,7 +650,7 @@ _MAKERS: dict[type, Callable[[_Maker, ir.Stm, Any, Where], Stms]] = {
     ir.Replicate: _Maker.replicate,
     ir.If: _Maker.branch,
     ir.Loop: _Maker.loop,
-    ir.Call: _Maker.no_call,
+    ir.Call: _Maker.call,
     ir.Push: _Maker.push,
     **dict.fromkeys((ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist), _Maker.kernel),
 }

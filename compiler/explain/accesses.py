@@ -19,6 +19,7 @@ from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
@@ -133,21 +134,8 @@ class Prediction:
 
 def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
     """The kernels of a program by name, with their statements."""
-    launches = (s for f in prog.funs for s in statements(_hosts(f.body)) if isinstance(s, k.Launch))
+    launches = (s for f in prog.funs for s in whole(f.body) if isinstance(s, k.Launch))
     return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
-
-
-def _hosts(stms: imp.Stms) -> imp.Stms:
-    """The host's statements, also those in others."""
-    out: list[imp.Stm] = []
-    for stm in stms:
-        out.append(stm)
-        match stm:
-            case imp.If(_, then, orelse):
-                out += _hosts((*then, *orelse))
-            case imp.For() | imp.While():
-                out += _hosts(stm.body)
-    return tuple(out)
 
 
 def predict(

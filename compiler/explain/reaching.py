@@ -85,7 +85,7 @@ class _Done:
 
 
 def graph_of(fun: imp.ImpFun) -> Reaching:
-    """The graph of an entry point, with all bodies inside."""
+    """The graph of a function of the host, with all bodies inside; a call is one vertex of it."""
     sizes: dict[Name, Poly | None] = {}
     blocks = {one.name for one in fun.params if isinstance(one.type, Mem)}
     for one in fun.inputs:
@@ -252,15 +252,15 @@ class _Body:
                     self.vertex(stm)
             case imp.Assign(name, str(block)):
                 self.rename(name, block)
-            case imp.Alloc(name, count, prim):
-                self.fresh(name, self.vertex(stm), poly_of(count), prim)
+            case imp.Alloc() | k.Zeros():
+                self.fresh(stm.name, self.vertex(stm), poly_of(stm.count), stm.prim)
             case k.Part(name, prim, count, times):
                 size = poly_of(count)
                 if size is not None and times:
                     size = size * Poly.var(times)
                 self.fresh(name, self.vertex(stm), size, prim)
-            case k.Zeros(name, prim, size):
-                self.fresh(name, self.vertex(stm), poly_of(size), prim)
+            case imp.Call():
+                self.call(stm)
             case imp.Kernel() | k.Launch():
                 self.kernel(stm)
             case imp.Push(hist):
@@ -269,6 +269,13 @@ class _Body:
                 self.nested(stm)
             case _:
                 self.vertex(stm)
+
+    def call(self, stm: imp.Call) -> None:
+        """A call: a vertex that makes all that it gives."""
+        number = self.vertex(stm)
+        for one in stm.results:
+            if isinstance(one.type, Mem):
+                self.fresh(one.name, number, None, one.type.prim)
 
     def begin(self, stm: Any) -> tuple[int, StmUses]:
         """A vertex that takes what the statement itself reads."""
@@ -296,6 +303,7 @@ class _Body:
             stm,
             imp.Define
             | imp.Apply
+            | imp.Call
             | imp.Load
             | imp.Alloc
             | k.Indices

@@ -11,7 +11,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import Fields, StmParts, fields
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import PARTS
-from compiler.ir.nodes import SE, Lit, Var
+from compiler.ir.nodes import SE, Lit, Operand, Var
 from compiler.ir.walk import se_parts
 
 _WITH_HOST: Mapping[type, Fields] = {
@@ -68,6 +68,13 @@ class StmUses(StmParts):
     def bind(self, name: Name, node: object) -> None:
         """A name that gets a value."""
         self.bound[name] = None
+
+    def operand(self, value: Operand | None, node: object) -> None:
+        """A scalar, or a block: another name for it is no use, but what is called may read it."""
+        if isinstance(value, str) and isinstance(node, imp.Call):
+            self.read[value] = None
+        else:
+            super().operand(value, node)
 
     def assigns(self, name: Name, node: imp.Assign) -> None:
         """A variable's next value."""

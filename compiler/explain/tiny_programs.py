@@ -55,7 +55,6 @@ BY_PASS: dict[str, Tiny] = {
         "def twice 'a (f: a -> a) (x: a) = f (f x)\nentry main (x: i32) = twice (+ 1) x", "1"
     ),
     "look-inside": _shared("(f xs, f (reverse xs))"),
-    "inline-shared": _SHARED,
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
     "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
 }

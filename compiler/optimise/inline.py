@@ -5,8 +5,8 @@ that they had and get the call's in addition; places in the prelude are dropped,
 never seen it.
 
 A function of scalars that a large program would have many copies of stays one, and its calls become
-`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay until blocks are merged
-(`shared_functions.py`), which looks at what is around them. Of a large program, calls whose
+`Apply` (`ir/scalar_functions.py`). Large ones with arrays stay as well, and are called
+(`shared_functions.py`). Of a large program, calls whose
 arguments are known are computed here, such as constants that the author gives by a loop: what
 depends on them gets smaller.
 """
@@ -118,11 +118,6 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
         return isinstance(stm.exp, Call) and stm.exp.fun not in stay
 
     return _with(prog, [_Inliner(ctx, functions, uses, gives_way).function(fun) for fun in roots])
-
-
-def inline_shared(prog: Prog, ctx: Ctx) -> Prog:
-    """The calls that have stayed become the bodies of their functions as well."""
-    return ctx.once("inline-shared", prog, lambda: inline_some(prog, ctx, lambda _: True))
 
 
 def inline_some(prog: Prog, ctx: Ctx, gives_way: Callable[[Stm], bool]) -> Prog:
@@ -537,7 +532,4 @@ class _Placed(dict[Prov, Prov]):
 
 INLINE = Pass(
     "inline", "Puts functions in the place of calls.", inline, (INLINED, KEPT, COMPUTED, SHARED)
-)
-INLINE_SHARED = Pass(
-    "inline-shared", "Puts functions in the place of the calls left, blocks and all.", inline_shared
 )

@@ -1,4 +1,4 @@
-"""Which functions with arrays stay functions until blocks are merged.
+"""Which functions with arrays stay functions.
 
 Large ones that a program would have many copies of, and calls outside of parallel operators: they
 are simplified, fused and flattened once. A call is then one statement (`Call`), of which no pass
@@ -48,7 +48,7 @@ COPIES = Limit("simplify/share-function/copies", "statements in all copies but t
 """From these on it stays one."""
 SHARED = Rule(
     "simplify/share-function",
-    "A large function with arrays stays one until blocks are merged, instead of many copies.",
+    "A large function with arrays stays one, instead of many copies.",
     limits=(PROGRAM, LEAST, COPIES),
 )
 
@@ -131,7 +131,7 @@ class _Sharing:
     def commit(self, fun: Function, version: _Version, copies: int) -> bool:
         """Keep a version, if that is not switched off."""
         because = (
-            f"`{base_of(fun.name)}` stays a function until blocks are merged: "
+            f"`{base_of(fun.name)}` stays a function: "
             f"there would be {copies} copies of its {self.whole[fun.name]} statements."
         )
         name = self.ctx.fresh(fun.name) if any(version.known) else fun.name

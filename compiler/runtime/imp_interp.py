@@ -17,12 +17,21 @@ from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.spans import NOWHERE, Prov
 from compiler.codegen import py_runtime
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import called_functions
 from compiler.codegen.index import poly_exp
-from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
+from compiler.codegen.py_scalar import (
+    applied,
+    called,
+    py_name,
+    show,
+    show_count,
+    shown_operand,
+    shown_tuple,
+)
 from compiler.codegen.sequential import sequential, update_bins
-from compiler.codegen.signature import choose_entry, signature
+from compiler.codegen.signature import choose_entry, signatures
 from compiler.ir import values
-from compiler.ir.nodes import SE, Mem, Operand
+from compiler.ir.nodes import SE, Mem
 from compiler.runtime.runs import Value, arguments, prepare, results
 
 Number = int | float
@@ -40,6 +49,7 @@ def run(prog: imp.ImpProg, entry: str, args: Sequence[Value]) -> list[values.Val
     """
     env = {**RUNTIME}
     add_functions(prog, env)
+    add_called(prog, env)
 
     def function(fun: imp.ImpFun) -> EntryPoint:
         exec(compile(python_text(fun, env), f"<imp {entry}>", "exec"), env)
@@ -63,7 +73,7 @@ def call(
 
     `block` makes a block of a list of values; its cells are read by index.
     """
-    about = {"entries": [signature(fun) for fun in prog.funs]}
+    about = {"entries": signatures(prog)}
     chosen = choose_entry(about, entry)
     fun = next(f for f in prog.funs if f.name == entry)
     arrays, sizes = prepare(chosen, args)
@@ -75,13 +85,20 @@ def call(
         )
 
 
-def python_text(fun: imp.ImpFun, env: Namespace) -> str:
-    """The entry point as a Python function `entry`; messages and spans go to `env`."""
+def python_text(fun: imp.ImpFun, env: Namespace, name: str = "entry") -> str:
+    """The function as a Python function; messages and spans go to `env`."""
     out = _Python(env)
-    out.line(f"def entry({', '.join(py_name(p.name) for p in fun.params)}):")
+    out.line(f"def {name}({', '.join(py_name(p.name) for p in fun.params)}):")
     out.block(fun.body)
-    out.line(f"    return ({''.join(_operand(v) + ', ' for v in fun.values)})")
+    out.line(f"    return {shown_tuple(fun.values)}")
     return "\n".join(out.lines)
+
+
+def add_called(prog: imp.ImpProg, env: Namespace) -> None:
+    """Put the functions of IMP's host into what the text of an entry point is run in."""
+    for name, fun in called_functions(prog).items():
+        text = python_text(fun, env, py_name(name))
+        exec(compile(text, f"<imp {name}>", "exec"), env)
 
 
 def add_functions(prog: imp.ImpProg, env: Namespace) -> None:
@@ -92,10 +109,6 @@ def add_functions(prog: imp.ImpProg, env: Namespace) -> None:
         out.block(fun.body)
         out.line(f"    return {shown_tuple(fun.values)}")
         exec(compile("\n".join(out.lines), f"<imp {fun.name}>", "exec"), env)
-
-
-def _operand(value: Operand) -> str:
-    return py_name(value) if isinstance(value, str) else show(value)
 
 
 class _Python:
@@ -126,15 +139,18 @@ class _Python:
     def apply(self, s: imp.Apply) -> None:
         self.line(applied(s))
 
+    def call(self, s: imp.Call) -> None:
+        self.line(called(s))
+
     def declare(self, s: imp.Declare) -> None:
-        start = None if s.value is None else _operand(s.value)
+        start = None if s.value is None else shown_operand(s.value)
         if start is None:
             start = "None" if isinstance(s.type, Mem) else "0.0" if s.type.prim[0] == "f" else "0"
             start = "False" if s.type.prim == "bool" and start == "0" else start
         self.line(f"{py_name(s.name)} = {start}")
 
     def assign(self, s: imp.Assign) -> None:
-        self.line(f"{py_name(s.name)} = {_operand(s.value)}")
+        self.line(f"{py_name(s.name)} = {shown_operand(s.value)}")
 
     def alloc(self, s: imp.Alloc) -> None:
         zero = "0.0" if s.prim[0] == "f" else "False" if s.prim == "bool" else "0"
@@ -192,6 +208,7 @@ class _Python:
 _Python.prints = {
     imp.Define: _Python.define,
     imp.Apply: _Python.apply,
+    imp.Call: _Python.call,
     imp.Declare: _Python.declare,
     imp.Assign: _Python.assign,
     imp.Alloc: _Python.alloc,

@@ -135,7 +135,13 @@ class Sizes:
         self._facts = IntegerFacts(defined, shown)
         self._facts.oldest(param.name for param in fun.params)
         for shape in shapes:
-            (self._facts.given if fun.entry else self._facts.array)(shape)
+            if fun.entry:
+                self._facts.given(shape)
+                continue
+            self._facts.array(shape)
+            # It fills a block, of as many elements as its sizes say where none is computed.
+            if all(size.as_name or size.constant is not None for size in shape):
+                self._facts.in_memory(Poly.product(shape))
         for stm in all_stms(fun.body.stms):
             if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)

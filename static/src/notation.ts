@@ -46,7 +46,7 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
   alloc: { says: "A block of memory for so many elements.", equation: "alloc(n, f32): 4·n bytes", rule: "merge/hoist" },
   mem: { says: "A block of memory, by the type of its cells.", rule: "memory" },
   apply: { says: "What a function of scalars gives. It stands once, above, since copies of it would be many.", rule: "simplify/keep-function" },
-  call: { says: "What a function gives. It stands once, above; its body comes here before blocks are merged.", rule: "simplify/share-function" },
+  call: { says: "What a function gives. It stands once, above, since copies of it would be many.", rule: "simplify/share-function" },
   assert: { says: "Stops the program with a message unless the condition holds.", rule: "simplify/assert" },
   threshold: { says: "Chooses a version by how much can be done at once; tuning sets the number.", rule: "flatten/versions" },
   entry: { says: "A function that can be called from outside." },

@@ -1,4 +1,4 @@
-"""Functions with arrays that stay until blocks are merged: same results on every machine."""
+"""Functions with arrays that stay functions: same results on every machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from testing.generators.programs import program
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 BEFORE = ("simplified", "fused", "flat")
-IN_MEMORY = ("funmem", "shortcircuit")
+IN_MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 QUICK = runner.Settings(flags=("-O1",))
 """C whose compiler makes use of what it is told about aliases, and takes a third of the time."""
 
@@ -103,10 +103,10 @@ def agree(work: Compilation, *inputs: list[Value], entry: str = "main") -> None:
     }
     for args in inputs:
         wanted = interp.run(work.result("soa").prog, entry, args)
-        for stage in (*BEFORE, *IN_MEMORY, "expanded", "merged"):
+        for stage in (*BEFORE, *IN_MEMORY):
             assert same(interp.run(work.result(stage).prog, entry, args), wanted), stage
         assert same(value.run(work.result("fused").prog, entry, args), wanted)
-        for stage in (*IN_MEMORY, "expanded", "merged"):
+        for stage in IN_MEMORY:
             assert same(heap.run(work.result(stage).prog, entry, args)[0], wanted), stage
         assert same(imp_interp.run(work.result("imp").prog, entry, args), wanted)
         assert same(runner.run_c(code, entry, args, settings=QUICK).values, wanted)
@@ -131,7 +131,6 @@ def test_calls_in_loops_and_branches_of_views_and_with_sizes_of_their_own() -> N
         # Views go into `both`, and twice into `twice`.
         found = calls(work, stage)
         assert [found.count(name) for name in ("high", "twice", "both")] == [2, 4, 0], stage
-    assert not calls(work, "expanded")
     rng = np.random.default_rng(1)
     sizes = [(n, k) for n in (1, 2, 33) for k in (1, 5)]
     agree(work, *([rng.random(n, dtype=np.float32), np.int64(k)] for n, k in sizes))
@@ -154,7 +153,7 @@ entry main [n] (xs: *[n]i32) (k: i64): *[n]i32 =
 @pytest.mark.usefixtures("all_stay")
 def test_the_text_with_calls_reads_back() -> None:
     work = Compilation(EVERYWHERE)
-    kinds = (*(forms.NESTED,) * 2, forms.FLAT, *(forms.MEMORY,) * 2)
+    kinds = (*(forms.NESTED,) * 2, forms.FLAT, *(forms.MEMORY,) * 2, *(forms.EXPANDED,) * 2)
     for stage, form in zip((*BEFORE, *IN_MEMORY), kinds, strict=True):
         prog = work.result(stage).prog
         again = parse(show_text(prog))
@@ -256,7 +255,7 @@ entry main [n] (xs: [n]i64): [n]i64 =
     work = Compilation(source, Options(verify=True))
     assert calls(work, "flat") == ["large"] * 6
     (said,) = [r.because for r in work.remarks() if r.rule == "simplify/share-function"]
-    assert said.startswith("`large` stays a function until blocks are merged: there would be 6 ")
+    assert said.startswith("`large` stays a function: there would be 6 ")
     copied = Compilation(source, Options(disabled=frozenset(("simplify/share-function",))))
     assert not calls(copied, "flat")
     assert len(copied.result("flat").text) > 3 * len(work.result("flat").text)

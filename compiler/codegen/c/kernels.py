@@ -15,7 +15,7 @@ from compiler.base.prim import BYTES
 from compiler.base.text import Line
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites, Statements
-from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.c.types import C_TYPE, c_name, typed
 from compiler.codegen.c.vector import reduction_pragma
 from compiler.codegen.checks import Checks, checks_first
 from compiler.codegen.imp import nodes as imp
@@ -111,6 +111,14 @@ class MapKernels(Statements):
             count,
             f" elements of {BYTES[stm.prim]} bytes (type {stm.prim}).",
         )
+
+    def call(self, stm: imp.Call) -> None:
+        """What a function of the host gives, by pointers; where a check has failed, all ends."""
+        args = [self.operand(arg) for arg in stm.args]
+        for one in stm.results:
+            self.line(f"{typed(one)};")
+            args.append(f"&{c_name(one.name)}")
+        self.line(f"if ({c_name(stm.fun)}({', '.join(args)})) return 1;")
 
     def declare_block(self, stm: imp.Declare, kind: object) -> None:
         """On the host a variable that holds a block is counted."""

@@ -23,10 +23,11 @@ from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites
-from compiler.codegen.c.types import C_TYPE, c_name
-from compiler.codegen.imp.nodes import Formal, ImpFun, ImpProg
-from compiler.codegen.signature import Plain, signature, symbol
-from compiler.ir.nodes import SE, Mem, Operand
+from compiler.codegen.c.types import C_TYPE, c_name, typed
+from compiler.codegen.imp.nodes import Call, Formal, ImpFun, ImpProg
+from compiler.codegen.imp.parts import called_functions
+from compiler.codegen.signature import Plain, signatures, symbol
+from compiler.ir.nodes import SE, Mem, Operand, Var
 from compiler.ir.sizes import prim_of
 
 _VECTOR_MATH = (
@@ -53,9 +54,13 @@ def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
         out = printer(scalars, sites, numbers)
         out.scalar_function(applied)
         bodies.extend(out.lines)
+    called = called_functions(prog)
     for fun in prog.funs:
         out = printer(scalars, sites, numbers)
-        _function(out, fun)
+        if fun.name in called:
+            _called(out, fun)
+        if fun.entry:
+            _function(out, fun, fun.name in called)
         bodies.extend(out.functions)
         bodies.extend(out.lines)
     body_text = "\n".join(line.text for line in bodies)
@@ -95,21 +100,51 @@ def _declaration(name: str) -> str:
     return f"{vector}{kind} {name}({args});"
 
 
-def _function(out: MapKernels, fun: ImpFun) -> None:
+def _called(out: MapKernels, fun: ImpFun) -> None:
+    """A function as it is called: it gives its results by pointers, and 1 if a check has failed."""
+    out.src = fun.prov
+    out.line("")
+    params = [typed(param) for param in fun.params]
+    params += [typed(result, "*") for result in fun.results]
+    out.open(f"static int {c_name(fun.name)}({', '.join(params) or 'void'}) {{")
+    out.stms(fun.body)
+    for formal, value in zip(fun.results, fun.values, strict=True):
+        shown = f"ss_hold({c_name(value)})" if isinstance(value, str) else out.show(value)
+        out.line(f"*{c_name(formal.name)} = {shown};")
+    for name in dict.fromkeys(value for value in fun.values if isinstance(value, str)):
+        out.line(f"ss_drop({c_name(name)});")
+    out.line("return 0;")
+    out.close()
+
+
+def _function(out: MapKernels, fun: ImpFun, called: bool) -> None:
+    """An entry point; one that is `called` as well runs what the others call."""
     out.src = fun.prov
     out.line("")
     out.open(f"int {symbol(fun.name)}(const int64_t *in, int64_t *out) {{")
     for k, param in enumerate(fun.params):
         out.line(f"{_taken(param, k)};")
-    out.stms(fun.body)
-    for k, (formal, value) in enumerate(zip(fun.results, fun.values, strict=True)):
+    values: tuple[Operand, ...] = fun.values
+    if called:
+        args = tuple(_operand(param) for param in fun.params)
+        out.stms((Call(fun.results, fun.name, args, fun.prov),))
+        values = tuple(_operand(result) for result in fun.results)
+    else:
+        out.stms(fun.body)
+    for k, (formal, value) in enumerate(zip(fun.results, values, strict=True)):
         out.line(f"out[{k}] = {_given(out, formal, value)};")
     held = [p.name for p in fun.params if isinstance(p.type, Mem)]
-    held += [v for v in dict.fromkeys(fun.values) if isinstance(v, str) and v not in held]
+    held += [v for v in dict.fromkeys(values) if isinstance(v, str) and v not in held]
     for name in held:
         out.line(f"ss_drop({c_name(name)});")
     out.line("return 0;")
     out.close()
+
+
+def _operand(formal: Formal) -> Operand:
+    """A parameter or result as what is given."""
+    kind = formal.type
+    return formal.name if isinstance(kind, Mem) else Var(formal.name, kind.prim)
 
 
 def _taken(param: Formal, k: int) -> str:
@@ -133,7 +168,7 @@ def _given(out: MapKernels, formal: Formal, value: Operand) -> str:
 def description(prog: ImpProg, sites: list[tuple[Prov, tuple[str | SE, ...]]]) -> Plain:
     """Entry points and checks as plain data."""
     return {
-        "entries": [signature(fun) for fun in prog.funs],
+        "entries": signatures(prog),
         "sites": [
             {
                 "span": list(prov[0]) if prov else None,

@@ -307,6 +307,7 @@ class Statements(Writer):
 Statements.prints = {
     imp.Define: "define",
     imp.Apply: "apply",
+    imp.Call: "call",
     imp.Declare: "declare",
     imp.Assign: "assign",
     imp.Alloc: "alloc",

@@ -10,7 +10,9 @@ import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import Prim
+from compiler.codegen.imp.nodes import Formal
 from compiler.codegen.kernels.nodes import OWN
+from compiler.ir.nodes import Mem
 
 C_TYPE: dict[Prim, str] = {
     "i8": "int8_t",
@@ -40,6 +42,12 @@ def c_name(name: Name) -> str:
         return name
     plain = "".join(map(_legal, name))
     return plain if _TAGGED.fullmatch(plain) else f"{plain}_0"
+
+
+def typed(formal: Formal, pointer: str = "") -> str:
+    """The declaration of a parameter or result, or (`*`) of where it goes."""
+    star = "*" if isinstance(formal.type, Mem) else ""
+    return f"{C_TYPE[formal.type.prim]} {star}{pointer}{c_name(formal.name)}"
 
 
 def _legal(char: str) -> str:

@@ -42,7 +42,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
     kernels.numbered = {}
-    kernels.after_checks = frozenset[str]().union(*map(after_checks, prog.funs))
+    kernels.after_checks = after_checks(prog)
     kernels.constant = dict(_constant(prog, ctx))
     kernels.narrow = dict(_narrow(prog, ctx))
     most = {name: made.most for name, made in kernels.narrow.items()}
@@ -58,8 +58,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     for applied in prog.applied:
         kernels.scalar_function(applied)
         host.scalar_function(applied)
-    for fun in prog.funs:
-        host.function(fun)
+    host.functions(prog)
     body = "\n".join(line.text for line in kernels.lines)
     index = (cuda_runtime.INDEX,) if kernels.narrow else ()
     fma = (cuda_runtime.FMA,) if _rounds_once(prog, ctx) else ()

@@ -4,7 +4,7 @@ Grammar, one line per form; `printer.py` says how they look, `runtime/imp_interp
 
     prog   ::= fun..
     fun    ::= name(param..) -> (result..) = stm..
-    stm    ::= define | apply | declare | assign | alloc | free | load | store | copy | push
+    stm    ::= define | apply | call | declare | assign | alloc | free | load | store | copy | push
              | if | for | while | assert | kernel
     kernel ::= space, body, and what happens with the values of the points: map, reduce, scan, hist
 
@@ -43,6 +43,14 @@ Stms = tuple[Stm, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Formal:
+    """A parameter or result of a function: a scalar or a block."""
+
+    name: Name
+    type: Scalar | Mem
+
+
+@dataclass(frozen=True, slots=True)
 class Define(Stm):
     """A scalar that never changes."""
 
@@ -60,6 +68,19 @@ class Apply(Stm):
     prims: tuple[Prim, ...]
     fun: str
     args: tuple[SE, ...]
+    prov: Prov = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Stm):
+    """Run a function of the host: `results` are what it gives for `args`, scalars and blocks.
+
+    Each block is one that nobody else has, and the statement list frees it as one of its own.
+    """
+
+    results: tuple[Formal, ...]
+    fun: str
+    args: tuple[Operand, ...]
     prov: Prov = ()
 
 
@@ -305,14 +326,6 @@ class Kernel(Stm):
 
 
 @dataclass(frozen=True, slots=True)
-class Formal:
-    """A parameter or result of a function: a scalar or a block."""
-
-    name: Name
-    type: Scalar | Mem
-
-
-@dataclass(frozen=True, slots=True)
 class External:
     """A value as callers see it: `type` is scalar or a row-major array; `block` holds an array.
 
@@ -327,9 +340,11 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class ImpFun:
-    """An entry point. `values` are what the results get, in order.
+    """An entry point, or a function of the host. `values` are what the results get, in order.
 
-    The first `implicit` parameters are sizes that follow from the shapes of `inputs`.
+    The first `implicit` parameters of an entry point are sizes that follow from the shapes of
+    `inputs`. A function that is called does not write to the blocks it is given, which may be one
+    and the same, and gives none of them back. One that is no `entry` has no `inputs` and `outputs`.
     """
 
     name: str
@@ -341,6 +356,7 @@ class ImpFun:
     outputs: tuple[External, ...]
     implicit: int = 0
     prov: Prov = ()
+    entry: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +373,7 @@ class ScalarFun:
 
 @dataclass(frozen=True, slots=True)
 class ImpProg:
-    """The entry points of a program, and the functions that they apply, in order of dependence."""
+    """The functions of the host, and those of scalars that they apply, in order of dependence."""
 
     funs: tuple[ImpFun, ...]
     applied: tuple[ScalarFun, ...] = ()

@@ -56,10 +56,11 @@ class ImpParser(ScalarParser):
         return imp.ScalarFun(name, params, results, tuple(body), values)
 
     def function(self) -> imp.ImpFun:
-        """One entry point."""
+        """One entry point, or function of the host."""
         t = self.tokens
-        t.expect("entry")
-        name = t.name("an entry point's name")
+        entry = not self.word("host")
+        self.need("entry" if entry else "fun")
+        name = t.name("a function's name")
         params = self.formals()
         t.expect("->")
         results = self.formals()
@@ -78,7 +79,8 @@ class ImpParser(ScalarParser):
             body.append(self.stm())
         values = self.operands()
         t.expect("}")
-        return imp.ImpFun(name, params, results, tuple(body), values, takes, gives, implicit)
+        stms = tuple(body)
+        return imp.ImpFun(name, params, results, stms, values, takes, gives, implicit, entry=entry)
 
     def formals(self) -> tuple[imp.Formal, ...]:
         """Parameters or results."""
@@ -187,6 +189,13 @@ class ImpParser(ScalarParser):
         fun = self.tokens.name("a function's name")
         names = tuple(p.name for p in results)
         return imp.Apply(names, tuple(_flat(p.type).prim for p in results), fun, self.scalars())
+
+    def call(self) -> imp.Stm:
+        """What a function of the host gives."""
+        results = self.formals()
+        self.tokens.expect("=")
+        fun = self.tokens.name("a function's name")
+        return imp.Call(results, fun, self.operands())
 
     def fresh(self, name: Name, kind: Mem) -> imp.Stm:
         """What makes a block."""
@@ -397,6 +406,7 @@ def _flat(kind: Type) -> Scalar | Mem:
 ImpParser.forms = {
     "let": ImpParser.let,
     "apply": ImpParser.apply,
+    "call": ImpParser.call,
     "var": ImpParser.var,
     "free": ImpParser.free,
     "copy": ImpParser.copy,

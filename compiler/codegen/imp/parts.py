@@ -5,7 +5,7 @@ What stands in a field says the name of the method that gets it; a new statement
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
-from compiler.ir.nodes import SE, Operand
+from compiler.ir.nodes import SE, Mem, Operand
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -27,6 +27,7 @@ def fields(text: str) -> Fields:
 PARTS: Mapping[type, Fields] = {
     imp.Define: fields("bind:name se:value"),
     imp.Apply: fields("binds:names ses:args"),
+    imp.Call: fields("results:results operands:args"),
     imp.Declare: fields("bind:name holder:name operand:value"),
     imp.Assign: fields("assigns:name operand:value"),
     imp.Alloc: fields("bind:name makes:name se:count"),
@@ -150,6 +151,18 @@ class StmParts:
         if value is not None and not isinstance(value, str):
             self.se(value)
 
+    def operands(self, values: Iterable[Operand], node: Any) -> None:
+        """What a function is given: scalars, and blocks by their names."""
+        for value in values:
+            self.operand(value, node)
+
+    def results(self, results: Iterable[imp.Formal], node: imp.Call) -> None:
+        """What a function gives: scalars, and blocks that are new."""
+        for result in results:
+            self.bind(result.name, node)
+            if isinstance(result.type, Mem):
+                self.block(result.name, result.type.prim)
+
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Where cells are."""
 
@@ -208,6 +221,23 @@ class _Names(StmParts):
 @cache
 def _names_of(method: str) -> type[_Names]:
     return type(f"_Names of {method}", (_Names,), {method: _Names.gather})
+
+
+def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
+    """Statements of the host with those in them, but not those of kernels."""
+    for stm in stms:
+        yield stm
+        match stm:
+            case imp.If(_, then, orelse):
+                yield from whole((*then, *orelse))
+            case imp.For() | imp.While():
+                yield from whole(stm.body)
+
+
+def called_functions(prog: imp.ImpProg) -> dict[str, imp.ImpFun]:
+    """The functions of the host that are called, by their names, in order of dependence."""
+    names = {s.fun for fun in prog.funs for s in whole(fun.body) if isinstance(s, imp.Call)}
+    return {fun.name: fun for fun in prog.funs if fun.name in names}
 
 
 def names(stms: imp.Stms, method: str) -> set[Name]:

@@ -92,7 +92,8 @@ Prints = Mapping[type[imp.Stm], Callable[[Out, int, Any], None]]
 
 def _function(out: Out, fun: imp.ImpFun) -> None:
     out.src, out.node = fun.prov, -1
-    head = f"entry {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
+    word = "entry" if fun.entry else "host fun"
+    head = f"{word} {name_text(fun.name)} {_formals(fun.params)} -> {_formals(fun.results)} {{"
     out.line(0, head)
     if fun.implicit:
         names = ", ".join(name_text(p.name) for p in fun.params[: fun.implicit])
@@ -136,6 +137,11 @@ def _define(out: Out, indent: int, s: imp.Define) -> None:
 def _apply(out: Out, indent: int, s: imp.Apply) -> None:
     names = ", ".join(f"{name_text(n)}: {p}" for n, p in zip(s.names, s.prims, strict=True))
     out.line(indent, f"apply ({names}) = {name_text(s.fun)}{show_operands(s.args)}")
+
+
+def _call(out: Out, indent: int, s: imp.Call) -> None:
+    given = f"{name_text(s.fun)}{show_operands(s.args)}"
+    out.line(indent, f"call {_formals(s.results)} = {given}")
 
 
 def _declare(out: Out, indent: int, s: imp.Declare) -> None:
@@ -244,6 +250,7 @@ def _combine(out: Out, indent: int, head: str, op: imp.Combine, prov: Prov) -> N
 PRINTS: Prints = {
     imp.Define: _define,
     imp.Apply: _apply,
+    imp.Call: _call,
     imp.Declare: _declare,
     imp.Assign: _assign,
     imp.Alloc: _alloc,

@@ -5,6 +5,7 @@
 - Loads, stores and copies fit their blocks; expressions have the types that are said.
 - The host frees each block variable that a statement list declares in that list, once, and does not
   use it afterwards; what it returns it keeps. Kernels allocate and free no device memory.
+- A function is called by the host, behind it; it stores and copies nothing into what it is given.
 - A kernel has points, stands where its level may stand, and assigns no variable from outside of it:
   points only meet in blocks, and in what the kernel's work says.
 """
@@ -58,6 +59,10 @@ class _Checker(ScalarChecker):
         self.fun = ""
         self.applied: dict[str, imp.ScalarFun] = {}
         """The functions of scalars so far."""
+        self.funs: dict[str, imp.ImpFun] = {}
+        """The functions of the host so far."""
+        self.given: frozenset[Name] = frozenset()
+        """The blocks that a function which is no entry point is given."""
 
     def fail(self, message: str) -> NoReturn:
         """Raise an error at the current statement."""
@@ -126,8 +131,12 @@ class _Checker(ScalarChecker):
     # --- functions ---------------------------------------------------------------------------
 
     def function(self, fun: imp.ImpFun) -> None:
-        """Check an entry point."""
+        """Check an entry point or a function of the host, which may call those before it."""
         self.fun = fun.name
+        plain = fun.entry or not (fun.implicit or fun.inputs or fun.outputs)
+        self.must(plain, "only callers of entry points see arrays")
+        self.must(fun.name not in self.funs, "a second function of that name")
+        self.given = frozenset(() if fun.entry else (p.name for p in fun.params))
         for formal in fun.params:
             self.formal(formal.name, formal.type)
         for formal in fun.params[: fun.implicit]:
@@ -139,13 +148,16 @@ class _Checker(ScalarChecker):
         self.must(len(fun.values) == len(fun.results), "as many values as results are returned")
         for value, formal in zip(fun.values, fun.results, strict=True):
             self.value(value, formal.type, f"the result `{formal.name}`")
-        self.all_freed({value for value in fun.values if isinstance(value, str)})
+        given = {value for value in fun.values if isinstance(value, str)}
+        self.must(given.isdisjoint(self.given), "a function gives back what it is given")
+        self.all_freed(given)
         self.leave(names)
         for formal in fun.results:
             self.formal(formal.name, formal.type)
-        for given in fun.outputs:
-            self.external(given)
+        for seen in fun.outputs:
+            self.external(seen)
         self.leave(list(self.types))
+        self.funs[fun.name] = fun
 
     def scalar_function(self, fun: imp.ScalarFun) -> None:
         """Check a function of scalars, which may apply those before it."""
@@ -202,6 +214,8 @@ class _Checker(ScalarChecker):
                 names.append(stm.name)
             elif isinstance(stm, imp.Apply):
                 names.extend(stm.names)
+            elif isinstance(stm, imp.Call):
+                names.extend(one.name for one in stm.results)
         return names
 
     def all_freed(self, kept: set[Name]) -> None:
@@ -228,6 +242,21 @@ class _Checker(ScalarChecker):
         self.must(fits and len(s.names) == len(s.prims), f"`{s.fun}` gives other types")
         for name, prim in zip(s.names, s.prims, strict=True):
             self.bind(name, Scalar(prim))
+
+    def call(self, s: imp.Call) -> None:
+        self.must(self.where == "host", "only the host calls functions")
+        fun = self.funs.get(s.fun)
+        if fun is None:
+            self.fail(f"`{s.fun}` is no function of the host above")
+        self.must(len(s.args) == len(fun.params), f"`{s.fun}` takes {len(fun.params)} arguments")
+        for arg, param in zip(s.args, fun.params, strict=True):
+            self.value(arg, param.type, f"`{param.name}` of `{s.fun}`")
+        fits = [r.type for r in s.results] == [r.type for r in fun.results]
+        self.must(fits, f"`{s.fun}` gives other types")
+        for result in s.results:
+            if isinstance(result.type, Mem):
+                self.own(result.name, result.type)
+            self.bind(result.name, result.type)
 
     def declare(self, s: imp.Declare) -> None:
         if s.value is not None:
@@ -270,10 +299,16 @@ class _Checker(ScalarChecker):
         self.bind(s.name, Scalar(s.prim))
 
     def store(self, s: imp.Store) -> None:
+        self.may_write(s.block)
         self.cell(s.block, s.prim, s.at)
         self.scalar(s.value, s.prim, "what is stored")
 
+    def may_write(self, block: Name) -> None:
+        """Check that a block is none that a function is given."""
+        self.must(block not in self.given, f"`{block}` is given, and may not be written")
+
     def copy(self, s: imp.Copy) -> None:
+        self.may_write(s.dest)
         for block, lmad in ((s.dest, s.dest_lmad), (s.source, s.source_lmad)):
             self.block(block, s.prim)
             self.lmad(lmad)
@@ -448,6 +483,7 @@ class _Checker(ScalarChecker):
 _Checker.checks = {
     imp.Define: _Checker.define,
     imp.Apply: _Checker.apply,
+    imp.Call: _Checker.call,
     imp.Declare: _Checker.declare,
     imp.Assign: _Checker.assign,
     imp.Alloc: _Checker.alloc,
@@ -467,9 +503,7 @@ _Checker.checks = {
 def verify(prog: imp.ImpProg) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
     checker = _Checker()
-    names = [fun.name for fun in prog.funs]
-    checker.must(len(set(names)) == len(names), "two entry points have one name")
-    checker.must(bool(prog.funs), "no function is an entry point")
+    checker.must(any(fun.entry for fun in prog.funs), "no function is an entry point")
     for applied in prog.applied:
         checker.scalar_function(applied)
     for fun in prog.funs:

@@ -19,23 +19,30 @@ from compiler.codegen.kernels.walk import statements
 
 Blocks = frozenset[Name]
 NONE: Blocks = frozenset()
+WAITING = ""
+"""Stands for what the caller of a function may have left unwritten, up to where that waits."""
 
 
-def after_checks(fun: imp.ImpFun) -> frozenset[str]:
-    """The names of the kernels of an entry point that look first whether a check has failed."""
-    found = _AfterChecks(fun)
-    found.walk(fun.body, NONE)
+def after_checks(prog: imp.ImpProg) -> frozenset[str]:
+    """The names of the kernels that look first whether a check has failed."""
+    found = _AfterChecks(prog)
+    for fun in prog.funs:
+        if fun.entry:
+            found.walk(fun.body, NONE)
     return frozenset(found.kernels)
 
 
 class _AfterChecks:
     """Walks over what the host does; `unwritten`: blocks that a failed check may have left so."""
 
-    def __init__(self, fun: imp.ImpFun) -> None:
+    def __init__(self, prog: imp.ImpProg) -> None:
         self.kernels = set[str]()
-        self.held = held(fun)
+        self.funs = {fun.name: fun for fun in prog.funs}
+        self.held = {name: of for fun in prog.funs for name, of in held(fun).items()}
         self.loops: dict[int, tuple[Blocks, Blocks]] = {}
         """Of a loop that was walked over what may be unwritten where a round begins, and behind."""
+        self.calls: dict[tuple[str, Blocks], Blocks] = {}
+        """Of a function and those of its parameters, with WAITING, what may be unwritten behind."""
 
     def of(self, names: Iterable[Name]) -> Blocks:
         """The blocks that variables may hold."""
@@ -53,6 +60,8 @@ class _AfterChecks:
                     unwritten |= self.of((dest,))
                 case imp.Load() | k.Fetch():
                     unwritten = NONE
+                case imp.Call():
+                    unwritten = self.call(stm, unwritten)
                 case imp.If():
                     then = self.walk(stm.then, unwritten)
                     unwritten = self.walk(stm.orelse, unwritten) | then
@@ -69,6 +78,21 @@ class _AfterChecks:
             self.kernels.add(kernel.name)
         fails = any(isinstance(stm, imp.Assert) for stm in statements(kernel.body))
         return self.of(touched.written) if looks or fails else NONE
+
+    def call(self, stm: imp.Call, unwritten: Blocks) -> Blocks:
+        """The same of a function; what its caller may have left so stays, unless it waits."""
+        fun = self.funs[stm.fun]
+        pairs = list(zip(fun.params, stm.args, strict=True))
+        blocks = [(param.name, arg) for param, arg in pairs if isinstance(arg, str)]
+        given = {name for name, arg in blocks if not unwritten.isdisjoint(self.of((arg,)))}
+        key = stm.fun, frozenset((*given, WAITING))
+        if key not in self.calls:
+            self.calls[key] = self.walk(fun.body, key[1])
+        behind = self.calls[key]
+        values = zip(stm.results, fun.values, strict=True)
+        gives = [(one.name, value) for one, value in values if isinstance(value, str)]
+        made = {name for name, value in gives if not behind.isdisjoint(self.of((value,)))}
+        return frozenset(made).union(unwritten if WAITING in behind else NONE)
 
     def loop(self, stm: imp.For | imp.While, unwritten: Blocks) -> Blocks:
         """The same of a loop, which may run often or not at all."""

@@ -15,14 +15,23 @@ from compiler.base.names import Name
 from compiler.base.spans import Prov, merge_prov
 from compiler.codegen.c.stms import Sites, Writer
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import called_functions
 from compiler.codegen.index import poly_exp, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.narrow import Bound
 from compiler.codegen.kernels.repeats import Turning
 from compiler.codegen.kernels.walk import free_names, launch_sized
-from compiler.codegen.py_scalar import applied, py_name, show, show_count, shown_tuple
+from compiler.codegen.py_scalar import (
+    applied,
+    called,
+    py_name,
+    show,
+    show_count,
+    shown_operand,
+    shown_tuple,
+)
 from compiler.codegen.signature import symbol
-from compiler.ir.nodes import SE, ZERO, Operand
+from compiler.ir.nodes import SE, ZERO
 
 NOTHING: Mapping[str, Bound] = {}
 Repeats = Callable[[imp.For], Turning | None]
@@ -71,16 +80,31 @@ class Host(Writer):
         self.line(f"return {shown_tuple(fun.values)}")
         self.indent = ""
 
-    def function(self, fun: imp.ImpFun) -> None:
-        """An entry point."""
+    def function(self, fun: imp.ImpFun, called: bool = False) -> None:
+        """An entry point, or a function that is `called`, or what is both."""
         self.src = fun.prov
         self.line("")
-        names = ", ".join(["device", *(py_name(p.name) for p in fun.params)])
-        self.open(f"def {symbol(fun.name)}({names}):")
+        given = ", ".join(["device", *(py_name(p.name) for p in fun.params)])
+        own = py_name(fun.name) if called else symbol(fun.name)
+        self.open(f"def {own}({given}):")
         self.stms(fun.body)
-        self.line("device.check()")
-        self.line(f"return ({''.join(f'{_operand(v)}, ' for v in fun.values)})")
+        if fun.entry and not called:
+            self.line("device.check()")
+        self.line(f"return {shown_tuple(fun.values)}")
         self.indent = ""
+        if fun.entry and called:
+            self.line("")
+            self.open(f"def {symbol(fun.name)}({given}):")
+            self.line(f"found = {own}({given})")
+            self.line("device.check()")
+            self.line("return found")
+            self.indent = ""
+
+    def functions(self, prog: imp.ImpProg) -> None:
+        """All functions of the host."""
+        called = called_functions(prog)
+        for fun in prog.funs:
+            self.function(fun, fun.name in called)
 
     def stms(self, stms: Sequence[imp.Stm]) -> None:
         """Statements with their provenance."""
@@ -110,14 +134,18 @@ class Host(Writer):
         """What a function gives."""
         self.line(applied(s))
 
+    def call(self, s: imp.Call) -> None:
+        """What a function of the host gives."""
+        self.line(called(s, "device"))
+
     def declare(self, s: imp.Declare) -> None:
         """A variable."""
-        start = "None" if s.value is None else _operand(s.value)
+        start = "None" if s.value is None else shown_operand(s.value)
         self.line(f"{py_name(s.name)} = {start}")
 
     def assign(self, s: imp.Assign) -> None:
         """A variable's next value."""
-        self.line(f"{py_name(s.name)} = {_operand(s.value)}")
+        self.line(f"{py_name(s.name)} = {shown_operand(s.value)}")
 
     def alloc(self, s: imp.Alloc) -> None:
         """A block on the device."""
@@ -254,13 +282,10 @@ def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:
         yield cells
 
 
-def _operand(value: Operand) -> str:
-    return py_name(value) if isinstance(value, str) else show(value)
-
-
 _PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
     imp.Define: Host.define,
     imp.Apply: Host.apply,
+    imp.Call: Host.call,
     imp.Declare: Host.declare,
     imp.Assign: Host.assign,
     imp.Alloc: Host.alloc,

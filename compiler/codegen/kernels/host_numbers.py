@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import free_names
 from compiler.ir.nodes import SE, Lit, Scalar, Var
@@ -20,6 +21,7 @@ BRANCH = "it decides what is launched"
 ROUNDS = "it decides how often something is launched"
 COPIED = "it decides what is copied"
 APPLIED = "a function of the host takes it"
+CALLED = "a function that launches is given it"
 MANY = 256
 """Rounds from which on a loop takes the host, which interprets it, longer than a launch."""
 
@@ -173,6 +175,11 @@ class _Gather:
                 for name, prim in zip(names, prims, strict=True):
                     self.name(name, prim, looped)
                 self.want(APPLIED, *args)
+            case imp.Call(results, _, args):
+                for one in results:
+                    if isinstance(one.type, Scalar):
+                        self.name(one.name, one.type.prim, looped)
+                self.want(CALLED, *(arg for arg in args if not isinstance(arg, str)))
             case imp.Declare(name, Scalar(prim), value):
                 self.name(name, prim, looped)
                 found.variables.add(name)
@@ -237,17 +244,6 @@ def names_of(se: SE) -> set[Name]:
     found: set[Name] = set()
     se_uses(se, found.add)
     return found
-
-
-def whole(stms: imp.Stms) -> Iterator[imp.Stm]:
-    """Statements of the host with those in them."""
-    for stm in stms:
-        yield stm
-        match stm:
-            case imp.If(_, then, orelse):
-                yield from whole((*then, *orelse))
-            case imp.For() | imp.While():
-                yield from whole(stm.body)
 
 
 def mentioned(stm: imp.Stm) -> set[Name]:

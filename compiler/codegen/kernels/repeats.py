@@ -21,8 +21,9 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.host_numbers import mentioned, names_of, whole
+from compiler.codegen.kernels.host_numbers import mentioned, names_of
 from compiler.codegen.kernels.walk import launch_sized, with_body
 from compiler.ir.nodes import Lit, Mem
 
@@ -71,9 +72,9 @@ def _alike(stms: imp.Stms, number: set[Name]) -> imp.Stms:
     """Statements of a round whose blocks of threads are no smaller in some rounds than in others.
 
     `number` are names that differ from round to round; it gets those of the statements. Rounds with
-    loops in them are not captured, and stay as they are.
+    loops or calls in them are not captured, and stay as they are.
     """
-    if any(isinstance(stm, imp.For | imp.While) for stm in whole(stms)):
+    if any(isinstance(stm, imp.For | imp.While | imp.Call) for stm in whole(stms)):
         return stms
     out: list[imp.Stm] = []
     for stm in stms:
@@ -194,6 +195,8 @@ def _differs(
                 return "it writes a cell itself"
             case imp.For() | imp.While():
                 return "there is a loop in it"
+            case imp.Call(_, fun):
+                return f"it calls `{called(fun)}`"
             case imp.Assign(name, value) if not isinstance(value, str) and name not in own:
                 return f"`{called(name)}` is another number in each"
             case imp.Define(name, _, value) if names_of(value) & number:

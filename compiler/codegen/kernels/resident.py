@@ -21,6 +21,7 @@ from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed
 from compiler.base.rules import Rule
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.host_numbers import (
     HostNumbers,
@@ -30,7 +31,6 @@ from compiler.codegen.kernels.host_numbers import (
     numbers_of,
     sets_first,
     touches,
-    whole,
 )
 from compiler.codegen.kernels.threads import i64
 from compiler.codegen.kernels.walk import free_names, map_bodies, with_body

@@ -3,7 +3,8 @@
 Note [Two buffers in turn]. A loop may write one buffer while it reads another one, and let them
 change places. Of each of its variables more than one block is known, so what it may hold does not
 tell two of them apart; which pairs of variables may be equal does. Blocks that are allocated, and
-those that a program is given, are different ones. An assignment makes a variable equal to another
+those that a program is given, are different ones; those that a function is given may be one, but
+nothing writes to them. An assignment makes a variable equal to another
 one, and to what that may be equal to. What holds where loops begin is remembered, and all is gone
 through again until that stays: a loop inside of others is gone through once each time.
 """
@@ -63,6 +64,9 @@ class _Search:
                     self.found[id(stm)] = same
                 case imp.Alloc(name) | imp.Free(name) | k.Part(name) | k.Zeros(name):
                     same = _without(same, name)
+                case imp.Call(results):
+                    for one in results:
+                        same = _without(same, one.name)
                 case imp.Declare(name, _, str() as value) | imp.Assign(name, str() as value):
                     if value != name:
                         same = _without(same, name)
@@ -112,7 +116,8 @@ def held(fun: imp.ImpFun) -> Blocks:
 
     For who looks at several statements at once.
 
-    A name that is no variable is a block of its own: allocations are fresh, and so are parameters.
+    A name that is no variable is a block of its own: allocations are fresh, so is what calls give,
+    and so are parameters, or they are only read.
     """
     given: dict[Name, set[Name]] = {}
     for stm in statements(fun.body):
