@@ -35,7 +35,14 @@ _NAMED = "A name is bound by `let y = x + 1`, or with its type, `let y: i32 = x 
 _IN_PLACE = "Nothing is changed in its place."
 _NEXT = "The value of a loop's body is what the next round begins with."
 _RANGE = "A range is written `a..<b`, `a...b` or `a..b..<c`."
+_REFERENCE = (
+    "There are no references: a value is given as it is, `(x: i32)`; an array that may be"
+    " overwritten is `(xs: *[]i32)`."
+)
+_STEPS = "There are no steps one after the other: `let x = f in g x` binds what the next one needs."
 _SUM = "Constructors begin with `#`: `type shape = #circle f32 | #square f32`."
+MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
+ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
 EXPONENT = "In the exponent of a number stands no `_`: `1.5e10`."
 _NO_VALUE = frozenset(("RPAR", "RBRACK", "RCURL", "$END", "THEN", "ELSE", "IN", "DO", "COMMA"))
 
@@ -56,6 +63,37 @@ CHARACTERS = {
     "\u03bb": _LAMBDA,
 }
 """What is written instead of a character that Futhark has no use for."""
+
+TYPES = {
+    "int": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
+    "long": "The type is called `i64`.",
+    "float": "Floating-point numbers are `f32`, `f64` and `f16`.",
+    "double": "The type is called `f64`.",
+    "char": "A byte is a `u8`.",
+    "string": "A text is an array of bytes, `[]u8`.",
+    "str": "A text is an array of bytes, `[]u8`.",
+    "boolean": "The type is called `bool`.",
+    "unit": "The unit type is written `()`.",
+    "void": "The unit type is written `()`.",
+    "integer": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
+    "array": ARRAYS,
+    "vector": ARRAYS,
+    "list": ARRAYS,
+    "matrix": ARRAYS,
+    "byte": "A byte is a `u8`.",
+    **dict.fromkeys(("maybe", "option", "optional"), MISSING),
+    **dict.fromkeys(("usize", "size_t"), "Sizes and indices are `i64`."),
+    **dict.fromkeys(("number", "num", "real"), "Numbers are `f64`, `f32`, `i32` and the like."),
+    **dict.fromkeys(("ndarray", "tensor", "vec", "slice", "seq"), ARRAYS),
+    "tuple": "The type of a tuple is written `(i32, f32)`.",
+    **{
+        f"{kind}{bits}": f"The type is called `{kind[0] if kind != 'float' else 'f'}{bits}`."
+        for kind in ("int", "uint", "float")
+        for bits in (8, 16, 32, 64)
+        if kind != "float" or bits > 8
+    },
+}
+"""What is written for a type of other languages, by its name in small letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +129,7 @@ def way_out(slip: Slip) -> str:
         _of_phrase,
         _of_equals,
         _of_function,
+        _of_type,
         _of_brackets,
         _of_data,
         _of_kind,
@@ -148,6 +187,10 @@ def _of_word(slip: Slip) -> str:
             return _LOOP
         case "<=" if slip.on_its_line("for"):
             return "A `for` loop counts up to its bound, excluded: `for i < n + 1`."
+        case "do" if "IF" in slip.wanted:
+            return _STEPS
+        case "as" if slip.preceded("IMPORT", "STRING"):
+            return f"A file gets a name by `module m = import {slip.before[-1]}`, and has `m.x`."
         case "?":
             return _CHOICE
         case "//" | "/*" | "/**":
@@ -241,7 +284,21 @@ def _of_function(slip: Slip) -> str:
             name, type_ = pair[::-1] if pair[0] in PRIMS else pair
             return f"A type follows a colon: `({name}: {type_})`."
         case "ID" if "TYPE" in slip.wanted:
-            return "A definition is written `def f x = ..`."
+            return f"A definition is written `def {slip.token} = ..`, or `def {slip.token} x = ..`."
+    return ""
+
+
+def _of_type(slip: Slip) -> str:
+    """Types as other languages write them."""
+    is_in_a_type = "ARROW" in slip.wanted and "IF" not in slip.wanted
+    match str(slip.token):
+        case "<" if is_in_a_type and slip.preceded("ID"):
+            name = str(slip.before[-1])
+            return TYPES.get(name.lower()) or f"A type's arguments follow it: `{name} i32`."
+        case "&" if "STAR" in slip.wanted and "IF" not in slip.wanted:
+            return _REFERENCE
+        case "*" if is_in_a_type and slip.preceded("ID"):
+            return _REFERENCE
     return ""
 
 

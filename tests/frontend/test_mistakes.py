@@ -114,6 +114,35 @@ MISTAKES = [
     ("def f = map (_ + 1) [1]", "as `(+ 1)` is"),
     ("module m { def x = 1 }", "`module m = {def x = 1}`"),
     ("module type t = { def x : i32 }", "`val x: i32`"),
+    # Patterns of other records, types with arguments, references, steps, imports with names.
+    ("def f = let (a, b) = 1 in a + b", "It is one value, and has no parts"),
+    ("def f = let {a, b} = 1 in a + b", "It is one value, and has no parts"),
+    ("def f (p: {x: i32, y: i32}) = let {x, y, z} = p in x", "no field `z`: its pattern is `{x, "
+     "y}`"),
+    ("def f (p: {x: i32, y: i32}) = let {x} = p in x", "also what is not needed: `{x, y = _}`"),
+    ("def f (p: (i32, i32)) = let {x, y} = p in x", "It has 2 parts: `(a, b)`"),
+    ("entry main (xs: Vec<i32>) = xs", "An array of 32-bit integers is an `[]i32`"),
+    ("def f (x: i32): Vec<i32> = [x]", "An array of 32-bit integers is an `[]i32`"),
+    ("def f (x: Option<i32>) = x", "a sum type, `#some i32 | #none`"),
+    ("type box 'a = {x: a}\ndef f (x: box<i32>) = x", "A type's arguments follow it: `box i32`"),
+    ("def f (x: &i32) = x", "There are no references: a value is given as it is, `(x: i32)`"),
+    ("def f (x: &mut i32) = x", "may be overwritten is `(xs: *[]i32)`"),
+    ("def f (x: i32*) = x", "There are no references"),
+    ("main = do\n  x <- f\n  return x", "A definition is written `def main = ..`"),
+    ("def main = do\n  x <- f\n  return x", "no steps one after the other: `let x = f in g x`"),
+    ('import "util" as u\ndef f = 1', '`module m = import "util"`'),
+    # What has no name where it is called, and a size that a later parameter says.
+    (
+        "def f (h: i64 -> i64) (xs: [h 3]i32) = xs[0]\n"
+        "def g (ys: []i32) = f (\\x -> x + 1) (filter (> 0) ys)",
+        "What is given for `h` has no name here. With `let h = .. in` before, `.. :> [h 3]i32`"
+        " claims that they are.",
+    ),
+    (
+        "def h (n: i64): i64 = n * 2\ndef f (n: i64) (xs: [h n]i32) = xs[0]\n"
+        "def g (ys: []i32) (k: i64) = f k ys",
+        "Let the parameter `k` stand before it.",
+    ),
     # Syntax of other languages.
     ("def f (xs: []i32) =\n  let y = xs[0];\n  in y", "`let` has `in`"),
     ("def f (x: i32, y: i32): i32 { return x + y }", "the value of its body"),
@@ -374,6 +403,19 @@ def test_a_hint_for_one_mistake_is_not_told_of_another() -> None:
             check(parse(source), Ctx())
         assert hint in caught.value.hint
         assert "It is called as" not in caught.value.hint
+
+
+def test_a_constant_of_a_module_is_not_told_of_as_what_is_given() -> None:
+    """`k` alone is no name where `m.f` is called: nothing is claimed with it."""
+    with pytest.raises(CompileError) as caught:
+        check(
+            parse(
+                "module m = {def k = 3i64 def f (xs: [k]i32) = xs[0]}\n"
+                "def g (ys: []i32) = m.f (filter (> 0) ys)"
+            ),
+            Ctx(),
+        )
+    assert caught.value.hint == "The sizes `k` and `count` are not the same."
 
 
 def test_an_unknown_type_has_one_letter_in_a_message() -> None:

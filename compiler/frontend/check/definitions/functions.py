@@ -528,9 +528,11 @@ def check_parameters(st: Checker, bounds: list[Bound], known: set[Name], since: 
                 reason, hint = "is bound inside the function", _left_open(pat, name)
                 if size != own:
                     reason = f"needs `{own}`, and that has no value before it"
-                    hint = (
-                        f"Give it a size with a name: `[n] ({own}: [n]..)`, and `n` for `{size}`."
-                    )
+                    if isinstance(pat, t.PVar) and pat.name == name:
+                        named = f"`[n] ({own}: [n]..)`, and `n` for `{size}`"
+                        hint = f"Give it a size with a name: {named}."
+                    elif name in simple_names([other.pat for other in bounds]):
+                        hint = f"Let the parameter `{own}` stand before it."
                 maker = st.makers.get(name)
                 raise TypeError_(
                     codes.sizes.INSIDE,

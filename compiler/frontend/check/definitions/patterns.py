@@ -15,6 +15,7 @@ from compiler.frontend.check.scope.advice import (
     COMPARED,
     ONE_EQUATION,
     first_and_others,
+    not_of_fields,
     not_taken_apart,
 )
 from compiler.frontend.check.scope.state import Checker
@@ -138,7 +139,7 @@ def _tuple(ctx: _PatternContext, span: Span, elems: tuple[ast.Pat, ...], type_: 
         parts = [u for _, u in known.fields]
         if [f for f, _ in known.fields] == [str(i) for i in range(len(elems))]:
             return _fields(ctx, span, known, list(zip(elems, parts, strict=True)))
-    if isinstance(known, MetaT) and not known.fields:
+    if isinstance(known, MetaT) and not known.fields and known.prims is None:
         fresh: tuple[Type, ...] = tuple(ctx.st.meta(p.span) for p in elems)
         record = tuple_type(fresh) if elems else UNIT
         ctx.st.unify(record, type_, span, "The value bound here")
@@ -167,7 +168,7 @@ def _record(
     if len(table) != len(fields):
         raise TypeError_(codes.names.BOUND_TWICE, "A field occurs twice in this pattern.", span)
     known = resolve(type_)
-    if isinstance(known, MetaT):
+    if isinstance(known, MetaT) and known.prims is None:
         fresh = record_type([(f, ctx.st.meta(p.span)) for f, p in fields])
         ctx.st.unify(fresh, type_, span, "The value bound here")
         known = fresh
@@ -178,6 +179,7 @@ def _record(
             f"This pattern matches a record with exactly the fields {listed}, but the value is"
             f" {describe(type_)}.",
             span,
+            not_of_fields(type_, table),
         )
     return _fields(ctx, span, known, [(table[f], u) for f, u in known.fields])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from compiler.base.prim import INTS, NUMBERS, PRIMS
 from compiler.base.spans import Span
@@ -13,12 +13,10 @@ from compiler.frontend.check.scope.scope import Scheme, did_you_mean
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.wording import NO_TEXT, has_names
-from compiler.frontend.slips import EXPONENT, points_digits
+from compiler.frontend.slips import EXPONENT, MISSING, TYPES, points_digits
 from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Sum, Type
 
-_MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
 _ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
-_ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
 _CONVERTED = "Numbers are converted by functions of their type's module, as in `f64.i32 x`."
 _AMONG = "Whether an array holds a value is `any (== x) xs`."
 _PART = "The parts of a tuple are `p.0` and `p.1`."
@@ -41,7 +39,7 @@ _VALUES = {
     "return": "A function's result is the value of its body; nothing needs to be written.",
     "len": "The length of an array is `length xs`.",
     "size": "The length of an array is `length xs`.",
-    "null": _MISSING,
+    "null": MISSING,
     "fold": "Write `reduce` for an operator that may be regrouped, else `foldl` or a `loop`.",
     **dict.fromkeys(("print", "printf", "println", "putStrLn", "echo", "puts"), _PRINTED),
     **dict.fromkeys(("raise", "throw", "error", "failwith", "fail", "panic", "try"), _FAILS),
@@ -61,9 +59,9 @@ _VALUES = {
     "otherwise": "A choice is written `if c then a else b`.",
     "True": "It is written `true`.",
     "False": "It is written `false`.",
-    "nil": _MISSING,
-    "None": _MISSING,
-    "Nothing": _MISSING,
+    "nil": MISSING,
+    "None": MISSING,
+    "Nothing": MISSING,
     "undefined": "A value that is still to be written is the hole `???`.",
     "sort": "Sorting is in a library, github.com/diku-dk/sorts, which is imported as a file.",
     "mod": "The rest of a division is `a % b`.",
@@ -92,35 +90,6 @@ _VALUES = {
     "<>": "Two values differ if `a != b`.",
     "===": "Two values are the same if `a == b`.",
     "!==": "Two values differ if `a != b`.",
-}
-_TYPES = {
-    "int": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
-    "long": "The type is called `i64`.",
-    "float": "Floating-point numbers are `f32`, `f64` and `f16`.",
-    "double": "The type is called `f64`.",
-    "char": "A byte is a `u8`.",
-    "string": "A text is an array of bytes, `[]u8`.",
-    "str": "A text is an array of bytes, `[]u8`.",
-    "boolean": "The type is called `bool`.",
-    "unit": "The unit type is written `()`.",
-    "void": "The unit type is written `()`.",
-    "integer": "Integers are `i32` and `i64` (also `i8`, `i16`), unsigned `u8` to `u64`.",
-    "array": _ARRAYS,
-    "vector": _ARRAYS,
-    "list": _ARRAYS,
-    "matrix": _ARRAYS,
-    "byte": "A byte is a `u8`.",
-    **dict.fromkeys(("maybe", "option", "optional"), _MISSING),
-    **dict.fromkeys(("usize", "size_t"), "Sizes and indices are `i64`."),
-    **dict.fromkeys(("number", "num", "real"), "Numbers are `f64`, `f32`, `i32` and the like."),
-    **dict.fromkeys(("ndarray", "tensor"), _ARRAYS),
-    "tuple": "The type of a tuple is written `(i32, f32)`.",
-    **{
-        f"{kind}{bits}": f"The type is called `{kind[0] if kind != 'float' else 'f'}{bits}`."
-        for kind in ("int", "uint", "float")
-        for bits in (8, 16, 32, 64)
-        if kind != "float" or bits > 8
-    },
 }
 
 
@@ -188,7 +157,7 @@ def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
         return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
     if len(name) == 1 and name.islower():
         return f"A type parameter is declared before the others: `def f '{name} (x: {name}) = ..`."
-    return _TYPES.get(name.lower()) or did_you_mean(name, known)
+    return TYPES.get(name.lower()) or did_you_mean(name, known)
 
 
 def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
@@ -342,7 +311,7 @@ def called(what: str) -> str:
 
 def no_null(*operands: ast.Exp) -> str:
     """A value is compared with `null`, which is a function on arrays here."""
-    return _MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
+    return MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
 
 
 def member_of_value(st: Checker, field: str, span: Span) -> str:
@@ -426,6 +395,19 @@ def not_taken_apart(type_: Type) -> str:
         names = ", ".join(chr(ord("a") + k) for k in range(min(len(known.fields), 26)))
         return f"It has {len(known.fields)} parts: `({names})`; what is not needed is `_`."
     return ""
+
+
+def not_of_fields(type_: Type, named: Collection[str]) -> str:
+    """What to write where a pattern has these fields, and the value no such record."""
+    known = resolve(type_)
+    if not isinstance(known, Record) or not has_names(known):
+        return not_taken_apart(type_)
+    names = [field for field, _ in known.fields]
+    others = [field for field in named if field not in names]
+    shown = ", ".join(f if f in named or others else f"{f} = _" for f in names)
+    if others:
+        return f"It has no field `{others[0]}`: its pattern is `{{{shown}}}`."
+    return f"A pattern names all fields, also what is not needed: `{{{shown}}}`."
 
 
 def field_of_sum(type_: Sum, field: str) -> str:

@@ -17,7 +17,7 @@ from compiler.base.prim import FLOATS, INTS, NUMBERS
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.scope import Local, Scope
+from compiler.frontend.check.scope.scope import Local, Scheme, Scope
 from compiler.frontend.check.scope.spoken import Spoken
 from compiler.frontend.check.types.metas import MetaS, MetaT
 from compiler.frontend.check.types.unify import Mismatch, require_data, require_regular, unify
@@ -136,6 +136,11 @@ class Checker:
     def said(self, name: Name) -> str | None:
         """What the program's author calls it; None if it is no name of his."""
         return self.ctx.names.said(name)
+
+    def is_here(self, name: Name) -> bool:
+        """Whether it is in scope; the parameters of a function that is called are not."""
+        known = self.scope.values.values()
+        return any(isinstance(one, Local | Scheme) and one.name == name for one in known)
 
     def _known(self, name: Name) -> Name:
         self.serials[name] = len(self.serials)

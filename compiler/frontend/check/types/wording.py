@@ -100,6 +100,8 @@ class SizeMakers(Protocol):
 
     def said(self, name: Name) -> str | None: ...  # noqa: D102
 
+    def is_here(self, name: Name) -> bool: ...  # noqa: D102
+
 
 def reason_of(
     difference: Mismatch, want: Type, got: Type, by: SizeMakers, is_result: bool = False
@@ -109,7 +111,7 @@ def reason_of(
     `is_result`: what is wanted is the type that a function says its result has.
     """
     if difference.sizes is not None:
-        reason, equal = _of_sizes(difference.reason, difference.sizes, (want, got), by)
+        reason, equal = _of_sizes(difference.reason, difference.sizes, (want, got), by, is_result)
         if not is_result:
             return reason
         otherwise = "Otherwise the" if equal else "The"
@@ -269,9 +271,17 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
 
 
 def _of_sizes(
-    reason: str, sizes: tuple[Size, Size], types: tuple[Type, Type], by: SizeMakers
+    reason: str,
+    sizes: tuple[Size, Size],
+    types: tuple[Type, Type],
+    by: SizeMakers,
+    is_result: bool,
 ) -> tuple[str, bool]:
-    """How a program says that two sizes that differ are the same, and whether they may be."""
+    """How a program says that two sizes that differ are the same, and whether they may be.
+
+    In a function of another place a size may be of its parameter, which has no name where it is
+    called: not so in the type of a result, which is written where it is.
+    """
     if all(isinstance(s, SizeConst) for s in sizes):
         return reason, False
     if when := _when_equal(sizes, by):
@@ -286,6 +296,13 @@ def _of_sizes(
     whose = f" of what {by.makers[made[0].name].what} gives" if made else ""
     for type_ in arrays:
         if _is_written(type_, by):
+            theirs = [] if is_result else [n for n in names_in_type(type_) if not by.is_here(n)]
+            if any(n not in by.places for n in theirs):
+                return reason, False  # a definition of a module, which has a longer name
+            if theirs:
+                own = by.said(min(theirs))
+                way = f"What is given for `{own}` has no name here. With `let {own} = .. in` before"
+                return f"{reason} {way}, `.. :> {show(type_)}` claims that they are.", True
             claim = f"say so{whose}: `.. :> {show(type_)}`."
             return f"{reason} If they are equal whenever this runs, {claim}", True
     return reason, False
