@@ -1,14 +1,15 @@
 """Common subexpressions: an expression that was computed before, in this body or around it.
 
 Statements without bodies are looked up by value. Those with bodies, parallel operators, loops and
-branches, are looked up by what they read and then compared up to the names bound inside. What is
-consumed or must be fresh is never shared: the simplifier does not ask for it.
+branches, are looked up by what they read; where there is one that reads the same, by the kinds of
+statements in their bodies, and then compared up to the names bound inside. What is consumed or must
+be fresh is never shared: the simplifier does not ask for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -20,17 +21,24 @@ _Key = object
 _MAX_COMPARED = 8
 
 
+class _Computed(NamedTuple):
+    """A statement with bodies, or a function, that was computed."""
+
+    exp: ir.Exp
+    names: tuple[Name, ...]
+
+
 class Table:
     """Expressions computed so far, by scope; the names of a scope's own are dropped with it."""
 
-    __slots__ = ("_added", "_by_key", "_last", "_many")
+    __slots__ = ("_added", "_by_key", "_many", "_shapes")
 
     def __init__(self) -> None:
         self._by_key: dict[_Key, Name] = {}
-        self._many: dict[_Key, list[tuple[ir.Exp, tuple[Name, ...]]]] = {}
-        self._added: list[list[tuple[_Key, tuple[ir.Exp, tuple[Name, ...]] | None]]] = []
-        self._last: tuple[ir.Exp | None, _Key | None] = (None, None)
-        """The operator that was looked up last, which is added if it was not found."""
+        self._many: dict[_Key, list[_Computed]] = {}
+        self._added: list[list[tuple[_Key, _Computed | None]]] = []
+        self._shapes: dict[int, tuple[ir.Exp, int]] = {}
+        """What the bodies of expressions look like, of those that another one was like."""
 
     def enter(self) -> None:
         """Begin a scope."""
@@ -38,11 +46,11 @@ class Table:
 
     def leave(self) -> None:
         """End a scope."""
-        for key, soac in self._added.pop():
-            if soac is None:
+        for key, computed in self._added.pop():
+            if computed is None:
                 del self._by_key[key]
             else:
-                self._many[key] = [x for x in self._many[key] if x is not soac]
+                self._many[key] = [x for x in self._many[key] if x is not computed]
 
     def find(self, exp: ir.Exp) -> Name | None:
         """The name of an equal expression without bodies."""
@@ -57,48 +65,50 @@ class Table:
 
     def find_many(self, exp: ir.Exp) -> tuple[Name, ...] | None:
         """The results of an equal operator or function, equal up to the names bound inside."""
-        self._last = (exp, _hashed(exp))
-        candidates = self._many.get(self._last[1])
+        candidates = self._many.get(_read(exp))
         if not candidates:
             return None
-        for other, names in candidates[-_MAX_COMPARED:]:
+        shape = self._shape(exp)
+        alike = [one for one in candidates if self._shape(one.exp) == shape]
+        for other, names in alike[-_MAX_COMPARED:]:
             if same_up_to_names(exp, other, {}):
                 return names
         return None
 
     def add_many(self, exp: ir.Exp, names: tuple[Name, ...], depth: int) -> None:
         """Remember the results of a statement with bodies, or of a function."""
-        key = self._last[1] if self._last[0] is exp else _hashed(exp)
+        key = _read(exp)
         if key is not None:
-            entry = (exp, names)
-            self._many.setdefault(key, []).append(entry)
-            self._added[depth].append((key, entry))
+            computed = _Computed(exp, names)
+            self._many.setdefault(key, []).append(computed)
+            self._added[depth].append((key, computed))
+
+    def _shape(self, exp: ir.Exp) -> int:
+        """What equal expressions have in common inside as a number; few others have it too."""
+        found = self._shapes.get(id(exp))
+        if found is None:
+            bodies = (one.body if isinstance(one, ir.Lambda) else one for one in walk.children(exp))
+            found = self._shapes[id(exp)] = exp, hash(tuple(map(_shape, bodies)))
+        return found[1]
 
 
-def _hashed(exp: ir.Exp) -> _Key | None:
-    """What equal operators have in common as a number, which is looked up at once."""
-    key = _key(exp)
-    return None if key is None else hash(key)
-
-
-def _key(exp: ir.Exp) -> _Key | None:
-    """What equal operators have in common; few others have it too."""
-    if isinstance(exp, ir.Apply):
-        return exp
-    if isinstance(exp, ir.Map):
-        return (ir.Map, exp.width, exp.arrays, _shape(exp.fn.body))
-    if isinstance(exp, (ir.Reduce, ir.Scan)):
-        ops = tuple(_shape(op.fn.body) for op in exp.ops)
-        return (type(exp), exp.width, exp.arrays, ops, _shape(exp.fn.body))
-    if isinstance(exp, ir.Loop):
-        form = (exp.form.prim, exp.form.bound) if isinstance(exp.form, ir.ForLoop) else None
-        return (ir.Loop, exp.init, form, _shape(exp.body))
-    if isinstance(exp, ir.If):
-        return (ir.If, exp.cond, _shape(exp.then), _shape(exp.orelse))
+def _read(exp: ir.Exp) -> _Key | None:
+    """What equal expressions read from outside, but for what is read inside of their bodies."""
+    match exp:
+        case ir.Apply():
+            return exp
+        case ir.Map() | ir.Reduce() | ir.Scan():
+            return type(exp), exp.width, exp.arrays
+        case ir.Loop(_, init, ir.ForLoop(_, prim, bound), _):
+            return ir.ForLoop, init, prim, bound
+        case ir.Loop(_, init, _, _):
+            return ir.Loop, init
+        case ir.If(cond, _, _):
+            return ir.If, cond
     return None
 
 
-def _shape(body: ir.Body) -> _Key:
+def _shape(body: ir.Body | ir.KernelBody) -> _Key:
     """A body's kinds of statements and literals, without names."""
     stms = tuple(
         _se_shape(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else type(stm.exp)

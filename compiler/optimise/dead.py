@@ -7,7 +7,7 @@ in the place of that use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -262,14 +262,14 @@ def _pick_loop(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 def _needed_params(stm: ir.Stm, exp: ir.Loop, uses: UseCounts) -> set[Name]:
     """Parameters needed by used results, effects, the condition, or each other."""
-    sources: dict[Name, set[Name]] = {}
+    sources: dict[Name, Set[Name]] = {}
     always: set[Name] = set()
     for inner in exp.body.stms:
-        free = walk.free(inner)
+        read = walk.mentioned(inner)
         if must_stay(inner.exp):
-            always |= free
+            always |= read
         for param in inner.pat:
-            sources[param.name] = free
+            sources[param.name] = read
     for pat, param, result in zip(stm.pat, exp.params, exp.body.results, strict=True):
         sources[param.name] = walk.free(result) | walk.free(param.type)
         if pat.name in uses.counts:
