@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -88,8 +87,8 @@ class Ctx:
     """What the author asked for with `#[..]`, by the span of the expression: single words."""
     loops: set[Span] = field(default_factory=set)
     """Where the author wrote loops; passes make others of maps and scans."""
-    unchanged: Mapping[int, Any] = field(default_factory=dict)
-    """The bodies that simplification has left as they were, for when it comes again."""
+    unchanged: Any = None
+    """What simplification has left as it was (`Unchanged`), for when it comes again."""
     _seen: set[tuple[str, Prov, str]] = field(default_factory=set)
 
     def proved_here(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Bodies that a round of the simplifier left as they were are not gone through again in vain."""
+"""What a round of the simplifier left as it was is not gone through again in vain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from compiler.analysis.facts import IntegerFacts
 from compiler.base.context import Options
+from compiler.ir.nodes import SE
 from compiler.optimise.simplify.state import State
 from compiler.optimise.simplify.unchanged import Some, Unchanged
 from compiler.pipeline import Compilation
@@ -31,8 +33,9 @@ def texts(source: str) -> list[str]:
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A simplifier that goes through everything in each round."""
+    """A simplifier that goes through everything in each round, and asks everything again."""
     monkeypatch.setattr(Unchanged, "find", lambda self, body: None)
+    monkeypatch.setattr(State, "is_undecided", lambda self, se: False)
     return monkeypatch
 
 
@@ -69,6 +72,42 @@ def test_half_of_two_rounds_are_saved_where_the_first_finds_nothing(
         found = gone_through(patch, LOOP)
     assert 0 < found["flat"] <= plain["flat"] // 2
     assert found["simplified"] < plain["simplified"]
+
+
+UNDECIDED = """
+def main [n] (xs: [n]i64) (k: i64): [n]i64 =
+  map (\\x -> loop y = x for i < k do if y % 7 == xs[y] then i64.min y k else y / 2) xs
+"""
+
+
+def asked(patch: pytest.MonkeyPatch, source: str) -> Counter[str]:
+    """How often each stage has asked for the truth of a comparison."""
+    found: Counter[str] = Counter()
+    stage = [""]
+    decide, decided = IntegerFacts.decide, State.decided
+
+    def of_stage(self: State, cond: SE) -> SE | None:
+        stage[0] = self.ctx.stage
+        return decided(self, cond)
+
+    def counted(self: IntegerFacts, op: str, lhs: SE, rhs: SE) -> bool | None:
+        found[stage[0]] += 1
+        return decide(self, op, lhs, rhs)
+
+    patch.setattr(State, "decided", of_stage)
+    patch.setattr(IntegerFacts, "decide", counted)
+    Compilation(source, Options()).result("flat")
+    return found
+
+
+def test_what_two_rounds_have_not_decided_is_not_asked_again(without: pytest.MonkeyPatch) -> None:
+    with without.context() as patch:
+        plain = asked(patch, UNDECIDED)
+    without.undo()
+    with without.context() as patch:
+        found = asked(patch, UNDECIDED)
+    assert found["simplified"] == plain["simplified"] > 0
+    assert found["flat"] == 0 < plain["flat"]
 
 
 MADE_OTHERWISE = """

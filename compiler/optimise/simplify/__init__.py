@@ -4,7 +4,7 @@ Each round is a forward pass (`engine.py`: everything that needs definitions bef
 backward pass (`dead.py`: everything that needs uses before definitions). The first round shares
 common subexpressions, the second puts scalars that are used once in the place of their use; a
 further one follows only where the last one changed statements, not just expressions. See Note
-[Rounds]. Bodies that a round has left as they were are not gone through again (`unchanged.py`).
+[Rounds]. What a round has left as it was is not gone through again (`unchanged.py`).
 
 Note [Rounds]. The order of the first two matters: once `x*x` stands inside a larger expression, an
 equal `x*x` elsewhere is no longer found. There is no loop until nothing changes: what is left
@@ -65,6 +65,8 @@ def settled(
         nest = number > 0
         state = State(ctx, unique, uses, handlers, BY_CLASS, nest=nest, unchanged=unchanged)
         new = simplify_function(state, fun)
+        if unchanged is not None and (number or not unchanged.is_first):
+            unchanged.undecided.update(state.open)
         new, uses = remove_dead(new)
         same, fun = new is fun, new
         if number and (same or not state.rewrites):

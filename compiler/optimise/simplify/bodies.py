@@ -91,6 +91,7 @@ def nested_body(
     if known is not None:
         s.leave()
         return body, known
+    before = s.rewrites
     stms(s, body.stms)
     scope.depths |= s.depths
     s.depths = 0
@@ -98,8 +99,7 @@ def nested_body(
     new = rebuilt(s, body, scope.stms, results)
     s.leave()
     speculatable = scope.speculatable and results_cannot_fail(results)
-    if new is body:
-        s.left(body, speculatable)
+    s.left(body, new, speculatable, before)
     return new, speculatable
 
 

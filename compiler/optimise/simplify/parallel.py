@@ -184,6 +184,7 @@ def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     if s.stays(body) is not None:
         s.leave()
         return body
+    before = s.rewrites
     bodies.stms(s, body.stms)
     scope.depths |= s.depths
     s.depths = 0
@@ -193,10 +194,10 @@ def _kernel(s: State, body: ir.KernelBody, space: ir.SegSpace) -> ir.KernelBody:
     s.leave()
     returns = bodies.types_of(s, body.returns)
     same = bodies.all_same(results, body.results) and returns is body.returns
-    if same and bodies.all_same(scope.stms, body.stms):
-        s.left(body, speculatable=False)
-        return body
-    return ir.KernelBody(tuple(scope.stms), results, returns, prov)
+    same = same and bodies.all_same(scope.stms, body.stms)
+    new = body if same else ir.KernelBody(tuple(scope.stms), results, returns, prov)
+    s.left(body, new, False, before)
+    return new
 
 
 def rewrite_result(result: ir.KernelResult, parts: Rewrite, s: State) -> ir.KernelResult:

@@ -14,6 +14,8 @@ from compiler.optimise.simplify import arith
 from compiler.optimise.simplify.state import CSE, MAX_NESTED, State
 
 _DECIDABLE = frozenset((*COMPARE_OPS, "&&", "||"))
+_DIVIDES = frozenset(("/", "%", "//", "%%"))
+_BY_FACTS = _DIVIDES | {"min", "max"}
 
 
 def scalar(s: State, se: SE) -> SE:
@@ -94,13 +96,18 @@ def _i64(s: State, se: Bin) -> SE:
             return se
         new = _shortest(poly)
         return new if size(new) < before and s.spend() else se
-    if op in ("/", "%", "//", "%%"):
+    if op in _BY_FACTS and s.is_undecided(se):
+        return se
+    if op in _DIVIDES:
         divided = division(s, se)
-        return divided if divided is not None and s.spend() else se
+        if divided is not None and s.spend():
+            return divided
+        s.leave_undecided(se)
     if op in ("min", "max"):
         below = s.facts.decide("<=", se.lhs, se.rhs)
         if below is not None and s.spend():
             return se.lhs if below == (op == "min") else se.rhs
+        s.leave_undecided(se)
     return se
 
 

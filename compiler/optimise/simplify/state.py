@@ -107,6 +107,7 @@ class State:
         "moved",
         "nest",
         "off",
+        "open",
         "polys",
         "pulled",
         "rewrites",
@@ -117,6 +118,7 @@ class State:
         "table",
         "types",
         "unchanged",
+        "undecided",
         "unique",
     )
 
@@ -142,6 +144,8 @@ class State:
         self.unique = unique
         self.nest = nest
         self.unchanged = unchanged
+        self.undecided = {} if unchanged is None else unchanged.undecided
+        self.open: dict[int, ir.SE] = {}
         self.single = uses.single if nest else set()
         self.holding = uses.holding if nest else set()
         self.counts = uses.counts
@@ -239,10 +243,17 @@ class State:
             self.depths |= self.depths_of.get(name, 0)
         return left.speculatable
 
-    def left(self, body: Some, speculatable: bool) -> None:
-        """A body was left as it was."""
-        if self.unchanged is not None:
-            self.unchanged.note(Left(body, speculatable, self.nest, self.defs))
+    def left(self, old: Some, new: Some, speculatable: bool, rewrites: int) -> None:
+        """A body became another one, or was left as it was.
+
+        `rewrites`: how many there were before. Where single uses were put in place and there was no
+        other one, the body is settled as well, unless it has others by now.
+        """
+        if self.unchanged is None:
+            return
+        if new is old or (self.nest and self.rewrites == rewrites):
+            nested = self.nest and new is old
+            self.unchanged.note(Left(new, speculatable, nested, self.defs))
 
     def bind(self, param: ir.Param) -> ir.Param:
         """Bring a parameter into scope, with its type rewritten."""
@@ -315,7 +326,7 @@ class State:
 
     def decided(self, cond: ir.SE) -> ir.SE | None:
         """A condition that assertions, branches or bounds decide, as a literal."""
-        if type(cond) is not ir.Bin and type(cond) is not ir.Var:
+        if (type(cond) is not ir.Bin and type(cond) is not ir.Var) or self.is_undecided(cond):
             return None
         known = self.facts.truths.get(cond) if self.facts.truths else None
         if known is not None:
@@ -324,7 +335,17 @@ class State:
             truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
             if truth is not None:
                 return ir.TRUE if truth else ir.FALSE
+        self.leave_undecided(cond)
         return None
+
+    def is_undecided(self, se: ir.SE) -> bool:
+        """Whether what was known did not decide it in an earlier round: nobody asks again."""
+        return id(se) in self.undecided
+
+    def leave_undecided(self, se: ir.SE) -> None:
+        """What is known here does not decide it, and would not in another round."""
+        if type(se) is not ir.Var:
+            self.open[id(se)] = se
 
     # --- statements --------------------------------------------------------------------------
 

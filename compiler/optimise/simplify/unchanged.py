@@ -1,11 +1,15 @@
-"""Bodies that a round left as they were: no later round goes through them in vain.
+"""What a round left as it was: no later round goes through it in vain.
 
 Most of a large function is settled long before its last statement is, and what comes out of fusion
 and distribution is for the most part what went in. A body that a round has left as it was is left
 alone from then on, as long as it is the same object and nothing new comes in from outside: no name
 that it uses stands for something else, no array is made in another way, no size that it mentions
 became known, and no scalar in it is now put in the place of its only use. What is known of integers
-around it may have become more meanwhile; that alone is no reason to look again.
+around it may have become more meanwhile; that alone is no reason to look again. Neither is it for a
+condition, minimum or quotient that a round has not decided and that is the same object still: most
+checks that are left in a program stay in it, and each proof that is not found takes longer than all
+else that is done with the statement. But the first round over a program is not the last to ask:
+behind it much more is known.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ class Left:
     speculatable: bool
     """Nothing in it can fail, whatever surrounds it."""
     nested: bool
-    """Whether single uses were put in place where it was left."""
+    """Whether single uses were put in place where it was left, and all that can be are."""
     defs: Mapping[Name, ir.Exp]
     """What arrays around it were."""
     _free: set[Name] | None = None
@@ -66,11 +70,15 @@ class Left:
 class Unchanged:
     """What was left as it was in one program, on its way through the stages."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "is_first", "undecided")
 
-    def __init__(self, before: Mapping[int, Left]) -> None:
-        """`before`: what was, by the identity of the bodies."""
-        self._left = dict(before)
+    def __init__(self, before: Unchanged | None) -> None:
+        """`before`: what was, for a program that comes again."""
+        self.is_first = before is None
+        self._left: dict[int, Left] = {} if before is None else dict(before._left)
+        """By the identity of the bodies."""
+        self.undecided: dict[int, ir.SE] = {} if before is None else dict(before.undecided)
+        """Scalars that what was known of integers did not decide, by identity."""
 
     def note(self, left: Left) -> None:
         """A body was left as it was."""
@@ -80,17 +88,18 @@ class Unchanged:
         """What was noted of a body."""
         return self._left.get(id(body))
 
-    def of(self, prog: ir.Prog) -> Mapping[int, Left]:
-        """What was left of the bodies of a program; those of earlier rounds need not be kept."""
-        left: dict[int, Left] = {}
+    def of(self, prog: ir.Prog) -> Unchanged:
+        """What was left of a program; bodies of earlier rounds need not be kept."""
+        kept = Unchanged(None)
+        kept.undecided = self.undecided
         for fun in prog.funs:
             for stm in all_stms(fun.body.stms):
                 for child in children(stm.exp):
                     body = child.body if isinstance(child, ir.Lambda) else child
                     found = self._left.get(id(body))
                     if found is not None:
-                        left[id(body)] = found
-        return left
+                        kept.note(found)
+        return kept
 
 
 def _sizes(body: Some) -> set[Name]:
