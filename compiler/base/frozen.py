@@ -41,11 +41,10 @@ if not TYPE_CHECKING:
         of_fields = cls.__hash__
 
         def found(self: Any) -> int:
-            try:
-                return self._hash
-            except AttributeError:
-                self._hash = of_fields(self)
-                return self._hash
+            kept = getattr(self, "_hash", None)  # raising an error would take longer than the rest
+            if kept is None:
+                kept = self._hash = of_fields(self)
+            return kept
 
         cls.__hash__ = found
         return cls

@@ -87,8 +87,10 @@ class Table:
         """What equal expressions have in common inside as a number; few others have it too."""
         found = self._shapes.get(id(exp))
         if found is None:
-            bodies = (one.body if isinstance(one, ir.Lambda) else one for one in walk.children(exp))
-            found = self._shapes[id(exp)] = exp, hash(tuple(map(_shape, bodies)))
+            parts = walk.children(exp)
+            bodies = [part.body if isinstance(part, ir.Lambda) else part for part in parts]
+            shapes = tuple(_shape(body) for body in bodies if isinstance(body, ir.Body))
+            found = self._shapes[id(exp)] = exp, hash(shapes)
         return found[1]
 
 
@@ -108,7 +110,7 @@ def _read(exp: ir.Exp) -> _Key | None:
     return None
 
 
-def _shape(body: ir.Body | ir.KernelBody) -> _Key:
+def _shape(body: ir.Body) -> _Key:
     """A body's kinds of statements and literals, without names."""
     stms = tuple(
         _se_shape(stm.exp) if isinstance(stm.exp, ir.SE_NODES) else type(stm.exp)

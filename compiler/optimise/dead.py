@@ -38,18 +38,24 @@ class UseCounts:
         self.regions = 0
         self.removed = 0
 
-    def use(self, name: Name) -> None:
-        """One more use, in the current region."""
-        self.counts[name] = self.counts.get(name, 0) + 1
-        self.last_region[name] = self.region
-
     def add(self, node: object) -> None:
         """All uses in a node (or tuple of nodes) without bodies."""
-        walk.visit(node, self.use, _ignore)
+        names: list[Name] = []
+        VISIT[type(node)](node, names.append, _ignore)
+        self.use_all(names)
 
     def own(self, node: object) -> None:
         """All uses in a node (or tuple of nodes) but those in its bodies."""
-        walk.visit_own(node, self.use, _ignore)
+        names: list[Name] = []
+        walk.visit_own(node, names.append, _ignore)
+        self.use_all(names)
+
+    def use_all(self, names: list[Name]) -> None:
+        """Uses in the current region: told at once, since that takes half as long."""
+        counts, last_region, region = self.counts, self.last_region, self.region
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+            last_region[name] = region
 
     def is_used(self, param: ir.Param) -> bool:
         """Whether anything later needs it."""
@@ -123,7 +129,7 @@ def _stm(stm: ir.Stm, uses: UseCounts) -> ir.Stm | None:
             return None
         if count == 1 and uses.last_region[name] == uses.region:
             uses.single.add(name)
-        VISIT[kind](exp, uses.use, _ignore)
+        uses.add(exp)
         return stm
     if stm.pat and not any(p.name in counts for p in stm.pat) and not must_stay(exp):
         uses.removed += 1
@@ -163,8 +169,7 @@ def _inside_soac(exp: ir.Soac, uses: UseCounts) -> ir.Soac:
     for param in fn.params:
         uses.add(param.type)
     uses.add(fn.returns)
-    for array in arrays:
-        uses.use(array)
+    uses.use_all([*arrays])
     uses.add(exp.width)
     new = exp if fn is exp.fn else replace(exp, fn=fn, arrays=arrays)
     if isinstance(new, ir.Scatter | ir.Stream):

@@ -110,7 +110,16 @@ def _is_empty(exp: ir.Exp) -> bool:
 
 def _safety(s: State, exp: ir.Exp) -> Callable[[int], bool]:
     """Whether an array operation may be computed where only the facts of some depth hold."""
-    return lambda limit: not may_fail(exp, _AtDepth(s, limit))
+
+    def safe(limit: int) -> bool:
+        if s.is_undecided(exp, limit):
+            return False
+        if not may_fail(exp, _AtDepth(s, limit)):
+            return True
+        s.leave_undecided(exp, limit)
+        return False
+
+    return safe
 
 
 class _AtDepth:

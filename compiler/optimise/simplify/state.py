@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import size
 from compiler.analysis.facts import IntegerFacts
+from compiler.analysis.ranges import EVERYWHERE
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
@@ -145,7 +146,7 @@ class State:
         self.nest = nest
         self.unchanged = unchanged
         self.undecided = {} if unchanged is None else unchanged.undecided
-        self.open: dict[int, ir.SE] = {}
+        self.open: dict[tuple[int, int], ir.Exp] = {}
         self.single = uses.single if nest else set()
         self.holding = uses.holding if nest else set()
         self.counts = uses.counts
@@ -338,14 +339,17 @@ class State:
         self.leave_undecided(cond)
         return None
 
-    def is_undecided(self, se: ir.SE) -> bool:
-        """Whether what was known did not decide it in an earlier round: nobody asks again."""
-        return id(se) in self.undecided
+    def is_undecided(self, exp: ir.Exp, limit: int = EVERYWHERE) -> bool:
+        """Whether what was known at a depth did not decide it in an earlier round.
 
-    def leave_undecided(self, se: ir.SE) -> None:
-        """What is known here does not decide it, and would not in another round."""
-        if type(se) is not ir.Var:
-            self.open[id(se)] = se
+        Then nobody asks again: its truth, or whether it can be computed there.
+        """
+        return (id(exp), limit) in self.undecided
+
+    def leave_undecided(self, exp: ir.Exp, limit: int = EVERYWHERE) -> None:
+        """What is known there does not decide it, and would not in another round."""
+        if type(exp) is not ir.Var:
+            self.open[id(exp), limit] = exp
 
     # --- statements --------------------------------------------------------------------------
 

@@ -77,8 +77,10 @@ class Unchanged:
         self.is_first = before is None
         self._left: dict[int, Left] = {} if before is None else dict(before._left)
         """By the identity of the bodies."""
-        self.undecided: dict[int, ir.SE] = {} if before is None else dict(before.undecided)
-        """Scalars that what was known of integers did not decide, by identity."""
+        self.undecided: dict[tuple[int, int], ir.Exp] = {}
+        """What was not decided by what was known of integers, by its identity and a depth."""
+        if before is not None:
+            self.undecided.update(before.undecided)
 
     def note(self, left: Left) -> None:
         """A body was left as it was."""
