@@ -6,7 +6,7 @@ has to be argued for before anything may rest on it (`argue.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument, Kind, Source
@@ -47,7 +47,7 @@ _INPUT: Span = (0, LARGEST_INPUT)
 class Learned(Ranges):
     """Bounds by name, and conditions by expression, with an undo log per scope."""
 
-    __slots__ = ("_clock", "_lines", "_noted", "shown")
+    __slots__ = ("_clock", "_lines", "_noted", "_told", "shown")
 
     def __init__(self, equal: Mapping[Name, Poly], shown: list[Argument] | None = None) -> None:
         """`equal`: i64 names whose definition is a polynomial of others; may grow later.
@@ -59,6 +59,8 @@ class Learned(Ranges):
         self._noted: list[tuple[Poly, Prim | Literal[""], int]] = []
         """What has been read as a value since the last question, or lesson, began."""
         self._lines = Lines()
+        self._told: set[SE] = set()
+        """All conditions that were told, with those that they consist of, also of ended scopes."""
         self.shown: list[Argument] = [] if shown is None else shown
         """The arguments on which something was said to hold, and which the checker accepted."""
 
@@ -273,7 +275,16 @@ class Learned(Ranges):
     def learn(self, cond: SE, truth: bool, depth: int | None = None) -> None:
         """Learn that a condition is true, or false."""
         if type(cond) is not Lit:
+            self._told.update(_parts(cond))
             self.tell(self._learn, cond, truth, depth)
+
+    def truth(self, cond: SE) -> bool | None:
+        """Whether this very condition is known to hold, or not to.
+
+        Nothing has to be learned to say that nobody has ever told it.
+        """
+        found = self.truths.get(cond) if cond in self._told else None
+        return None if found is None else found[0]
 
     def _learn(self, cond: SE, truth: bool, depth: int | None, unless: SE | None = None) -> None:
         """The same; `unless`: another condition, which is false."""
@@ -421,8 +432,7 @@ class Learned(Ranges):
 
     def is_true(self, cond: SE) -> bool:
         """Whether this very condition is known to hold."""
-        truth = self.truths.get(cond)
-        return truth is not None and truth[0]
+        return self.truth(cond) is True
 
     def defined(self, name: Name, value: SE, depth: int) -> None:
         """Learn what a name bound at `depth` is: a minimum, maximum, choice or quotient."""
@@ -640,6 +650,18 @@ class Learned(Ranges):
     def _ordered(self, low: Poly, high: Poly, limit: int) -> bool:
         """Whether `low` and `high`, of which the first is known to be smaller, both fit."""
         return self._is_above(low, limit) and self._is_below(high, limit)
+
+
+def _parts(cond: SE) -> Iterator[SE]:
+    """A condition, and those of which it is the negation, conjunction or disjunction."""
+    pending = [cond]
+    while pending:
+        part = pending.pop()
+        yield part
+        if type(part) is Un and part.op == "not":
+            pending.append(part.arg)
+        elif type(part) is Bin and part.op in ("&&", "||"):
+            pending += (part.lhs, part.rhs)
 
 
 def _occurs_besides(name: Name, mono: Monomial, terms: Iterable[Monomial]) -> bool:

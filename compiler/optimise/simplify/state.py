@@ -329,15 +329,13 @@ class State:
         """A condition that assertions, branches or bounds decide, as a literal."""
         if (type(cond) is not ir.Bin and type(cond) is not ir.Var) or self.is_undecided(cond):
             return None
-        known = self.facts.truths.get(cond) if self.facts.truths else None
-        if known is not None:
-            return ir.TRUE if known[0] else ir.FALSE
-        if type(cond) is ir.Bin and cond.op in _COMPARE and cond.at == "i64":
+        truth = self.facts.truth(cond)
+        if truth is None and type(cond) is ir.Bin and cond.op in _COMPARE and cond.at == "i64":
             truth = self.facts.decide(cond.op, cond.lhs, cond.rhs)
-            if truth is not None:
-                return ir.TRUE if truth else ir.FALSE
-        self.leave_undecided(cond)
-        return None
+        if truth is None:
+            self.leave_undecided(cond)
+            return None
+        return ir.TRUE if truth else ir.FALSE
 
     def is_undecided(self, exp: ir.Exp, limit: int = EVERYWHERE) -> bool:
         """Whether what was known at a depth did not decide it in an earlier round.
