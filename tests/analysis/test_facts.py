@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
-from compiler.ir.nodes import Bin, Lit, Var
+from compiler.ir.nodes import Bin, Lit, Un, Var
 
 SIZES = ("n", "m")
 NAMES = (*SIZES, "i", "j")
@@ -123,3 +124,34 @@ def test_a_number_without_a_limit_may_wrap_around() -> None:
     assert facts.decide(">", Bin("+", "i64", k, one), k) is None
     facts.bound("k", None, Poly.var("n"), 0)
     assert facts.decide(">", Bin("+", "i64", k, one), k) is True
+
+
+def test_parts_of_what_was_told_are_known_where_it_was_told_and_no_longer() -> None:
+    facts = IntegerFacts({})
+    a, b, c = (Bin("<", "f32", Var(name, "f32"), Lit(1.0, "f32")) for name in "abc")
+    facts.enter()
+    facts.learn(Bin("&&", "bool", a, Un("not", "bool", b)), True)
+    assert (facts.truth(a), facts.truth(b), facts.truth(c)) == (True, False, None)
+    facts.leave()
+    assert facts.truth(a) is None
+    assert facts.truth(b) is None
+
+
+def test_nothing_is_learned_to_say_that_a_condition_was_never_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learned: list[int] = []
+    catch_up = IntegerFacts.catch_up
+
+    def noted(self: IntegerFacts) -> None:
+        learned.append(1)
+        catch_up(self)
+
+    monkeypatch.setattr(IntegerFacts, "catch_up", noted)
+    facts = IntegerFacts({})
+    flag = Var("flag", "bool")
+    facts.learn(flag, True)
+    assert facts.truth(Var("other", "bool")) is None
+    assert not learned
+    assert facts.truth(flag) is True
+    assert learned

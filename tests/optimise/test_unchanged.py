@@ -35,7 +35,7 @@ def texts(source: str) -> list[str]:
 def without(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A simplifier that goes through everything in each round, and asks everything again."""
     monkeypatch.setattr(Unchanged, "find", lambda self, body: None)
-    monkeypatch.setattr(State, "is_undecided", lambda self, se: False)
+    monkeypatch.setattr(State, "is_undecided", lambda self, exp, limit=0: False)
     return monkeypatch
 
 
