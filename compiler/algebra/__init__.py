@@ -7,6 +7,7 @@
     constant.py     decides LMADs of numbers exactly
     problem.py      two LMADs as one equation (difference form), and its lossless rewritings
     disjoint.py     proves that the equation has no solution, finds one, or says what is missing
+    alike.py        questions that differ in their names only, and their answers
     certificate.py  what a proof looks like
     encode.py       a claim and its proof as plain data
     checker.py      accepts that or not; imports nothing of the compiler

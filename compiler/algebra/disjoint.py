@@ -135,10 +135,15 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
         return found
     missing = search.missing
     if missing is not None:
-        return Unknown(f"Could not prove {missing} >= 0.", missing, known)
+        return Unknown(lacking(missing), missing, known)
     if not known.points:
         return Unknown("No values were found that meet the assumptions.", None, known)
     return Unknown("No way to tell the two sets apart was found.", None, known)
+
+
+def lacking(missing: Poly) -> str:
+    """Why nothing is known of two sets, where it comes down to one inequality."""
+    return f"Could not prove {missing} >= 0."
 
 
 def beyond(first: Lmad[Poly], second: Lmad[Poly]) -> Disjoint | None:

@@ -275,6 +275,15 @@ class Poly:
                     del terms[product]
         return Poly(terms)
 
+    def renamed(self, names: Mapping[Name, Name]) -> Poly:
+        """With other names, which come in the same order; those without another one stay."""
+        return Poly(
+            {
+                tuple([(names.get(name, name), power) for name, power in mono]): coeff
+                for mono, coeff in self.terms.items()
+            }
+        )
+
     def evaluate(self, env: Mapping[Name, int]) -> int:
         """The value under `env`, which must bind every name."""
         total = 0

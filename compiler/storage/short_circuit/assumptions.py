@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
 
+from compiler.algebra.alike import Key, answered, question
 from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts, solve
@@ -25,8 +26,9 @@ from compiler.storage.short_circuit.tree import Item, TreeBody
 
 _ROUNDS = 3
 _REMEMBERED, _KEPT = 512, 64
-"""Questions with their answers that a process keeps, as code for the GPU asks those of C again; and
-that may be left when another program comes, which is often the same with a change."""
+"""Questions with their answers that a process keeps, as code for the GPU and copies of a function
+ask them again with other names; and that may be left when another program comes, which is often the
+same with a change."""
 _MOST = 24
 """Facts for one question: those that share names with it, nearest first."""
 
@@ -356,21 +358,33 @@ def _facts(
     return Facts.of(bounds, dict(equalities), names)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+_answers: dict[Key, tuple[tuple[Name, ...], Verdict]] = {}
+"""The answers to questions without their names, and the names that they were asked with."""
+
+
 def _verdict(write: Lmad[Poly], use: Lmad[Poly], known: Assumed) -> Verdict:
-    return disjoint(write, use, known.facts())
+    names, key = question((write, use), known.bounds, known.equalities, known.names)
+    found = _answers.get(key)
+    if found is None:
+        if len(_answers) >= _REMEMBERED:
+            del _answers[next(iter(_answers))]
+        found = _answers[key] = names, disjoint(write, use, known.facts())
+    before, verdict = found
+    if before == names:
+        return verdict
+    return answered(verdict, dict(zip(before, names, strict=True)), write, use, known.lines)
 
 
 def forget_many() -> None:
     """Another program comes: drop the answers if they are many."""
-    if _verdict.cache_info().currsize > _KEPT:
+    if len(_answers) > _KEPT:
         forget()
 
 
 def forget() -> None:
     """Drop all answers that the process has kept, for those who measure how long they take."""
     _facts.cache_clear()
-    _verdict.cache_clear()
+    _answers.clear()
 
 
 def _in_common(left: Context, right: Context) -> tuple[Poly, ...]:

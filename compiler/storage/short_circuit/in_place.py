@@ -23,16 +23,19 @@ from compiler.storage.short_circuit.wording import called
 Aliases = Callable[[Name], frozenset[Name]]
 
 
-def candidates(now: Edited, terms: Terms, item: Item) -> Iterator[tuple[Name, Name]]:
-    """Results of a statement, each with an array whose place it could take."""
+def candidates(now: Edited, terms: Terms, item: Item, carried: bool) -> Iterator[tuple[Name, Name]]:
+    """Results of a statement, each with an array whose place it could take.
+
+    `carried`: whether loops carry the blocks of these arrays, or not.
+    """
     exp = item.stm.exp
     if isinstance(exp, ir.Copy):
         name = item.stm.pat[0].name
-        if _alike(now, terms, name, exp.array):
+        if is_carried(now, exp.array) == carried and _alike(now, terms, name, exp.array):
             yield name, exp.array
         return
     if isinstance(exp, ir.Loop):
-        yield from _filled(now, terms, item, exp)
+        yield from _filled(now, terms, item, exp, carried)
     if not isinstance(exp, ir.SegMap):
         return
     thread = tuple(ir.Var(index, "i64") for index, _ in exp.space.dims)
@@ -41,13 +44,17 @@ def candidates(now: Edited, terms: Terms, item: Item) -> Iterator[tuple[Name, Na
         if not isinstance(param.type, ir.Array) or isinstance(result, str | ir.Write):
             continue
         for array in read:
-            if now.scope_of(array) is not item.children[-1] and _alike(
-                now, terms, param.name, array
+            if (
+                is_carried(now, array) == carried
+                and now.scope_of(array) is not item.children[-1]
+                and _alike(now, terms, param.name, array)
             ):
                 yield param.name, array
 
 
-def _filled(now: Edited, terms: Terms, item: Item, exp: ir.Loop) -> Iterator[tuple[Name, Name]]:
+def _filled(
+    now: Edited, terms: Terms, item: Item, exp: ir.Loop, carried: bool
+) -> Iterator[tuple[Name, Name]]:
     """Results of a loop that fills a new array, each with an array that the loop reads."""
     body = item.children[0]
     for start in exp.init:
@@ -61,7 +68,11 @@ def _filled(now: Edited, terms: Terms, item: Item, exp: ir.Loop) -> Iterator[tup
         ):
             continue
         for array in sorted(item.arrays & item.names):
-            if now.scope_of(array) is not body and _alike(now, terms, start, array):
+            if (
+                is_carried(now, array) == carried
+                and now.scope_of(array) is not body
+                and _alike(now, terms, start, array)
+            ):
                 yield start, array
 
 
@@ -212,8 +223,9 @@ def _first_value(now: Edited, aliases: Aliases, start: Name, loop: Item) -> None
     _owned(now, aliases, start, scope)
 
 
-def is_carried(now: Edited, block: Name) -> bool:
-    """Whether a block is what a loop hands from one iteration to the next."""
+def is_carried(now: Edited, array: Name) -> bool:
+    """Whether the block of an array is what a loop hands from one iteration to the next."""
+    block = now.mem[array].block
     binder = now.binder(block)
     return (
         binder is not None

@@ -170,11 +170,9 @@ class Shortcut:
     def _overwrite(self, item: Item, carried: bool) -> None:
         """Let the results of a kernel take the places of arrays that it reads for the last time."""
         done: set[Name] = set()
-        for name, array in in_place.candidates(self.now, self.terms, item):
+        for name, array in in_place.candidates(self.now, self.terms, item, carried):
             target = self.now.mem[array]
             if name in done or target.block in done:
-                continue
-            if in_place.is_carried(self.now, target.block) != carried:
                 continue
             attempt = Attempt(next(self.numbers), IN_PLACE_MAP, name, array, item.stm.prov, target)
             kind = self.now.array(name)
