@@ -1,13 +1,14 @@
 """When a block is done with: `Free` behind the last statement that mentions it.
 
 A variable that holds a block is freed in the statement list that declares it, and so is what a
-call gives. Blocks are counted
+call gives. What a call mentions last, the function frees that is called. Blocks are counted
 by the variables that hold them, so that the block of a loop's result stays while the loop's
 parameter goes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from compiler.base.names import Name
@@ -16,10 +17,13 @@ from compiler.codegen.imp.parts import StmParts
 from compiler.ir.nodes import Mem, Operand
 
 
-def insert_frees(stms: Stms, live: set[Name]) -> Stms:
-    """`stms` with frees of what they declare, except for `live`, which is used after them."""
-    last: dict[Name, int] = {}
-    declared: set[Name] = set()
+def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stms:
+    """`stms` with frees of what they declare, except for `live`, which is used after them.
+
+    They are to free what is `given` as well.
+    """
+    last: dict[Name, int] = dict.fromkeys(given, -1)
+    declared = set(last)
     out: list[Stm] = []
     for at, stm in enumerate(stms):
         stm = _inside(stm)
@@ -34,8 +38,13 @@ def insert_frees(stms: Stms, live: set[Name]) -> Stms:
             last[name] = at
     frees: dict[int, list[Name]] = {}
     for name in sorted(declared - live):
-        frees.setdefault(last[name], []).append(name)
-    result: list[Stm] = []
+        at = last[name]
+        user = out[at] if at >= 0 else None
+        if type(user) is Call and user.args.count(name) == 1:
+            out[at] = replace(user, gone=(*user.gone, name))
+        else:
+            frees.setdefault(at, []).append(name)
+    result: list[Stm] = [Free(name) for name in frees.get(-1, ())]
     for at, stm in enumerate(out):
         result.append(stm)
         result.extend(Free(name, stm.prov) for name in frees.get(at, ()))

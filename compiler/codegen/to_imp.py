@@ -76,7 +76,11 @@ def _function(fun: ir.Function, ctx: Ctx, called: Mapping[str, Sequence[ir.Param
         fun.name,
         _formals(fun.params),
         _formals(fun.results),
-        insert_frees(body, {v for v in values if isinstance(v, str)}),
+        insert_frees(
+            body,
+            {v for v in values if isinstance(v, str)},
+            [] if fun.entry else [p.name for p in fun.params if isinstance(p.type, Mem)],
+        ),
         values,
         _externals(fun.params[fun.implicit :]) if fun.entry else (),
         _results(fun.results) if fun.entry else (),
@@ -163,7 +167,7 @@ class _Maker:
         """What a function gives; arrays are given with their blocks."""
         pairs = zip(exp.args, self.called[exp.fun], strict=True)
         args = tuple(arg for arg, param in pairs if not isinstance(param.type, Array))
-        return (imp.Call(_formals(stm.pat), exp.fun, args, stm.prov),)
+        return (imp.Call(_formals(stm.pat), exp.fun, args, prov=stm.prov),)
 
     def threshold(self, stm: ir.Stm, exp: ir.Threshold, where: Where) -> Stms:
         """Compare with the tuning parameter's value."""

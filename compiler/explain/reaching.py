@@ -273,6 +273,9 @@ class _Body:
     def call(self, stm: imp.Call) -> None:
         """A call: a vertex that makes all that it gives."""
         number = self.vertex(stm)
+        for name in stm.gone:
+            self.unname(name)
+            self.last[name] = frozenset()
         for one in stm.results:
             if isinstance(one.type, Mem):
                 self.fresh(one.name, number, None, one.type.prim)

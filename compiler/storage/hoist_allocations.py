@@ -246,11 +246,9 @@ class _Hoisting:
     def _owned(self, start: Name, exp: ir.Alloc) -> bool:
         """Whether what the loop starts with is a block of that size that nobody else needs."""
         stms, at = self.outer.stms, self.outer.at
-        binder = next((s for s in stms[:at] if s.pat and s.pat[0].name == start), None)
-        if binder is None or not isinstance(binder.exp, ir.Alloc):
-            return False
-        old = binder.exp
-        if (old.prim, old.space) != (exp.prim, exp.space):
+        binder = next((s for s in stms[:at] if any(p.name == start for p in s.pat)), None)
+        old = None if binder is None else _made(binder, start)
+        if old is None or (old.prim, old.space) != (exp.prim, exp.space):
             return False
         if not self.outer.sizes.known.equal(old.count, exp.count):
             return False
@@ -303,6 +301,17 @@ def _renamed(body: ir.Body, renamed: Mapping[Name, Name], dropped: set[int]) -> 
     stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
     results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
     return subst(ir.Body(stms, results, body.prov), renamed)
+
+
+def _made(stm: ir.Stm, block: Name) -> ir.Alloc | None:
+    """The allocation that makes a block, or is as good as a call that does; None for others."""
+    if isinstance(stm.exp, ir.Alloc):
+        return stm.exp
+    if isinstance(stm.exp, ir.Call):
+        for kind in (param.type for param in stm.pat):
+            if isinstance(kind, ir.Array) and kind.mem is not None and kind.mem.block == block:
+                return ir.Alloc(Poly.product(kind.shape), kind.prim)  # which the array fills
+    return None
 
 
 def _less(count: Poly) -> int | None:

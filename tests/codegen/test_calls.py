@@ -19,12 +19,15 @@ from compiler.codegen.kernels.failing import after_checks
 from compiler.codegen.kernels.parser import parse as parse_kernels
 from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.explain.imperative import dataflow
+from compiler.ir import nodes as ir
 from compiler.ir.values import Value
+from compiler.ir.walk import all_stms
 from compiler.optimise.shared_functions import SHARED
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
+from compiler.storage import calls as storage_calls
 from compiler.testing.compare import same
 from testing import kernel_interp, kernels
 from testing.last_writers import recorded
@@ -129,18 +132,28 @@ LOOP = PREFIXES + (
 )
 
 
-def test_memory_is_given_back_behind_calls() -> None:
-    code = plain(kept(LOOP).result("c").text)
-    assert called(kept(LOOP), "imp")
-    peaks = set()
+def test_memory_is_given_back_in_calls_and_no_more_is_needed_than_with_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a call is given last is gone as soon as the function needs it no more."""
+
+    def every(prog: ir.Prog) -> list[ir.Stm]:
+        stms = (stm for fun in prog.funs for stm in all_stms(fun.body.stms))
+        return [stm for stm in stms if isinstance(stm.exp, ir.Call)]
+
+    works = [kept(LOOP), kept(LOOP)]
+    assert called(works[0], "imp")
+    monkeypatch.setattr(storage_calls, "_gone", every)
+    assert not called(works[1], "imp")
+    peaks: dict[int, list[int]] = {}
     for k in (2, 3, 50):
         args: list[Value] = [np.arange(100_000), np.int64(k)]
-        found = runner.run_c(code, "main", args)
-        assert same(
-            found.values, runner.run_c(plain(copied(LOOP).result("c").text), "main", args).values
-        )
-        peaks.add(found.peak_bytes)
-    assert len(peaks) == 1
+        runs = [runner.run_c(plain(one.result("c").text), "main", args) for one in works]
+        assert same(runs[0].values, runs[1].values)
+        peaks[k] = [run.peak_bytes for run in runs]
+    assert peaks[2] == peaks[3] == peaks[50]
+    with_calls, with_copies = peaks[2]
+    assert with_calls <= with_copies
 
 
 def test_a_loop_in_a_function_makes_its_blocks_once() -> None:
@@ -157,6 +170,7 @@ def test_a_loop_in_a_function_makes_its_blocks_once() -> None:
 WRONG = """host fun f_1 (n_2: i64, xs_mem_3: mem(i64)) -> (ys_mem_4: mem(i64)) {
   let a_mem_5: mem(i64) = alloc(n_2)
   copy i64 a_mem_5 -> 0 + {(n_2: 1)} <- xs_mem_3 -> 0 + {(n_2: 1)}
+  free xs_mem_3
   return (a_mem_5)
 }
 
@@ -165,8 +179,7 @@ entry main (n_6: i64, xs_mem_7: mem(i64)) -> (r_mem_8: mem(i64)) {
   takes xs_9: [n_6]i64 in xs_mem_7
   gives r_10: [n_6]i64 in r_mem_8
   call (b_mem_11: mem(i64)) = f_1(n_6, xs_mem_7)
-  call (c_mem_12: mem(i64)) = f_1(n_6, b_mem_11)
-  free b_mem_11
+  call (c_mem_12: mem(i64)) = f_1(n_6, b_mem_11) frees (b_mem_11)
   return (c_mem_12)
 }"""
 
@@ -174,15 +187,19 @@ entry main (n_6: i64, xs_mem_7: mem(i64)) -> (r_mem_8: mem(i64)) {
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("free b_mem_11", "b_mem_11[0] <- 3i64", "`b_mem_11` is never freed"),
-        ("  return (a_mem_5)", "  xs_mem_3[0] <- 3i64\n  return (a_mem_5)", "may not be written"),
+        (" frees (b_mem_11)", "", "`b_mem_11` is never freed"),
+        (" frees (b_mem_11)", " frees (b_mem_11)\n  b_mem_11[0] <- 3i64", "has been freed"),
+        (" frees (b_mem_11)", " frees (xs_mem_7)", "is not given to `f_1`, or twice"),
+        ("f_1(n_6, xs_mem_7)", "f_1(n_6, xs_mem_7) frees (xs_mem_7)", "no block of this statement"),
+        ("  free xs_mem_3\n", "", "`xs_mem_3` is never freed"),
+        ("  free xs_mem_3", "  xs_mem_3[0] <- 3i64\n  free xs_mem_3", "may not be written"),
         ("copy i64 a_mem_5", "copy i64 xs_mem_3", "may not be written"),
         (
-            "  return (a_mem_5)",
+            "  free xs_mem_3\n  return (a_mem_5)",
             "  free a_mem_5\n  return (xs_mem_3)",
             "gives back what it is given",
         ),
-        ("f_1(n_6, b_mem_11)", "f_1(n_6)", "takes 2 arguments"),
+        ("f_1(n_6, b_mem_11) frees (b_mem_11)", "f_1(n_6)", "takes 2 arguments"),
         ("f_1(n_6, b_mem_11)", "f_1(b_mem_11, n_6)", "`n_2` of `f_1` is mem"),
         ("(c_mem_12: mem(i64)) =", "(c_mem_12: mem(i32)) =", "gives other types"),
         ("= f_1(n_6, xs_mem_7)", "= main(n_6, xs_mem_7)", "no function of the host above"),

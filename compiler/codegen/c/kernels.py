@@ -113,8 +113,13 @@ class MapKernels(Statements):
         )
 
     def call(self, stm: imp.Call) -> None:
-        """What a function of the host gives, by pointers; where a check has failed, all ends."""
-        args = [self.operand(arg) for arg in stm.args]
+        """What a function of the host gives, by pointers; where a check has failed, all ends.
+
+        It lets go of the blocks that it is given.
+        """
+        kept = {arg for arg in stm.args if isinstance(arg, str)} - set(stm.gone)
+        shown = ((arg in kept, self.operand(arg)) for arg in stm.args)
+        args = [f"ss_hold({text})" if held else text for held, text in shown]
         for one in stm.results:
             self.line(f"{typed(one)};")
             args.append(f"&{c_name(one.name)}")

@@ -101,7 +101,10 @@ def _declaration(name: str) -> str:
 
 
 def _called(out: MapKernels, fun: ImpFun) -> None:
-    """A function as it is called: it gives its results by pointers, and 1 if a check has failed."""
+    """A function as it is called: it gives its results by pointers, and 1 if a check has failed.
+
+    The body of one that is no entry point lets go of the blocks that it is given.
+    """
     out.src = fun.prov
     out.line("")
     params = [typed(param) for param in fun.params]
@@ -111,7 +114,8 @@ def _called(out: MapKernels, fun: ImpFun) -> None:
     for formal, value in zip(fun.results, fun.values, strict=True):
         shown = f"ss_hold({c_name(value)})" if isinstance(value, str) else out.show(value)
         out.line(f"*{c_name(formal.name)} = {shown};")
-    for name in dict.fromkeys(value for value in fun.values if isinstance(value, str)):
+    given = [param.name for param in fun.params if isinstance(param.type, Mem) and fun.entry]
+    for name in (*dict.fromkeys(value for value in fun.values if isinstance(value, str)), *given):
         out.line(f"ss_drop({c_name(name)});")
     out.line("return 0;")
     out.close()
@@ -127,7 +131,7 @@ def _function(out: MapKernels, fun: ImpFun, called: bool) -> None:
     values: tuple[Operand, ...] = fun.values
     if called:
         args = tuple(_operand(param) for param in fun.params)
-        out.stms((Call(fun.results, fun.name, args, fun.prov),))
+        out.stms((Call(fun.results, fun.name, args, prov=fun.prov),))
         values = tuple(_operand(result) for result in fun.results)
     else:
         out.stms(fun.body)

@@ -75,12 +75,14 @@ class Apply(Stm):
 class Call(Stm):
     """Run a function of the host: `results` are what it gives for `args`, scalars and blocks.
 
-    Each block is one that nobody else has, and the statement list frees it as one of its own.
+    Each block of `results` is one that nobody else has, and the statement list frees it as one of
+    its own. Those of `args` in `gone` the function frees, and the statement list does not.
     """
 
     results: tuple[Formal, ...]
     fun: str
     args: tuple[Operand, ...]
+    gone: tuple[Name, ...] = ()
     prov: Prov = ()
 
 
@@ -344,7 +346,8 @@ class ImpFun:
 
     The first `implicit` parameters of an entry point are sizes that follow from the shapes of
     `inputs`. A function that is called does not write to the blocks it is given, which may be one
-    and the same, and gives none of them back. One that is no `entry` has no `inputs` and `outputs`.
+    and the same, and gives none of them back. One that is no `entry` has no `inputs` and no
+    `outputs`, and frees what it is given: a caller that needs a block still holds it as well.
     """
 
     name: str

@@ -195,7 +195,9 @@ class ImpParser(ScalarParser):
         results = self.formals()
         self.tokens.expect("=")
         fun = self.tokens.name("a function's name")
-        return imp.Call(results, fun, self.operands())
+        args = self.operands()
+        gone = self.listed(self.tokens.name) if self.word("frees") else ()
+        return imp.Call(results, fun, args, tuple(gone))
 
     def fresh(self, name: Name, kind: Mem) -> imp.Stm:
         """What makes a block."""

@@ -27,7 +27,7 @@ def fields(text: str) -> Fields:
 PARTS: Mapping[type, Fields] = {
     imp.Define: fields("bind:name se:value"),
     imp.Apply: fields("binds:names ses:args"),
-    imp.Call: fields("results:results operands:args"),
+    imp.Call: fields("results:results operands:args gone:gone"),
     imp.Declare: fields("bind:name holder:name operand:value"),
     imp.Assign: fields("assigns:name operand:value"),
     imp.Alloc: fields("bind:name makes:name se:count"),
@@ -155,6 +155,11 @@ class StmParts:
         """What a function is given: scalars, and blocks by their names."""
         for value in values:
             self.operand(value, node)
+
+    def gone(self, names: Iterable[Name], node: imp.Call) -> None:
+        """Blocks that a function frees."""
+        for name in names:
+            self.frees(name, node)
 
     def results(self, results: Iterable[imp.Formal], node: imp.Call) -> None:
         """What a function gives: scalars, and blocks that are new."""

@@ -141,7 +141,8 @@ def _apply(out: Out, indent: int, s: imp.Apply) -> None:
 
 def _call(out: Out, indent: int, s: imp.Call) -> None:
     given = f"{name_text(s.fun)}{show_operands(s.args)}"
-    out.line(indent, f"call {_formals(s.results)} = {given}")
+    gone = f" frees ({', '.join(map(name_text, s.gone))})" if s.gone else ""
+    out.line(indent, f"call {_formals(s.results)} = {given}{gone}")
 
 
 def _declare(out: Out, indent: int, s: imp.Declare) -> None:

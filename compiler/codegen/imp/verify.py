@@ -143,7 +143,7 @@ class _Checker(ScalarChecker):
             self.must(formal.type == Scalar("i64"), f"the size `{formal.name}` is no i64")
         for taken in fun.inputs:
             self.external(taken)
-        self.owned = set()
+        self.owned = {p.name for p in fun.params if isinstance(p.type, Mem) and not fun.entry}
         names = self.stms_kept_open(fun.body)
         self.must(len(fun.values) == len(fun.results), "as many values as results are returned")
         for value, formal in zip(fun.values, fun.results, strict=True):
@@ -251,6 +251,9 @@ class _Checker(ScalarChecker):
         self.must(len(s.args) == len(fun.params), f"`{s.fun}` takes {len(fun.params)} arguments")
         for arg, param in zip(s.args, fun.params, strict=True):
             self.value(arg, param.type, f"`{param.name}` of `{s.fun}`")
+        for name in s.gone:
+            self.must(s.args.count(name) == 1, f"`{name}` is not given to `{s.fun}`, or twice")
+            self.end(name)
         fits = [r.type for r in s.results] == [r.type for r in fun.results]
         self.must(fits, f"`{s.fun}` gives other types")
         for result in s.results:
@@ -289,10 +292,14 @@ class _Checker(ScalarChecker):
 
     def free(self, s: imp.Free) -> None:
         self.must(self.where == "host", "a kernel frees no memory")
-        self.must(s.name not in self.freed, f"`{s.name}` has been freed")
-        self.must(s.name in self.owned, f"`{s.name}` is no block of this statement list")
-        self.owned.remove(s.name)
-        self.freed.add(s.name)
+        self.end(s.name)
+
+    def end(self, name: Name) -> None:
+        """Check that a block may be freed here, after which it is gone."""
+        self.must(name not in self.freed, f"`{name}` has been freed")
+        self.must(name in self.owned, f"`{name}` is no block of this statement list")
+        self.owned.remove(name)
+        self.freed.add(name)
 
     def load(self, s: imp.Load) -> None:
         self.cell(s.block, s.prim, s.at)

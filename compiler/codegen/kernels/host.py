@@ -137,6 +137,8 @@ class Host(Writer):
     def call(self, s: imp.Call) -> None:
         """What a function of the host gives."""
         self.line(called(s, "device"))
+        for name in s.gone:
+            self.line(f"{py_name(name)} = None")
 
     def declare(self, s: imp.Declare) -> None:
         """A variable."""
