@@ -182,7 +182,8 @@ class _Reader:
         self.start = len(text) - len(text[self.at :].lstrip())
         found = _TOKEN.match(text, self.start)
         if found is None:
-            raise self.wrong(f"`{text[self.start]}` begins nothing in a script.")
+            own = " Its functions are those of the program." * (text[self.start] == "\\")
+            raise self.wrong(f"`{text[self.start]}` begins nothing in a script.{own}")
         self.word, self.kind, self.at = found[0], str(found.lastgroup), found.end()
         return before
 

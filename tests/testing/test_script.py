@@ -83,6 +83,7 @@ def test_values(text: str, prims: list[tuple[str, ...]], values: list[str] | Non
         ("itoa 1", "no entry point `itoa`", 0),
         ("iota 1 2", "Wanted: 1 arguments; given: 2.", 0),
         ("1 # 2", "`#` begins nothing", 2),
+        ("f (\\x -> x) 2", "Its functions are those of the program.", 3),
         ("let (a, b) = 1 in a", "no tuple of 2 values", 4),
         ("$loadvideo 1", "no `$loadvideo`", 0),
         ("$loaddata 1", "takes the name of a file", 0),
