@@ -127,3 +127,34 @@ def pairs (xs: []i32): [positives xs](i32, i32) =
 entry two_arrays (xs: []i32): []i32 =
   let ys = pairs xs
   in map (\(a, b) -> a + b) ys
+
+module type counter = {
+  type t
+  val count [n]: (xs: [n]t) -> i64
+  val firsts [n]: (xs: [n]t) -> [count xs]t
+}
+
+module mk_counter (P: { type t val ok: t -> bool }): counter with t = P.t = {
+  type t = P.t
+  def count [n] (xs: [n]t): i64 = matching P.ok xs
+  def firsts [n] (xs: [n]t): [count xs]t = take (count xs) xs
+}
+
+module positive = mk_counter { type t = i32 def ok = (> 0i32) }
+
+-- ==
+-- entry: of_module
+-- input { [1i32, -1i32, 2i32] }
+-- output { [1i32, -1i32] }
+entry of_module (xs: []i32): []i32 = positive.firsts xs
+
+def half 't [n] (xs: [n]t): i64 = n / 2
+def parted 't [n] (xs: [n]t): ([half xs]t, [n - half xs]t) = (take (half xs) xs, drop (half xs) xs)
+
+-- ==
+-- entry: in_turns
+-- input { [1i32, 2i32, 3i32, 4i32, 5i32, 6i32, 7i32, 8i32] }
+-- output { [1i32] 3i32 }
+entry in_turns (xs: []i32): ([]i32, i32) =
+  let first = loop ys = xs for _i < 3 do (parted ys).0
+  in (first, parted (zip xs (map bool.i32 xs)) |> (.0) |> map (.0) |> take 2 |> i32.sum)
