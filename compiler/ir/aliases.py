@@ -15,6 +15,7 @@ from compiler.ir.walk import Node, Rewrite, free, rewrite
 
 Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
+_SCALARS = frozenset(ir.SE_NODES)
 Funs = Mapping[str, ir.Function]
 
 
@@ -41,6 +42,8 @@ def of_body(
     sources: dict[Name, Sources] = {}
     found: list[Name] = []
     for stm in stms:
+        if type(stm.exp) in _SCALARS:
+            continue
         taken, views = _effects(stm.exp, funs)
         for name in taken:
             found.extend(sources.get(name, (name,)))

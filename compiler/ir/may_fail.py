@@ -46,6 +46,8 @@ def total(se: SE) -> SE | None:
     Where an operator of `se` fails, that takes 1 as its right operand. None if that operand may
     fail itself, since it is there twice.
     """
+    if cannot_fail(se):
+        return se
     fails = type(se) is Bin and operator_may_fail(se.op, se.at, se.rhs)
     if type(se) is Bin and fails and not cannot_fail(se.rhs):
         return None
