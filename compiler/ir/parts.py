@@ -260,6 +260,8 @@ def rewrite_NoneType(x, r):
     return x
 
 def rewrite_Stm(x, r):
+    if r.skips is not None and r.skips(x):
+        return x
     pat = each(x.pat, rewrite_Param, r)
     exp = REWRITE[type(x.exp)](x.exp, r) if r.exp is None else r.exp(x.exp)
     prov = x.prov if r.prov is None else r.prov(x.prov)

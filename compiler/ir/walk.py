@@ -35,7 +35,9 @@ class Rewrite:
     get nested bodies instead of going into them. `prov` gets that of statements and results.
     """
 
-    __slots__ = ("bind", "body", "exp", "fn", "kernel", "name", "poly", "prov", "se", "var")
+    __slots__ = (
+        *("bind", "body", "exp", "fn", "kernel", "name", "poly", "prov", "se", "skips", "var"),
+    )
 
     def __init__(
         self,
@@ -61,6 +63,8 @@ class Rewrite:
         self.fn = fn
         self.kernel = kernel
         self.prov = prov
+        self.skips: Callable[[ir.Stm], bool] | None = None
+        """Says which statements stay, with all that is inside of them."""
 
 
 def _ignore(name: Name) -> None:
@@ -277,6 +281,18 @@ def subst(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
     scalar, which must be a polynomial where the name occurs in a size; a `Poly` for an i64.
     """
     return rewrite(node, _substitution(mapping)) if mapping else node
+
+
+def subst_mentioned(node: Node, mapping: Mapping[Name, Replacement]) -> Node:
+    """The same, for passes that ask of statements which names are `mentioned` in them.
+
+    It does not go into those that mention none, however much is inside of them.
+    """
+    if not mapping:
+        return node
+    made = _substitution(mapping)
+    made.skips = lambda stm: mapping.keys().isdisjoint(mentioned(stm))
+    return rewrite(node, made)
 
 
 def _substitution(

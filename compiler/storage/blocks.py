@@ -14,7 +14,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, Array, Call, If, Loop, Mem, Stm
 from compiler.ir.sharing import Classes
-from compiler.ir.walk import NESTED, all_stms, children, stms_of
+from compiler.ir.walk import NESTED, children, stms_of
 
 Link = tuple[Name, Name, bool]
 """A name of a block, what it may mean, and whether an earlier iteration of a loop made it so."""
@@ -45,8 +45,11 @@ def made_by_call(stm: Stm) -> dict[Name, Poly]:
 
 def all_links(stms: Iterable[Stm]) -> Iterator[Link]:
     """Those of all statements, also inner ones."""
-    for stm in all_stms(stms):
-        yield from links(stm)
+    for stm in stms:
+        if type(stm.exp) in NESTED:
+            yield from links(stm)
+            for child in children(stm.exp):
+                yield from all_links(stms_of(child))
 
 
 def classes(stms: Iterable[Stm]) -> Classes:

@@ -175,10 +175,12 @@ class _Coalescing:
 
         They are made here, behind the checks of their sizes.
         """
-        views, taken = scope.by_rows, consumed(exp)
+        views = scope.by_rows
         made: list[ir.Stm] = []
         found: dict[Name, tuple[Name, Flat]] = {}
-        for flat in flat_reads(exp, scope.types) if self.ctx.target.in_step else ():
+        flats = tuple(flat_reads(exp, scope.types)) if self.ctx.target.in_step else ()
+        taken = consumed(exp) if flats else ()
+        for flat in flats:
             kind = scope.types[flat.array]
             assert isinstance(kind, ir.Array)
             assert kind.mem is not None
@@ -504,6 +506,8 @@ def _as_rows(body: ir.KernelBody, found: Mapping[Name, tuple[Name, Flat]]) -> ir
 
 def _without(names: set[Name], fun: ir.Function) -> ir.Function:
     """The function without those of the statements that nothing needs, and their blocks."""
+    if not names:
+        return fun
     uses = count_uses(fun.body)
     gone = {name for name in names if not uses.get(name)}
     if not gone:
@@ -517,11 +521,11 @@ def _without(names: set[Name], fun: ir.Function) -> ir.Function:
 
 def _dropping(names: set[Name], fun: ir.Function) -> ir.Function:
     def inside(stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        return tuple(
-            replace(stm, exp=map_stms(stm.exp, inside))
-            for stm in stms
-            if not (stm.pat and stm.pat[0].name in names)
-        )
+        return tuple(one(stm) for stm in stms if not (stm.pat and stm.pat[0].name in names))
+
+    def one(stm: ir.Stm) -> ir.Stm:
+        exp = map_stms(stm.exp, inside)
+        return stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov)
 
     return replace(fun, body=replace(fun.body, stms=inside(fun.body.stms)))
 

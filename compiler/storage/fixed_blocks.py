@@ -25,7 +25,7 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
-from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst
+from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst_mentioned
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",
@@ -58,10 +58,10 @@ class FixedBlocks:
         """The statements of a body, in order; `results` are all that is needed of it, if given."""
         out: list[ir.Stm] = []
         outside = self.replaced
-        behind = {} if results is None else _behind(stms, results)
+        behind = _behind(stms, results) if results is not None and any(map(_carries, stms)) else {}
         for at, stm in enumerate(stms):
             if len(self.mapping) > outside:
-                stm = subst(stm, self.mapping)
+                stm = subst_mentioned(stm, self.mapping)
                 self.replaced = len(self.mapping)
             if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
@@ -156,7 +156,7 @@ class FixedBlocks:
             ]
             pat[last] = self._forget(stm.pat[first:last], stm.pat[last], block)
             dropped.update(range(first, last))
-        bodies = [subst(body, made) for body, made in zip(bodies, built, strict=True)]
+        bodies = [subst_mentioned(body, made) for body, made in zip(bodies, built, strict=True)]
         results = [list(body.results) for body in bodies]
         for last, first in sorted(travelling.items(), reverse=True):
             pat[first : last + 1] = self._with_parts(pat[first], pat[last])
@@ -188,7 +188,7 @@ class FixedBlocks:
 
     def _body(self, body: ir.Body) -> ir.Body:
         stms = tuple(self.transform(body.stms, body.results))
-        results = subst(body.results, self.mapping) if self.mapping else body.results
+        results = subst_mentioned(body.results, self.mapping) if self.mapping else body.results
         return ir.Body(stms, results, body.prov)
 
     def _into(
@@ -362,6 +362,11 @@ class _Behind:
 
     made: frozenset[Name]
     needed: frozenset[Name]
+
+
+def _carries(stm: ir.Stm) -> bool:
+    """Whether it is a loop that hands on arrays with their blocks."""
+    return isinstance(stm.exp, ir.Loop) and bool(carried(stm.exp.params))
 
 
 def _behind(stms: Sequence[ir.Stm], results: Sequence[ir.KernelResult]) -> dict[int, _Behind]:

@@ -19,7 +19,7 @@ from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
-from compiler.ir.walk import mentioned, subst
+from compiler.ir.walk import mentioned, subst_mentioned
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes
 from compiler.storage.interference import Sizes, handed_on, owners
@@ -300,7 +300,7 @@ def _renamed(body: ir.Body, renamed: Mapping[Name, Name], dropped: set[int]) -> 
     """A branch without some results and allocations, which are other blocks."""
     stms = tuple(s for s in body.stms if not s.pat or s.pat[0].name not in renamed)
     results = tuple(result for k, result in enumerate(body.results) if k not in dropped)
-    return subst(ir.Body(stms, results, body.prov), renamed)
+    return subst_mentioned(ir.Body(stms, results, body.prov), renamed)
 
 
 def _made(stm: ir.Stm, block: Name) -> ir.Alloc | None:

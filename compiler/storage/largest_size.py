@@ -19,7 +19,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.aliases import aliases, consumed
 from compiler.ir.build import Builder, var
 from compiler.ir.sizes import se_of
-from compiler.ir.walk import all_stms, bound, children, free, rename, stms_of
+from compiler.ir.walk import all_stms, children, free, rename, stms_of
 from compiler.storage.blocks import classes
 from compiler.storage.saturate import saturated
 
@@ -117,7 +117,7 @@ class LargestSizes:
             case ir.Alloc(count):
                 return saturated(count, self.ctx.fresh, stm.prov)
             case ir.If(cond, then, orelse):
-                own = block in bound(then)
+                own = _makes(then.stms, block)
                 part = self._part((then if own else orelse).stms, block)
                 if part is None:
                     return None
@@ -136,7 +136,7 @@ class LargestSizes:
         self, space: ir.SegSpace, body: ir.KernelBody, block: Name, made: Builder
     ) -> _Part | None:
         """The same for an operator inside the kernel, whose points are gone through."""
-        part = self._part(body.stms, block) if block in bound(body.stms) else None
+        part = self._part(body.stms, block) if _makes(body.stms, block) else None
         if part is None:
             return None
         for index, limit in reversed(space.dims):
@@ -157,7 +157,7 @@ class LargestSizes:
         kept: list[int] = []
         while True:
             body = needed(stms, wanted)
-            if body is None or any(block in bound(one) for one in body):
+            if body is None or _makes(body, block):
                 return None
             names = wanted.union(*map(free, body))
             more = [k for k, p in enumerate(loop.params) if p.name in names and k not in kept]
@@ -185,8 +185,13 @@ class LargestSizes:
         return [ir.Stm(pat, new, stm.prov)], var(most.name)
 
 
+def _makes(stms: Iterable[ir.Stm], block: Name) -> bool:
+    """Whether a block is made by one of these, or inside of it."""
+    return any(stm.pat and stm.pat[0].name == block for stm in all_stms(stms))
+
+
 def _position(stms: Sequence[ir.Stm], block: Name) -> int:
-    return next(k for k, stm in enumerate(stms) if block in bound(stm))
+    return next(k for k, stm in enumerate(stms) if _makes((stm,), block))
 
 
 def _maker(stms: Sequence[ir.Stm], block: Name) -> tuple[Sequence[ir.Stm], ir.Stm]:
@@ -195,7 +200,7 @@ def _maker(stms: Sequence[ir.Stm], block: Name) -> tuple[Sequence[ir.Stm], ir.St
         stm = stms[_position(stms, block)]
         if isinstance(stm.exp, ir.Alloc):
             return stms, stm
-        stms = next(inner for x in children(stm.exp) if block in bound(inner := stms_of(x)))
+        stms = next(inner for x in children(stm.exp) if _makes(inner := stms_of(x), block))
 
 
 def needed(stms: Sequence[ir.Stm], names: Iterable[Name]) -> list[ir.Stm] | None:

@@ -21,7 +21,7 @@ from compiler.base.rules import Pass, Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Inhabitants, sentence
-from compiler.ir.walk import subst
+from compiler.ir.walk import subst_mentioned
 from compiler.protocol.refusals import NotMerged
 from compiler.storage.hoist_allocations import (
     DOUBLE,
@@ -385,7 +385,7 @@ def _with_colours(body: AnyBody, colours: list[Colour]) -> AnyBody:
             stms += larger[name]
         elif name not in renamed:
             stms.append(stm)
-    return subst(replace(body, stms=tuple(stms)), renamed)
+    return subst_mentioned(replace(body, stms=tuple(stms)), renamed)
 
 
 MERGE = Pass(

@@ -64,6 +64,17 @@ def test_nothing_changes_nothing() -> None:
         assert walk.map_stms(stm.exp, lambda stms: stms) is stm.exp
 
 
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL)
+def test_what_goes_only_where_names_are_mentioned_substitutes_the_same(text: str) -> None:
+    prog = parse(text)
+    for name in [*walk.bound(prog.funs), *(p.name for fun in prog.funs for p in fun.params)]:
+        for fun in prog.funs:
+            new = walk.subst_mentioned(fun.body, {name: "other_1"})
+            assert new == walk.subst(fun.body, {name: "other_1"})
+            kept = [stm for stm in fun.body.stms if name not in walk.mentioned(stm)]
+            assert all(any(stm is one for one in new.stms) for stm in kept)
+
+
 def test_substitution_reaches_sizes_operands_and_lmads() -> None:
     stm = stm_of(SOACS, "big_61")
     new = walk.subst(stm, {"n_10": Lit(8, "i64"), "d_21": "e_1", "c_57": Lit(True, "bool")})
