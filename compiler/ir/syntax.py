@@ -71,10 +71,16 @@ def literal_text(value: int | float | bool, prim: Prim, suffix: bool = True) -> 
 
 def float_text(value: float, prim: Prim) -> str:
     """The shortest decimal that reads back as the same finite value of that type."""
+    exact = repr(value)
+    return exact if prim == "f64" else _short(exact, prim)
+
+
+@lru_cache(maxsize=4096)
+def _short(exact: str, prim: Prim) -> str:
+    """The same for narrow types, of a value by its text, which tells -0.0 from 0.0."""
+    value = float(exact)
     if prim == "f32":
         short = np.float32(value)
-        return str(short) if float(short) == value else repr(value)
-    if prim == "f16":
-        half = np.float16(value)
-        return str(half) if float(half) == value else repr(value)
-    return repr(value)
+        return str(short) if float(short) == value else exact
+    half = np.float16(value)
+    return str(half) if float(half) == value else exact

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, FUNS, Prim
 from compiler.codegen.c.helpers import helper, to_int
@@ -82,14 +83,22 @@ class Scalars:
 
     def level(self, se: SE) -> tuple[str, int]:
         """The text and how tightly it binds."""
+        if type(se) is Var:
+            return self.variable(se)
+        if type(se) is Bin:
+            return self.binary(se.op, se.at, se.lhs, se.rhs)
+        if type(se) is Lit:
+            text = c_literal(se.value, se.prim)
+            return (self.half(text) if se.prim == "f16" else text), _ATOM
+        return self.other(se)
+
+    def variable(self, var: Var) -> tuple[str, int]:
+        """A variable."""
+        return self.names.get(var.name) or c_name(var.name), _ATOM
+
+    def other(self, se: SE) -> tuple[str, int]:
+        """What is no variable, literal or operator with two operands."""
         match se:
-            case Var(name, _):
-                return self.names.get(name) or c_name(name), _ATOM
-            case Bin(op, at, lhs, rhs):
-                return self.binary(op, at, lhs, rhs)
-            case Lit(value, prim):
-                text = c_literal(value, prim)
-                return (self.half(text) if prim == "f16" else text), _ATOM
             case Un(op, at, arg):
                 return self.unary(op, at, arg)
             case Conv(src, dst, arg):
@@ -99,6 +108,7 @@ class Scalars:
             case Select(cond, then, orelse):
                 parts = (self.within(e, 1) for e in (cond, then, orelse))
                 return "{} ? {} : {}".format(*parts), _TERNARY
+        raise CompilerBug(f"there is no text for {se}")
 
     def call(self, name: str, prim: Prim, *args: str) -> str:
         """A call of a helper function."""

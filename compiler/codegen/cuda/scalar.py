@@ -36,7 +36,7 @@ _INDEX: dict[str, tuple[str, str]] = {
 }
 """Functions of indices."""
 
-_UNSIGNED = (THREAD, BLOCK, THREADS)
+_UNSIGNED = frozenset((THREAD, BLOCK, THREADS))
 ENUM = "THREADS"
 """The constant of the text that says how many threads the blocks of most kernels have."""
 NOBODY = Narrowing(frozenset(), {})
@@ -53,15 +53,13 @@ class CudaScalars(Scalars):
     index = False
     branches = True
 
-    def level(self, se: SE) -> tuple[str, int]:
+    def variable(self, var: Var) -> tuple[str, int]:
         """The numbers of threads and of their blocks are unsigned in CUDA."""
-        if type(se) is not Var or se.name not in _UNSIGNED or se.prim != "i64":
-            return super().level(se)
-        if self.names[se.name] == ENUM:
-            return super().level(se)
-        if self.narrowing is NOBODY:
-            return super().level(se)
-        return f"(index_t){self.names[se.name]}", _CAST
+        if var.name not in _UNSIGNED or var.prim != "i64":
+            return super().variable(var)
+        text = self.names[var.name]
+        is_plain = text == ENUM or self.narrowing is NOBODY
+        return super().variable(var) if is_plain else (f"(index_t){text}", _CAST)
 
     def wide(self, se: SE) -> SE:
         """The value, in 64 bits."""
@@ -74,7 +72,7 @@ class CudaScalars(Scalars):
             return super().binary(op, at, lhs, rhs)
         if op in COMPARE_OPS:
             if isinstance(lhs, Var) and isinstance(rhs, Lit) and op == "==":
-                return f"{super().level(lhs)[0]} == {self.atom(rhs)}", 6
+                return f"{super().variable(lhs)[0]} == {self.atom(rhs)}", 6
             return super().binary(op, at, lhs, rhs)
         if self.index and made.stays(op, lhs, rhs):
             is_plain = op in ("//", "%%") and type(rhs) is Lit and rhs.value != -1

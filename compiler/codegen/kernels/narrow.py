@@ -10,10 +10,11 @@ is, and so do values that are no indices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Outcome
@@ -37,6 +38,8 @@ INFIX = frozenset(("+", "-", "*", "|", "&", "min", "max"))
 DIVIDING = frozenset(("/", "%", "//", "%%"))
 """So have these, but by 0."""
 _WHOLE = ("i32", "i64")
+_Indexed = tuple[imp.Stm, Sequence[SE]]
+"""A statement with its indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class Narrowing:
 def narrowing(launch: k.Launch, threads: int) -> Outcome[Narrowing]:
     """The narrow names of a launch's kernel, whose blocks have so many threads at most."""
     kernel = launch.kernel
-    stms = statements(kernel.body)
+    stms = [(stm, _indices(stm)) for stm in statements(kernel.body)]
     wanted = _wanted(stms)
     bounds = _Bounds(launch, threads, stms, wanted)
     names = wanted & bounds.of.keys() - bounds.unknown - set(k.IDS)
@@ -115,24 +118,31 @@ def _raise(bound: dict[Monomial, int | Fraction], other: Bound) -> None:
             bound[m] = b
 
 
+def _exceeds(bound: Bound, other: Bound) -> bool:
+    """Whether what one allows is more than what the other one does, somewhere."""
+    return any(b > other.get(m, 0) for m, b in bound.items())
+
+
 def _times(lhs: Bound, rhs: Bound) -> Bound:
     out: dict[Monomial, int | Fraction] = {}
     for m, a in lhs.items():
         for n, b in rhs.items():
-            both = tuple(sorted((*m, *n)))
+            both = tuple(sorted((*m, *n))) if m and n else m or n
             out[both] = out.get(both, 0) + a * b
     return out
 
 
 def _over(bound: Bound | None, by: int) -> Bound | None:
-    return None if bound is None else {m: Fraction(a, by) for m, a in bound.items()}
+    if bound is None:
+        return None
+    return {m: Fraction(a, by) if a % by else a // by for m, a in bound.items()}
 
 
-def _wanted(stms: Sequence[imp.Stm]) -> frozenset[Name]:
+def _wanted(stms: Sequence[_Indexed]) -> frozenset[Name]:
     """The names that indices are computed from."""
     names: set[Name] = set()
-    for stm in reversed(stms):
-        for se in _indices(stm):
+    for stm, indices in reversed(stms):
+        for se in indices:
             se_uses(se, names.add)
         if type(stm) is imp.Define and stm.name in names:
             se_uses(stm.value, names.add)
@@ -141,23 +151,28 @@ def _wanted(stms: Sequence[imp.Stm]) -> frozenset[Name]:
 
 def _indices(stm: imp.Stm) -> tuple[SE, ...]:
     """What a statement has that is an index, or says how far one goes."""
-    match stm:
-        case imp.Load() | imp.Store() | k.Fetch() | k.Atomic() | k.Exchange() | k.Locked():
-            return (stm.at,)
-        case k.Ticket() | k.Publish() | k.Await():
-            return (stm.at,)
-        case imp.For():
-            return (stm.bound,)
-        case k.Stride():
-            return (stm.start, stm.end, stm.by)
-        case k.Indices():
-            sizes = [size for _, size in stm.dims]
-            return (stm.flat, *(product(sizes[at:]) for at in range(1, len(sizes))), *sizes[1:])
-        case k.Exit():
-            return (stm.cond,)
-        case imp.If() if is_of_tile(stm.cond):
-            return (stm.cond,)
-    return ()
+    found = _INDICES.get(type(stm))
+    return found(stm) if found else ()
+
+
+def _at(stm: Any) -> tuple[SE, ...]:
+    return (stm.at,)
+
+
+def _of_indices(stm: k.Indices) -> tuple[SE, ...]:
+    sizes = [size for _, size in stm.dims]
+    return (stm.flat, *(product(sizes[at:]) for at in range(1, len(sizes))), *sizes[1:])
+
+
+_INDICES: Mapping[type, Callable[[Any], tuple[SE, ...]]] = {
+    **dict.fromkeys((imp.Load, imp.Store, k.Fetch, k.Atomic, k.Exchange, k.Locked), _at),
+    **dict.fromkeys((k.Ticket, k.Publish, k.Await), _at),
+    imp.For: lambda stm: (stm.bound,),
+    imp.If: lambda stm: (stm.cond,) if is_of_tile(stm.cond) else (),
+    k.Stride: lambda stm: (stm.start, stm.end, stm.by),
+    k.Indices: _of_indices,
+    k.Exit: lambda stm: (stm.cond,),
+}
 
 
 def is_of_tile(cond: SE) -> bool:
@@ -169,14 +184,12 @@ class _Bounds:
     """The bounds `of` a kernel's numbers; those of the names in `unknown` are not known."""
 
     def __init__(
-        self, launch: k.Launch, threads: int, stms: Sequence[imp.Stm], wanted: frozenset[Name]
+        self, launch: k.Launch, threads: int, stms: Sequence[_Indexed], wanted: frozenset[Name]
     ) -> None:
         """`stms` are all of the kernel's, `wanted` the names that its indices come from."""
         self.least, self.wanted = threads if launch.busy is None else k.WARP, wanted
         self.below: dict[Name, SE] = {k.BLOCK: launch.count} if launch.unit == "blocks" else {}
         """What numbers are below of, where they are used."""
-        self.found: dict[int, tuple[SE, Bound | None]] = {}
-        """One statement's expressions, by identity, with their bounds."""
         self.bound_names: list[tuple[Name, Bound]] = []
         self.parts: list[tuple[Name, SE, Bound]] = []
         """Parts of indices, and of what is computed for the name of an index."""
@@ -200,8 +213,8 @@ class _Bounds:
             if not param.block:
                 exact = param.prim in ("i32", "i64")
                 self.bind(param.name, {(param.name,): 1} if exact else None)
-        for stm in stms:
-            self.stm(stm)
+        for stm, indices in stms:
+            self.stm(stm, indices)
 
     def most(self, names: frozenset[Name]) -> Bound:
         """What none of some narrow names, and of what is computed narrowly, exceeds."""
@@ -210,9 +223,10 @@ class _Bounds:
             if name in names:
                 _raise(most, bound)
         made = Narrowing(names, {})
-        for name, part, bound in self.parts:
-            counts = made.is_narrow(part, True) or (type(part) is Bin and part.at == "i32")
-            if counts and (not name or name in names):
+        for name, part, bound in reversed(self.parts):  # the whole first: its parts are less
+            if (name and name not in names) or not _exceeds(bound, most):
+                continue
+            if made.is_narrow(part, True) or (type(part) is Bin and part.at == "i32"):
                 _raise(most, bound)
         return most
 
@@ -224,35 +238,32 @@ class _Bounds:
         else:
             self.bound_names.append((name, bound))
 
-    def stm(self, stm: imp.Stm) -> None:
+    def stm(self, stm: imp.Stm, indices: Sequence[SE]) -> None:
         """What a statement computes and binds."""
-        self.found.clear()
-        for se in _indices(stm):
-            self.index("", se)
+        bounds = [self.index("", se) for se in indices]
         match stm:
             case imp.Define():
                 if stm.name in self.wanted:
-                    self.index(stm.name, stm.value)
-                    self.bind(stm.name, self.bound(stm.value))
+                    self.bind(stm.name, self.index(stm.name, stm.value))
+            case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
+                self.bind(stm.name, None)
             case imp.For():
-                self.bind(stm.index, self.bound(stm.bound))
+                self.bind(stm.index, bounds[0])
             case k.Exit(Bin(">=", "i64", Var(name), limit)):
                 self.below[name] = limit
             case k.Stride():
                 self.below[stm.index] = stm.end
-                ends = [self.bound(se) for se in (stm.start, stm.end, stm.by)]
-                known = [one for one in ends if one is not None]
-                adds = stm.op == "+" and len(known) == len(ends)
+                known = [one for one in bounds if one is not None]
+                adds = stm.op == "+" and len(known) == len(bounds)
                 self.bind(stm.index, reduce(_sum, known) if adds else None)
             case k.Indices():
-                for at, (name, size) in enumerate(stm.dims):
-                    flat = self.bound(stm.flat)
-                    is_inside = at > 0 or self.is_whole(stm)
-                    self.bind(name, (self.bound(size) or flat) if is_inside else flat)
+                flat, sizes = bounds[0], bounds[len(stm.dims) :]
+                (first, size), *others = stm.dims
+                self.bind(first, (self.bound(size) or flat) if self.is_whole(stm) else flat)
+                for (name, _), most in zip(others, sizes, strict=True):
+                    self.bind(name, most or flat)
             case k.Ticket(name):
                 self.bind(name, self.of[k.BLOCK])  # each block takes one
-            case imp.Declare() | imp.Load() | imp.Alloc() | k.Exchange() | k.Await():
-                self.bind(stm.name, None)
 
     def is_whole(self, stm: k.Indices) -> bool:
         """Whether what indices are parts of is below the product of their sizes.
@@ -266,54 +277,67 @@ class _Bounds:
         exact = poly_of(limit)
         return limit == whole or (exact is not None and exact == poly_of(whole))
 
-    def index(self, name: Name, se: SE) -> None:
-        """What is computed narrowly in an index counts; `name`: where it is that of a name."""
-        if type(se) is Lit or (type(se) is Var and se.name not in k.IDS):
-            return  # What a name is bound to counts already.
-        for part in se_parts(se):
-            self.index(name, part)
-        bound = self.bound(se)
+    def index(self, name: Name, se: SE) -> Bound | None:
+        """What is computed narrowly in an index counts; `name`: where it is that of a name.
+
+        Gives a bound of it, if one is known.
+        """
+        if type(se) is Lit:
+            return self.leaf(se)
+        if type(se) is Var:
+            bound = self.leaf(se)
+            if se.name not in k.IDS:
+                return bound  # What a name is bound to counts already.
+        else:
+            bound = self.joint(se, [self.index(name, part) for part in se_parts(se)])
         if bound is not None:
             self.parts.append((name, se, bound))
+        return bound
 
     def bound(self, se: SE) -> Bound | None:
         """A bound of a whole number, if one is known."""
-        if type(se) is Var:
-            return self.of.get(se.name) if se.prim in _WHOLE else None
-        if type(se) is Lit:
-            return (
-                _number(int(se.value)) if se.prim in _WHOLE and abs(int(se.value)) < LIMIT else None
-            )
-        found = self.found.get(id(se))
-        if found is None:
-            found = self.found[id(se)] = se, self._bound(se)
-        return found[1]
+        if type(se) is Var or type(se) is Lit:
+            return self.leaf(se)
+        return self.joint(se, [self.bound(part) for part in se_parts(se)])
 
-    def _bound(self, se: SE) -> Bound | None:
+    def leaf(self, se: Var | Lit) -> Bound | None:
+        """The same of a name or a literal."""
+        if se.prim not in _WHOLE:
+            return None
+        if isinstance(se, Var):
+            return self.of.get(se.name)
+        return _number(int(se.value)) if abs(int(se.value)) < LIMIT else None
+
+    def joint(self, se: SE, parts: Sequence[Bound | None]) -> Bound | None:
+        """The same of what has parts, of which bounds are known."""
+        if type(se) is Bin:
+            return self.operator(se.op, se.rhs, *parts) if se.at in _WHOLE else None
         match se:
-            case Bin(op, "i32" | "i64", lhs, rhs):
-                if op in INFIX:
-                    return self.joined(op, self.bound(lhs), self.bound(rhs))
-                if op == "%":
-                    return self.bound(rhs)
-                if op == "%%":
-                    return self.bound(lhs) or self.bound(rhs)
-                if op not in DIVIDING:
-                    return None
-                if op == "//" and type(rhs) is Var and rhs.name == k.THREADS:
-                    return _over(self.bound(lhs), self.least)
-                if op == "//" and type(rhs) is Lit and int(rhs.value) > 0:
-                    return _over(self.bound(lhs), int(rhs.value))
-                return self.bound(lhs)
-            case Conv("i32", "i64", arg) | Un("neg", "i32" | "i64", arg):
-                return self.bound(arg)
-            case Conv("i64", "i32", arg):  # what is cut off makes no number larger
-                return self.bound(arg)
-            case Un("not", "i32" | "i64", arg):
-                return self.joined("+", self.bound(arg), _number(1))
-            case Select(_, then, orelse):
-                return self.joined("max", self.bound(then), self.bound(orelse))
+            case Conv("i32", "i64") | Un("neg", "i32" | "i64"):
+                return parts[0]
+            case Conv("i64", "i32"):  # what is cut off makes no number larger
+                return parts[0]
+            case Un("not", "i32" | "i64"):
+                return self.joined("+", parts[0], _number(1))
+            case Select():
+                return self.joined("max", parts[1], parts[2])
         return None
+
+    def operator(self, op: str, divisor: SE, lhs: Bound | None, rhs: Bound | None) -> Bound | None:
+        """The same of two whole numbers, of which the second one may be a `divisor`."""
+        if op in INFIX:
+            return self.joined(op, lhs, rhs)
+        if op == "%":
+            return rhs
+        if op == "%%":
+            return lhs or rhs
+        if op not in DIVIDING:
+            return None
+        if op == "//" and type(divisor) is Var and divisor.name == k.THREADS:
+            return _over(lhs, self.least)
+        if op == "//" and type(divisor) is Lit and int(divisor.value) > 0:
+            return _over(lhs, int(divisor.value))
+        return lhs
 
     def joined(self, op: str, lhs: Bound | None, rhs: Bound | None) -> Bound | None:
         """The bound of an operator's result: bits of both are no more than their sum."""
