@@ -62,8 +62,9 @@ class Exact:
         """Indices, bounds and the like."""
         self.conditions: dict[ir.SE, Reading] = {}
         """What is compared in conditions, from there on."""
-        self._proved: dict[Poly, int] = {}
-        """In which scope sizes were looked at; there is no need to look again in it."""
+        self._proved: dict[tuple[Poly, tuple[Poly, ...]], int] = {}
+        """In which scope sizes were looked at, of an array of which shape; there is no need to look
+        again in it."""
         self._fitted: dict[Poly, int] = {}
         """In which scope polynomials were found to fit: they do in all of it."""
         self._open: list[int] = [0]
@@ -252,9 +253,10 @@ class Exact:
             for name in poly.names() & self.defined.keys():
                 self._poly(Poly.var(name))
         known = self.sizes.get(poly, "unfolded")
-        if known != "opaque" and self._proved.get(poly) not in self._open:
+        of = poly, self._filled
+        if known != "opaque" and self._proved.get(of) not in self._open:
             self.sizes[poly] = self._reading(poly.subst(self.defined), poly, known)
-            self._proved[poly] = self._open[-1]
+            self._proved[of] = self._open[-1]
         return poly
 
     def _reading(self, unfolded: Poly, named: Poly, worst: Reading) -> Reading:
