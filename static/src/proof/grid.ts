@@ -31,6 +31,7 @@ const TOP = 14;
 const TALL = 200; // what rows are lower for, as long as their cells can be told apart
 const LEAST = 12;
 const GAP = 3; // rows or columns in neither set, from which on they are left out
+const FEW = 16; // columns that are large cells in any pane
 export const ALL_COLUMNS = 48; // so many are drawn whatever is in them
 export const WINDOW = 36; // rows, and columns, that are drawn at once
 let drawings = 0;
@@ -44,12 +45,18 @@ export function columnsFor(sets: readonly CellSet[], sizes: readonly number[]): 
   const fitting = strides.filter((stride) => stride >= 4 && stride <= ALL_COLUMNS);
   if (fitting.length) {
     const least = Math.min(...fitting);
-    return [least, least + 1, least - 1].find((width) => sizes.includes(width)) ?? least;
+    return notTall(sets, [least, least + 1, least - 1].find((width) => sizes.includes(width)) ?? least);
   }
   const larger = strides.filter((stride) => stride > ALL_COLUMNS);
   if (larger.length) return Math.min(...larger);
   const [low, high] = reach(sets);
-  return Math.max(12, Math.min(16, high - low + 1));
+  return Math.max(12, Math.min(FEW, high - low + 1));
+}
+
+/** Several such rows side by side, where few columns would be more rows than are seen at once. */
+function notTall(sets: readonly CellSet[], width: number): number {
+  while (2 * width <= FEW && rowsOf(sets, width).length > TALL / LEAST) width *= 2;
+  return width;
 }
 
 function reach(sets: readonly CellSet[]): [number, number] {
