@@ -84,6 +84,22 @@ def test_a_kernel_reads_numbers_on_the_device_in_the_same_order_in_every_process
     assert "_there" in same_in_every_process("show", str(path), "--stage", "kernels")
 
 
+def test_remarks_are_the_same_in_every_process(tmp_path: Path) -> None:
+    """Also where one of several arrays is the reason."""
+    path = tmp_path / "pairs.fut"
+    path.write_text(
+        "def main [n] (xs: [n](i32, i32)) (is: [n]i64) =\n"
+        "  loop xs = copy xs for _i < 3 do\n"
+        "    let vs = map (\\i -> let (a, b) = xs[i] in (a + 1, b + a)) is\n"
+        "    in scatter xs is vs\n"
+    )
+    remarks = {
+        in_a_process(seed, "show", str(path), "--stage", "fused", "--remarks") for seed in "1245"
+    }
+    (text,) = remarks
+    assert "`vs0` is computed from `xs0`" in text
+
+
 def test_a_certificate_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Also where the sizes of several arrays are added up."""
     path = tmp_path / "proofs.json"

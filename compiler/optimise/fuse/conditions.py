@@ -87,7 +87,7 @@ def no_overwrite(graph: Graph, first: Node, second: Node, name: str) -> Missed |
     taken = graph.overwrites.get(second)
     if not taken:
         return None
-    for read in first.reads:
+    for read in sorted(first.reads):
         if graph.classes.find(read) in taken:
             return Missed(
                 f"`{base_of(name)}` is computed from `{base_of(read)}`, which its reader "
