@@ -42,7 +42,7 @@ from compiler.sandbox import kernel
 STACK_BYTES = 1 << 29
 """Address space, of which only what is used counts: programs nest as deeply as they like."""
 RECURSION_LIMIT = 200_000
-GARBAGE_THRESHOLD = 400_000
+GARBAGE_THRESHOLD = 1_000_000
 """Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
 it keeps the memory of many programs."""
 BETWEEN_ANSWERS = 100_000
