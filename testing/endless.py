@@ -4,13 +4,13 @@
 def inlined(levels: int) -> str:
     """A program that has 2^levels divisions, once its functions are inlined.
 
-    They may fail, so that no function stays one.
+    They may fail, and are called for each element, so that no function stays one.
     """
     calls = "".join(
         f"def f{k} (x: i64): i64 = f{k - 1} (f{k - 1} x)\n" for k in range(1, levels + 1)
     )
     first = "def f0 (x: i64): i64 = 1000 / x\n"
-    return f"{first}{calls}entry main (x: i64): i64 = f{levels} x\n"
+    return f"{first}{calls}entry main (xs: []i64): []i64 = map f{levels} xs\n"
 
 
 COMPILE = inlined(44)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.context import Options
-from compiler.frontend.check.types import walks
+from compiler.frontend.check.types import substitute
 from compiler.frontend.check.types.metas import I64, MetaT
 from compiler.frontend.types import (
     ANY_SIZE,
@@ -60,7 +60,7 @@ def test_an_unknown_that_is_found_out_is_followed() -> None:
     pair = tuple_type((unknown, I64))
     assert not is_plain(pair)
     unknown.ref = TypeVar("a")
-    assert walks.subst(pair, {"a": I64}, {}) == tuple_type((I64, I64))
+    assert substitute.subst(pair, {"a": I64}, {}) == tuple_type((I64, I64))
 
 
 def _looked_at(levels: int, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -78,7 +78,7 @@ def _looked_at(levels: int, monkeypatch: pytest.MonkeyPatch) -> int:
     source += "".join(f"module m{k + 1} = pair m{k}\n" for k in range(levels))
     source += f"def main (n: i64) = let x = m{levels}.add m{levels}.zero m{levels}.zero in n\n"
     seen = 0
-    subst = walks.subst
+    subst = substitute.subst
 
     def counted(*args: object) -> Type:
         nonlocal seen
@@ -86,7 +86,7 @@ def _looked_at(levels: int, monkeypatch: pytest.MonkeyPatch) -> int:
         return subst(*args)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(walks, "subst", counted)
+        patched.setattr(substitute, "subst", counted)
         Compilation(source, Options()).result("typed")
     return seen
 

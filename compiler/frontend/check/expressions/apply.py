@@ -14,7 +14,7 @@ from functools import partial
 
 from compiler import codes
 from compiler.base.errors import CompileError, Related, TypeError_
-from compiler.base.names import Name
+from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -206,7 +206,7 @@ def _argument(call: _Call, i: int, arg: ast.Exp | t.Exp) -> None:
     want = opened_parameter(st, arrow.param, arg.span) if st.own_sizes else arrow.param
     want = subst(want, {}, call.sizes) if call.sizes else want
     if isinstance(arg, ast.Exp) and _is_function(arg):
-        name = st.fresh("f") if arrow.name else ""
+        name = _name_of_function(st, arrow.name, arg.span) if arrow.name else ""
         call.delayed.append((i, arg, want, name))
         if name:
             call.sizes[arrow.name] = SizeVar(name)
@@ -361,6 +361,14 @@ def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     if not isinstance(typed, t.Var):
         typed = _named(st, typed, st.fresh("x"), lets)
     return typed, SizeVar(typed.name)
+
+
+def _name_of_function(st: Checker, parameter: Name, span: Span) -> Name:
+    """What sizes call a function that is written as an argument: as the parameter is called."""
+    own = st.said(parameter)
+    name = st.fresh(base_of(parameter)) if own is None else st.authored(own)
+    st.places[name] = span
+    return name
 
 
 def _named(st: Checker, typed: t.Exp, name: Name, lets: Lets) -> t.Var:
