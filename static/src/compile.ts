@@ -1,7 +1,7 @@
 // Compiles as one types: one request for each text, late answers dropped.
 import * as client from "./client";
 import { announce } from "./dom";
-import { flat, type Model } from "./model";
+import { ofCompilation, type Model } from "./model";
 import { isTrouble } from "./trouble";
 import type { CheckAnswer, Problem } from "./types";
 
@@ -154,7 +154,7 @@ export class Compiler {
     const { model } = this;
     const ours = isTrouble(error);
     model.markStale(fresh);
-    model.setProblems(ours ? [] : flat(error));
+    model.setProblems(ours ? [] : ofCompilation(error));
     model.setStatus({ phase: ours ? "stopped" : "failed" });
     model.setTrouble(ours ? error : null);
     if (!model.checked) model.emit("entries");

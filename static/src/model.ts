@@ -258,9 +258,13 @@ export function statesOf(stages: Record<string, Stage>, of: Text): Record<string
   return Object.fromEntries(Object.entries(stages).map(([id, stage]) => [id, { ...stage, of, stale: false }]));
 }
 
-/** An error of a compilation with those found beside it, as a flat list. Nothing ran: what the protocol calls
- * `runtime` is wrong with the program as a whole, its entry points or its files. */
+/** An error with those found beside it, as a flat list. */
 export function flat(problem: Problem): Problem[] {
   const { errors, ...first } = problem;
-  return (errors?.length ? errors : [first]).map((one) => one.kind === "runtime" ? { ...one, kind: "usage" } : one);
+  return errors?.length ? errors : [first];
 }
+
+/** The errors of a compilation. Nothing ran: what the protocol calls `runtime` is wrong with the program as a whole,
+ * its entry points or its files. */
+export const ofCompilation = (problem: Problem): Problem[] =>
+  flat(problem).map((one) => one.kind === "runtime" ? { ...one, kind: "usage" } : one);

@@ -2,7 +2,7 @@
 import * as client from "./client";
 import { announce, debounce } from "./dom";
 import type { Frozen } from "./kept";
-import { flat, sameText, statesOf, type Model, type Pinned, type Text } from "./model";
+import { ofCompilation, sameText, statesOf, type Model, type Pinned, type Text } from "./model";
 import { load, save } from "./storage";
 import type { Options, Stage } from "./types";
 
@@ -210,7 +210,7 @@ export class Pins {
     const [checked, shown] = await Promise.all([client.post("check", text), client.post("show", { ...text, texts: this.model.wanted })]);
     if (mine !== this.asked) return null;
     const stages = statesOf((shown as { stages?: Record<string, Stage> }).stages ?? {}, text);
-    if (!shown.ok) return { stages, remarks: [], problems: flat(shown.error) };
+    if (!shown.ok) return { stages, remarks: [], problems: ofCompilation(shown.error) };
     return { stages, remarks: shown.remarks, problems: checked.ok ? checked.warnings : [] };
   }
 
@@ -227,7 +227,7 @@ export class Pins {
     if (mine !== this.asked) return;
     const { source, options, files, main, version, stages, remarks, error } = state;
     const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
-    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages: statesOf(stages, text), remarks, problems: error ? flat(error) : [], link: id }, { link: id }, shown);
+    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages: statesOf(stages, text), remarks, problems: error ? ofCompilation(error) : [], link: id }, { link: id }, shown);
   }
 }
 
