@@ -126,14 +126,18 @@ def test_large_programs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     figures = {path.name: large.measured(path) for path in sorted(tmp_path.iterdir())}
     assert figures["lib.fut"] == {}
     assert figures["main.fut"]["lines"] == 3
-    assert figures["wrong.fut"]["refused"].startswith("type: ")
+    assert figures["wrong.fut"]["refused"] == "type"
     monkeypatch.setattr(large, "GOAL", 0)
     monkeypatch.setattr(large, "library_ms", lambda backend, path: float(len(backend)))
     slow = large.measured(tmp_path / "main.fut")
     assert slow["futhark_cuda_ms"] == 4
     monkeypatch.setattr(table, "GOAL", 0)
-    part = table.large_part({**data({"a": slow, "b": figures["wrong.fut"]}), "load": 1.0})
-    assert "1 programs are compiled, 1 are refused. **1 take more than 0 ms**" in part
+    machine = {"commit": "c", "date": "2026-11-26", "load": 1.0}
+    folder = {"machine": machine, **large.summary({"a": slow, "b": figures["wrong.fut"]})}
+    part = table.large_part(data({"programs": folder}))
+    assert "**1 of 1 programs take more than 0 ms**" in part
+    assert f"| programs | 1 | 1 type | {slow['total_ms']} | 1 | c | 2026-11-26 | 1.0 |" in part
+    assert "| programs: a | 3 |" in part
 
 
 def test_public_programs_are_read_from_their_clones(
