@@ -23,7 +23,6 @@ from compiler.analysis.lines import (
     corners_of,
     line_of,
     ratio_of,
-    stepped,
 )
 from compiler.analysis.past import Past
 from compiler.analysis.ranges import BoundFact, Ranges, SpanFact, split_at
@@ -238,7 +237,7 @@ class Arguer:
         read = self._read(source)
         if lines is None or read is None:
             return None
-        return stepped(claim, Deduction("range", (source, *ends)), [*lines, *read])
+        return line_of(claim, Deduction("range", (source, *ends)), [*lines, *read])
 
     def _product_end(
         self, mono: Monomial, low: bool, end: int, claim: Poly, limit: int, at: Ranges
@@ -324,7 +323,7 @@ class Arguer:
                 rest = claim - near
                 if mono in rest.terms:
                     continue
-                line = stepped(near, Deduction("nearby", (source, far)), [*lines, *no_wrap, *read])
+                line = line_of(near, Deduction("nearby", (source, far)), [*lines, *no_wrap, *read])
                 more = self._by_ranges(rest, limit, at)
                 if more is not None:
                     return added(claim, [(1, line), (1, more)], 0)
@@ -368,7 +367,7 @@ class Arguer:
         if read is None or len(lines) != 2:
             return None
         given = [line for line in lines if line is not None]
-        return stepped(poly, Deduction("cases", (source,)), [*given, *read])
+        return line_of(poly, Deduction("cases", (source,)), [*given, *read])
 
     def _put_in(
         self,
@@ -460,7 +459,7 @@ class Arguer:
             if lines is not None:
                 left = one - other * itself
                 claim = other - 1 - left if up else left
-                yield stepped(claim, Deduction("quotient", (source,)), [*lines, *read])
+                yield line_of(claim, Deduction("quotient", (source,)), [*lines, *read])
         elif kind in ("%", "%%") and not up:
             lines = self._shown((other,), limit, at)
             natural = self._shown((one,), limit, at)
@@ -468,7 +467,7 @@ class Arguer:
                 for end in (other - 1, one):
                     if factor * end + rest == choice:
                         about = [*lines, *(natural or ()), *read]
-                        yield stepped(end - itself, Deduction("remainder", (source,)), about)
+                        yield line_of(end - itself, Deduction("remainder", (source,)), about)
 
     # --- what was learned --------------------------------------------------------------------
 
@@ -526,7 +525,7 @@ class Arguer:
             if more is None:
                 return None
             line = added(claim + 1, [(1, line), *((1, m) for m in more)], rest.constant or 0)
-        return stepped(claim, Deduction("unlike", (differs,)), [line, *read])
+        return line_of(claim, Deduction("unlike", (differs,)), [line, *read])
 
     def _divides(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, depth = source.about
@@ -539,7 +538,7 @@ class Arguer:
         plain = any(p.constant is not None and p.constant >= 0 for p in (one, other - 1))
         if positive is None or read is None or (natural is None and not plain):
             return None
-        return stepped(claim, Deduction("divides", (choice,)), [*positive, *(natural or ()), *read])
+        return line_of(claim, Deduction("divides", (choice,)), [*positive, *(natural or ()), *read])
 
     def _chosen(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, side, depth = source.about
@@ -549,7 +548,7 @@ class Arguer:
         read = self._read(choice)
         if lines is None or read is None:
             return None
-        return stepped(claim, Deduction("chosen", (choice,)), [*lines, *read])
+        return line_of(claim, Deduction("chosen", (choice,)), [*lines, *read])
 
     def _share(self, source: Source, claim: Poly) -> Lemma | None:
         _, poly, most, whole, coeff, mono, depth = source.about
@@ -565,7 +564,7 @@ class Arguer:
         rest = (both - claim * coeff).constant
         if rest is None:
             return None
-        return found if coeff == 1 else stepped(claim, Deduction("round", (coeff, rest)), [found])
+        return found if coeff == 1 else line_of(claim, Deduction("round", (coeff, rest)), [found])
 
     def _unwrap(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, ends, depth, base = source.about
@@ -588,14 +587,14 @@ class Arguer:
         more = self._show(wanted, depth, at) if base is None else self._from(base, wanted, depth)
         if more is None:
             return None
-        equal = stepped(same, Deduction("unwrap", (name, whole, prim, least, most)), lines)
+        equal = line_of(same, Deduction("unwrap", (name, whole, prim, least, most)), lines)
         return added(claim, [(1, equal), (1, more)], 0)
 
     def _cut(self, source: Source, claim: Poly) -> Lemma | None:
         _, name, whole, prim, limit = source.about
         lines = self._shown((whole,), limit, self._before(source.since))
         return (
-            None if lines is None else stepped(claim, Deduction("cut", (name, whole, prim)), lines)
+            None if lines is None else line_of(claim, Deduction("cut", (name, whole, prim)), lines)
         )
 
 

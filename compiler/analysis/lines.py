@@ -47,11 +47,6 @@ def line_of(claim: Poly, because: Source | Sum | Deduction, premises: Sequence[L
     return Lemma(claim, because, tuple(premises), max((line.depth for line in premises), default=0))
 
 
-def stepped(claim: Poly, rule: Deduction, premises: Sequence[Lemma]) -> Lemma:
-    """A claim by one step about integers."""
-    return line_of(claim, rule, premises)
-
-
 def added(claim: Poly, lines: Sequence[tuple[int, Lemma]], more: int) -> Lemma:
     """The sum of multiples of lines, and a number."""
     if len(lines) == 1 and lines[0][0] == 1 and not more:

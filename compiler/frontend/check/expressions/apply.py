@@ -347,13 +347,11 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     key = key_of(typed)
     if key is not None and is_cheap(typed):
         return typed, SizeExp(key, typed)
-    name = st.fresh("n")
-    st.places[name] = typed.span
-    lets.append((name, typed))
+    named = _named(st, typed, st.fresh("n"), lets)
     meaning = symbolic(typed, keyed=True) or as_size(typed)
     if meaning is not None:
-        st.alias[name] = meaning
-    return t.Var(typed.type, typed.span, name), SizeVar(name)
+        st.alias[named.name] = meaning
+    return named, SizeVar(named.name)
 
 
 def _name_value(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
