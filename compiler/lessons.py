@@ -30,6 +30,8 @@ from compiler.protocol.lesson_files import TABS, LessonFile, line_span, read
 from compiler.protocol.teaching import EXAMPLE, LESSON, LessonAnswer, LessonRequest
 
 _MEASURED = re.compile(r"\{=([^{}]+)\}")
+_AS_ITEM = re.compile(r"(?m)^ *\{=[^{}]+\}(?=[.)])")
+"""What would begin a list, were its number there: `8.` at the beginning of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,4 +302,4 @@ def _filled(text: str, of: Subject, whole: str) -> str:
         except CompileError as error:
             raise _moved(error, whole[: whole.index(found[0])].count("\n") + 1, False) from None
 
-    return _MEASURED.sub(number, text)
+    return _MEASURED.sub(number, _AS_ITEM.sub(r"\g<0>\\", text))

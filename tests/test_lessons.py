@@ -73,6 +73,12 @@ def test_measures_are_what_other_answers_say() -> None:
     assert lessons.measured("pairs", of) == 1
 
 
+def test_a_number_at_the_beginning_of_a_line_begins_no_list() -> None:
+    counted = "We count\n{= count map at soa}. That\n{= count map at soa}) is all.\n\n1. It is an item."
+    told = lessons.lesson(LessonRequest(lesson=EXAMPLE + counted))
+    assert "We count\n1. That\n1) is all.</p>\n<ol>\n<li>It is an item.</li>" in told["after"]
+
+
 def test_bytes_that_only_a_run_knows_are_refused() -> None:
     source = "entry main [n] (xs: [n]f32): []f32 = map (+ 1) xs[::4] ++ xs\n"
     of = lessons.Subject(OfProgram(source), "", {"n": 128})

@@ -370,6 +370,7 @@ export class Page {
   private async openLesson(name: string, kept: Stop | null): Promise<void> {
     const { back = "", next = "" } = root.dataset;
     const lesson = await this.lesson.open(name, back, next);
+    if (lesson) this.memory.suppose(lesson);
     const work = kept ?? load<Work>(`lesson.${name}.work`);
     if (work) this.show(work, "");
     else if (lesson) this.showLesson(lesson);
@@ -379,7 +380,8 @@ export class Page {
   private showLesson(lesson: LessonAnswer): void {
     this.show({ source: lesson.source, options: lesson.options }, "");
     this.warps.look(lesson.sizes);
-    this.look({ ...lesson, text: "" });
+    this.memory.suppose(lesson);
+    this.look({ ...lesson, text: "" }, this.lesson.element);
   }
 
   /** From here on programs are compiled: with the stages of today, which a link's may not be. */
@@ -616,8 +618,8 @@ export class Page {
     } else this.header.shareFailed(answer.error);
   }
 
-  /** Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there. */
-  private look({ stage, code, tab, object }: Look): void {
+  /** Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there; that, or `seen`, comes into sight. */
+  private look({ stage, code, tab, object }: Look, seen?: Element): void {
     const place = placeOf(this.model.source, code);
     if (code && !place) return;
     this.leave(() => {
@@ -626,16 +628,16 @@ export class Page {
       this.dock.open(tab || "selection");
       if (!tab) this.turnTo(stage); // where both are tabs of one group
       if (tab === "memory") this.memory.look(stage, object);
-      this.ring(root.querySelector(tab ? `#panel-${tab}` : `.stage-pane[data-shows="${stage}"]`));
+      this.ring(root.querySelector(tab ? `#panel-${tab}` : `.stage-pane[data-shows="${stage}"]`), seen);
     });
   }
 
   /** A ring around what a step of a story means, until something else is chosen. */
-  private ring(element: Element | null): void {
+  private ring(element: Element | null, seen = element): void {
     for (const ringed of root.querySelectorAll(".ring")) ringed.classList.remove("ring");
     element?.classList.add("ring");
     // After editors have come to what is selected: where panes lie below each other the page scrolls with them.
-    if (element) requestAnimationFrame(() => requestAnimationFrame(() => element.scrollIntoView({ block: "nearest" })));
+    if (seen) requestAnimationFrame(() => requestAnimationFrame(() => seen.scrollIntoView({ block: "nearest" })));
   }
 
   /** The run pane has its room from its first use on. */

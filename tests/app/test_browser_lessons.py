@@ -147,11 +147,27 @@ def test_axe_finds_nothing_in_a_lesson(page: Page, address: str) -> None:
 
 def test_a_phone_shows_all_of_a_lesson(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{address}/lessons/fusion")
+    page.goto(f"{address}/lessons/proofs")
     expect(page.locator(".status")).to_contain_text("compiled")
+    # It begins with its title, though what it is about lies below the screen.
+    expect(page.locator(".attempt")).to_have_count(2)
+    expect(page.locator(".lesson h2")).to_be_in_viewport(ratio=1)
     predict(page, "0")
     expect(page.locator(".lesson-verdict")).to_be_visible()
+    page.get_by_role("button", name="Ask me again").scroll_into_view_if_needed()
+    expect(page.locator(".lesson").get_by_role("link", name="Next")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_drawn_has_the_sizes_of_the_lesson(page: Page, address: str) -> None:
+    page.goto(f"{address}/lessons/short_circuiting")
+    expect(page.locator(".lanes-view")).to_contain_text("5 blocks, at most 16.0 kB at once")
+    predict(page, "4,000")
+    expect(page.locator(".lesson-outcome")).to_contain_text("now there are 8,000 in 1. Both maps")
+    expect(page.get_by_role("button", name="Ask me again")).to_be_in_viewport()
+    expect(page.locator(".lesson").get_by_role("link", name="Next")).to_be_in_viewport(ratio=1)
+    page.get_by_role("spinbutton", name="n", exact=True).fill("10")
+    expect(page.locator(".lanes-view")).to_contain_text("5 blocks, at most 160 B at once")
 
 
 def test_a_puzzle_is_scored_by_the_compiler(page: Page, address: str) -> None:

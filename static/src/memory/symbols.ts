@@ -14,6 +14,12 @@ const SIZES = [4, 6, 3, 5, 2];
  */
 export class ChosenValues {
   private readonly values = new Map<string, number>();
+  private supposed = new Map<string, number>();
+
+  /** What names have, in each function, until somebody chooses. */
+  suppose(values: Record<string, number>): void {
+    this.supposed = new Map(Object.entries(values));
+  }
 
   /** Keep a value for one of the names that a function has. */
   set(fun: string, names: readonly string[], called: Called, name: string, value: number): void {
@@ -22,8 +28,8 @@ export class ChosenValues {
 
   /** The values for those of the names that have one. */
   of(fun: string, names: readonly string[], called: Called): Record<string, number> {
-    const key = keyOf(fun, names, called);
-    const found = names.map((name) => [name, this.values.get(key(name))] as const);
+    const [key, plain] = [keyOf(fun, names, called), plainNames(names, called)];
+    const found = names.map((name) => [name, this.values.get(key(name)) ?? this.supposed.get(plain(name))] as const);
     return Object.fromEntries(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
   }
 }

@@ -50,6 +50,11 @@ export class Lanes {
     model.on("entry", () => this.shown.length && this.arrange());
   }
 
+  /** Draw with these sizes until others are typed. */
+  suppose(sizes: Record<string, number>): void {
+    this.typed.suppose(sizes);
+  }
+
   /** Draw these stages of a program, of which the first is what the others are compared with. */
   async show(stages: readonly StageInfo[], of: Text): Promise<void> {
     this.again = () => void this.show(stages, of);

@@ -16,7 +16,7 @@ import { Lanes } from "./lanes";
 import { Sharing } from "./sharing";
 import { Sums } from "./sums";
 import { AskingPane } from "./asking";
-import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, MemoryFunction, Span, StageInfo } from "../types";
+import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, LessonAnswer, MemoryFunction, Span, StageInfo } from "../types";
 
 const MOST_CELLS = 2048;
 
@@ -102,6 +102,12 @@ export class MemoryPane extends AskingPane {
   look(stage: string, base: string): void {
     this.wish = base ? { stage, base } : null;
     this.choose(base ? "array" : "blocks");
+  }
+
+  /** Draw the array of a lesson, or all blocks, with its sizes until others are typed. */
+  suppose({ object, sizes }: Pick<LessonAnswer, "object" | "sizes">): void {
+    this.typed.suppose(object ? sizes : {});
+    this.lanes.suppose(object ? {} : sizes);
   }
 
   /** What is drawn, so that another page can draw the same. */
