@@ -74,7 +74,8 @@ def test_measures_are_what_other_answers_say() -> None:
 
 
 def test_a_number_at_the_beginning_of_a_line_begins_no_list() -> None:
-    counted = "We count\n{= count map at soa}. That\n{= count map at soa}) is all.\n\n1. It is an item."
+    maps = "{= count map at soa}"
+    counted = f"We count\n{maps}. That\n{maps}) is all.\n\n1. It is an item."
     told = lessons.lesson(LessonRequest(lesson=EXAMPLE + counted))
     assert "We count\n1. That\n1) is all.</p>\n<ol>\n<li>It is an item.</li>" in told["after"]
 
