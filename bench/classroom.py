@@ -20,6 +20,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,12 +31,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from app.clients import TOKEN_HEADER
 from bench.compile import program_of
 from bench.machine import ROOT, save
 from compiler.pipeline import MEMORY_STAGES
+from compiler.sandbox import walls
 from testing import endless
 from testing.ports import free_port
 
@@ -163,8 +166,15 @@ def server() -> Iterator[int]:
 
 @contextmanager
 def serving(folder: str) -> Iterator[tuple[int, int]]:
-    """A server that keeps everything in this folder; its port and process."""
+    """A server that keeps everything in this folder; its port and process.
+
+    Its workers begin with what any use of the compiler leaves in a user's cache.
+    """
     port = free_port()
+    kept = Path(folder) / "stridescope"
+    kept.mkdir(mode=0o700, exist_ok=True)
+    for seed in walls.seeds().values():
+        shutil.copy(seed, kept)
     process = subprocess.Popen(
         [sys.executable, "-m", "compiler", "serve", "--port", str(port)],
         cwd=ROOT,

@@ -56,6 +56,13 @@ MACHINE = {"cores": 1, "processor": "one", "python": "3", "commit": "c", "date":
 
 
 @pytest.fixture
+def few_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is started has one worker of each kind."""
+    for kind in ("COMPILE", "RUN"):
+        monkeypatch.setenv(f"STRIDESCOPE_{kind}_WORKERS", "1")
+
+
+@pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No Futhark, and little to measure."""
     monkeypatch.setattr("bench.futhark.shutil.which", lambda name: None)
@@ -159,16 +166,15 @@ def test_public_programs_are_read_from_their_clones(
         public.measure(tmp_path, {"a/b": {"commit": "0", "programs": ["none.fut"]}})
 
 
-FUTHARK = f"""#!{sys.executable}
+FUTHARK = f"""#!{sys.executable} -IS
 import sys
 from pathlib import Path
 made = Path(sys.argv[4])
-made.write_text('''#!{sys.executable}
+made.write_text('''#!{sys.executable} -IS
 import sys
-sys.path.insert(0, {str(ROOT)!r})
-from compiler.ir.values import from_bytes, to_binary
-(x,) = from_bytes(sys.stdin.buffer.read())
-sys.stdout.buffer.write(to_binary([x + x]))
+given = sys.stdin.buffer.read()
+head, x = given[:-4], int.from_bytes(given[-4:], "little", signed=True)
+sys.stdout.buffer.write(head + (2 * x).to_bytes(4, "little", signed=True))
 ''')
 made.chmod(0o755)
 """
@@ -254,6 +260,7 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     assert "| update | 1 | 3 |" in text
 
 
+@pytest.mark.usefixtures("few_workers")
 def test_a_small_class_gets_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classroom, "PUPILS", 3)
     monkeypatch.setattr(classroom, "RUNS", 1)
@@ -344,11 +351,10 @@ def test_every_slowdown_that_was_measured_is_on_the_page() -> None:
             assert f"`{name}`" in said
 
 
+@pytest.mark.usefixtures("few_workers")
 def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "READERS", 3)
     monkeypatch.setattr(readers, "EXAMPLE", "dot_product")
-    for kind in ("COMPILE", "RUN"):  # four servers are started, each with workers of its own
-        monkeypatch.setenv(f"STRIDESCOPE_{kind}_WORKERS", "1")
     parts = readers.measure()
     statuses = [part["statuses"] for part in parts.values()]
     assert statuses == [{"200": 6}, {"304": 6}, {"200": 6}, {"200": 6}, {"200": 6}]
@@ -362,6 +368,7 @@ def test_readers_of_a_link_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+@pytest.mark.usefixtures("few_workers")
 def test_the_page_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"VISITS": 1, "KEYS": 1, "ROUNDS": 1, "CALM": 200, "LARGE": 20, "SMALL": 10}
     for name, value in small.items():
@@ -376,6 +383,7 @@ def test_the_page_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "**Beyond the goal:** first picture" in table.page_part(data(figures))
 
 
+@pytest.mark.usefixtures("few_workers")
 def test_followers_of_a_lecture_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"FOLLOWERS": 3, "TEXTS": 1, "PAUSE": 0.3, "LINES": 10}.items():
         monkeypatch.setattr(follow, name, value)

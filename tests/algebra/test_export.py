@@ -30,7 +30,7 @@ CERTIFICATE = document(list(genuine().values()))
 def answers(text: str) -> Iterator[str]:
     """What Z3 says to each question of a script."""
     for question in text.split("(push 1)")[1:]:
-        solver = z3.Solver()
+        solver = z3.SimpleSolver()  # it tries no strategies first: a twelfth of the time
         solver.set("timeout", 20_000)
         solver.from_string(question.split("(check-sat)")[0])
         yield str(solver.check())
