@@ -263,7 +263,7 @@ class _Search:
 
     def _search(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         if not prover.facts.points:
-            absurd = prover.nonnegative(Poly.const(-1)) or _absurd(prover)
+            absurd = _absurd(prover, thorough=depth == 0)
             if absurd is not None:
                 return Absurd(absurd)
         return self._rewritten(normalised(problem), prover, depth)
@@ -513,15 +513,24 @@ def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
     return None if down is None else (-1, down)
 
 
-def _absurd(prover: Prover) -> Sum | None:
-    """A fact whose opposite can be proved strictly from the others."""
-    for fact in prover.facts.bounds[-3:]:
-        others = Facts(tuple(b for b in prover.facts.bounds if b != fact), prover.facts.equalities)
+def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:
+    """A fact whose opposite follows from the others: of the last, or from the looks of any."""
+    bounds = prover.facts.bounds
+    for fact in bounds if thorough else ():
+        against = prover.plainly(-fact - 1)
+        if against is not None:
+            return _contradiction(fact, against)
+    for fact in bounds[-3:]:
+        others = Facts(tuple(b for b in bounds if b != fact), prover.facts.equalities)
         against = Prover(others, prover).nonnegative(-fact - 1)
         if against is not None:
-            terms = (*against.terms, (against.scale, (fact,)))
-            return Sum(Poly.const(-1), against.scale, terms)
+            return _contradiction(fact, against)
     return None
+
+
+def _contradiction(fact: Poly, against: Sum) -> Sum:
+    """That -1 is not negative, as a fact and its opposite are not."""
+    return Sum(Poly.const(-1), against.scale, (*against.terms, (against.scale, (fact,))))
 
 
 def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:

@@ -31,8 +31,8 @@ class _Bounds:
     __slots__ = ("_depths", "_linear", "_lower", "_shifted", "bounds")
 
     def __init__(self, bounds: tuple[Poly, ...]) -> None:
-        self.bounds = bounds
-        self._lower = _lower_bounds(bounds)
+        self.bounds = _tightest(bounds)
+        self._lower = _lower_bounds(self.bounds)
         self._depths = _depths(self._lower)
         self._linear: dict[Name, list[tuple[Poly, int]]] = {}
         self._shifted: dict[Poly, tuple[int, Terms] | None] = {}
@@ -284,6 +284,17 @@ class Prover:
                     key = (left, right)
                     return scale, {**terms, key: terms.get(key, 0) + scale}
         return None
+
+
+def _tightest(bounds: tuple[Poly, ...]) -> tuple[Poly, ...]:
+    """Of bounds that differ by a number the one that the others follow from."""
+    found: dict[Poly, Poly] = {}
+    for bound in bounds:
+        rest = bound - bound.terms.get(ONE, 0)
+        other = found.get(rest)
+        if other is None or bound.terms.get(ONE, 0) < other.terms.get(ONE, 0):
+            found[rest] = bound
+    return tuple(found.values())
 
 
 def _lower_bounds(bounds: tuple[Poly, ...]) -> dict[Name, list[Poly]]:

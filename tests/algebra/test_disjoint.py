@@ -209,3 +209,16 @@ def test_no_long_search_is_made_where_two_meet_at_a_few_points() -> None:
     assert isinstance(verdict, Overlap)
     assert verdict.point not in facts.points[:GLANCE]
     assert verdict.steps < 2 * SOON
+
+
+CONTRARY = ["m >= 1", "d >= 8193", "d*m <= 127", "0 <= i", "i < m", "0 <= j", "j < d"]
+
+
+def test_of_facts_that_contradict_each_other_no_long_search_is_made() -> None:
+    """Wherever the contradiction stands among them, and although the two sets would meet."""
+    for k in range(len(CONTRARY)):
+        given = {"other": CONTRARY[k:] + CONTRARY[:k]}
+        verdict, facts = decide(given, "d*i + j + {}", "{(m : d), (d : 1)}")
+        assert not facts.points
+        assert isinstance(verdict, Disjoint)
+        assert verdict.steps < SOON // 2
