@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from compiler.algebra.divide import exact
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
@@ -199,11 +200,16 @@ def _fits(sc: nest.FlatteningScope, blocks: Poly, sizes: _Sizes) -> list[ir.SE]:
     """That no block goes through much more than it has threads, or that there are enough blocks.
 
     A block's threads take any number of elements by turns; what counts is that no core is idle.
+    Where there are blocks at all, there are no less than any size that their number is a multiple
+    of: if that size is beyond its limit, and the limit not below what is enough, there are enough.
     """
     target = sc.ctx.target
     enough = _at_most(Poly.const(_enough(sc)), blocks)
-    limits = ((size, Poly.const(target.most_threads * each)) for size, each in sizes.most.items())
-    found = (either(_at_most(size, most), enough) for size, most in limits)
+    found: list[ir.SE] = []
+    for size, each in sizes.most.items():
+        most = target.most_threads * each
+        if not (_enough(sc) <= most + 1 and size.names() and exact(blocks, size) is not None):
+            found.append(either(_at_most(size, Poly.const(most)), enough))
     return [cond for cond in found if cond != ir.TRUE]
 
 

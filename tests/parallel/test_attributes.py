@@ -101,6 +101,31 @@ entry main [n] (a: [n][n]f32): [1][n][n]f32 =
     assert "suff_outer" not in shape(prog)
 
 
+WIDE = (
+    "entry main (n: i64) (m: i64) (xss: [{}][{}]f32) = #[incremental_flattening(only_intra)] "
+    + ROWS
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "decided"),
+    [
+        ("n", "n", True),
+        ("m*n", "m", True),
+        ("n", "m", False),
+        ("n", "m*n", False),
+        ("100", "n", False),
+        ("n", "1024", True),
+    ],
+)
+def test_long_rows_that_bring_enough_blocks_have_no_other_version(
+    rows: str, columns: str, decided: bool
+) -> None:
+    """Where there are rows there are no fewer than a size that their number is a multiple of."""
+    prog, _ = flat(WIDE.format(rows, columns), "cuda")
+    assert (shape(prog) == INTRA) == decided
+
+
 @pytest.mark.parametrize("target", ["c", "cuda"])
 @pytest.mark.parametrize("attribute", sorted({a for a, _, _ in SHAPES}))
 def test_results_are_the_same(attribute: str, target: str) -> None:
