@@ -57,7 +57,7 @@ from compiler.protocol.answering import answers
 from compiler.protocol.kinds import Json
 from compiler.runtime import device_process, imp_interp
 from compiler.runtime.observer import build
-from compiler.runtime.observer.records import Observation
+from compiler.runtime.observer.records import LATE, Observation
 from compiler.semantics import interp
 from compiler.targets import LISTINGS, target_named
 
@@ -108,8 +108,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     because = build.why_not() if seconds else ""
     if seconds and not because:
         seen = device_process.observe(plain(text), entry, args, seconds)
-        failed = "" if seen.results is not None else "A problem ended the run."
-        because = seen.error.message if seen.error else failed
+        because = seen.error.message if seen.error else _unended(seen, seconds)
     return {
         "ok": True,
         "sizes": sizes,
@@ -118,6 +117,16 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         "observed": seen is not None,
         "because": because,
     }
+
+
+def _unended(seen: Observation, seconds: float) -> str:
+    """Why a run that no check of the program ended has no results; empty where it has."""
+    if seen.results is not None:
+        return ""
+    if any(one.says == LATE for one in seen.problems):
+        until = f"The run was ended after {seconds:g} s, and is counted up to there"
+        return f"{until}: try smaller sizes."
+    return "A problem ended the run."
 
 
 @answers(listings.LISTING)

@@ -25,11 +25,10 @@ from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.spans import Span, span_at
 from compiler.base.text import plain
 from compiler.frontend.check.scope.scope import did_you_mean
-from compiler.frontend.show_type import show_type
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Array, PrimT
 from compiler.ir.values import Value
-from compiler.lower.outside import show
+from compiler.lower.outside import show, type_texts
 from compiler.protocol import notebooks
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
@@ -247,7 +246,7 @@ def _printed(made: Made) -> notebooks.Result:
     text = _text(made)
     match kind_of(made):
         case Array(_, PrimT()) as kind if text[:1] != '"':
-            return {"text": text, "type": show_type(kind)}
+            return {"text": text, "type": type_texts([kind], flat(made))[0]}
     return {"text": text}
 
 
@@ -315,6 +314,7 @@ def _shown(block: NotebookCell, asked: OfProgram, results: _Results) -> notebook
         told["html"] = html(block.text)
     if block.kind != "directive":
         return told
+    told["text"] = block.text.partition(">")[2].strip()
     try:
         one = _directive(block)
         told["text"] = "" if one.covert else one.shown

@@ -179,6 +179,13 @@ def test_errors_have_their_place_in_the_expression(
     assert f"{span[0]} | {line}" in error["rendered"] or not line
 
 
+@pytest.mark.parametrize("text", ["def x = 2", "import \"a\"", "1 def x = 2"])
+def test_a_declaration_is_no_expression(text: str) -> None:
+    error = evaluated(text)["error"]
+    assert isinstance(error, dict)
+    assert error["hint"] == "Declarations stand in the program."
+
+
 def test_an_error_of_the_program_has_its_place_there() -> None:
     for source in ("def f = (", "def f: i32 = true"):
         error = evaluated("1", source=source)["error"]

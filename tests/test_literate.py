@@ -78,6 +78,7 @@ def test_values() -> None:
         directives("grid 3")[0]["result"]["text"],
     ]
     assert found[0]["text"] == "wave 2i64"
+    assert found[2]["result"]["type"] == "[3][3]f32"
 
 
 SUMS = """type c = #red | #rgb u8 u8
@@ -192,6 +193,7 @@ def test_what_gnuplot_is_told_to_draw_is_drawn_by_plot2d() -> None:
         ":plot2d {a=wave 5i64, b=wave 9i64}",
     )
     assert "result" not in refused
+    assert refused["text"].startswith(":gnuplot")
     assert ":plot2d {a=(xs, ys), b=(xs, zs)}" in refused["error"]["hint"]
     assert data(drawn).decode().count("<polyline") == 2
 

@@ -28,7 +28,7 @@ from compiler.frontend import decs
 from compiler.frontend.ast import Exp
 from compiler.frontend.builder import TreeBuilder
 from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
-from compiler.frontend.slips import Slip, way_out
+from compiler.frontend.slips import BEFORE_THE_TEXT, DECLARED, Slip, way_out
 
 _DECLARATION = frozenset(
     ("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL", "ATTR")
@@ -126,13 +126,16 @@ def parse_expression(source: str, file: str) -> Exp:
             codes.syntax.UNEXPECTED,
             "Expected the end of the expression, but found a declaration.",
             more[0].span,
-            "Declarations stand in the program.",
+            DECLARED,
         )
     assert isinstance(first, decs.ValDec)
     return first.body
 
 
-_HEAD = tuple(Token(*one, -1, 1, 1, 1, 1, 0) for one in (("DEF", "def"), ("ID", "it"), ("EQ", "=")))
+_HEAD = tuple(
+    Token(*one, BEFORE_THE_TEXT, 1, 1, 1, 1, 0)
+    for one in (("DEF", "def"), ("ID", "it"), ("EQ", "="))
+)
 """What makes a program of an expression behind it."""
 
 

@@ -12,6 +12,8 @@ from lark import Token
 
 from compiler.base.prim import PRIMS
 
+BEFORE_THE_TEXT = -1
+"""Where the words lie that make a program of an expression."""
 _OPENING = {"LPAR": "(", "LBRACK": "[", "IBRACK": "[", "LCURL": "{"}
 _CLOSING = {"RPAR": "(", "RBRACK": "[", "RCURL": "{"}
 _DECLARATION = frozenset(("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL"))
@@ -41,6 +43,7 @@ _REFERENCE = (
 )
 _STEPS = "There are no steps one after the other: `let x = f in g x` binds what the next one needs."
 _SUM = "Constructors begin with `#`: `type shape = #circle f32 | #square f32`."
+DECLARED = "Declarations stand in the program."
 MISSING = "Every variable has a value; what may be missing is a sum type, `#some i32 | #none`."
 ARRAYS = "An array of 32-bit integers is an `[]i32`, a matrix a `[][]i32`."
 EXPONENT = "In the exponent of a number stands no `_`: `1.5e10`."
@@ -437,6 +440,8 @@ def _asserts_alone(before: list[Token]) -> bool:
 def _unclosed(slip: Slip) -> str:
     """The innermost bracket that is open, where its closing one could have stood."""
     if slip.token.type in _DECLARATION and not slip.wanted & set(_CLOSING):
+        if slip.before and slip.before[-1].start_pos == BEFORE_THE_TEXT:
+            return DECLARED
         return "The declaration before this one is not complete."
     if not slip.wanted & set(_CLOSING):
         return ""

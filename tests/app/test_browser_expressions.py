@@ -40,8 +40,12 @@ def evaluate(page: Page, expression: str) -> None:
 
 
 def test_values_types_and_history(page: Page) -> None:
+    page.get_by_role("textbox", name="xs: []i32").fill("[1, 2, 3]")
+    page.locator(".run-form").get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".run")).to_contain_text("[2i32, 3i32, 4i32]")
     evaluate(page, "map f [1, 2]")
     first = page.locator(".evaluated > li").first
+    expect(first).to_be_in_viewport(ratio=0.9)
     expect(first).to_contain_text("[2]i32")
     expect(first).to_contain_text("[2i32, 3i32]")
     evaluate(page, "f")

@@ -12,6 +12,8 @@ pytestmark = MARKS
 PROGRAM = """-- # Notes
 --
 -- Text with `code` and <b>no HTML</b>.
+--
+-- 1. An item.
 
 entry grid (n: i64): [n][n]f32 = tabulate_2d n n (\\i j -> f32.i64 (i * j) / 9)
 entry three = 3i32
@@ -45,12 +47,14 @@ def shown(page: Page) -> None:
     expect(page.locator(".notebook .value").first).to_have_text("3i32")
     picture = page.locator(".notebook img")
     expect(picture).to_have_js_property("naturalWidth", 4)
+    expect(picture).to_have_js_property("clientWidth", 160)
     expect(page.locator(".notebook audio")).to_have_count(1)
     expect(page.locator(".notebook .problem-text")).to_contain_text("There is no entry point")
 
 
 def test_results_stand_below_their_directives(page: Page) -> None:
     shown(page)
+    expect(page.locator(".notebook-text ol")).to_have_css("list-style-type", "decimal")
     page.get_by_role("button", name="> three").click()
     expect(page.locator(".source .cm-content")).to_be_focused()
     write(page, PROGRAM.replace("3i32", "4i32"))

@@ -24,6 +24,7 @@ Kind = Literal["reads", "writes", "both"]
 _KINDS: tuple[Kind, ...] = ("reads", "writes", "both")
 Order = Literal["ascending", "descending", "random"]
 ORDERS: tuple[Order, ...] = ("ascending", "descending", "random")
+LATE = "the deadline has passed"
 UNWRITTEN = "The host reads a cell that nothing has written."
 
 

@@ -83,6 +83,7 @@ export class ExpressionBox {
     this.back = 0;
     this.events.changed();
     this.draw();
+    this.list.firstElementChild?.scrollIntoView({ block: "nearest" });
     if (answer.ok) {
       if (this.text.value === expression) this.text.value = "";
       announce(answer.output || answer.type);

@@ -16,6 +16,7 @@ export interface NotebookEvents {
   goTo(span: Span): void;
 }
 
+const READABLE = 160; // pixels: up to this a picture is enlarged
 const HELP = "Comments that begin a line are text in Markdown. Below them, such lines have results:";
 const EXAMPLE = "-- > f 3\n-- > :img picture 100i64\n-- > :plot2d (xs, ys)\n";
 
@@ -101,5 +102,12 @@ function shown({ text = "", type, media, data }: Result, said: string, looks: Lo
   if (!media) return h("pre", { class: "value" }, text);
   const src = `data:${media};base64,${data}`;
   if (media.startsWith("audio")) return h("audio", { controls: true, src, "aria-label": said.trim() || "A sound" });
-  return h("img", { src, alt: said.trim() || "A picture" });
+  return h("img", { src, alt: said.trim() || "A picture", onload: ({ target }: Event) => enlarge(target as HTMLImageElement) });
+}
+
+/** Show each pixel of a small picture as a square of several. */
+function enlarge(picture: HTMLImageElement): void {
+  const { naturalWidth, naturalHeight } = picture;
+  const by = Math.floor(READABLE / Math.max(naturalWidth, naturalHeight));
+  if (by > 1) picture.width = by * naturalWidth;
 }

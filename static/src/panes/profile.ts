@@ -1,7 +1,7 @@
 // Where the time of a run goes: by line, by kernel, copy and allocation, and the stage that each is from. Of CUDA
 // nothing is timed: what its kernels fetch is counted where they run on the processor.
 import * as client from "../client";
-import { announce, h, milliseconds, replace } from "../dom";
+import { announce, grouped, h, milliseconds, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { AnyAsked, Profile } from "../kept";
 import { sameText, type Model, type Text } from "../model";
@@ -57,6 +57,7 @@ export class ProfileBox {
     this.button.textContent = "Profile";
     if (mine.signal.aborted) return announce("Stopped.");
     this.show(answer, request, of);
+    this.element.scrollIntoView({ block: "nearest" });
     announce(!answer.ok ? answer.error.message : answer.counts ? howCounted(answer.counts) : `Profile of ${milliseconds(answer.ms)}.`);
   }
 
@@ -86,15 +87,15 @@ export class ProfileBox {
       h("p", { class: "quiet" }, howCounted(counts)),
       ...[...counts.faults, counts.because].filter((text) => text).map((text) => h("p", { class: "access-missing" }, text)),
       this.table("Sectors of 32 bytes by line", ["Line", "Sectors"], counts.lines.map(({ src: [span], sectors }) =>
-        [span ? this.link(span, lineName(span)) : "the prelude", `${sectors}, ${percent(sectors, whole)}`])),
+        [span ? this.link(span, lineName(span)) : "the prelude", h("span", {}, grouped(sectors), `, ${percent(sectors, whole)}`)])),
       this.table("Kernels", ["Kernel", "Launches", "Blocks", "Requests"], counts.kernels.map(({ name, launches, blocks, requests }) =>
-        [name, String(launches), String(blocks), String(requests)])));
+        [name, grouped(launches), grouped(blocks), grouped(requests)])));
   }
 
   private row({ kind, name, src, stage, calls, ms }: ProfilePart, whole: number): (string | HTMLElement)[] {
     const title = this.model.info(stage)?.title ?? stage;
     return [`${kind} ${name}`, src[0] ? this.link(src[0], placeName(src[0])) : "",
-      h("button", { class: "link", type: "button", onclick: () => this.events.open(stage) }, title), String(calls), share(ms, whole)];
+      h("button", { class: "link", type: "button", onclick: () => this.events.open(stage) }, title), grouped(calls), share(ms, whole)];
   }
 
   private link(span: Span, name: string): HTMLElement {
