@@ -35,30 +35,69 @@ HOLDING = """() => {
 """From here on answers of the path `holding` wait in `held`."""
 RELEASE = "() => { window.holding = ''; for (const resume of window.held.splice(0)) resume(); }"
 
-LOOKING = """async ([themes, places]) => {
+COLOURS = ("color-contrast", "link-in-text-block")
+"""Axe's rules about colours: they take most of its time, since each element is asked."""
+FEWER = """(colours) => {
+  for (const rule of axe._audit.rules.filter(({ id }) => colours.includes(id))) {
+    const { matches } = rule;
+    rule.matches = (node, ...more) =>
+      (!window.chosen || window.chosen.has(node)) && matches.call(rule, node, ...more);
+  }
+}"""
+"""From here on the rules about colours ask no elements but those that are `chosen`."""
+OF_EACH_COLOUR = """(places) => {
+  const kept = new Map([[null, ""]]);
+  const behind = (element) => {
+    if (!kept.has(element)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+      const own = `${backgroundColor} ${backgroundImage} ${opacity}`;
+      const rest = behind(element.parentElement);
+      kept.set(element, own === "rgba(0, 0, 0, 0) none 1" ? rest : `${own}; ${rest}`);
+    }
+    return kept.get(element);
+  };
+  const found = new Map();
+  const inside = (places.length ? places : ["body"]).map((place) => `${place}, ${place} *`);
+  for (const element of document.querySelectorAll(inside.join())) {
+    const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!says && !element.matches("a, input, select, textarea")) continue;
+    if (!element.checkVisibility({ visibilityProperty: true })) continue;
+    const { color, fontSize, fontWeight, textShadow, textDecoration } = getComputedStyle(element);
+    const around = element.matches("a") ? getComputedStyle(element.parentElement).color : "";
+    const own = [color, fontSize, fontWeight, textShadow, textDecoration, around].join();
+    const kind = `${own} on ${behind(element)}`;
+    found.set(kind, [...(found.get(kind) ?? []), element].slice(-3));
+  }
+  window.chosen = new Set([...found.values()].flat());
+}"""
+"""Choose three texts of each colour, size and weight on each of the colours that hold it."""
+LOOKING = f"""async ([themes, places, every]) => {{
   const found = [];
   const choice = document.querySelector("select.theme");
-  const turn = (theme) => {
+  const turn = (theme) => {{
     choice.value = theme;
     choice.dispatchEvent(new Event("change"));
-  };
+  }};
+  const choose = {OF_EACH_COLOUR};
   const before = choice?.value;
   const sizes = new Set();
-  for (const theme of themes.length ? themes : [null]) {
+  for (const theme of themes.length ? themes : [null]) {{
     if (theme !== null) turn(theme);
-    const where = places.length ? { include: places } : document;
+    const where = places.length ? {{ include: places }} : document;
     // A theme with the sizes of one before differs from it in colours alone.
     const size = getComputedStyle(document.documentElement).getPropertyValue("--size-2");
-    const rules = sizes.has(size) ? { runOnly: ["color-contrast", "link-in-text-block"] } : {};
+    const rules = sizes.has(size) ? {{ runOnly: {list(COLOURS)} }} : {{}};
+    if (every && !sizes.size) window.chosen = null;
+    else choose(places);
     sizes.add(size);
-    const { violations } = await axe.run(where, { resultTypes: ["violations"], ...rules });
-    for (const { id, nodes } of violations) for (const { target, failureSummary } of nodes) {
-      found.push(`${theme ? `${theme}: ` : ""}${id}: ${target}: ${failureSummary}`);
-    }
-  }
+    const {{ violations }} = await axe.run(where, {{ resultTypes: ["violations"], ...rules }});
+    for (const {{ id, nodes }} of violations) for (const {{ target, failureSummary }} of nodes) {{
+      found.push(`${{theme ? `${{theme}}: ` : ""}}${{id}}: ${{target}}: ${{failureSummary}}`);
+    }}
+  }}
   if (themes.length) turn(before);
   return found;
-}"""
+}}"""
 
 THEMES = ("light", "dark", "contrast", "projector", "lecture")
 
@@ -139,16 +178,21 @@ def working(browser: Browser, address: str) -> Iterator[Page]:
         yield opened
 
 
-def violations(page: Page, themes: Sequence[str] = (), places: Sequence[str] = ()) -> list[str]:
+def violations(
+    page: Page, themes: Sequence[str] = (), places: Sequence[str] = (), every: bool = False
+) -> list[str]:
     """What axe finds wrong with the page as it is; skips the test where axe is not installed.
 
-    In each of the themes, where some are given, and in these places alone.
+    In each of the themes, where some are given, and in these places alone. Colours are looked at
+    in three texts of each kind; with `every`, in the first theme, in all texts: also in those that
+    lie on an element that does not hold them.
     """
     if not AXE.exists():
         pytest.skip("axe-core is not installed: run `make setup`")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found: list[str] = page.evaluate(LOOKING, [list(themes), list(places)])
+        page.evaluate(FEWER, COLOURS)
+    found: list[str] = page.evaluate(LOOKING, [list(themes), list(places), every])
     return found
 
 

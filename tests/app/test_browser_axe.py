@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, THEMES, pane, violations, visiting, write
+from tests.app.browsing import COLOURS, MARKS, THEMES, pane, violations, visiting, write
 
 pytestmark = MARKS
 
@@ -136,6 +136,28 @@ def offered(choices: Locator) -> list[str]:
     return found
 
 
+LINK = """<p style="color: #000">
+  A <a href="/" style="color: #222; text-decoration: none">link</a> in a text.
+</p>"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ('<p style="color: #777; background: #888">word</p>', "color-contrast"),
+        ('<div style="opacity: 0.3"><p>word</p></div>', "color-contrast"),
+        (LINK, "link-in-text-block"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_found(browser: Browser, wrong: str, rule: str) -> None:
+    """Among many that can be, of which axe is asked about few."""
+    with visiting(browser) as opened:
+        right = '<p>word</p><p>A <a href="/">link</a> in a text.</p>' * 20
+        opened.set_content(right + wrong + right)
+        (found,) = (said for said in violations(opened) if COLOURS[0] in said or COLOURS[1] in said)
+        assert rule in found
+
+
 def test_one_pane_after_the_other_on_a_phone(page: Page) -> None:
     """The whole page with the first of them, then each by itself: beside all others it is below."""
     page.set_viewport_size({"width": 390, "height": 844})
@@ -163,7 +185,7 @@ def test_all_panes_beside_each_other_in_each_theme(page: Page) -> None:
         page.keyboard.press("Control+Alt+ArrowRight")
         show(page, tab)
     expect(page.locator(".panel:visible")).to_have_count(len(every))
-    assert violations(page, themes) == []
+    assert violations(page, themes, every=True) == []
     # What else panes draw; the last choice of each stays.
     panels = page.locator(".panel", has=page.locator(CHOICES)).all()
     for k in range(1, max(panel.locator(CHOICES).count() for panel in panels)):
