@@ -28,6 +28,7 @@ from compiler.runtime.cc import compile_c
 from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
 from testing.attempts import Always, attempts
+from testing.compiling import different
 from testing.generators import extremes, storage
 from testing.generators.storage import Generated
 
@@ -131,8 +132,7 @@ def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[s
     """Where, number of the input, a function that gives the results: all but C."""
     args = made.inputs[0]
     thresholds = Always() if manner.versions else {}
-    for stage in IR:
-        prog = work.result(stage).prog
+    for stage, prog in different(work, IR):
         chosen = thresholds if IR.index(stage) >= IR.index("flat") else {}
         yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
         if stage in MEMORY:

@@ -6,6 +6,7 @@ compiles one program in many ways has those made once that do not go by what is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -13,6 +14,7 @@ from functools import lru_cache
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.fuel import Fuel
+from compiler.ir.nodes import Prog
 from compiler.pipeline import STAGES, Compilation
 
 PLAIN = Options()
@@ -52,6 +54,20 @@ def begun(source: str, options: Options, last: str) -> Compilation:
     with suppress(CompileError):
         work.result(last)
     return work
+
+
+def different(work: Compilation, stages: Sequence[str]) -> Iterator[tuple[str, Prog]]:
+    """Stages with their programs, but for those whose program is that of the stage before.
+
+    Most programs come out of half of the stages as they went in: what a machine gives for one has
+    been looked at then.
+    """
+    before: Prog | None = None
+    for stage in stages:
+        prog: Prog = work.result(stage).prog
+        if prog != before:
+            yield stage, prog
+        before = prog
 
 
 def branch(work: Compilation, options: Options) -> Compilation:

@@ -27,7 +27,7 @@ from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import heap, interp, value
 from compiler.targets import target_named
 from testing import kernel_interp
-from testing.compiling import compiled
+from testing.compiling import compiled, different
 from testing.generators.streams import program
 from tests.codegen.helpers import needs_nvrtc
 from tests.runtime import cuda_on_cpu
@@ -47,8 +47,7 @@ def in_all_stages(source: str, args: list[Value]) -> list[Value]:
     """The results by the letter, which those of all stages are compared with."""
     work = compiled(source)
     expected = value.run(work.result("soa").prog, "main", args)
-    for stage in IR:
-        prog = work.result(stage).prog
+    for stage, prog in different(work, IR):
         verify(prog, stage)
         assert parse(show_text(prog)) == without_prov(prog), stage
         same(interp.run(prog, "main", args), expected, stage)

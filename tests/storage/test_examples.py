@@ -11,7 +11,7 @@ from compiler.base.context import Options
 from compiler.explain import validity
 from testing import blocks
 from testing.attempts import THRESHOLDS
-from testing.compiling import compiled
+from testing.compiling import compiled, different
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 
@@ -22,8 +22,7 @@ def test_examples_are_valid(path: Path, target: str) -> None:
     cases = [case for case in blocks.read(path) if case.output is not None]
     assert cases, "an example needs an input"
     work = compiled(path.read_text(), Options(target=target))
-    for stage in ("funmem", "shortcircuit", "expanded", "merged"):
-        prog = work.result(stage).prog
+    for _, prog in different(work, ("funmem", "shortcircuit", "expanded", "merged")):
         for case in cases:
             fun = next(f for f in prog.funs if f.name == case.entry)
             for thresholds in THRESHOLDS:

@@ -25,6 +25,7 @@ from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.wording import not_apart
 from testing.attempts import Always, attempts
+from testing.compiling import different
 from testing.generators.programs import program
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
@@ -43,8 +44,7 @@ def check(source: str, args: list[Value], **options: object) -> Compilation:
     work = Compilation(source, Options(**options))  # type: ignore[arg-type]
     for thresholds in (dict[str, int](), Always()):
         expected = interp.run(work.result("flat").prog, "main", args, thresholds=thresholds)
-        for stage in ("funmem", "shortcircuit", "expanded"):
-            prog = work.result(stage).prog
+        for stage, prog in different(work, ("funmem", "shortcircuit", "expanded")):
             verify(prog, stage)
             found, _ = heap.run(prog, "main", args, thresholds=thresholds)
             for want, got in zip(expected, found, strict=True):

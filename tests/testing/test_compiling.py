@@ -12,7 +12,7 @@ from compiler.base.text import plain
 from compiler.optimise import inline
 from compiler.pipeline import STAGES, Compilation
 from testing import kernels
-from testing.compiling import SHARED, begun, branch, compiled
+from testing.compiling import SHARED, begun, branch, compiled, different
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 
@@ -74,3 +74,13 @@ def test_a_test_that_changes_the_compiler_has_its_own(monkeypatch: pytest.Monkey
 
 def test_nothing_of_it_is_kept() -> None:
     assert not compiled.cache_info().currsize
+
+
+def test_a_stage_that_changes_nothing_is_not_looked_at_again() -> None:
+    work = Compilation("entry main [n] (xs: [n]i64) = map (+ 1) (map (* 2) xs)")
+    stages = [stage.id for stage in STAGES if stage.kind == "ir"]
+    found = dict(different(work, stages))
+    assert list(found) == ["soa", "fused", "flat", "funmem"]
+    progs = [work.result(stage).prog for stage in stages]
+    assert all(prog in found.values() for prog in progs)
+    assert progs.count(found["funmem"]) == 4
