@@ -179,7 +179,7 @@ def test_errors_have_their_place_in_the_expression(
     assert f"{span[0]} | {line}" in error["rendered"] or not line
 
 
-@pytest.mark.parametrize("text", ["def x = 2", "import \"a\"", "1 def x = 2"])
+@pytest.mark.parametrize("text", ["def x = 2", 'import "a"', "1 def x = 2"])
 def test_a_declaration_is_no_expression(text: str) -> None:
     error = evaluated(text)["error"]
     assert isinstance(error, dict)
