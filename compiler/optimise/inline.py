@@ -46,6 +46,7 @@ from compiler.ir.sharing import unique_arrays
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
+from compiler.optimise.given_back import without_given_back
 from compiler.optimise.shared_functions import PROGRAM as MANY
 from compiler.optimise.shared_functions import SHARED, shared, with_own_names
 from compiler.optimise.simplify import SIMPLIFY, arith, settled
@@ -100,8 +101,11 @@ def inline(prog: Prog, ctx: Ctx) -> Prog:
     sizes = _sizes(prog)
     stay: frozenset[str] = frozenset()
     if _copied(_uses(prog, calls, stay), sizes) > ctx.options.limit(MANY):
-        prog, stay = shared(prog, calls, sizes, ctx)
+        slim = without_given_back(prog)
+        less = {fun.name: _calls(fun) for fun in slim.funs}
+        slim, stay = shared(slim, less, _sizes(slim), ctx)
         if stay:
+            prog = slim
             calls = {fun.name: _calls(fun) for fun in prog.funs}
             sizes = _sizes(prog)
     functions = {fun.name: fun for fun in prog.funs}

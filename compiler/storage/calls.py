@@ -1,33 +1,58 @@
 """Calls while memory is laid out: which stay, and which give way to the bodies of their functions.
 
 A function is given arrays that fill their blocks, row-major, and gives arrays that fill theirs: it
-is laid out once. A call whose argument is a view of another array would need a copy of that, and an
-array that is put into another one could not be built there if a call makes it or is given it. So
-the bodies of functions stand in the place of such calls before memory is introduced.
+is laid out once. A call whose argument is a view of another array needs a copy of that, and an
+array that is put into another one cannot be built there if a call makes it or is given it. So
+the bodies of functions stand in the place of such calls before memory is introduced. If those were
+many statements, arrays are copied instead.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.rules import Pass
+from compiler.base.rules import Limit, Pass, Rule
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
 from compiler.optimise.inline import inline_some
 from compiler.storage.origin import behind
 
+MOST = Limit(
+    "memory/look-inside/statements", "statements that stand in the place of a function's calls", 250
+)
+"""Up to which they do."""
+INSIDE = Rule(
+    "memory/look-inside",
+    "Puts functions in the place of calls for which arrays would be copied.",
+    optional=False,
+    limits=(MOST,),
+)
+
 
 def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
-    """The program with those calls whose functions can be laid out apart from them."""
-    while gone := {id(stm) for stm in _gone(prog)}:
+    """The program with those calls whose functions are laid out apart from them."""
+    while gone := _few(prog, ctx.options.limit(MOST)):
         prog = inline_some(prog, ctx, lambda stm: id(stm) in gone)
     return prog
 
 
+def _few(prog: ir.Prog, most: int) -> set[int]:
+    """The calls that give way, by `id`: of a function up to so many statements."""
+    gone = [(stm, stm.exp.fun) for stm in _gone(prog) if isinstance(stm.exp, ir.Call)]
+    many = Counter(fun for _, fun in gone)
+    large = {
+        fun.name
+        for fun in prog.funs
+        if fun.name in many and many[fun.name] * sum(1 for _ in all_stms(fun.body.stms)) > most
+    }
+    return {id(stm) for stm, fun in gone if fun not in large}
+
+
 def _gone(prog: ir.Prog) -> Iterator[ir.Stm]:
-    """The calls that give way."""
+    """The calls for which arrays would be copied."""
     views: set[tuple[str, int]] = set()
     """Functions with the numbers of those results that are views."""
     for fun in prog.funs:
@@ -46,7 +71,7 @@ class _Arrays:
         self.made = {p.name: (stm, k) for stm in self.stms for k, p in enumerate(stm.pat)}
 
     def gone(self) -> Iterator[ir.Stm]:
-        """The calls that give way."""
+        """The calls for which arrays would be copied."""
         calls = [(stm, stm.exp) for stm in self.stms if isinstance(stm.exp, ir.Call)]
         if not calls:
             return
@@ -91,4 +116,5 @@ LOOK_INSIDE = Pass(
     "look-inside",
     "Puts functions in the place of calls where views go in, or results become parts of others.",
     look_inside,
+    (INSIDE,),
 )

@@ -165,7 +165,7 @@ def test_the_text_with_calls_reads_back() -> None:
 @pytest.mark.usefixtures("all_ways")
 def test_results_that_share_memory_and_overwritten_parameters_are_copied() -> None:
     work = Compilation(APART, Options(verify=True))
-    assert set(calls(work, "simplified")) == {"buffers"}
+    assert set(calls(work, "simplified")) == {"buffers", "pair"}
     agree(work, *([np.array(xs, np.int32)] for xs in ([3], [-4, 5, 0], range(11))))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -33,9 +33,10 @@ def flip [n] (xs: [n]i32): *[n]i32 = map (\\i -> xs[n - 1 - i] * 2) (iota n)
 """
 
 
-def kept(body: str, target: str = "") -> Compilation:
+def kept(body: str, target: str = "c", limits: Mapping[str, int] | None = None) -> Compilation:
     """A program in which functions stay that have two calls."""
-    return Compilation(TURN + body, Options(verify=True, limits=LIMITS, target=target or "c"))
+    every = tuple({**LIMITS, **(limits or {})}.items())
+    return Compilation(TURN + body, Options(verify=True, limits=every, target=target))
 
 
 def statements(work: Compilation, stage: str) -> list[ir.Stm]:
@@ -176,6 +177,38 @@ def test_what_a_branch_lays_out_otherwise_is_copied_for_a_call_and_a_remark_says
     assert any("`turn` is given it" in because for because in said)
     for b in (False, True):
         agree(work, np.arange(9, dtype=np.int32).reshape(3, 3), np.bool_(b))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(xs: [n]i32) = (flip xs, flip xs[1:])",
+        "(xs: [n]i32) = (flip (reverse xs), flip xs ++ xs)",
+        "(xs: *[n]i32) = let ys = flip xs[:n / 2] let zs = flip ys in xs with [:n / 2] = zs",
+        "(xs: [n]i32) = let ys = scan (+) 0 xs in (flip ys, flip xs, ys ++ xs)",
+        "(xs: [n]i32) = (transpose (turn [xs, flip xs]), turn [flip xs])",
+    ],
+)
+def test_a_call_stays_and_arrays_are_copied_where_its_function_is_large(body: str) -> None:
+    inside = kept("entry main [n] " + body)
+    work = kept("entry main [n] " + body, limits={storage_calls.MOST.id: 0})
+    assert calls(work) == calls(work, "flat")
+    assert len(calls(inside)) < len(calls(work))
+    for n in (1, 2, 33):
+        agree(work, np.arange(n, dtype=np.int32))
+
+
+def test_of_a_large_function_calls_stay_and_of_a_small_one_they_give_way() -> None:
+    steps = "".join(f"  let xs = map (+ {k}) (scan (+) {k} xs)\n" for k in range(1, 101))
+    work = kept(
+        f"def large [n] (xs: [n]i32): *[n]i32 =\n{steps}  in map (* 2) xs\n"
+        "entry main [n] (xs: [n]i32) =\n"
+        "  (large xs[1:], large (large xs) ++ xs, large xs[2:], flip xs[1:], flip (reverse xs))"
+    )
+    assert calls(work, "flat").count("large") == 4
+    assert calls(work) == ["large"] * 4
+    for n in (2, 7):
+        agree(work, np.arange(n, dtype=np.int32))
 
 
 def test_what_a_call_reads_is_not_overwritten_before() -> None:

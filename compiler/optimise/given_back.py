@@ -1,0 +1,131 @@
+"""Functions without the results that they only pass on; their callers have them already.
+
+A result that is a parameter, a literal or an earlier result of the same function says nothing new.
+Records with one field changed have many: without them a function's arrays may all be its own, so
+that it may stay a function (`shared_functions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.ir import walk
+from compiler.ir.nodes import Call, Exp, Function, Lit, Operand, Param, Prog, Stm, Var
+from compiler.ir.types import as_operand
+from compiler.ir.walk import Replacement
+
+_Source = int | Lit | None
+"""What a result is: that argument, the result of that number behind them, the literal, or new."""
+
+
+def without_given_back(prog: Prog) -> Prog:
+    """The program, in which functions that are no entries give back nothing that they are given.
+
+    One result stays, if all are given back. A function that calls itself stays as it is.
+    """
+    given: dict[str, tuple[_Source, ...]] = {}
+    return Prog(tuple(_Slimmed(given).function(fun) for fun in prog.funs))
+
+
+class _Slimmed:
+    """One function with shorter calls; `values` has what names stand for that calls gave back."""
+
+    __slots__ = ("given", "values")
+
+    def __init__(self, given: dict[str, tuple[_Source, ...]]) -> None:
+        self.given = given
+        self.values: dict[Name, Replacement] = {}
+
+    def function(self, fun: Function) -> Function:
+        """The function; what it gives back itself is noted in `given`."""
+        stms = self.stms(fun.body.stms)
+        if stms is not fun.body.stms:
+            fun = replace(fun, body=walk.subst(replace(fun.body, stms=stms), self.values))
+        if fun.entry or _calls_itself(fun):
+            return fun
+        sources = self.sources(fun)
+        if all(source is None for source in sources):
+            return fun
+        self.given[fun.name] = sources
+        return _without(fun, sources)
+
+    def sources(self, fun: Function) -> tuple[_Source, ...]:
+        """Where callers have the function's results."""
+        places: dict[Name, int] = {param.name: i for i, param in enumerate(fun.params)}
+        found: list[_Source] = []
+        for place, value in enumerate(fun.body.results, len(fun.params)):
+            name = _name(value)
+            if name is None:
+                found.append(value if isinstance(value, Lit) else None)
+            else:
+                found.append(places.get(name))
+                places.setdefault(name, place)
+        return (None, *found[1:]) if None not in found else tuple(found)
+
+    def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
+        """Statements whose calls give back nothing; the same tuple if they are as before."""
+        new: list[Stm] = []
+        changed = False
+        for stm in stms:
+            exp: Exp = walk.map_stms(stm.exp, self.stms)
+            if isinstance(exp, Call) and exp.fun in self.given:
+                new.extend(self.call(stm, exp))
+                changed = True
+                continue
+            if exp is not stm.exp:
+                changed = True
+                stm = Stm(stm.pat, exp, stm.prov)
+            new.append(stm)
+        return tuple(new) if changed else stms
+
+    def call(self, stm: Stm, call: Call) -> list[Stm]:
+        """The call without what is given back, behind statements that bind such expressions."""
+        given = self.given[call.fun]
+        known = [*call.args, *map(as_operand, stm.pat)]
+        kept: list[Param] = []
+        before: list[Stm] = []
+        for target, source in zip(stm.pat, given, strict=True):
+            if source is None:
+                kept.append(target)
+                continue
+            value = known[source] if isinstance(source, int) else source
+            name = _name(value)
+            if name is not None:
+                self.values[target.name] = self.values.get(name, value)
+            elif isinstance(value, Lit):
+                self.values[target.name] = value
+            else:
+                assert not isinstance(value, str)
+                before.append(Stm((target,), value, stm.prov))
+        return [*before, Stm(tuple(kept), call, stm.prov)]
+
+
+def _name(value: Operand) -> Name | None:
+    """The name of an array or variable; None for other expressions."""
+    return value.name if isinstance(value, Var) else value if isinstance(value, str) else None
+
+
+def _calls_itself(fun: Function) -> bool:
+    every = walk.all_stms(fun.body.stms)
+    return any(isinstance(stm.exp, Call) and stm.exp.fun == fun.name for stm in every)
+
+
+def _without(fun: Function, sources: Sequence[_Source]) -> Function:
+    """The function without the results that callers have from these sources."""
+    known = [*map(as_operand, fun.params), *map(as_operand, fun.results)]
+    pairs = [*zip(fun.results, sources, strict=True)]
+    named: dict[Name, Replacement] = {
+        result.name: known[source] if isinstance(source, int) else source
+        for result, source in pairs
+        if source is not None
+    }
+    results = [
+        replace(result, type=walk.subst(result.type, named))
+        for result, source in pairs
+        if source is None
+    ]
+    values = zip(fun.body.results, sources, strict=True)
+    body = replace(fun.body, results=tuple(value for value, source in values if source is None))
+    return replace(fun, results=tuple(results), body=body)
