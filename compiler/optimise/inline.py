@@ -410,7 +410,8 @@ class _Simplified:
         if self.ctx.options.is_off(COMPUTED):
             return version
         half = self.steps // 2
-        values, left = _results_of(version, self.kept.values(), half)
+        callees = (*self.functions.values(), *self.kept.values())
+        values, left = _results_of(version, callees, half)
         self.steps -= half - left
         if values is None:
             return version

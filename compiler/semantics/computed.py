@@ -39,7 +39,7 @@ def results_of(
     """The results of a function, and how many steps are left; None if they are too few.
 
     None as well where the run fails, or needs more memory than a compiler should take for it.
-    `others`: functions that it may apply.
+    `others`: functions that it may call.
     """
     run = _Short(Prog((fun, *others)), RULES, _BYTES, {})
     run.left = steps

@@ -192,6 +192,16 @@ entry third [n] (xs: [n]i64): [n]i64 = main (main xs 5) 2
         agree(work, [np.arange(9) - 2, *args], entry=entry)
 
 
+@pytest.mark.usefixtures("all_ways")
+def test_a_call_that_is_computed_may_call_one_that_stays() -> None:
+    source = """
+def sums [n] (xs: [n]i64): [n]i64 = scan (+) 0 (map (* 2) xs)
+def at (k: i64): i64 = (sums (iota 5))[k] + i64.sum (sums (sums [k, 2, k]))
+entry main (k: i64) = k + at 2 + at k + at 3
+"""
+    agree(Compilation(source, Options(verify=True)), [np.int64(1)], [np.int64(4)])
+
+
 @pytest.mark.usefixtures("all_stay")
 def test_zeros_of_both_signs_have_versions_of_their_own() -> None:
     source = """
