@@ -105,3 +105,6 @@ def test_tests_are_measured_and_compared_with_what_was_before(page: Page) -> Non
     release(page)
     expect(page.get_by_role("button", name="Measure", exact=True)).to_be_visible()
     expect(rows).to_have_count(1)
+    write(page, "entry main (xs: []i32) = xs\n")
+    page.get_by_role("button", name="Measure", exact=True).click()
+    expect(page.locator("#panel-bench")).to_contain_text("The program has no tests.")

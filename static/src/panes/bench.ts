@@ -1,9 +1,10 @@
 // What the tests of the program take: median and spread, against the measurement before or another back end.
 import * as client from "../client";
-import { announce, h, milliseconds, quoted, replace } from "../dom";
+import { announce, grouped, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { AnyAsked, Bench } from "../kept";
 import { sameText, type Model, type Text } from "../model";
+import { noTests } from "./tests";
 import type { Measurement, TestCase } from "../types";
 
 /** What a test took on a back end, before and now; `error`: why it is not known. */
@@ -83,6 +84,7 @@ export class BenchPane {
   }
 
   private draw(): void {
+    if (!this.rows.length && this.of) return replace(this.place, ...noTests());
     if (!this.rows.length) {
       return replace(this.place, h("p", { class: "quiet" },
         "Tests that give an input are measured here, until the interval of the median is narrow."));
@@ -101,12 +103,12 @@ export class BenchPane {
 }
 
 type Measured = Row & { now: Measurement; other: Measurement | null };
-const COLUMNS: readonly [string, (row: Measured) => string][] = [
+const COLUMNS: readonly [string, (row: Measured) => string | HTMLElement][] = [
   ["On", ({ request: { backend = "c" } }) => backend],
-  ["Median", ({ now }) => milliseconds(now.median)],
-  ["95 % interval", ({ now }) => between(now.low, now.high)],
+  ["Median", ({ now }) => time(now.median)],
+  ["95 % interval", ({ now }) => time(now.low, now.high)],
   ["Spread", ({ now }) => `${(100 * now.spread).toFixed(1)} %`],
-  ["Runs", ({ now }) => String(now.runs)],
+  ["Runs", ({ now }) => grouped(now.runs)],
 ];
 
 /** Those that were measured: each below the name of its test, and below it what it is compared with. */
@@ -127,10 +129,11 @@ function beside({ now, before, other }: Measured): HTMLElement | null {
   return said.length ? h("tr", { class: "compared" }, h("td", { colspan: COLUMNS.length }, said.join("; "))) : null;
 }
 
-/** An interval in the unit of its end: 1.83–1.92 µs. */
-function between(low: number, high: number): string {
+/** Milliseconds, one or from one to another, in the unit of the last: 1.87 µs, 1.83–1.92 µs. */
+function time(...all: [number, ...number[]]): string {
+  const high = all.at(-1)!;
   const [by, unit] = high >= 1000 ? [0.001, "s"] : high >= 0.1 ? [1, "ms"] : [1000, "µs"];
-  return `${[low, high].map((ms) => Number((ms * by).toPrecision(3))).join("–")} ${unit}`;
+  return `${all.map((ms) => Number((ms * by).toPrecision(3))).join("–")} ${unit}`;
 }
 
 const nameOf = ({ entry, name }: TestCase): string => [entry, name].filter(Boolean).join(", ");
@@ -138,7 +141,7 @@ const keyOf = ({ name, request }: Row): string => JSON.stringify([name, request.
 
 /** How two measurements compare; where the intervals meet that may be chance. */
 function compared(now: Measurement, other: Measurement): string {
-  if (now.low <= other.high && other.low <= now.high) return `${milliseconds(other.median)}: the same, or nearly`;
+  if (now.low <= other.high && other.low <= now.high) return `${time(other.median)}: the same, or nearly`;
   const times = other.median / Math.max(now.median, 1e-6);
-  return `${milliseconds(other.median)}: ${times >= 1 ? `${times.toFixed(2)}x as fast` : `${(1 / times).toFixed(2)}x as slow`}`;
+  return `${time(other.median)}: ${times >= 1 ? `${times.toFixed(2)}x as fast` : `${(1 / times).toFixed(2)}x as slow`}`;
 }

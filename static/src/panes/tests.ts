@@ -120,8 +120,7 @@ export class TestsPane extends AskingPane {
     this.count.textContent = cases.size ? this.summary() : "";
     const focused = this.list.contains(document.activeElement) ? document.activeElement?.closest("li")?.dataset.key : undefined;
     if (cases.size) replace(this.list, ...[...cases].map(([one, key]) => this.item(one, key)));
-    else replace(this.list, h("li", {}, h("p", { class: "empty" }, "The program has no tests. Write one above an entry point:"),
-      h("pre", {}, "-- ==\n-- input { [1, 2, 3] } output { 6 }\n")));
+    else replace(this.list, h("li", {}, ...noTests()));
     const again = [...this.list.querySelectorAll<HTMLElement>("li")].find((item) => focused && item.dataset.key === focused);
     again?.querySelector<HTMLElement>("button")?.focus();
   }
@@ -172,6 +171,12 @@ export class TestsPane extends AskingPane {
     return h("button", { class: "link place", onclick: () => this.events.goTo(span) }, placeName(span));
   }
 }
+
+/** What is said where there are none. */
+export const noTests = (): HTMLElement[] => [
+  h("p", { class: "empty" }, "The program has no tests. Write one above an entry point:"),
+  h("pre", {}, "-- ==\n-- input { [1, 2, 3] } output { 6 }\n"),
+];
 
 /** Wait, unless the signal says that nobody does. */
 function pause(seconds: number, signal: AbortSignal): Promise<void> {
