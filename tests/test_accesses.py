@@ -95,6 +95,18 @@ def test_sizes_and_numbers_are_those_of_values_that_are_given(op: str) -> None:
     assert {one["predicted"]["lanes"] for one in answer["accesses"]} == {5}
 
 
+def test_equal_launches_are_looked_at_once_and_counted_each() -> None:
+    source = "entry main [n] (xs: [n]f32) (k: i64) = loop ys = xs for _i < k do map (+ 1) ys"
+    few, many = (asked(source, "accesses", sizes={"k": k}) for k in (3, 30_000))
+    assert [one["launches"] for one in many["kernels"]] == [30_000]
+    for one, other in zip(few["accesses"], many["accesses"], strict=True):
+        numbers = {key: value for key, value in one["predicted"].items() if type(value) is int}
+        assert numbers["sectors"] > 0
+        assert {key: other["predicted"][key] for key in numbers} == {
+            key: 10_000 * value for key, value in numbers.items()
+        }
+
+
 def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     answer = asked(ENDLESS, deadline=2.0)
     (fault,) = answer["faults"]

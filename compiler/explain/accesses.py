@@ -5,6 +5,7 @@ For the prediction the host's program is run over a device that has no memory, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -165,18 +166,28 @@ def predict(
         found.because = HOST
     except RuntimeError_ as error:
         found.because = error.message
+    found.launches = [(name, blocks) for name, blocks, _, _ in device.planned]
     kernels = kernels_of(prog, text)
-    for name, blocks, threads, arguments in device.planned:
+    equal = Counter(
+        (name, blocks, threads, _numbers(kernels[name][0], arguments))
+        for name, blocks, threads, arguments in device.planned
+    )
+    begun: set[str] = set()
+    for (name, blocks, threads, numbers_given), times in equal.items():
         kernel, body = kernels[name]
-        given = {
-            p.name: a
-            for p, a in zip(kernel.params, arguments, strict=True)
-            if not p.block and p.prim[0] != "f" and not isinstance(a, _Unknown)
-        }
-        first = all(name != launched for launched, _ in found.launches)
-        Launch(kernel, threads, found.costs, first=first).run(body, blocks, given)
-        found.launches.append((name, blocks))
+        launch = Launch(kernel, threads, found.costs, times, first=name not in begun)
+        launch.run(body, blocks, dict(numbers_given))
+        begun.add(name)
     return found
+
+
+def _numbers(kernel: k.Kernel, arguments: Sequence[Any]) -> tuple[tuple[Name, Any], ...]:
+    """The whole numbers that a launch is given, as far as they are known."""
+    return tuple(
+        (param.name, given)
+        for param, given in zip(kernel.params, arguments, strict=True)
+        if not param.block and param.prim[0] != "f" and not isinstance(given, _Unknown)
+    )
 
 
 # --- both ------------------------------------------------------------------------------------

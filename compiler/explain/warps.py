@@ -121,6 +121,8 @@ class Launch:
     threads: int
     """of a block"""
     costs: dict[int, Cost]
+    times: int = 1
+    """how often it is launched"""
     known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
     shared: set[Name] = field(default_factory=set)
     own: set[Name] = field(default_factory=set)
@@ -134,6 +136,7 @@ class Launch:
         chosen = np.concatenate([_some(total - each, MOST_WARPS), np.arange(total - each, total)])
         self.exact = len(chosen) == total
         weight = np.where(chosen < total - each, (total - each) / max(1, len(chosen) - each), 1.0)
+        weight = self.times * weight
         warp = chosen[:, None]
         thread = warp % each * WARP + np.arange(WARP)
         block = warp // each
