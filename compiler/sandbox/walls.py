@@ -41,6 +41,8 @@ KEPT_FOR_DEVICES = (
 ADDRESS_SPACE = 2 << 30
 """Beside the memory that a process may use: stacks, libraries, what threads reserve."""
 ROOM_FOR_OTHERS = 512
+VERSIONS = 4
+"""Of what is kept for new processes: checkouts, and releases, may share a cache."""
 PROBE_SECONDS = 20.0
 FIRST_USER, NOBODY = 2_000_000_000, 65_534
 """Users for root's processes to become: numbers that no system gives out, else the usual one."""
@@ -236,7 +238,7 @@ def seeds() -> dict[str, str]:
     found: dict[str, str] = {}
     for kind in ("grammar", "prelude"):
         kept = list(folder.glob(f"{kind}-*.pickle")) if folder is not None else []
-        for path in sorted(kept, key=_age)[:1]:
+        for path in sorted(kept, key=_age)[:VERSIONS]:
             found[f"cache/stridescope/{path.name}"] = str(path)
     return found
 

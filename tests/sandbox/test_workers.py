@@ -178,6 +178,20 @@ def test_an_environment_is_an_allow_list(monkeypatch: pytest.MonkeyPatch) -> Non
     }
 
 
+def test_new_processes_begin_with_what_the_last_versions_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert walls.seeds() == {}
+    for age in range(6):
+        kept = tmp_path / "stridescope" / f"prelude-{age}.pickle"
+        kept.write_bytes(b"")
+        os.utime(kept, (1000 - age, 1000 - age))
+    assert [Path(path).name for path in walls.seeds().values()] == [
+        f"prelude-{age}.pickle" for age in range(walls.VERSIONS)
+    ]
+
+
 def test_what_is_readable_is_no_home_and_no_project(tmp_path: Path) -> None:
     root = str(walls.PACKAGE.parent)
     for path in walls.readable():
