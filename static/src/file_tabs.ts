@@ -18,7 +18,8 @@ export interface FileEvents {
 }
 
 const PANEL = "source-panel";
-const MOST = 8; // refused files that are named
+const MOST = 8; // lines about refused files
+const ALIKE = 3; // of them that have one reason
 const AWHILE = 300; // ms
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
@@ -318,8 +319,9 @@ export class FileTabs {
     const added = [...texts.keys()];
     const other = passed ? ` ${passed} that ${passed === 1 ? "is no program is" : "are no programs are"} left out.` : "";
     const count = added.length === 1 ? `Added ${isolated(visible(added[0]!))}.` : added.length ? `Added ${added.length} files.` : "No file was added.";
-    const list = said.slice(0, MOST).map((text) => h("li", {}, ...quoted(visible(text))));
-    if (said.length > MOST) list.push(h("li", {}, `and ${said.length - MOST} more`));
+    const lines = shortened(said);
+    const list = lines.slice(0, MOST).map((text) => h("li", {}, ...quoted(visible(text))));
+    if (lines.length > MOST) list.push(h("li", {}, `and ${lines.length - MOST} more`));
     this.tell(`${count}${other}`, list.length ? h("ul", {}, ...list) : null);
     if (!fresh && added.length) {
       this.show(files.has(added[0]!) ? added[0]! : files.open);
@@ -366,6 +368,17 @@ export class FileTabs {
       },
     }, "×")] : []));
   }
+}
+
+/** What is said of files, where many are left out for one reason a few of these. */
+function shortened(said: readonly string[]): string[] {
+  const alike = new Map<string, string[]>();
+  for (const text of said) {
+    const why = text.split("` is left out. ")[1] ?? text;
+    alike.set(why, [...alike.get(why) ?? [], text]);
+  }
+  return [...alike.values()].flatMap((all) =>
+    all.length > ALIKE ? [...all.slice(0, ALIKE), `and ${all.length - ALIKE} more for the same reason`] : all);
 }
 
 function mark(count: number, word: string): HTMLElement | null {

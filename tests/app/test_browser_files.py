@@ -250,6 +250,9 @@ def test_of_too_many_files_those_near_the_top_are_taken(page: Page) -> None:
     top: dict[str, bytes | str] = {f"p/b{k}.fut": f"def b{k} = {k}i32\n" for k in range(3)}
     drop(page, {"p.zip": zipped({**deep, **top, "p/main.fut": "entry main = 1i32\n"})})
     expect(tabs(page)).to_have_count(500)
+    note = page.locator(".file-note li")
+    expect(note).to_have_count(4)
+    expect(note.last).to_have_text("and 11 more for the same reason")
     assert names(page)[0] == "main.fut"
     assert {f"b{k}.fut" for k in range(3)} < set(names(page))
     compiled(page)
