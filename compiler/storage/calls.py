@@ -14,39 +14,31 @@ from collections.abc import Iterator, Set
 
 from compiler.base.context import Ctx
 from compiler.base.names import Name
-from compiler.base.rules import Limit, Pass, Rule
+from compiler.base.rules import Pass
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
 from compiler.optimise.inline import inline_some
 from compiler.storage.origin import behind
 
-MOST = Limit(
-    "memory/look-inside/statements", "statements that stand in the place of a function's calls", 250
-)
-"""Up to which they do."""
-INSIDE = Rule(
-    "memory/look-inside",
-    "Puts functions in the place of calls for which arrays would be copied.",
-    optional=False,
-    limits=(MOST,),
-)
+MOST = 250
+"""Statements up to which those of a function stand in the place of its calls."""
 
 
 def look_inside(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """The program with those calls whose functions are laid out apart from them."""
-    while gone := _few(prog, ctx.options.limit(MOST)):
+    while gone := _few(prog):
         prog = inline_some(prog, ctx, lambda stm: id(stm) in gone)
     return prog
 
 
-def _few(prog: ir.Prog, most: int) -> set[int]:
-    """The calls that give way, by `id`: of a function up to so many statements."""
+def _few(prog: ir.Prog) -> set[int]:
+    """The calls that give way, by `id`: those of a function, if they are few statements."""
     gone = [(stm, stm.exp.fun) for stm in _gone(prog) if isinstance(stm.exp, ir.Call)]
     many = Counter(fun for _, fun in gone)
     large = {
         fun.name
         for fun in prog.funs
-        if fun.name in many and many[fun.name] * sum(1 for _ in all_stms(fun.body.stms)) > most
+        if fun.name in many and many[fun.name] * sum(1 for _ in all_stms(fun.body.stms)) > MOST
     }
     return {id(stm) for stm, fun in gone if fun not in large}
 
@@ -116,5 +108,4 @@ LOOK_INSIDE = Pass(
     "look-inside",
     "Puts functions in the place of calls where views go in, or results become parts of others.",
     look_inside,
-    (INSIDE,),
 )
