@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import is_
 
 from compiler.base.names import Name
 from compiler.ir import walk
@@ -66,19 +67,15 @@ class _Slimmed:
 
     def stms(self, stms: tuple[Stm, ...]) -> tuple[Stm, ...]:
         """Statements whose calls give back nothing; the same tuple if they are as before."""
-        new: list[Stm] = []
-        changed = False
-        for stm in stms:
-            exp: Exp = walk.map_stms(stm.exp, self.stms)
-            if isinstance(exp, Call) and exp.fun in self.given:
-                new.extend(self.call(stm, exp))
-                changed = True
-                continue
-            if exp is not stm.exp:
-                changed = True
-                stm = Stm(stm.pat, exp, stm.prov)
-            new.append(stm)
-        return tuple(new) if changed else stms
+        new = tuple(one for stm in stms for one in self.stm(stm))
+        return stms if len(new) == len(stms) and all(map(is_, new, stms)) else new
+
+    def stm(self, stm: Stm) -> list[Stm]:
+        """The statements in the place of one; itself if it has no such call."""
+        if isinstance(stm.exp, Call) and stm.exp.fun in self.given:
+            return self.call(stm, stm.exp)
+        exp: Exp = walk.map_stms(stm.exp, self.stms)
+        return [stm if exp is stm.exp else Stm(stm.pat, exp, stm.prov)]
 
     def call(self, stm: Stm, call: Call) -> list[Stm]:
         """The call without what is given back, behind statements that bind such expressions."""

@@ -35,8 +35,8 @@ def flip [n] (xs: [n]i32): *[n]i32 = map (\\i -> xs[n - 1 - i] * 2) (iota n)
 
 def kept(body: str, target: str = "c") -> Compilation:
     """A program in which functions stay that have two calls."""
-    every = tuple(LIMITS.items())
-    return Compilation(TURN + body, Options(verify=True, limits=every, target=target))
+    limits = tuple(LIMITS.items())
+    return Compilation(TURN + body, Options(verify=True, limits=limits, target=target))
 
 
 def statements(work: Compilation, stage: str) -> list[ir.Stm]:
