@@ -149,13 +149,25 @@ export function imported(from: string, path: string): string | null {
   return name.startsWith("../") ? null : name;
 }
 
-/** The likely main file: one with an entry point that no other imports; the first with the fewest folders. */
+/** What a manifest says of the folder that it is in. */
+const PACKAGE = /^\s*package\s+(\S+)/m;
+/** A file of a package, where `futhark pkg sync` puts it. */
+const IN_PACKAGE = /(?:^|\/)lib\/([^/]+\.[^/]+\/[^/]+\/[^/]+)\//;
+
+/** Which files are a program's own: those of no package, or of one that a manifest says it is. */
+export function ownOf(texts: ReadonlyMap<string, string>): (name: string) => boolean {
+  const own = new Set([undefined, ...[...texts].map(([name, text]) => (isManifest(name) ? PACKAGE.exec(text)?.[1] : undefined))]);
+  return (name) => own.has(IN_PACKAGE.exec(name)?.[1]);
+}
+
+/** The likely main file: one of its own with an entry point that no other imports; the first with the fewest folders. */
 export function mainOf(texts: ReadonlyMap<string, string>): string {
   const programs = [...texts.keys()].filter((name) => !isManifest(name));
   const wanted = new Set([...texts].flatMap(([name, text]) =>
     importsIn(text).map(({ path }) => imported(name, path)).filter((other) => other !== name)));
+  const isOwn = ownOf(texts);
   const rank = (name: string): number[] => [
-    wanted.has(name) ? 1 : 0, hasEntry(texts.get(name)!) ? 0 : 1, name.split("/").length, baseOf(name) === MAIN ? 0 : 1,
+    isOwn(name) ? 0 : 1, wanted.has(name) ? 1 : 0, hasEntry(texts.get(name)!) ? 0 : 1, name.split("/").length, baseOf(name) === MAIN ? 0 : 1,
   ];
   const ranked = programs.map((name) => ({ name, rank: rank(name) }));
   ranked.sort((a, b) => {

@@ -1,6 +1,6 @@
 // Files that come from this machine: dropped or chosen, alone, as folders or as .zip files.
 import { bytes } from "./dom";
-import { baseOf, ENDING, isManifest, MAIN, refusalOf } from "./files";
+import { baseOf, ENDING, imported, importsIn, isManifest, MAIN, ownOf, refusalOf } from "./files";
 import { BadZip, entriesOf } from "./zip";
 
 export const MOST_FILES = 500;
@@ -65,7 +65,7 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
     else await unzip(one, programs, taken);
   }
   let length = 0;
-  for (const one of programs.filter(({ path }) => !HIDDEN.test(path)).sort(byDepth)) {
+  for (const one of byNeed(programs.filter(({ path }) => !HIDDEN.test(path)), taken.texts)) {
     const wanted = one.path.endsWith(ENDING) || isManifest(one.path);
     const why = wanted ? refusalOf(one.path) : "";
     if (!wanted) taken.passed += 1;
@@ -77,7 +77,27 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
   return taken;
 }
 
-/** Of more files than a program may have, those near the top are taken: what imports the others lies there. */
+/**
+ * Of more files than a program may have, what is its own comes first, then what that imports, step by
+ * step; the other files of packages come last. `texts` has those that were taken so far.
+ */
+function* byNeed(found: Found[], texts: ReadonlyMap<string, string>): Generator<Found> {
+  const waiting = new Map(found.sort(byDepth).map((one) => [one.path, one]));
+  function* withImports(paths: string[]): Generator<Found> {
+    for (const path of paths) {
+      const one = waiting.get(path);
+      if (!one) continue;
+      waiting.delete(path);
+      yield one;
+      for (const named of importsIn(texts.get(path) ?? "")) paths.push(imported(path, named.path) ?? "");
+    }
+  }
+  yield* withImports([...waiting.keys()].filter(isManifest));
+  yield* withImports([...waiting.keys()].filter(ownOf(texts)));
+  yield* waiting.values();
+}
+
+/** What imports others lies near the top. */
 const byDepth = (a: Found, b: Found): number => depthOf(a) - depthOf(b) || (a.path < b.path ? -1 : 1);
 const depthOf = ({ path }: Found): number => path.split("/").length - (baseOf(path) === MAIN ? 0.5 : 0);
 

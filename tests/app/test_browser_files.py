@@ -258,6 +258,34 @@ def test_of_too_many_files_those_near_the_top_are_taken(page: Page) -> None:
     compiled(page)
 
 
+def test_of_too_much_text_what_is_imported_is_taken(page: Page) -> None:
+    """Packages that nothing needs come last, wherever their names put them."""
+    long = "-- " + "x" * 130_000 + "\n"
+    unused = {f"p/lib/github.com/a/a/a{k}.fut": f"{long}def a{k} = 1i32\n" for k in range(4)}
+    needed = {
+        "p/futhark.pkg": "package github.com/me/own\nrequire { }\n",
+        "p/main.fut": 'import "lib/github.com/z/z/one"\nentry main = two\n',
+        "p/lib/github.com/z/z/one.fut": 'open import "deep/two"\n',
+        "p/lib/github.com/z/z/deep/two.fut": "def two = 2i32\n" + long,
+        "p/lib/github.com/me/own/own.fut": "def own = 3i32\n" + long,
+    }
+    drop(page, {"p.zip": zipped({**unused, **needed})})
+    expect(page.locator(".file-note")).to_contain_text("Added 6 files.")
+    assert {path.removeprefix("p/") for path in needed} < set(names(page))
+    compiled(page)
+
+
+def test_the_main_file_is_none_of_another_package(page: Page) -> None:
+    files: dict[str, bytes | str] = {
+        "futhark.pkg": "package github.com/me/own\n",
+        "lib/github.com/a/a/test.fut": "entry main = 1i32\n",
+        "lib/github.com/me/own/test/test.fut": "entry main = 2i32\n",
+    }
+    drop(page, {"p.zip": zipped(files)})
+    expect(page.locator(".file-note")).to_contain_text("Added 3 files.")
+    assert text(page) == "entry main = 2i32\n"
+
+
 def drag(page: Page, path: Path) -> None:
     """Drop a file or a folder of the disk on the editor, as from a file manager."""
     devtools = page.context.new_cdp_session(page)
