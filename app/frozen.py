@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -147,12 +148,31 @@ def _titles(state: State) -> dict[str, str]:
     return {str(entry["id"]): str(entry.get("title", "")) for entry in state["manifest"]}
 
 
+_LONGEST = 80
+
+
 def _title(source: str) -> str:
-    """The first words of the source's first comment, or its first line."""
-    for line in source.split("\n"):
-        if words := line.strip().lstrip("-").strip():
-            return words[:80]
-    return "An empty program"
+    """The first sentence of the source's first comment, or its first line; at most 80 characters.
+
+    A sentence goes on in the next line of a comment if that begins with a small letter.
+    """
+    lines = iter(source.split("\n"))
+    first = next((line.strip() for line in lines if line.strip(" \t\r-|")), "")
+    words = _words(first)
+    if first.startswith("--"):
+        for line in lines:
+            more = _words(line) if line.strip().startswith("--") else ""
+            if not more[:1].islower():
+                break
+            words += " " + more
+        words = re.split(r"(?<=[.!?])\s", words, maxsplit=1)[0]
+    if len(words) > _LONGEST:
+        words = words[: _LONGEST - 1].rsplit(" ", 1)[0] + "…"
+    return words or "An empty program"
+
+
+def _words(line: str) -> str:
+    return line.strip().lstrip("-").lstrip(" |").strip()
 
 
 def _present(state: State) -> list[Json]:

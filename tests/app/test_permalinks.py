@@ -116,6 +116,28 @@ def test_the_page_reads_without_javascript(client: FlaskClient) -> None:
     assert "<script>" not in page
 
 
+@pytest.mark.parametrize(
+    ("comment", "title"),
+    [
+        ("-- Sums of rows", "Sums of rows"),
+        ("-- Sums of rows\n-- They go to a new array.", "Sums of rows"),
+        (
+            "\n--\n-- | Sums of rows, each\n-- by itself. Then more.",
+            "Sums of rows, each by itself.",
+        ),
+        ("-- Sums\n--\n-- of rows", "Sums"),
+        ("-- " + "word " * 40, "word " * 14 + "word…"),
+        ("", "entry main (n: i64) = n"),
+    ],
+)
+def test_a_link_is_called_what_its_comment_begins_with(
+    client: FlaskClient, comment: str, title: str
+) -> None:
+    name = share(client, f"{comment}\nentry main (n: i64) = n")
+    page = client.get(f"/z/{name}").get_data(as_text=True)
+    assert f"<title>{title}" in page
+
+
 def test_proofs_and_memory_read_without_javascript(client: FlaskClient) -> None:
     page = client.get(f"/z/{share(client)}").get_data(as_text=True)
     text = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
