@@ -1,6 +1,7 @@
 """An application with the fake worker, for all tests of the server."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,15 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     for app in made:
         parts: Parts = app.extensions[EXTENSION]
         parts.jobs.close()
+
+
+NOW = time.time() // 60 * 60 + 30
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still in the middle of a minute: at its turn, one request more would pass."""
+    monkeypatch.setattr(time, "time", lambda: NOW)
 
 
 @pytest.fixture(scope="package")

@@ -188,6 +188,7 @@ def test_lectures_are_bounded_and_quiet_ones_make_room(
     assert show(client, mine[0]).status_code == 200
 
 
+@pytest.mark.usefixtures("still")
 def test_codes_are_tried_at_a_bounded_rate(make_app: MakeApp) -> None:
     client = make_app(LIMIT_JOIN="3 per minute", ADDRESS_PAGES=2).test_client()
     lecture = begin(client)

@@ -249,6 +249,7 @@ def test_a_batch_is_about_one_program_and_its_options(client: FlaskClient) -> No
     assert client.post("/api/batch", json=body).status_code == 403
 
 
+@pytest.mark.usefixtures("still")
 def test_the_requests_of_a_batch_count_one_by_one(make_app: MakeApp) -> None:
     client = make_app(LIMIT_CHECK="3 per minute", LOCAL_FACTOR=1).test_client()
     assert batch(client, [{"op": "check"}] * 2).status_code == 200

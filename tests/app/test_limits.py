@@ -15,16 +15,10 @@ from app.context import EXTENSION, Parts
 from app.errors import AppError
 from app.jobs import OPS
 from app.limits import WORDS, RateLimits
-from tests.app.conftest import SOURCE, MakeApp
+from tests.app.conftest import NOW, SOURCE, MakeApp
 
 FAR = "192.0.2.7"
-NOW = time.time() // 60 * 60 + 30
-
-
-@pytest.fixture(autouse=True)
-def _in_the_middle_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time stands still: at the turn of a minute, one request more would pass."""
-    monkeypatch.setattr(time, "time", lambda: NOW)
+pytestmark = pytest.mark.usefixtures("still")
 
 
 def page(number: int) -> dict[str, str]:
