@@ -94,6 +94,15 @@ def in_loop(
     return found
 
 
+def of_statements(stms: tuple[ir.Stm, ...]) -> Classes:
+    """The sharing classes within statements that call nothing."""
+    found = Classes()
+    for stm in walk.all_stms(stms):
+        if type(stm.exp) not in _SCALARS:
+            _learn(stm, found, _links(stm, {}))
+    return found
+
+
 def unique_arrays(prog: ir.Prog) -> set[Name]:
     """The names of all arrays that are overwritten or must be fresh, and of what shares memory."""
     return classes(prog).unique()

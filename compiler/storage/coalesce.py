@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from operator import is_
 
-from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import Name, base_of
@@ -28,6 +28,7 @@ from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.slices import dim_index, selected, sliced_poly
 from compiler.ir.spelling import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
+from compiler.storage.relaid import Relaid
 from compiler.storage.strides import Flat, Read, flat_reads, in_order, reads, sectors
 
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")
@@ -40,7 +41,7 @@ _PART = "They read a part of it, and it is copied in another order only where al
 _WHOLE = "Make an array of the part that is read, or exchange its dimensions where it is made."
 _WRITTEN = "The kernel writes into it as well, which a copy would not see."
 _TOGETHER = (
-    "Its memory holds other arrays as well, or their places are not known before the kernel."
+    "The kernel builds them from other arrays, or their places are not known before the kernel."
 )
 _SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
@@ -330,9 +331,9 @@ class _Coalescing:
         order = (*range(outer, kind.rank), *range(outer))
         if before <= size or not self.ctx.target.in_step:
             return stm
-        relaid = _Relaid(exp, kind)
+        relaid = Relaid(exp, at, kind)
         saved = (("saved for 32 threads", f"{before - size} sectors"), ("for the copy", str(cost)))
-        if before - size <= cost or not relaid.is_possible():
+        if before - size <= cost or not relaid.is_possible:
             why = f"{_FAR_ROWS} {_COSTS if before - size <= cost else _TOGETHER}"
             self.missed(WRITES, stm.prov, param.name, kind, why, numbers=saved)
             return stm
@@ -393,62 +394,6 @@ def _is_turned(lmad: Lmad[Poly]) -> bool:
     """Whether neighbours lie next to each other along another dimension than the last."""
     *others, last = (dim.stride for dim in lmad.dims)
     return Poly.const(1) in others and sectors(last, 1) > 1
-
-
-class _Relaid:
-    """A kernel's own arrays in the block of a result, where a row's elements go apart.
-
-    Element x of the row of thread t lies at `x*threads + t`, as what threads have for themselves.
-    """
-
-    def __init__(self, exp: ir.SegMap | ir.SegRed | ir.SegScan, kind: ir.Array) -> None:
-        assert kind.mem is not None
-        self.exp = exp
-        self.old = kind.mem.block
-        self.block = kind.mem.block
-        """The new block."""
-        self.flat, self.threads = Poly.const(0), Poly.const(1)
-        for index, bound in exp.space.dims:
-            self.flat = self.flat * bound + Poly.var(index)
-            self.threads = self.threads * bound
-        row = Poly.product(kind.shape[len(exp.space.dims) :])
-        self.start = kind.mem.lmad.offset + self.flat * row
-
-    def is_possible(self) -> bool:
-        """Whether the block is used by arrays of the kernel alone, whose places are known."""
-        found: list[Lmad[Poly]] = []
-        chosen: set[Name] = set()
-        for stm in all_stms(self.exp.body.stms):
-            params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, ir.Loop) else ()))
-            if isinstance(stm.exp, (ir.Loop, ir.If)):
-                chosen.update(param.name for param in params)
-            for param in params:
-                kind = param.type
-                if isinstance(kind, ir.Array) and kind.mem and kind.mem.block == self.old:
-                    found.append(kind.mem.lmad)
-        uses = count_uses(self.exp.body).get(self.old, 0)
-        return uses == len(found) and not any(lmad.names() & chosen for lmad in found)
-
-    def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
-        """Statements with the arrays in their new places."""
-        out = []
-        for stm in stms:
-            exp = map_stms(stm.exp, self.stms)
-            if isinstance(exp, ir.Loop):
-                exp = replace(exp, params=tuple(map(self.param, exp.params)))
-            out.append(ir.Stm(tuple(map(self.param, stm.pat)), exp, stm.prov))
-        return tuple(out)
-
-    def param(self, param: ir.Param) -> ir.Param:
-        """A name with its array's place."""
-        kind = param.type
-        if not isinstance(kind, ir.Array) or kind.mem is None or kind.mem.block != self.old:
-            return param
-        lmad = kind.mem.lmad
-        offset = self.flat + (lmad.offset - self.start) * self.threads
-        dims = tuple(Dim(dim.size, dim.stride * self.threads) for dim in lmad.dims)
-        mem = ir.MemBind(self.block, Lmad(offset, dims))
-        return replace(param, type=ir.Array(kind.prim, kind.shape, mem))
 
 
 def _reading(
