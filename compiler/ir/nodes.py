@@ -123,9 +123,9 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Bin(KeepsHash):
-    """`op` of `prim.BIN_OPS` on operands of type `at`; comparisons give bool.
+    """`op` of `prim.BIN_OPS` at type `at`; comparisons give bool; `&&` and `||` are lazy.
 
-    Integer division and remainder by zero are undefined: an `Assert` stands before them.
+    Integer division and remainder by zero are undefined: an `Assert` or a guard stands before them.
     """
 
     op: str
@@ -168,7 +168,7 @@ class Fun(KeepsHash):
 
 @dataclass(frozen=True, slots=True)
 class Select(KeepsHash):
-    """`then` if `cond` else `orelse`; both are evaluated, so both must be safe."""
+    """`then` if `cond` else `orelse`; only the one that is chosen is evaluated."""
 
     cond: SE
     then: SE

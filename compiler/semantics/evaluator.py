@@ -14,9 +14,9 @@ import numpy.typing as npt
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE
+from compiler.base.prim import DTYPE, LOGIC_OPS
 from compiler.ir import nodes as ir
-from compiler.ir.may_fail import is_division
+from compiler.ir.may_fail import cannot_fail, is_division
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
 from compiler.semantics.limits import Watched
@@ -38,6 +38,7 @@ class Evaluator(Watched):
 
     __slots__ = (
         "_cleanup",
+        "_total",
         "funs",
         "literals",
         "mask",
@@ -64,6 +65,7 @@ class Evaluator(Watched):
         self.literals: dict[int, Data] = {}
         self.thresholds = thresholds
         self._cleanup: dict[int, tuple[ir.Body, list[Name]]] = {}
+        self._total: dict[int, bool] = {}
 
     # --- names -------------------------------------------------------------------------------
 
@@ -110,6 +112,19 @@ class Evaluator(Watched):
     def se(self, se: ir.SE) -> Data:
         """The value of a scalar expression."""
         return _SE[type(se)](self, se)
+
+    def se_where(self, lanes: Data, se: ir.SE) -> Data:
+        """The value of a scalar expression where only `lanes` ask for it; in others anything."""
+        total = self._total.get(id(se))
+        if total is None:
+            total = self._total[id(se)] = cannot_fail(se)
+        if total:
+            return self.se(se)
+        outer, self.mask = self.mask, self.active(lanes)
+        try:
+            return self.se(se)
+        finally:
+            self.mask = outer
 
     def size(self, poly: Poly) -> int:
         """The value of a size, which must be the same in all active lanes."""
@@ -211,10 +226,22 @@ def _lit(m: Evaluator, se: ir.Lit) -> Data:
 
 
 def _bin(m: Evaluator, se: ir.Bin) -> Data:
-    a, b = m.se(se.lhs), m.se(se.rhs)
+    a = m.se(se.lhs)
+    if se.op in LOGIC_OPS:
+        return _logic(m, se, a)
+    b = m.se(se.rhs)
     if is_division(se.op, se.at) and not (b.ndim == 0 and b):
         _check_divisor(m, b)
     return bin_function(se.op, se.at)(a, b)
+
+
+def _logic(m: Evaluator, se: ir.Bin, a: Data) -> Data:
+    """`&&` or `||` with `a` on the left: the right side is asked for where that does not decide."""
+    asks = se.op == "&&"
+    if a.ndim == 0:
+        return m.se(se.rhs) if bool(a) is asks else a
+    b = m.se_where(a if asks else np.logical_not(a), se.rhs)
+    return bin_function(se.op, "bool")(a, b)
 
 
 def _check_divisor(m: Evaluator, divisor: Data) -> None:
@@ -238,7 +265,8 @@ def _select(m: Evaluator, se: ir.Select) -> Data:
     cond = m.se(se.cond)
     if cond.ndim == 0:
         return m.se(se.then if cond else se.orelse)
-    return np.where(cond, m.se(se.then), m.se(se.orelse))
+    then, orelse = m.se_where(cond, se.then), m.se_where(np.logical_not(cond), se.orelse)
+    return np.where(cond, then, orelse)
 
 
 _SE: dict[type, Callable[[Evaluator, Any], Data]] = {

@@ -24,6 +24,7 @@ from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import COMPARISONS
 from compiler.frontend.flatpack.evaluate import Meaning
 from compiler.frontend.flatpack.values import SizeTable, towards_zero
+from compiler.ir.may_fail import is_division
 from compiler.ir.scalar import apply_bin, convert
 
 
@@ -108,8 +109,13 @@ class BlockMachine:
         return convert("i64", self.prim(term), np.int64(value))
 
     def op(self, op: str, a: Any, b: Any, term: t.Term) -> Any:
-        """`a op b` of two elements."""
+        """`a op b` of two elements.
+
+        Errors: `RuntimeError_` for a quotient of integers by zero.
+        """
         prim = self.prim(term)
+        if is_division(op, prim) and b == 0:
+            raise RuntimeError_("Division by zero.", term.span)
         found = apply_bin("!=" if op == "/=" else op, prim, a, b)
         return DTYPE[prim].type(found) if op in COMPARISONS else found
 

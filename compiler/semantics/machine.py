@@ -255,6 +255,12 @@ def compile_se(se: ir.SE) -> Step:
             return lambda env: constant
         case ir.Var(name, _):
             return lambda env: env[name]
+        case ir.Bin("&&", _, lhs, rhs):
+            left, right = compile_se(lhs), compile_se(rhs)
+            return lambda env: left(env) and right(env)
+        case ir.Bin("||", _, lhs, rhs):
+            left, right = compile_se(lhs), compile_se(rhs)
+            return lambda env: left(env) or right(env)
         case ir.Bin(op, at, lhs, rhs):
             left, right = compile_se(lhs), compile_se(rhs)
             combine = scalar.bin_function(op, at)

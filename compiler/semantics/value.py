@@ -217,6 +217,10 @@ class Interpreter(Watched):
                 return DTYPE[prim].type(value)
             case ir.Var(name, _):
                 return self.value(name)
+            case ir.Bin("&&", _, lhs, rhs):
+                return self.se(lhs) and self.se(rhs)
+            case ir.Bin("||", _, lhs, rhs):
+                return self.se(lhs) or self.se(rhs)
             case ir.Bin(op, at, lhs, rhs):
                 a, b = self.se(lhs), self.se(rhs)
                 if is_division(op, at) and b == 0:
@@ -229,8 +233,7 @@ class Interpreter(Watched):
             case ir.Fun(fun, at, args):
                 return apply_fun(fun, at, tuple(self.se(arg) for arg in args))
             case ir.Select(cond, then, orelse):
-                a, b = self.se(then), self.se(orelse)
-                return a if self.se(cond) else b
+                return self.se(then if self.se(cond) else orelse)
 
     def size(self, poly: Poly) -> int:
         """The value of a size, in 64-bit arithmetic."""

@@ -312,21 +312,22 @@ RUNS = {
     "main (i : Int) (xs : n) = f (Twist (SubRange 1 i) xs)\nf (x : 2 * k) = x": 3,
     "main (i : Int) (xs : n) = f (Twist (SubRange 1 i) xs) xs\nf (x : k) (y : k) = y": 3,
     "main (i : Int) (xs : n) = Split i xs": 3,
+    "type i32;main (i : Int) (xs : n) = If (xs > 0) (i / xs) 7": 3,
+    "type i32;main (i : Int) (xs : n) = Fold (/) i xs": 3,
 }
 
 
-@pytest.mark.parametrize("source", RUNS)
-def test_a_run_checks_what_is_not_known_before(source: str) -> None:
-    number = RUNS[source]
+@pytest.mark.parametrize("text", RUNS)
+def test_a_run_checks_what_is_not_known_before(text: str) -> None:
+    number, source = RUNS[text], text.replace(";", "\n")
     found = read(source)
-    xs = np.arange(4.0)
+    xs = np.arange(4, dtype="i4" if source.startswith("type i32") else "f8")
     with pytest.raises(RuntimeError_) as model_error:
         model.run(found, {"xs": xs}, {"i": number})
     program = OfProgram(source, main="a.fp")
     with pytest.raises(RuntimeError_) as error:
         api.run_values(program, "main", [np.int64(number), xs], "ref", "soa", 20)
-    assert error.value.span.line == 1
-    assert model_error.value.span.line == 1
+    assert error.value.span.line == model_error.value.span.line == 1 + text.count(";")
 
 
 def test_structural_operations_pack_nothing() -> None:
