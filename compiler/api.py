@@ -22,6 +22,7 @@ from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.later import later
+from compiler.base.prim import int_range
 from compiler.base.spans import Span
 from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
@@ -200,7 +201,10 @@ def _check_thresholds(work: Compilation) -> None:
         known = _tuning_parameters(work)
     except CompileError:
         return
-    for name, _ in work.options.thresholds:
+    least, most = int_range("i64")
+    for name, value in work.options.thresholds:
+        if not least <= value <= most:
+            raise UsageError(f"`{name}` is an i64, into which {value} does not fit.")
         if name not in known:
             listed = f"It has {', '.join(known)}." if known else "It has no code versions."
             raise UsageError(

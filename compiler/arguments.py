@@ -128,7 +128,7 @@ def _inputs() -> argparse.ArgumentParser:
     """The options of commands that run an entry point once."""
     run = argparse.ArgumentParser(add_help=False)
     run.add_argument("--entry", default="", help="default: main")
-    run.add_argument("--input", metavar="FILE", help="text or binary values; default: stdin")
+    run.add_argument("--input", metavar="FILE", help="text, binary or .npy values; default: stdin")
     run.add_argument(
         "--generate",
         action="append",
@@ -202,7 +202,7 @@ def _add_compiling(commands: _Commands, compiling: Json, plain: Json) -> None:
 
 def _add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--entry", default="", help="default: main")
-    command.add_argument("--input", metavar="FILE", help="text or binary values")
+    command.add_argument("--input", metavar="FILE", help="text, binary or .npy values")
     command.add_argument(
         "--generate",
         action="append",

@@ -28,7 +28,7 @@ from compiler.frontend.flatpack.chunks import Chunk, SinkValues, SizedProgram
 from compiler.frontend.flatpack.evaluate import Meaning
 from compiler.frontend.flatpack.laws import apply_laws
 from compiler.frontend.flatpack.windows import NoWindow, Reading, one_type, windows
-from compiler.ir import values
+from compiler.ir import npy, values
 from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.runtime.runner_child import MOST_DATA
@@ -178,16 +178,7 @@ def _opened(
 def _read_head(file: _File, element: Prim) -> None:
     """What an `.npy` file says of itself."""
     with open(file.fd, "rb", closefd=False) as text:
-        try:
-            version = np.lib.format.read_magic(text)
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, by_columns, dtype = read(text)
-        except ValueError as error:
-            raise InputError(f"`{file.name}` is no array in NumPy's format: {error}.") from None
+        shape, by_columns, dtype = npy.header(text, f"`{file.name}`")
         file.begins = text.tell()
     if dtype != DTYPE[element]:
         raise InputError(
@@ -218,11 +209,11 @@ def _given(
     prims = [meaning.element for _ in others]
     prims[:0] = ["i64"] * len(meaning.ints)
     found: list[Any] = []
-    data = given() if prims else ""
-    if isinstance(data, bytes) and values.is_binary(data):
-        found = values.from_binary(data)
-    elif prims:
-        found = values.parse(data if isinstance(data, str) else values.decoded(data), prims)
+    if prims:
+        data = given()
+        found = (
+            values.parse(data, prims) if isinstance(data, str) else values.from_bytes(data, prims)
+        )
     if len(found) != len(prims):
         names = ", ".join([*meaning.ints, *(one.name for one in others)])
         wanted = f"({names})" if names else ""

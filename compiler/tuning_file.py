@@ -10,11 +10,13 @@ from pathlib import Path
 
 from compiler import api
 from compiler.base.errors import CompileError, InputError, UsageError
+from compiler.base.prim import int_range
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.protocol.kinds import OfProgram
 
 ENDING = ".tuning"
-_LINE = re.compile(r"\s*([^\s=]+)\s*=\s*(-?[0-9]{1,19})\s*")
+_LINE = re.compile(r"\s*([^\s=]+)\s*=\s*(-?[0-9]{1,1000})\s*")
+_LEAST, _MOST = int_range("i64")
 
 
 def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfProgram:
@@ -55,4 +57,9 @@ def _read(path: Path) -> Mapping[str, int]:
             )
         if match:
             found[match[1]] = int(match[2])
+            if not _LEAST <= found[match[1]] <= _MOST:
+                raise InputError(
+                    f"Line {number} of `{path}`: {match[2][:60]} does not fit into an i64, which "
+                    "every tuning parameter is."
+                )
     return found

@@ -108,3 +108,27 @@ def test_a_size_is_not_known_to_be_the_number_that_a_parameter_stands_in_for(
     tuned = ("--threshold", "many=3", "--backend", "ref")
     assert ran(capsys, monkeypatch, "run", program, *tuned)[0] == 1
     assert ran(capsys, monkeypatch, "run", program, "--threshold", "many=2", *tuned[2:])[0] == 0
+
+
+@pytest.mark.parametrize("number", [1 << 63, (1 << 64) - 1, -(1 << 63) - 1, 10**40])
+def test_a_number_beyond_64_bits_is_refused(
+    number: int, program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = program.with_name("other")
+    other.write_text(f"\nmany={number}\n")
+    run = ("run", "--backend", "ref", program)
+    status, out, said = ran(capsys, monkeypatch, *run, "--tuning", other)
+    assert (status, out) == (1, "")
+    assert f"Line 2 of `{other}`: {number} does not fit into an i64" in said
+    status, out, said = ran(capsys, monkeypatch, *run, "--threshold", f"many={number}")
+    assert (status, out) == (2, "")
+    assert "64" in said
+
+
+def test_the_largest_number_counts(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text("entry main (x: i64) (_: []i64) = #[param(many)] x\n")
+    for number in ((1 << 63) - 1, -(1 << 63)):
+        given = ("run", "--backend", "ref", program, "--threshold", f"many={number}")
+        assert ran(capsys, monkeypatch, *given)[1] == f"{number}i64\n"

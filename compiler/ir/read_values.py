@@ -6,11 +6,10 @@ those of a regular array; everything else, and every error, by a recursive desce
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NoReturn, cast
 
@@ -20,22 +19,24 @@ import numpy.typing as npt
 from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, INTS, PRIMS, Prim, int_range
 from compiler.base.spans import INPUT, Span
+from compiler.frontend.characters import unescaped
 
 _SKIP = re.compile(r"\s*")
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|--[^\n]*')
 _NUMBER = re.compile(
-    r"([+-]?)(0[xX][0-9a-fA-F][0-9a-fA-F_]*|0[bB][01][01_]*"
+    r"([+-]?)(0[xX][0-9a-fA-F][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]+)?(?:[pP][+-]?[0-9]+)?|0[bB][01][01_]*"
     r"|(?:[0-9][0-9_]*)(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?)"
     r"((?:[iu](?:8|16|32|64)|f(?:16|32|64))?)(?![\w.])"
 )
-_HEX_TAIL = re.compile(r"(?:[iu](?:8|16|32|64))$|f(?:16|32|64)$")
 _SPECIAL = re.compile(r"([+-]?)(f16|f32|f64)\.(nan|inf)(?!\w)")
 _WORD = re.compile(r"true(?!\w)|false(?!\w)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _EMPTY = re.compile(r"empty\s*\(\s*((?:\[\s*[0-9]+\s*\]\s*)+)(\w+)\s*\)")
 _FIRST = re.compile(
-    r"[\s\[]*[+-]?(?:0[xX][0-9a-fA-F_]+?|[0-9.eE_+-]*?|0[bB][01_]+)((?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?[\s,\]]"
+    r"[\s\[]*[+-]?(?:0[xX][0-9a-fA-F_]+(?P<hex>[iu](?:8|16|32|64))?"
+    r"|(?:[0-9.eE_+-]*?|0[bB][01_]+)(?P<other>(?:[iu]|f)(?:8|16|32|64))?(?:\.nan|\.inf)?)[\s,\]]"
 )
+_HEX_FLOAT = re.compile("[.pP]")
 _HEX = re.compile(r"0[xX][0-9a-fA-F_]+")
 _SHORT = 64
 """Characters; a shorter array is not worth the fast way."""
@@ -44,6 +45,9 @@ _MOST_DIGITS = 1100
 _MOST_RANK = 64
 """Dimensions of an array; NumPy has no more."""
 _MOST_BYTES = (1 << 63) - 1
+
+BINARY = "\x02"
+"""Stands in a text for a value in the binary format."""
 
 Value = np.generic | npt.NDArray[np.generic]
 
@@ -61,14 +65,17 @@ def shape_problem(shape: Sequence[int], prim: Prim) -> str:
 
 
 class ValueReader:
-    """A position in a text."""
+    """A position in a text; `binary` has the values that stand in it as BINARY, by offset."""
 
-    def __init__(self, text: str, prims: Sequence[Prim] = ()) -> None:
+    def __init__(
+        self, text: str, prims: Sequence[Prim] = (), binary: Mapping[int, Value] | None = None
+    ) -> None:
         if "--" in text:
             text = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " * len(m[0]), text)
         self.text = text
         self.at = 0
         self.prims = prims
+        self.binary = binary or {}
         self.default: Prim | None = None
 
     def values(self) -> list[Value]:
@@ -110,7 +117,7 @@ class ValueReader:
         end = self._matching_bracket()
         piece = self.text[self.at : end]
         first = _FIRST.match(piece)
-        prim = self._prim_of_piece(piece, first[1] if first else None)
+        prim = self._prim_of_piece(piece, first["hex"] or first["other"] if first else None)
         if end - self.at >= _SHORT and prim is not None:
             fast = _plain_array(piece, prim)
             if fast is not None:
@@ -129,8 +136,7 @@ class ValueReader:
         if self.text.startswith("]", self.at):
             self.fail("An empty array needs a type: write `empty([0]i32)`.", start)
         rows: list[Value] = []
-        while True:
-            self._skip()
+        while not self.text.startswith("]", self.at):
             where = self.at
             row = self._array(rank + 1) if self.text.startswith("[", self.at) else self._scalar()
             if rows and row.dtype != rows[0].dtype:
@@ -144,16 +150,20 @@ class ValueReader:
                 )
             rows.append(row)
             self._skip()
-            if self.text.startswith("]", self.at):
+            if self.text.startswith(",", self.at):
                 self.at += 1
-                return np.array(rows, dtype=rows[0].dtype)
-            if not self.text.startswith(",", self.at):
+                self._skip()
+            elif not self.text.startswith("]", self.at):
                 self.fail(f"Expected `,` or `]`, found {self._found()}.")
-            self.at += 1
+        self.at += 1
+        return np.array(rows, dtype=rows[0].dtype)
 
     def _scalar(self) -> Value:
         """Whatever is not written with brackets."""
         text = self.text
+        if self.at in self.binary:
+            self.at += 1
+            return self.binary[self.at - 1]
         if word := _WORD.match(text, self.at):
             self.at = word.end()
             return np.bool_(word[0] == "true")
@@ -185,11 +195,11 @@ class ValueReader:
 
     def _string(self, quoted: str, at: int) -> Value:
         try:
-            data = str(json.loads(quoted, strict=False)).encode("utf-8")
-        except json.JSONDecodeError:
-            self.fail("Bad escape in a string.", at)
+            data = unescaped(quoted[1:-1]).encode("utf-8")
         except UnicodeEncodeError:
             self.fail("Half of a surrogate pair is no character.", at)
+        except ValueError as error:
+            self.fail(str(error), at)
         return np.frombuffer(data, np.uint8).copy()
 
     def _number(self, found: re.Match[str]) -> Value:
@@ -201,9 +211,7 @@ class ValueReader:
         sign, digits, suffix = found[1], found[2].replace("_", ""), found[3]
         start = self.at
         base = {"0x": 16, "0b": 2}.get(digits[:2].lower(), 10)
-        if base == 16 and not suffix and (tail := _HEX_TAIL.search(digits)):
-            digits, suffix = digits[: tail.start()], tail[0]
-        whole = base != 10 or digits.isdigit()
+        whole = digits.isdigit() if base == 10 else base == 2 or not _HEX_FLOAT.search(digits)
         default = self.default if self.default in PRIMS and self.default != "bool" else None
         if default in INTS and not whole:
             default = None
@@ -213,7 +221,7 @@ class ValueReader:
             if len(digits) > _MOST_DIGITS:
                 self.fail(f"This number has {len(digits)} digits: no type holds it.", start)
         if prim not in INTS:
-            number = float(digits) if base == 10 else _float(int(digits, base))
+            number = _float(digits, base, whole)
             self.at = found.end()
             with np.errstate(over="ignore"):
                 return DTYPE[prim].type(-number if sign == "-" else number)
@@ -237,7 +245,7 @@ class ValueReader:
         if "true" in head or "false" in head:
             return "bool"
         decimal = _HEX.sub("0", piece) if "x" in head or "X" in head else piece
-        whole = not any(c in decimal for c in ".eE")
+        whole = not any(c in decimal for c in ".eEpP")
         if (
             self.default is not None
             and self.default != "bool"
@@ -257,11 +265,14 @@ class ValueReader:
 
 
 _BRACKETS = re.compile(r"[\[\]]")
+_TRAILING = re.compile(r",\s*\]")
 _NO_STRUCTURE = bytes(set(range(256)) - set(b"[],"))
 
 
 def _plain_array(piece: str, prim: Prim) -> Value | None:
     """A regular array of plain numbers of one type; None where the descent must look."""
+    if _TRAILING.search(piece):
+        piece = _TRAILING.sub("]", piece)
     shape = _shape(piece) if piece.isascii() else None
     if shape is None:
         return None
@@ -292,7 +303,7 @@ def _shape(piece: str) -> tuple[int, ...] | None:
 
 @cache
 def _plain(prim: Prim) -> re.Pattern[str]:
-    """An array of plain numbers of that type, whatever its brackets and commas."""
+    """An array of plain numbers of that type, one comma between two, whatever its brackets."""
     if prim == "bool":
         number = "(?:true|false)"
     elif prim[0] == "f":
@@ -300,7 +311,8 @@ def _plain(prim: Prim) -> re.Pattern[str]:
         number = rf"[+-]?(?:{digits}|{prim}\.(?:nan|inf))"
     else:
         number = rf"[+-]?[0-9]++(?:{prim})?+"
-    return re.compile(rf"[\[\],\s]*+(?:{number}[\[\],\s]++)*+")
+    cell = rf"[\[\s]*+{number}[\]\s]*+"
+    return re.compile(f"{cell}(?:,{cell})*+")
 
 
 def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | None:
@@ -335,9 +347,12 @@ def _numbers(piece: str, prim: Prim, count: int) -> npt.NDArray[np.generic] | No
     return flat.astype(DTYPE[prim]) if fits else None
 
 
-def _float(number: int) -> float:
+def _float(digits: str, base: int, whole: bool) -> float:
+    """A number that is not negative; infinity where it is too large."""
     try:
-        return float(number)
+        if base == 10:
+            return float(digits)
+        return float(int(digits, base)) if whole else float.fromhex(digits)
     except OverflowError:
         return math.inf
 

@@ -2,12 +2,14 @@
 
 Text: `1i32`, `-2.5f32`, `f64.nan`, `true`, `[[1, 2], [3, 4]]`, `empty([0][3]i32)`, `"text"` (its
 bytes as u8); `--` begins a comment. A number without a type is i32, or f64 if it is not an integer.
-Output has the type on every element. Binary: Futhark's format, version 2.
+Output has the type on every element. Binary: Futhark's format, version 2. An `.npy` file is one
+value.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Sequence
 
@@ -16,7 +18,8 @@ import numpy.typing as npt
 
 from compiler.base.errors import InputError
 from compiler.base.prim import DTYPE, PRIMS, Prim
-from compiler.ir.read_values import ValueReader, shape_problem
+from compiler.ir import npy
+from compiler.ir.read_values import BINARY, ValueReader, shape_problem
 from compiler.ir.syntax import literal_text
 
 Value = np.generic | npt.NDArray[np.generic]
@@ -134,17 +137,33 @@ def to_binary(values: Sequence[Value]) -> bytes:
     return b"".join(parts)
 
 
-def from_binary(data: bytes) -> list[Value]:
-    """Read values in the binary format; raises InputError with the offset."""
-    values: list[Value] = []
-    at = 0
-    while at < len(data):
-        if data[at : at + 1].isspace():
-            at += 1
-            continue
-        value, at = _one_from_binary(data, at)
-        values.append(value)
-    return values
+_BINARY = re.compile(rb'"(?:[^"\\]|\\.)*"|--[^\n]*|b[\x00-\x1f]', re.DOTALL)
+"""Strings, comments, and where a value in the binary format begins."""
+
+
+def notation(data: bytes) -> tuple[str, dict[int, Value]]:
+    """Data as text, in which BINARY stands for each value in the binary format, and these values.
+
+    The values are found by the offset of their BINARY. Both notations may be mixed, with white
+    space and comments between values. Raises InputError.
+    """
+    if data.startswith(npy.MAGIC):
+        return BINARY, {0: npy.array(data)}
+    if b"b" + bytes((_VERSION,)) not in data:
+        return decoded(data), {}
+    text: list[str] = []
+    found: dict[int, Value] = {}
+    length = at = 0
+    while begin := _next_binary(data, at):
+        text.append(decoded(data[at : begin - 1]) + BINARY)
+        length += len(text[-1])
+        found[length - 1], at = _one_from_binary(data, begin - 1)
+    return "".join([*text, decoded(data[at:])]), found
+
+
+def _next_binary(data: bytes, at: int) -> int:
+    """The offset after the first byte of the next value in the binary format, 0 for none."""
+    return next((m.start() + 1 for m in _BINARY.finditer(data, at) if m[0][:1] == b"b"), 0)
 
 
 def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
@@ -172,11 +191,6 @@ def _one_from_binary(data: bytes, at: int) -> tuple[Value, int]:
     return (flat.reshape(shape) if rank else flat[0]), end
 
 
-def is_binary(data: bytes) -> bool:
-    """Whether data is in the binary format."""
-    return data.lstrip()[:2] == b"b" + bytes((_VERSION,))
-
-
 def decoded(data: bytes) -> str:
     """Data as text. Raises InputError."""
     try:
@@ -186,5 +200,6 @@ def decoded(data: bytes) -> str:
 
 
 def from_bytes(data: bytes, prims: Sequence[Prim] = ()) -> list[Value]:
-    """Read values in whichever format `data` is in."""
-    return from_binary(data) if is_binary(data) else parse(decoded(data), prims)
+    """Read values in whichever format `data` is in. Raises InputError."""
+    text, binary = notation(data)
+    return ValueReader(text, prims, binary).values()

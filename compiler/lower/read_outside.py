@@ -18,7 +18,7 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, PrimT, Record, Sum, Type
 from compiler.ir import entry, values
-from compiler.ir.read_values import ValueReader, shape_problem
+from compiler.ir.read_values import BINARY, ValueReader, shape_problem
 from compiler.ir.values import Value
 from compiler.lower.components import components, sum_slots
 from compiler.lower.outside import Outside, TagError, check_tags, comparable, divided, is_plain
@@ -60,11 +60,12 @@ def _called(of: Outside) -> list[str]:
 
 
 def _read(kinds: Sequence[Type], data: bytes | str, called: Sequence[str] = ()) -> Found:
-    if isinstance(data, bytes) and values.is_binary(data):
-        found = values.from_binary(data)
+    text, binary = (data, {}) if isinstance(data, str) else values.notation(data)
+    if binary and not text.replace(BINARY, "").strip():
+        found = [*binary.values()]
         check(kinds, found)
         return [*found]
-    return _Reader(values.decoded(data) if isinstance(data, bytes) else data).all(kinds, called)
+    return _Reader(text, binary=binary).all(kinds, called)
 
 
 def check(kinds: Sequence[Type], flat: Sequence[Value]) -> None:
@@ -153,10 +154,14 @@ class _Reader(ValueReader):
 
     def _take(self, sign: str) -> bool:
         """Whether a sign comes next; it is passed by."""
-        self._skip()
-        here = self.text.startswith(sign, self.at)
+        here = self._comes(sign)
         self.at += len(sign) if here else 0
         return here
+
+    def _comes(self, sign: str) -> bool:
+        """Whether a sign comes next."""
+        self._skip()
+        return self.text.startswith(sign, self.at)
 
     def _expect(self, sign: str) -> None:
         if not self._take(sign):
@@ -227,7 +232,7 @@ class _Reader(ValueReader):
             self.fail(f"An empty array needs a type: write `empty([0]{show_type(elem)})`.", opened)
         rows: list[Found] = []
         places: list[int] = []
-        while not rows or self._take(","):
+        while not rows or (self._take(",") and not self._comes("]")):
             self._skip()
             places.append(self.at)
             rows.append(self._rows(elem, rank - 1) if rank > 1 else self._of(elem))

@@ -212,7 +212,26 @@ DAMAGED = {
         "long.npy is 5.60 MB as text; at most 4.00 MB are taken.",
     ),
 }
+SEVEN = HEAD + b"\x01 f64" + struct.pack("<Qd", 1, 7.0)
+REFUSED = {
+    "negative.npy": (
+        WHOLE.replace(b"(1, 1)", b"(1,-1)"),
+        "This .npy file has a shape with a negative size.",
+    ),
+    "large.csv": (b"1,1e309\n", "large.csv, row 1, column 2: `1e309` is out of the range of f64."),
+    "both.csv": (b"1.234,5;1\n", "both.csv, row 1, column 1: `1.234,5` is no f64."),
+    "blank.csv": (b"1,,2\n", "blank.csv, row 1, column 2: `` is no f64."),
+}
 TAKEN = {
+    "decimal_comma.csv": (b"1,5;2,5\n3,5;4,5\n", "[[1.5f64, 2.5f64], [3.5f64, 4.5f64]]"),
+    "tabs.tsv": (b"-1,5e1\t,5\n", "[[-1.5e1f64, 0.5f64]]"),
+    "blanks.csv": (b"1.0e+00 2.0e+00\n 3  -4\n", "[[1.0e+00f64, 2.0e+00f64], [3f64, -4f64]]"),
+    "quoted.csv": (b'"a, b","c"\n"1.5",2\n', "[[1.5f64, 2f64]]"),
+    "mixed.bin": (
+        b"-- b\x02\n[" + SEVEN + b"] -- and\n",
+        "-- b\x02\n[ [7.0f64] ] -- and",
+    ),
+    "spaces.bin": (SEVEN + b"\n  \n", "[7.0f64]"),
     "rows.csv": (b"a,b,c\n", "empty([0][3]f64)"),
     "old.npy": (WHOLE.replace(b"(1, 1)", b"(1L,1)"), "[[0.5f64]]"),
 }
@@ -223,13 +242,35 @@ def test_a_file_that_is_empty_cut_or_too_long_says_so_and_changes_nothing(page: 
     expect(page.locator(".run-field label").first).to_have_text("xs: [][]f64")
     field, given = page.locator("#run-value-0"), page.locator(".run-field input[type=file]")
     field.fill("[[7.0]]")
-    for name, (data, said) in DAMAGED.items():
+    for name, (data, said) in (DAMAGED | REFUSED).items():
         given.set_input_files({"name": name, "mimeType": "", "buffer": data})
         expect(page.locator(".run-fields .said")).to_have_text(said)
         expect(field).to_have_value("[[7.0]]")
     for name, (data, value) in TAKEN.items():
         given.set_input_files({"name": name, "mimeType": "", "buffer": data})
         expect(field).to_have_value(value)
+
+
+def test_numbers_of_a_table_fit_their_type(page: Page) -> None:
+    write(page, "entry main (xs: [][]u8) (ys: []i64) (zs: []f16) = (xs, ys, zs)\n")
+    given = page.locator(".run-field input[type=file]")
+    expect(given).to_have_count(3)
+    ends = "-9223372036854775808\n9223372036854775807\n"
+    for field, table, value in (
+        (0, "255,0\n", "[[255u8, 0u8]]"),
+        (0, "300,-1\n", ""),
+        (0, "1,-1\n", ""),
+        (1, ends, "[-9223372036854775808i64, 9223372036854775807i64]"),
+        (1, "9223372036854775808\n", ""),
+        (2, "65519\n-65519.9\n", "[65519f16, -65519.9f16]"),
+        (2, "65520\n", ""),
+    ):
+        page.locator(f"#run-value-{field}").fill("kept")
+        data = {"name": "t.csv", "mimeType": "", "buffer": table.encode()}
+        given.nth(field).set_input_files(data)
+        expect(page.locator(f"#run-value-{field}")).to_have_value(value or "kept")
+        said = page.locator(".run-fields .said")
+        expect(said).to_contain_text("" if value else "is out of the range of ")
 
 
 def test_a_picture_is_an_array_and_a_long_value_is_not_put_into_a_field(page: Page) -> None:

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from compiler.base.prim import INTS, int_range
-from compiler.ir.values import from_binary, parse, prim_of
+from compiler.ir.values import from_bytes, parse, prim_of
 from tests.app.conftest import MakeApp
 
 MATRIX = "entry main (n: i64) (m: i64) = (tabulate_2d n m (\\i j -> i * m + j), 7u8)\n"
@@ -33,8 +33,8 @@ def test_a_result_comes_whole_and_by_parts(real: FlaskClient) -> None:
     wanted = np.arange(300 * 200).reshape(300, 200)
     whole = real.get(f"{at}/0")
     assert whole.mimetype == "application/octet-stream"
-    assert np.array_equal(from_binary(whole.data)[0], wanted)
-    assert from_binary(real.get(f"{at}/1").data) == [np.uint8(7)]
+    assert np.array_equal(from_bytes(whole.data)[0], wanted)
+    assert from_bytes(real.get(f"{at}/1").data) == [np.uint8(7)]
     for part, cut in {
         "0:3,5:9": wanted[0:3, 5:9],
         "::100": wanted[::100],
@@ -42,7 +42,7 @@ def test_a_result_comes_whole_and_by_parts(real: FlaskClient) -> None:
         "299:1000,::50": wanted[299:, ::50],
         "300:301": wanted[300:],
     }.items():
-        got = from_binary(real.get(f"{at}/0?part={part}").data)[0]
+        got = from_bytes(real.get(f"{at}/0?part={part}").data)[0]
         assert np.array_equal(got, cut), part
     for wrong in ("-1:3", "a", "1:2:0", "0:1,0:1,0:1", "1:2:3:4"):
         assert real.get(f"{at}/0?part={wrong}").status_code == 400, wrong

@@ -325,6 +325,23 @@ def test_a_package_that_is_missing(path: str, without: str, message: str, hint: 
     assert found["span"][:2] == [2, 1]
 
 
+@pytest.mark.parametrize(
+    ("manifest", "required"),
+    [
+        ("require { github.com/a/b 1.2.3 }", ", which line 1 of `futhark.pkg` requires in version"),
+        ("package x.y/z require {github.com/c/d 2.0.0 github.com/a/b 1.2.3}", "which line 1"),
+        ("require\n{ github.com/a/b 1.2.3 #abc }", "which line 2 of `futhark.pkg`"),
+        ("package github.com/a/b\nrequire { github.com/c/d 1.0.0 }", "does not require it"),
+        ("package github.com/a/b require { }", "does not require it"),
+        ("require { github.com/c/d 1.0.0 } -- github.com/a/b 1.2.3", "does not require it"),
+    ],
+)
+def test_a_manifest_is_read_whatever_its_lines(manifest: str, required: str) -> None:
+    found = error('import "lib/github.com/a/b/c"', {"futhark.pkg": manifest})
+    assert required in found["message"]
+    assert ("in version 1.2.3" in found["message"]) == ("which line" in required)
+
+
 def test_an_error_in_a_package_names_its_version() -> None:
     files = {**PACKAGES, "lib/github.com/diku-dk/segmented/scan.fut": "def other = 1i32"}
     found = error(f'import "{SORTS}/merge"', files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def same(a: Any, b: Any) -> bool:
 @given(st.lists(ARRAYS, max_size=3))
 def test_both_notations_read_back(given_values: list[Any]) -> None:
     text = "\n".join(map(values.show, given_values))
-    for found in (values.parse(text), values.from_binary(values.to_binary(given_values))):
+    for found in (values.parse(text), values.from_bytes(values.to_binary(given_values))):
         assert len(found) == len(given_values)
         assert all(map(same, found, given_values))
 
@@ -58,6 +59,10 @@ def test_numbers_without_type(array: Any) -> None:
          "1i64|9223372036854775807i64|1u64"),
         ("[0x1e, 2] [0xfeu8, 0x1d] [0x1e, 2.5]", "[30i32, 2i32]|[254u8, 29u8]|[30.0f64, 2.5f64]"),
         ("[0b11i8, 0b1] [1E3, 2]", "[3i8, 1i8]|[1000.0f64, 2.0f64]"),
+        ("0x10f32 [0x10f32] 0x1.8p3f32 0x1p-2", "69426i32|[69426i32]|12.0f32|0.25f64"),
+        ("[1,2 , ] [[1,2,],[3,4],] ", "[1i32, 2i32]|[[1i32, 2i32], [3i32, 4i32]]"),
+        (f"[{'1, ' * 60}]", f"[{', '.join(['1i32'] * 60)}]"),
+        (r'"\65\x42;\t\"\\" "\DEL\&a"', "[65u8, 66u8, 59u8, 9u8, 34u8, 92u8]|[127u8, 97u8]"),
         ("1_000i64 1e3f32 2f32", "1000i64|1000.0f32|2.0f32"),
         ("f32.nan -f64.inf f16.inf", "f32.nan|-f64.inf|f16.inf"),
         ("true [false, true]", "true|[false, true]"),
@@ -115,6 +120,11 @@ LONG = ", ".join(["[1, 2]"] * 40)
         (f"[{'1 2, ' * 30}3]", "1:4", "Expected `,` or `]`"),
         ("1.5i32", "1:1", "no integer"),
         ("[1,,2]", "1:4", "Expected a value"),
+        ("[,]", "1:2", "Expected a value"),
+        (f"[{'1, ' * 60},]", "1:182", "Expected a value"),
+        (f"[{'1, ' * 60}, 1]", "1:182", "Expected a value"),
+        (f"[, {'1, ' * 60} 1]", "1:2", "Expected a value"),
+        ('1 "\\u0041"', "1:3", "There is no escape"),
         ("empty([2]i32)", "1:1", "size of 0"),
         ("empty([0]int)", "1:1", "no primitive type"),
         ("empty([9223372036854775808]i64)", "1:1", "size of 0"),
@@ -128,7 +138,7 @@ LONG = ", ".join(["[1, 2]"] * 40)
         (f"0x{'f' * 5000}u8", "1:1", "5000 digits"),
         (f"[{'1, ' * 60}{'9' * 5000}]", "1:182", "5000 digits"),
         ("9" * 500, "1:1", "out of the range"),
-        ('1 "\\ud800"', "1:3", "surrogate"),
+        ('1 "\\xd800"', "1:3", "surrogate"),
         ("0x", "1:1", "Expected a value"),
         ("0x_", "1:1", "Expected a value"),
         ("\u0663", "1:1", "Expected a value"),
@@ -159,7 +169,7 @@ def test_errors_have_a_place(text: str, place: str, says: str) -> None:
 )
 def test_bad_binary_is_refused(data: bytes) -> None:
     with pytest.raises(UsageError):
-        values.from_binary(data)
+        values.from_bytes(data)
 
 
 LARGE = [[0, 2**63], [0, 2**64 - 1], [2**32, 0, 2**32], [0, 2**60], [0] * 65]
@@ -171,7 +181,7 @@ def test_large_sizes_beside_a_zero_are_refused_in_both_notations(shape: list[int
     data = (
         b"b\x02" + bytes([len(shape)]) + b" i64" + b"".join(n.to_bytes(8, "little") for n in shape)
     )
-    for read, given_input in ((values.parse, text), (values.from_binary, data)):
+    for read, given_input in ((values.parse, text), (values.from_bytes, data)):
         with pytest.raises(InputError, match=r"too large|dimensions"):
             read(given_input)
 
@@ -180,12 +190,12 @@ def test_large_sizes_beside_a_zero_that_fit_are_read() -> None:
     text = "empty([0][1152921504606846975]i64)"
     (found,) = values.parse(text)
     assert found.shape == (0, 2**60 - 1)
-    (again,) = values.from_binary(values.to_binary([found]))
+    (again,) = values.from_bytes(values.to_binary([found]))
     assert values.show(again) == text
 
 
 def test_a_number_beyond_all_floats_is_infinite() -> None:
-    (low, high) = values.parse(f"-{'9' * 500}f64 0x{'f' * 500}f64", ())
+    (low, high) = values.parse(f"-{'9' * 500}f64 0x{'f' * 500}", ("f64", "f64"))
     assert values.show(low), values.show(high) == ("-f64.inf", "f64.inf")
 
 
@@ -194,7 +204,7 @@ def test_leading_zeros_are_no_digits() -> None:
 
 
 def test_a_bool_is_zero_or_not() -> None:
-    (found,) = values.from_binary(b"b\x02\x01bool\x03" + b"\0" * 7 + b"\x00\x01\x02")
+    (found,) = values.from_bytes(b"b\x02\x01bool\x03" + b"\0" * 7 + b"\x00\x01\x02")
     assert found.tobytes() == b"\0\1\1"
 
 
@@ -258,3 +268,80 @@ def test_a_part_is_cut_alike_in_all_dimensions() -> None:
     assert text.split("]")[0].endswith(", … and 291 more")
     assert text.endswith(", … and 291 more], … and 191 more]")
     assert 700 < len(text) <= 1000
+
+
+ONE = values.to_binary([np.array([1, 2, 3], np.int32)])
+SEVEN = values.to_binary([np.int32(7)])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ONE + b"\n \n" + SEVEN + b"\n\n",
+        ONE + b"-- a comment, b\x02\n" + SEVEN + b" -- another",
+        ONE + b" 7i32\n",
+        ONE + b"7",
+        b"[1, 2, 3]" + SEVEN,
+        b"-- b\x02\n[1,2,3,] -- x\n" + SEVEN,
+    ],
+)
+def test_notations_may_be_mixed(data: bytes) -> None:
+    assert "|".join(map(values.show, values.from_bytes(data))) == "[1i32, 2i32, 3i32]|7i32"
+
+
+def test_a_binary_value_is_found_by_its_place_alone() -> None:
+    found = values.from_bytes(b'"b\x02" [' + SEVEN + b"," + SEVEN + b"]")
+    assert "|".join(map(values.show, found)) == "[98u8, 2u8]|[7i32, 7i32]"
+    for data in (b"\x02 " + SEVEN, SEVEN + b" \x02", ONE + b" hello", ONE + b"b\x01"):
+        with pytest.raises(InputError):
+            values.from_bytes(data)
+
+
+# --- NumPy's format --------------------------------------------------------------------------
+
+
+def npy(array: Any, version: tuple[int, int] = (1, 0)) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asarray(array), version)
+    return file.getvalue()
+
+
+@settings(max_examples=100, deadline=None)
+@given(ARRAYS, st.booleans(), st.sampled_from([(1, 0), (2, 0)]), st.sampled_from("<>"))
+def test_npy_files_read_back(array: Any, by_columns: bool, version: Any, order: str) -> None:
+    stored = np.asarray(array, order="F" if by_columns else "C")
+    data = npy(stored.astype(stored.dtype.newbyteorder(order)), version)
+    (found,) = values.from_bytes(data)
+    assert same(found, array)
+    assert values.prim_of(found) == values.prim_of(array)
+
+
+MATRIX = npy(np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (MATRIX[:-1], "The file ends early: 6 elements of type f32 are 24 bytes, and 23 are there"),
+        (MATRIX + b"\0", "goes on behind its array"),
+        (MATRIX.replace(b"(2, 3)", b"(2,-3)"), "has the shape [2, -3]: no size is negative"),
+        (MATRIX.replace(b"(2, 3), }       ", b"(1000000000,), }"), "ends early"),
+        (MATRIX.replace(b"(2, 3), }    ", b"(2**40, 9), }"), "no array in NumPy's format"),
+        (MATRIX[:9], "no array in NumPy's format"),
+        (MATRIX[:40], "no array in NumPy's format"),
+        (MATRIX.replace(b"'<f4'", b"'<c8'"), "complex64, which the language does not have"),
+        (MATRIX.replace(b"'<f4'", b"'|O8'"), "object, which the language does not have"),
+        (MATRIX.replace(b"'<f4'", b"'<U1'"), "<U1, which the language does not have"),
+        (npy(np.zeros(1, np.longdouble)), "which the language does not have"),
+    ],
+)
+def test_what_is_wrong_with_an_npy_file(data: bytes, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        values.from_bytes(data)
+    assert said in error.value.message
+
+
+def test_files_of_old_writers_are_read_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    (found,) = values.from_bytes(MATRIX.replace(b"(2, 3), }  ", b"(2L, 3L), }"))
+    assert found.shape == (2, 3)
+    assert not recwarn.list

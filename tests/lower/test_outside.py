@@ -157,6 +157,16 @@ def test_what_is_wrong_with_a_value_tells_whose_it_is() -> None:
         assert caught.value.hint == f"This is in {whose}.", text
 
 
+def test_a_comma_may_stand_behind_the_last_element() -> None:
+    asked = OfProgram(f"{TYPES}\nentry main (k: i32) (xs: []s2) = (k, xs)")
+    for text in ("7 [#q 1, #r, ]", "7 [#q 1, #r,]"):
+        assert [list(map(int, np.atleast_1d(one))) for one in api.inputs(asked, "main", text)] == [
+            [7], [0, 1], [1, 0]
+        ]  # fmt: skip
+    with pytest.raises(InputError, match="Expected `#`, found `,`"):
+        api.inputs(asked, "main", "7 [#q 1,,]")
+
+
 def test_a_tag_in_the_binary_format_is_checked_too() -> None:
     asked = OfProgram(f"{TYPES}\nentry main (k: i32) (xs: []s2) = (k, xs)")
     wrong: list[Value] = [np.int32(1), np.array([0, 5], np.int8), np.array([1, 2], np.int32)]

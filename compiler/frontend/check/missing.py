@@ -6,7 +6,9 @@ A file `futhark.pkg` beside `lib` says which version of which package is require
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from compiler import codes
 from compiler.base.errors import TypeError_
@@ -99,9 +101,10 @@ def _of_package(
 def requirement(package: str, manifest: str | None) -> str:
     """Which version of a package is required, and in which line, in the middle of a sentence."""
     for number, line in enumerate((manifest or "").split("\n"), 1):
-        words = line.partition("--")[0].split()
-        if len(words) >= 2 and words[0].rstrip("/") == package:
-            return f"which line {number} of `{MANIFEST}` requires in version {words[1]}"
+        words = re.findall(r"[{}]|[^\s{}]+", line.partition("--")[0])
+        for name, version in pairwise(words):
+            if name.rstrip("/") == package and version[0].isdigit():
+                return f"which line {number} of `{MANIFEST}` requires in version {version}"
     return ""
 
 

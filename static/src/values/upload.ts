@@ -1,7 +1,8 @@
 // Files as values of a parameter: .npy, Futhark's text and binary, CSV, pictures. Throws, in words, what is wrong.
 import { bytes } from "../dom";
 import type { Leaf } from "../input_types";
-import { fromBinary, toText, typed, Values } from "./values";
+import { table } from "./csv";
+import { toText, typed, Values, valuesIn } from "./values";
 
 export const ACCEPTED = ".npy,.csv,.tsv,.txt,.in,.out,.bin,.dat,image/*";
 const DTYPES: Record<string, string> = {
@@ -30,14 +31,9 @@ async function read(file: File, leaf: Leaf | null): Promise<string> {
   const data = await file.arrayBuffer();
   const start = new Uint8Array(data, 0, Math.min(6, data.byteLength));
   if (start[0] === 0x93 && String.fromCharCode(...start.subarray(1)) === "NUMPY") return toText(fitting(npy(data), leaf));
-  if (start[0] === 0x62 && start[1] === 2) return fromBinary(data).map(toText).join("\n");
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(data).trim();
-  } catch {
-    throw new Error(`${file.name} is no text, no .npy file, no picture and not in Futhark's binary format.`);
-  }
-  return /\.(csv|tsv)$/i.test(file.name) ? table(text, leaf, file.name) : text;
+  const text = valuesIn(data)?.trim();
+  if (text === undefined) throw new Error(`${file.name} is no text, no .npy file, no picture and not in Futhark's binary format.`);
+  return /\.(csv|tsv)$/i.test(file.name) ? table(text, wanted(leaf), file.name) : text;
 }
 
 function wanted(leaf: Leaf | null): Leaf {
@@ -64,6 +60,7 @@ function npy(data: ArrayBuffer): Values {
   const [, order, kind] = /'descr':\s*'([<>|=])(\w+)'/.exec(header) ?? [];
   const prim = DTYPES[kind ?? ""];
   const shape = (/'shape':\s*\(([^)]*)\)/.exec(header)?.[1] ?? "").split(",").filter((part) => part.trim()).map((part) => parseInt(part, 10));
+  if (shape.some((size) => !(size >= 0))) throw new Error("This .npy file has a shape with a negative size.");
   if (!prim || (order === ">" && kind !== "u1" && kind !== "i1")) throw new Error("This .npy file holds elements of a type that the language does not have, or in the wrong order of bytes.");
   const { values } = typed(prim, shape, data, start + length);
   if (!/'fortran_order':\s*True/.test(header) || shape.length < 2) return values;
@@ -77,37 +74,6 @@ function npy(data: ArrayBuffer): Values {
     return place;
   });
   return values.chosen(shape, at);
-}
-
-const NUMBER = /^[-+]?(\d[\d_]*(\.\d*)?(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?)$/i;
-
-/** Rows of numbers, with or without a line of names above them. */
-function table(text: string, leaf: Leaf | null, name: string): string {
-  const { prim, dims } = wanted(leaf);
-  const rows = text.split(/\r?\n/).map((line) => line.split(/[,;\t]/).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1")));
-  const named = !rows[0]!.some((cell) => NUMBER.test(cell) || /^(true|false|nan|[-+]?inf)$/i.test(cell));
-  const cells = rows.slice(named ? 1 : 0).map((row, r) => row.map((cell, c) => element(cell, prim, `${name}, row ${r + 1 + (named ? 1 : 0)}, column ${c + 1}`)));
-  if (!cells.length) return `empty([0]${dims.slice(1).map((_, k) => `[${k ? 0 : rows[0]!.length}]`).join("")}${prim})`;
-  if (dims.length === 2) {
-    const width = cells[0]?.length ?? 0;
-    const odd = cells.findIndex((row) => row.length !== width);
-    if (odd >= 0) throw new Error(`Row ${odd + 1} of ${name} has ${cells[odd]!.length} cells, and those before it have ${width}.`);
-    return `[${cells.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
-  }
-  if (dims.length !== 1 || (cells.length > 1 && cells.some((row) => row.length > 1))) {
-    throw new Error(`${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, and the parameter takes an array of ${dims.length} dimensions.`);
-  }
-  return `[${cells.flat().join(", ")}]`;
-}
-
-function element(cell: string, prim: string, place: string): string {
-  const special = /^([-+]?)(nan|inf)(inity)?$/i.exec(cell);
-  if (prim === "bool" && /^(true|false)$/i.test(cell)) return cell.toLowerCase();
-  if (prim.startsWith("f") && special) return `${special[1] === "-" ? "-" : ""}${prim}.${special[2]!.toLowerCase()}`;
-  const whole = /^[-+]?\d[\d_]*$/.test(cell);
-  if (prim === "bool" || !NUMBER.test(cell) || (!whole && !prim.startsWith("f"))) throw new Error(`${place}: \`${cell}\` is no ${prim}.`);
-  const plain = cell.replace(/^\+/, "").replace(/^(-?)\./, "$10.").replace(/\.(?=e|$)/i, "");
-  return `${plain}${prim}`;
 }
 
 /** A picture's pixels, as the parameter takes them: three or four channels, packed, or grey. */

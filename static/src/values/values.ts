@@ -95,20 +95,60 @@ function half(bits: number): number {
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : (fraction / 1024) * 2 ** -14);
 }
 
-/** What a text in Futhark's binary format holds. Throws where it holds none. */
+/** What a result in Futhark's binary format holds. Throws where it holds none. */
 export function fromBinary(data: ArrayBuffer): Values[] {
   const found: Values[] = [];
-  const view = new DataView(data);
   for (let at = 0; at < data.byteLength;) {
-    if (view.getUint8(at) !== 0x62 || view.getUint8(at + 1) !== 2) throw new Error(`Nothing in Futhark's binary format begins at byte ${at}.`);
-    const rank = view.getUint8(at + 2);
-    const prim = String.fromCharCode(...new Uint8Array(data, at + 3, 4)).trim();
-    const shape = Array.from({ length: rank }, (_, k) => Number(view.getBigUint64(at + HEAD + 8 * k, true)));
-    const made = typed(prim, shape, data, at + HEAD + 8 * rank);
+    const made = oneIn(data, at);
     found.push(made.values);
     at = made.end;
   }
   return found;
+}
+
+/** The text of values in Futhark's text or binary format, which may be mixed; undefined for what is neither. */
+export function valuesIn(data: ArrayBuffer): string | undefined {
+  const bytes = new Uint8Array(data);
+  let [text, at] = ["", 0];
+  try {
+    for (let begin = nextBinary(bytes, at); begin < bytes.length; begin = nextBinary(bytes, at)) {
+      const { values, end } = oneIn(data, begin);
+      text += `${new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(at, begin))} ${toText(values)} `;
+      at = end;
+    }
+    return text + new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(at));
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** Where the next value in the binary format begins, outside of comments and strings. */
+function nextBinary(bytes: Uint8Array, from: number): number {
+  const [newline, quote, backslash, minus] = [10, 34, 92, 45];
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === BINARY && bytes[at + 1] === 2) return at;
+    if (byte === minus && bytes[at + 1] === minus) at = until(bytes, newline, at);
+    else if (byte === quote) for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
+  }
+  return bytes.length;
+}
+
+const until = (bytes: Uint8Array, byte: number, at: number): number => {
+  const found = bytes.indexOf(byte, at);
+  return found < 0 ? bytes.length : found;
+};
+
+const BINARY = 0x62;
+
+function oneIn(data: ArrayBuffer, at: number): { values: Values; end: number } {
+  const view = new DataView(data);
+  if (view.getUint8(at) !== BINARY || view.getUint8(at + 1) !== 2) throw new Error(`Nothing in Futhark's binary format begins at byte ${at}.`);
+  const rank = view.getUint8(at + 2);
+  const prim = String.fromCharCode(...new Uint8Array(data, at + 3, 4)).trim();
+  const shape = Array.from({ length: rank }, (_, k) => Number(view.getBigUint64(at + HEAD + 8 * k, true)));
+  return typed(prim, shape, data, at + HEAD + 8 * rank);
 }
 
 /** An array whose elements begin at a byte, and where it ends. Throws where it is longer than the data. */

@@ -1,0 +1,74 @@
+"""Reads arrays in NumPy's own format, `.npy`: what a file says of itself, and its elements."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.base.errors import InputError
+from compiler.base.prim import DTYPE
+from compiler.ir.read_values import shape_problem
+
+MAGIC = np.lib.format.MAGIC_PREFIX
+_LARGEST_HEADER = 1 << 16
+
+
+def header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether it lies by columns, and the type of elements; the file is behind them.
+
+    Raises InputError, which calls the file by `name`.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            version = np.lib.format.read_magic(file)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, by_columns, dtype = read(file, max_header_size=_LARGEST_HEADER)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        said = str(error).partition("\n")[0].rstrip(".")[:200]
+        raise InputError(f"{name} is no array in NumPy's format: {said}.") from None
+    if any(size < 0 for size in shape):
+        raise InputError(f"{name} has the shape {list(shape)}: no size is negative.")
+    return shape, by_columns, dtype
+
+
+def array(data: bytes) -> np.generic | npt.NDArray[np.generic]:
+    """The array in an `.npy` file, by rows and in this machine's order of bytes.
+
+    Raises InputError where it is none, ends early, or its elements are of no type of the language.
+    """
+    file = io.BytesIO(data)
+    shape, by_columns, dtype = header(file, "The file")
+    own = dtype.newbyteorder("=")
+    prim = next((prim for prim, known in DTYPE.items() if known == own), None)
+    if prim is None:
+        raise InputError(
+            f"The file has elements of type {dtype}, which the language does not have.",
+            hint="Convert them with NumPy's `astype`, for example to `np.float32`.",
+        )
+    if problem := shape_problem(shape, prim):
+        raise InputError(problem)
+    begin, count = file.tell(), math.prod(shape)
+    if len(data) < begin + count * dtype.itemsize:
+        raise InputError(
+            f"The file ends early: {count} elements of type {prim} are {count * dtype.itemsize} "
+            f"bytes, and {len(data) - begin} are there."
+        )
+    if len(data) > begin + count * dtype.itemsize:
+        raise InputError("The file goes on behind its array.")
+    flat = np.frombuffer(data, dtype, count, begin).astype(own)
+    if prim == "bool":
+        flat = np.frombuffer(data, np.uint8, count, begin) != 0
+    if not shape:
+        scalar: np.generic = flat[0]
+        return scalar
+    return np.ascontiguousarray(flat.reshape(shape, order="F" if by_columns else "C"))
