@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from compiler.base.errors import CompilerBug
-from compiler.base.prim import BYTES, DTYPE, FUNS, Prim
+from compiler.base.prim import BYTES, DTYPE, FLOATS, FUNS, Prim
+from compiler.ir import floats
 from compiler.ir.guards import distinct, inside
-from compiler.protocol.kinds import Json
+from compiler.ir.rounding import nearest
 
 Val = Any
 """A NumPy scalar or array."""
@@ -47,6 +48,8 @@ def bin_function(op: str, at: Prim) -> Callable[[Val, Val], Val]:
     """The function of two values that an operator stands for."""
     if op in _ANY:
         return _ANY[op]
+    if op == "**" and at in FLOATS:
+        return floats.function(op, at)
     kind = at if at == "bool" else "float" if at[0] == "f" else "int"
     found = _BY_KIND.get((op, kind))
     if found is None:
@@ -96,7 +99,6 @@ _BY_KIND: dict[tuple[str, str], Callable[[Val, Val], Val]] = {
     ("//", "int"): _quot,
     ("%%", "int"): np.fmod,
     ("**", "int"): _int_pow,
-    ("**", "float"): np.power,
     ("min", "int"): np.minimum,
     ("max", "int"): np.maximum,
     ("min", "float"): np.fmin,
@@ -149,45 +151,16 @@ def _float_to_int(a: Val, dst: Prim) -> Val:
 @cache
 def fun_function(fun: str, at: Prim) -> Callable[..., Val]:
     """The function that a name of `prim.FUNS` stands for at type `at`."""
+    if fun in floats.WIDE:
+        return floats.function(fun, at)
     if fun in _DIRECT:
-        return _once(_DIRECT[fun], at) if fun in _NEAR else _DIRECT[fun]
+        return _DIRECT[fun]
     if FUNS[fun][1] == "lmad":
         return _guard(fun)
-    if fun in _BITWISE:
-        by_type = _BITWISE[fun]
-        return lambda *args: by_type(at, *args)
-    one = _PYTHON.get(fun)
-    if one is None:
+    by_type = _BY_TYPE.get(fun)
+    if by_type is None:
         raise CompilerBug(f"there is no function `{fun}`")
-    return _elementwise(one, at)
-
-
-def _once(function: Callable[..., Val], at: Prim) -> Callable[..., Val]:
-    """A function of floats that rounds once to a type of fewer than 64 bits.
-
-    So do most of the C library's. NumPy's are a last bit away more often, such as at `f32.sin 1`.
-    """
-    if at == "f64":
-        return function
-    dtype = DTYPE[at]
-
-    def apply(*args: Val) -> Val:
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        return np.asarray(function(*wide)).astype(dtype)[()]
-
-    return apply
-
-
-def _elementwise(one: Callable[..., float], at: Prim) -> Callable[..., Val]:
-    """A function of Python floats, element by element."""
-    many = np.frompyfunc(one, one.__code__.co_argcount, 1)
-    dtype = DTYPE[at]
-
-    def apply(*args: Val) -> Val:
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        return np.asarray(many(*wide)).astype(dtype)[()]
-
-    return apply
+    return partial(by_type, at)
 
 
 def _guard(fun: str) -> Callable[..., Val]:
@@ -195,83 +168,6 @@ def _guard(fun: str) -> Callable[..., Val]:
     one = inside if fun.startswith("inside") else distinct
     many = np.frompyfunc(one, FUNS[fun][0], 1)
     return lambda *args: np.asarray(many(*args)).astype(bool)[()]
-
-
-def _gamma(x: float) -> float:
-    if math.isnan(x) or x == -math.inf:
-        return math.nan
-    try:
-        return math.gamma(x)
-    except OverflowError:
-        return math.inf
-    except ValueError:
-        return math.copysign(math.inf, x) if x == 0 else math.nan
-
-
-def _lgamma(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except (OverflowError, ValueError):
-        return math.inf
-
-
-def _erf(x: float) -> float:
-    return math.erf(x)
-
-
-def _erfc(x: float) -> float:
-    return math.erfc(x)
-
-
-def _fma(a: float, b: float, c: float) -> float:
-    """Multiply and add with a single rounding (to f64)."""
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-        return a * b + c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if not exact:
-        return a * b + c
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.copysign(math.inf, exact)
-
-
-_PYTHON: Json = {
-    "gamma": _gamma,
-    "lgamma": _lgamma,
-    "erf": _erf,
-    "erfc": _erfc,
-    "fma": _fma,
-}
-
-
-def _pi(x: Val) -> Val:
-    return x.dtype.type(math.pi)
-
-
-def _sinpi(x: Val) -> Val:
-    """Of the remainder, so that multiples of a half come out exactly."""
-    part = np.fmod(x, x.dtype.type(2))
-    exact = np.fmod(part, x.dtype.type(1)) == 0
-    return np.where(exact, part * 0, np.sin(part * _pi(x))).astype(x.dtype)[()]
-
-
-def _cospi(x: Val) -> Val:
-    part = np.abs(np.fmod(x, x.dtype.type(2)))
-    zero = (part == 0.5) | (part == 1.5)
-    return np.where(zero, part * 0, np.cos(part * _pi(x))).astype(x.dtype)[()]
-
-
-def _tanpi(x: Val) -> Val:
-    return _sinpi(x) / _cospi(x)
-
-
-def _exp10(x: Val) -> Val:
-    return np.power(x.dtype.type(10), x)
-
-
-def _rsqrt(x: Val) -> Val:
-    return x.dtype.type(1) / np.sqrt(x)
 
 
 def _recip(x: Val) -> Val:
@@ -289,36 +185,14 @@ def _lerp(a: Val, b: Val, t: Val) -> Val:
 _DIRECT: dict[str, Callable[..., Val]] = {
     **{
         name: getattr(np, name)
-        for name in (
-            "sqrt cbrt exp exp2 log log2 log10 log1p sin cos tan sinh cosh tanh floor ceil trunc"
-            " hypot copysign nextafter isnan isinf"
-        ).split()
+        for name in "sqrt floor ceil trunc copysign nextafter isnan isinf".split()
     },
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "atan2": np.arctan2,
     "round": np.rint,
-    "exp10": _exp10,
-    "sinpi": _sinpi,
-    "cospi": _cospi,
-    "tanpi": _tanpi,
-    "asinpi": lambda x: np.arcsin(x) / _pi(x),
-    "acospi": lambda x: np.arccos(x) / _pi(x),
-    "atanpi": lambda x: np.arctan(x) / _pi(x),
-    "atan2pi": lambda y, x: np.arctan2(y, x) / _pi(y),
-    "rsqrt": _rsqrt,
     "recip": _recip,
     "mad": _mad,
     "lerp": _lerp,
 }
-
-
-_NEAR = frozenset(("sin", "cos", "exp", "log", "tanh"))
-"""Of which NumPy has versions of its own for fewer bits; for the others it calls the C library."""
+"""Those that NumPy has, rounded once, and those that are steps of arithmetic."""
 
 
 def _unsigned(at: Prim, x: Val) -> Val:
@@ -371,7 +245,23 @@ def _ldexp(at: Prim, x: Val, power: Val) -> Val:
     return np.ldexp(x, power).astype(DTYPE[at])
 
 
-_BITWISE: dict[str, Callable[..., Val]] = {
+def _fma(at: Prim, a: Val, b: Val, c: Val) -> Val:
+    """Multiply and add with a single rounding."""
+    many = np.frompyfunc(partial(_fused, at), 3, 1)
+    given = (np.asarray(arg, np.float64) for arg in (a, b, c))
+    return np.asarray(many(*given)).astype(DTYPE[at])[()]
+
+
+def _fused(at: Prim, a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    return nearest(exact, at) if exact else a * b + c
+
+
+_BY_TYPE: dict[str, Callable[..., Val]] = {
     "popc": _popc,
     "clz": _clz,
     "ctz": _ctz,
@@ -380,4 +270,5 @@ _BITWISE: dict[str, Callable[..., Val]] = {
     "to_bits": _to_bits,
     "from_bits": _from_bits,
     "ldexp": _ldexp,
+    "fma": _fma,
 }
