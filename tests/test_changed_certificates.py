@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pytest
 from compiler import explanations
 from compiler.algebra import checker
 from compiler.protocol.proofs import CertificateRequest
+from testing import meaning
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "app" / "examples").glob("*.fut"))
 CLAIMS, CHANGES, LARGEST = 8, 3, 40_000
@@ -86,105 +86,13 @@ def one_name(claim: Json, rng: random.Random) -> None:
 # --- whether a claim holds, by counting ---
 
 
-def value(poly: list[list[Any]], env: dict[str, int]) -> int:
-    total = 0
-    for coefficient, *names in poly:
-        for name in names:
-            coefficient *= env[name]
-        total += coefficient
-    return total
-
-
-def names_of(data: Any) -> set[str]:
-    """The names in everything that a claim says, but not in its proof."""
-    found = {part for owner, at in places(data, is_term) for part in owner[at][1:]}
-    return found | {one["name"] for one in data["given"] if "name" in one}
-
-
-def chosen(op: str, left: int, right: int) -> int | None:
-    """What an operation of the program gives; None where it stops."""
-    match op:
-        case "min" | "max":
-            return min(left, right) if op == "min" else max(left, right)
-        case "either":
-            return left
-        case "/" | "%":
-            return None if right == 0 else left // right if op == "/" else left % right
-        case "//" | "%%":
-            if right == 0:
-                return None
-            whole = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-            return whole if op == "//" else left - right * whole
-    raise AssertionError(op)
-
-
-HOLDS: dict[str, Callable[[int, int], bool]] = {
-    "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__,
-    "!=": int.__ne__,
-}  # fmt: skip
-
-
-def assumed(claim: Json, rng: random.Random, names: list[str]) -> dict[str, int] | None:
-    """Values that meet what a claim assumes; None if those that were drawn do not."""
-    env = {name: rng.choice((0, 1, 1, 2, 3, 4, 5, 7)) for name in names}
-    for name, poly in reversed(claim["equal"]):
-        env[name] = value(poly, env)
-    for one in claim["given"]:
-        kind, left = one["given"], value(one["left"], env)
-        if kind == "wrap":
-            low, high = checker.RANGES[one["op"]]
-            env[one["name"]] = (left - low) % (high - low + 1) + low
-        elif kind in ("choice", "atom"):
-            found = chosen(one["op"], left, value(one["right"], env))
-            if found is None:
-                return None
-            env[one["name"]] = found
-    for one in claim["given"]:
-        if any(
-            prim == checker.NATURAL and value(poly, env) < 0 for poly, prim in one.get("reads", ())
-        ):
-            return None
-        left, right = (value(one.get(side, []), env) for side in ("left", "right"))
-        kind, op = one["given"], one["op"]
-        if kind == "compare" and not HOLDS[op](left, right):
-            return None
-        if kind == "product" and not 0 <= left * right < 1 << 64:
-            return None
-        if kind in ("choice", "atom") and chosen(op, left, right) != env[one["name"]]:
-            return None
-    consistent = all(env[name] == value(poly, env) for name, poly in claim["equal"])
-    return env if consistent and all(value(p, env) >= 0 for p in claim["nonnegative"]) else None
-
-
-def cells(lmad: Json, env: dict[str, int]) -> set[int] | None:
-    """The cells of an LMAD; None if they are many."""
-    dims = [(value(size, env), value(stride, env)) for size, stride in lmad["dims"]]
-    count = 1
-    for size, _ in dims:
-        count *= max(0, size)
-    if count > 2000:
-        return None
-    offset = value(lmad["offset"], env)
-    steps = product(*(range(size) for size, _ in dims))
-    return {offset + sum(z * s for z, (_, s) in zip(at, dims, strict=True)) for at in steps}
-
-
-def is_true(claim: Json, env: dict[str, int]) -> bool:
-    """Whether what is claimed holds for these values."""
-    if claim["claim"] == "nonnegative":
-        return all(value(poly, env) >= 0 for poly in claim["polynomials"])
-    first, second = cells(claim["a"], env), cells(claim["b"], env)
-    return first is None or second is None or first.isdisjoint(second)
-
-
 def seen(claim: Json, rng: random.Random) -> int:
     """With how many values it was seen that a claim holds. Fails where it does not."""
-    said = {key: part for key, part in claim.items() if key not in ("lines", "proof")}
-    names, found = sorted(names_of(said)), 0
+    found = 0
     for _ in range(VALUES):
-        env = assumed(said, rng, names)
+        env = meaning.drawn(claim, rng, (0, 1, 1, 2, 3, 4, 5, 7))
         if env is not None:
-            assert is_true(said, env), (said, env)
+            assert meaning.concluded(claim, env), (claim, env)
             found += 1
             if found == NEEDED:
                 break
@@ -233,7 +141,7 @@ def test_what_is_false_is_seen() -> None:
     """The counting tells a false claim from a true one: not all that it looks at is empty."""
     rng = random.Random(1)
     pair: Json = {
-        "claim": "disjoint", "nonnegative": [[[1, "n"]]], "equal": [], "given": [],
+        "claim": "disjoint", "types": [], "nonnegative": [[[1, "n"]]], "equal": [], "given": [],
         "a": {"offset": [], "dims": [[[[1, "n"]], [[1]]]]},
         "b": {"offset": [[1, "n"]], "dims": [[[[1, "n"]], [[1]]]]},
     }  # fmt: skip
@@ -241,8 +149,10 @@ def test_what_is_false_is_seen() -> None:
     with pytest.raises(AssertionError):
         seen({**pair, "b": {**pair["b"], "offset": [[1, "n"], [-1]]}}, rng)
     stated: Json = {
-        "claim": "nonnegative", "nonnegative": [], "equal": [],
-        "given": [{"given": "compare", "op": "<", "left": [[1, "i"]], "right": [[1, "n"]]}],
+        "claim": "nonnegative", "types": [], "nonnegative": [], "equal": [],
+        "given": [
+            {"given": "compare", "type": "i64", "op": "<", "left": [[1, "i"]], "right": [[1, "n"]]}
+        ],
         "polynomials": [[[1, "n"], [-1, "i"], [-1]]],
     }  # fmt: skip
     assert seen(stated, rng) == NEEDED

@@ -29,14 +29,14 @@ Kind = Literal[
 - `size`: the size of an array that exists;
 - `input`: a size, or the product of the sizes, of an array that was handed in;
 - `block`: how many elements a block of memory has;
-- `index`: a name and the extent that it runs through from 0 on;
-- `runs`: how often something runs, in which this holds;
-- `condition`: the operator and both sides of a comparison that holds;
+- `index`: a name, the extent that it runs through from 0 on, and the type of both;
+- `runs`: how often something runs, in which this holds, and the type of that;
+- `condition`: the operator and both sides of a comparison that holds, and their type;
 - `product`: two numbers whose product has an upper half of 0;
 - `between`: a name and what it is not below, and not above, or None;
-- `choice`: a name, one of `min max either / // % %%`, and two operands;
-- `atom`: the same for a name of no variable, which stands for that choice of two integers; behind
-  them what it is after equalities have been put into it, if that is something else;
+- `choice`: a name, one of `min max either / // % %%`, and two operands, of type i64;
+- `atom`: the same of two integers, and behind them what the name is after equalities have been put
+  into it;
 - `fact`: a polynomial that is not negative, as it was stated and with equalities put into it.
 """
 Step = Literal[

@@ -14,11 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import chain
 from math import gcd
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "stridescope-certificate", 2
+FORMAT, VERSION = "stridescope-certificate", 3
 BYTES, BITS, DEGREE, DEPTH = 1 << 26, 4096, 64, 100
 """The largest file, number, monomial, and height of a proof that are read."""
 WORK, STATES = 2_000_000, 200_000
@@ -40,6 +41,7 @@ class Given(NamedTuple):
 
     kind: str
     op: str
+    type: str  # in which it compares or computes; "" where integers are meant
     name: str
     itself: Polynomial
     left: Polynomial
@@ -58,46 +60,40 @@ class Inference(NamedTuple):
 
 ZERO: Polynomial = {}
 ONE: Polynomial = {(): 1}
-NOTHING = Given("", "", "", ZERO, ZERO, ZERO, ())
-NATURAL = "natural"
+NOTHING = Given("", "", "", "", ZERO, ZERO, ZERO, ())
+NATURAL, WORD = "natural", "i64"
 """Stands for a type where something must not be negative."""
 RANGES = {f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)}
 RANGES |= {f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)}
-_LEAST, _MOST = RANGES["i64"]
 _SIDES = ("left", "right")
 _READ = ("compare", "product", "choice")
-"""Kinds that are about what a program computes, and not about integers."""
+"""Kinds that are about what a program computes in a type, and not about integers."""
 
 _CLAIMS = {"disjoint": ("a", "b", "proof"), "nonnegative": ("polynomials",)}
 _ORDERS, _CHOICES = ("<", "<=", ">", ">=", "=="), ("min", "max", "either")
 _QUOTIENTS, _DIVISIONS = ("/", "//"), ("/", "//", "%", "%%")
 GIVEN: dict[str, tuple[str, Sequence[str]]] = {
-    "compare": ("op left right reads", (*_ORDERS, "!=")),
-    "product": ("op left right reads", ("*",)),
-    "choice": ("name op left right reads", (*_CHOICES, *_DIVISIONS)),
+    "compare": ("type op left right reads", (*_ORDERS, "!=")),
+    "product": ("type op left right reads", ("*",)),
+    "choice": ("name type op left right reads", (*_CHOICES, *_DIVISIONS)),
     "atom": ("name op left right reads", (*_CHOICES, *_DIVISIONS)),
-    "wrap": ("name op left", tuple(RANGES)),
+    "wrap": ("name type op left", ("cut",)),
 }
-"""What may be given: its fields, and which operations (types) it may have."""
+"""What may be given: its fields, and which operations it may have."""
 RULES: dict[str, tuple[int, Sequence[str]]] = {
     "given": (0, (*_ORDERS, "*", "min", "max")), "unlike": (0, ("!=",)), "round": (2, ("",)),
     "range": (4, (*_CHOICES, *_DIVISIONS)), "cases": (0, _CHOICES), "chosen": (0, _CHOICES),
     "quotient": (0, _QUOTIENTS), "divides": (0, _QUOTIENTS), "nearby": (1, _QUOTIENTS),
-    "remainder": (0, ("%", "%%")), "unwrap": (2, (*RANGES,)), "cut": (0, (*RANGES,)),
+    "remainder": (0, ("%", "%%")), "unwrap": (2, ("cut",)), "cut": (0, ("cut",)),
 }  # fmt: skip
 """How many numbers each step that is no sum takes, and operations that it may be about."""
 _STEPS = {
-    "absurd": "because",
-    "apart": "side signs because",
-    "tidy": "rest",
-    "flip": "k rest",
-    "join": "outer inner factor positive covers rest",
+    "absurd": "because", "apart": "side signs because", "tidy": "rest", "flip": "k rest",
+    "join": "outer inner factor positive covers rest", "split": "term yes no", "numbers": "",
     "pivot": "divisor positive members quotients quotient remainder signs first last from_below"
-    " from_above cases",
-    "split": "term yes no",
-    "relax": "k first second rest",
-    "numbers": "",
-}
+    " from_above cases", "relax": "k first second rest",
+}  # fmt: skip
+"""The fields of each step."""
 
 
 class Refused(Exception):
@@ -118,16 +114,24 @@ def read(file: bytes) -> object:
 
 def verify(data: object) -> Iterator[str]:
     """The claims of a file as sentences, each when it has been shown. Raises Refused."""
+    yield from map(str, theorems(data, Theorem.check))
+
+
+def theorems(data: object, ask: Callable[[Theorem], None]) -> Iterator[Theorem]:
+    """The claims of a file, each after something has been asked of it. Raises Refused."""
     given = _fields(data, "The file", "format", "version", "sha256", "claims")
-    if _string(given["format"]) != FORMAT or _whole(given["version"], "`version`") != VERSION:
-        raise Refused(f"This is not of the format {FORMAT}, version {VERSION}.")
+    if _string(given["format"]) != FORMAT:
+        raise Refused(f"This is not of the format {FORMAT}.")
+    if (version := _whole(given["version"], "`version`")) != VERSION:
+        anew = "make the file anew by `--certificate` of `prove`, `show`, `run` or `attempts`"
+        raise Refused(f"This is version {version} of the format, not {VERSION}: {anew}.")
     if _string(given["sha256"]) != digest(given["claims"]):
         raise Refused("The claims are not those that the file was written with.")
     for number, one in enumerate(_items(given["claims"], "`claims`")):
         try:
             theorem = Theorem(one)
-            theorem.check()
-            yield str(theorem)
+            ask(theorem)
+            yield theorem
         except Refused as why:
             raise Refused(f"Claim {number + 1} is not shown. {why}") from None
         except RecursionError:
@@ -174,8 +178,7 @@ class Inequalities:
     def conclude(self, step: Inference, facts: Container[Key], at: str) -> None:
         """A line by a step that is no sum. Raises Refused.
 
-        What a program computes of sums and products is known to be the integer only if that lies in
-        the range of its type; a name stands for whatever the program has.
+        What a program computes is the integer only if that lies in the range of its type.
         """
         rule, claim, given, numbers = step
         count, ops = RULES[rule]
@@ -183,10 +186,9 @@ class Inequalities:
             raise Refused(f"{at}: `{rule}` is about something else.")
         needs, follows = self._needs(step, facts)
         for poly, prim in given.reads:
-            needs += [poly] if prim == NATURAL else _within(poly, *RANGES[prim])
+            needs += in_range(poly, prim)
         for poly in (given.left, given.right) if given.kind in _READ else ():
-            if not _is_name(poly) and all(poly != one for one, _ in given.reads):
-                needs += _within(poly, _LEAST, _MOST)
+            needs += in_range(poly, given.type)
         missing = [poly for poly in needs if not _is_known(poly, facts)]
         if missing or claim not in follows:
             lacks = f" ({_text(missing[0])} >= 0 is not known there)" if missing else ""
@@ -197,13 +199,14 @@ class Inequalities:
         self, step: Inference, facts: Container[Key]
     ) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:
         """What must not be negative for a step, and what then is not negative."""
-        (_, op, name, x, left, right, _), claim, numbers = step.given, step.claim, step.numbers
+        _, claim, (_, op, prim, name, x, left, right, _), numbers = step
+        low, high = RANGES[prim or WORD]
         gap, before = _plus(right, left, -1), _plus(right, ONE, -1)
         match step.rule:
             case "given":  # what it says in so many words
                 if op == "*":  # the upper half of the product is 0
                     product = self.times(left, right)
-                    return [], (product, _plus(_constant((1 << 64) - 1), product, -1))
+                    return [], tuple(_within(product, 0, high - low))
                 if op in _CHOICES:
                     sides = [_plus(side, x, -1) for side in (left, right)]
                     return [], tuple(map(_negative, sides) if op == "max" else sides)
@@ -228,7 +231,7 @@ class Inequalities:
             case "nearby":  # the rest is smaller than the divisor, unless the quotient wraps
                 far = numbers[0]
                 rest = _plus(left, self.times(right, x), -1)
-                exact = right if _is_known(right, facts) else _plus(left, ONE, -_LEAST - 1)
+                exact = right if _is_known(right, facts) else _plus(left, ONE, -low - 1)
                 return [exact, *_within(right, -far, far)], tuple(_within(rest, -far, far))
             case "unlike":  # of two that differ, one that is not smaller is larger
                 sides = [_plus(side, ONE, -1) for side in (gap, _negative(gap))]
@@ -244,7 +247,7 @@ class Inequalities:
                 other = right if claim == first else left
                 return [_plus(x, ONE, -1), _negative(other)], (first, second)
             case "unwrap":  # equal modulo the size of a type, and nearer than that
-                (least, most), span = numbers, RANGES[op][1] - RANGES[op][0]
+                (least, most), span = numbers, high - low
                 needs = _within(x, least, most) + _within(left, most - span, least + span)
                 return needs, (_plus(left, x, -1), _plus(x, left, -1))
         return [left], (_plus(left, x, -1),)  # cut: what is natural does not become larger
@@ -311,11 +314,14 @@ class Theorem(Inequalities):
         kind = _string(_object(data, "It").get("claim"))
         if kind not in _CLAIMS:
             raise Refused("It is of no known kind.")
-        common = "claim", "about", "nonnegative", "equal", "given", "lines"
+        common = "claim", "about", "types", "nonnegative", "equal", "given", "lines"
         given = _fields(data, "It", *common, *_CLAIMS[kind])
         self.about = _string(given["about"])
         if not self.about.isprintable():
             raise Refused("What it is about is not printable.")
+        self.types = {_name(name): _type(prim) for name, prim in _pairs(given["types"], "`types`")}
+        if len(self.types) < len(given["types"]):
+            raise Refused("A name has two types.")
         self.bounds = [self._poly(fact) for fact in _items(given["nonnegative"], "`nonnegative`")]
         self.equal = [
             (_name(name), self._poly(value)) for name, value in _pairs(given["equal"], "`equal`")
@@ -335,12 +341,12 @@ class Theorem(Inequalities):
         fields, ops = GIVEN.get(kind, ("", ()))
         one = _fields(data, "`given`", "given", *fields.split())
         said = _pairs(one.get("reads", []), kind)
-        reads = [(self._poly(poly), _string(prim)) for poly, prim in said]
-        if _string(one.get("op")) not in ops or {prim for _, prim in reads} - {*RANGES, NATURAL}:
-            raise Refused(f"`{kind}` has an operation or type that there is not.")
-        name = _name(one.get("name", "x"))
+        reads = tuple([(self._poly(poly), _type(prim, NATURAL)) for poly, prim in said])
+        if _string(one.get("op")) not in ops:
+            raise Refused(f"`{kind}` has an operation that there is not.")
+        prim, name = _type(one["type"]) if "type" in one else "", _name(one.get("name", "x"))
         left, right = (self._poly(one[side]) if side in one else ZERO for side in _SIDES)
-        return Given(kind, one["op"], name, {(name,): 1}, left, right, tuple(reads))
+        return Given(kind, one["op"], prim, name, {(name,): 1}, left, right, reads)
 
     def check(self) -> None:
         """Follows the proof. Raises Refused if that does not show the claim."""
@@ -351,16 +357,13 @@ class Theorem(Inequalities):
                 raise Refused(f"The equalities define {_quoted(name)} twice, or by itself.")
             solved = {other: self._put({name: value}, old) for other, old in solved.items()}
             solved[name] = value
-        facts = {_key(self._put(solved, bound)) for bound in self.bounds}
-        given = [
-            one._replace(
-                itself=self._put(solved, one.itself),
-                left=self._put(solved, one.left),
-                right=self._put(solved, one.right),
-                reads=tuple([(self._put(solved, poly), prim) for poly, prim in one.reads]),
-            )
-            for one in self.given
-        ]
+        fits = [in_range({(name,): 1}, prim) for name, prim in self.types.items()]
+        facts = {_key(self._put(solved, bound)) for bound in (*self.bounds, *chain(*fits))}
+        given = list[Given]()
+        for one in self.given:
+            x, left, right = (self._put(solved, p) for p in (one.itself, one.left, one.right))
+            reads = tuple([(self._put(solved, poly), prim) for poly, prim in one.reads])
+            given.append(one._replace(itself=x, left=left, right=right, reads=reads))
         total, dims = ZERO, list[Dim]()
         for sign, (offset, parts) in zip((1, -1), self.lmads, strict=False):
             total = _plus(total, self._put(solved, offset), sign)
@@ -381,7 +384,8 @@ class Theorem(Inequalities):
         """The claim as a sentence."""
         sides = (f"{_text(o)} + {{{', '.join(f'({_text(n)} : {_text(s)})' for n, s in dims)}}}"
                  for o, dims in self.lmads)  # fmt: skip
-        known = [f"{_text(bound)} >= 0" for bound in self.bounds]
+        known = [f"{_quoted(name)}: {prim}" for name, prim in self.types.items()]
+        known += [f"{_text(bound)} >= 0" for bound in self.bounds]
         known += [f"{_quoted(name)} = {_text(value)}" for name, value in self.equal]
         known += map(_said, self.given)
         shown = [f"{_text(poly)} >= 0" for poly in self.wanted]
@@ -588,13 +592,14 @@ def _plus(left: Polynomial, right: Polynomial, times: int = 1) -> Polynomial:
     return found
 
 
-def _is_name(poly: Polynomial) -> bool:
-    return [*poly.values()] == [1] and [*map(len, poly)] == [1]
-
-
 def _is_known(poly: Polynomial, facts: Container[Key]) -> bool:
     """Whether it is not negative: a number, or known."""
     return _key(poly) in facts or (not poly.keys() - {()} and poly.get((), 0) >= 0)
+
+
+def in_range(poly: Polynomial, prim: str) -> list[Polynomial]:
+    """What is not negative if it is of a type."""
+    return [poly] if prim == NATURAL else _within(poly, *RANGES[prim])
 
 
 def _within(poly: Polynomial, low: int, high: int) -> list[Polynomial]:
@@ -712,6 +717,12 @@ def _string(data: object) -> str:
     return data
 
 
+def _type(data: object, other: str | None = None) -> str:
+    if _string(data) != other and data not in RANGES:
+        raise Refused("There is no such type.")
+    return _string(data)
+
+
 def _name(data: object) -> str:
     if not _string(data) or not _string(data).isprintable():
         raise Refused("A name is not printable.")
@@ -726,13 +737,17 @@ def _quoted(name: str) -> str:
 
 
 def _said(given: Given) -> str:
-    """What a program says, where its arithmetic does not wrap if it is to be read as integers."""
+    """What a program says, in which type, and what it is to be read as integers there."""
     left, right, name, op = _text(given.left), _text(given.right), _quoted(given.name), given.op
-    return {
-        "compare": f"{left} {op} {right} in 64 bits",
-        "product": f"0 <= ({left})*({right}) < 2^64",
-        "wrap": f"{name} is {left} cut to {op}",
+    low, high = RANGES[given.type or WORD]
+    said = {
+        "compare": f"{left} {op} {right}",
+        "product": f"0 <= ({left})*({right}) <= {high - low}",
+        "wrap": f"{name} is {left} cut",
     }.get(given.kind, f"{name} is {op} of {left} and {right}")
+    said += f" in {given.type}" if given.type else ""
+    reads = [f"{_text(poly)} is {prim}" for poly, prim in given.reads]
+    return said + (f" where {' and '.join(reads)}" if reads else "")
 
 
 def _text(poly: Polynomial) -> str:

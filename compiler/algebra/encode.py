@@ -29,7 +29,7 @@ from compiler.algebra.certificate import (
 )
 from compiler.algebra.checker import NOTHING
 from compiler.algebra.facts import Facts
-from compiler.algebra.gate import is_stated, plain, step
+from compiler.algebra.gate import is_stated, plain, step, typed
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -107,13 +107,16 @@ class _Argued:
 
     def __init__(self, roots: Sequence[Lemma], certain: Sequence[Poly] = ()) -> None:
         self.names = set[Name]()
+        types: dict[Name, str] = {}
         stated: dict[Poly, None] = {}
         given: dict[str, Json] = {}
         steps: list[Json] = []
         for line in all_lines(roots):
             claim, because = plain(line.claim), line.because
             self.names |= line.claim.names()
-            if isinstance(because, Source) and is_stated(line):
+            if isinstance(because, Source) and because.kind == "type":
+                _note(types, *because.about)
+            elif isinstance(because, Source) and is_stated(line):
                 source = because.about[0] if because.kind == "fact" else line.claim
                 if line.claim not in certain:
                     stated[source] = None
@@ -129,17 +132,27 @@ class _Argued:
                 of = None
                 if about is not NOTHING:
                     data = _given(about)
+                    for name, prim in typed(about):
+                        _note(types, name, prim)
                     given.setdefault(repr(data), data)
                     of = list(given).index(repr(data))
                     self.names |= _names(about)
                 steps.append(
                     {"rule": rule, "of": of, "numbers": list(numbers), "claim": _poly(claim)}
                 )
+        self.names |= types.keys()
         self.data: Json = {
+            "types": [list(pair) for pair in sorted(types.items())],
             "nonnegative": [_poly(plain(poly)) for poly in stated],
             "given": list(given.values()),
             "lines": steps,
         }
+
+
+def _note(types: dict[Name, str], name: Name, prim: str) -> None:
+    """Add what type a name is of. Raises `checker.Refused` where it is of another."""
+    if types.setdefault(name, prim) != prim:
+        raise checker.Refused(f"{name} is of two types.")
 
 
 def _poly(poly: checker.Polynomial) -> Terms:
@@ -150,6 +163,7 @@ def _given(given: checker.Given) -> Json:
     parts: Json = {
         **{name: _poly(getattr(given, name)) for name in ("left", "right")},
         "name": given.name,
+        "type": given.type,
         "op": given.op,
         "reads": [[_poly(poly), prim] for poly, prim in given.reads],
     }

@@ -7,7 +7,8 @@ about. The same is written to a file (`encode.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from compiler.algebra import checker
@@ -84,8 +85,28 @@ def _accepted(line: Lemma, work: checker.Inequalities) -> checker.Key:
         ]
         work.add_up(claim, _positive(because.scale), terms, known, "")
     elif not is_stated(line):
-        work.conclude(step(line, claim), known, "")
+        made = step(line, claim)
+        lent = [end for name, prim in typed(made.given) for end in _ends(name, prim)]
+        work.conclude(made, known.union(lent), "")
     return frozenset(claim.items())
+
+
+def typed(given: checker.Given) -> Iterator[tuple[Name, str]]:
+    """The names that a comparison or operation of a program has as its sides, with their types.
+
+    What is read as another type than its own is no such name, but a number that must fit.
+    """
+    for side in (given.left, given.right) if given.type and given.kind != "wrap" else ():
+        if len(side) == 1 and all(side != poly for poly, _ in given.reads):
+            ((monomial, coefficient),) = side.items()
+            if coefficient == 1 and len(monomial) == 1:
+                yield monomial[0], given.type
+
+
+@lru_cache(4096)
+def _ends(name: Name, prim: str) -> tuple[checker.Key, ...]:
+    """That a name lies in the range of its type."""
+    return tuple(frozenset(poly.items()) for poly in checker.in_range(_named(name), prim))
 
 
 def _positive(number: object) -> int:
@@ -143,7 +164,9 @@ def step(line: Lemma, claim: checker.Polynomial) -> checker.Inference:
         case ("unwrap" | "cut") as rule, (name, whole, prim, *ends):
             if name[:1] != "?":
                 raise checker.Refused("Only what stands for a value that wraps is one.")
-            given = checker.Given("wrap", prim, name, _named(name), plain(whole), checker.ZERO, ())
+            given = checker.Given(
+                "wrap", "cut", prim, name, _named(name), plain(whole), checker.ZERO, ()
+            )
             return checker.Inference(rule, claim, given, _whole(ends))
         case rule, (source, *numbers):
             return checker.Inference(rule, claim, _said(source, line.claim), _whole(numbers))
@@ -164,27 +187,32 @@ def _whole(numbers: Iterable[Any]) -> tuple[int, ...]:
 def _said(source: Source, claim: Poly) -> checker.Given:
     """What the program says, of which there may be two halves: the one that the claim is about."""
     reads = tuple([(plain(poly), prim or checker.NATURAL) for poly, prim, _ in source.fits])
-    about = source.about
+    about, prim = source.about, "i64"
     match source.kind:
-        case "choice" | "atom" as kind:
-            name, op, one, other, *is_now = about
-            itself = plain(is_now[0]) if is_now else _named(name)
-            return checker.Given(kind, op, name, itself, plain(one), plain(other), reads)
-        case "product":
+        case "choice":
+            name, op, one, other = about
+            sides = plain(one), plain(other)
+            return checker.Given("choice", op, prim, name, _named(name), *sides, reads)
+        case "atom":
+            name, op, one, other, is_now = about
             return checker.Given(
-                "product", "*", "", checker.ZERO, plain(about[0]), plain(about[1]), reads
+                "atom", op, "", name, plain(is_now), plain(one), plain(other), reads
             )
+        case "product":
+            sides = plain(about[0]), plain(about[1])
+            return checker.Given("product", "*", prim, "", checker.ZERO, *sides, reads)
         case "condition":
-            op, one, other = about
+            op, one, other, prim = about
             left, right = plain(one), plain(other)
         case "runs":
-            op, left, right = ">=", plain(about[0]), _ONE
+            trips, prim = about
+            op, left, right = ">=", plain(trips), _ONE
         case "size":
             lower = claim == about[0]
             op, left, right = "<=", checker.ZERO if lower else plain(about[0]), _LARGEST
             right = plain(about[0]) if lower else _LARGEST
         case "index":
-            name, extent = about
+            name, extent, prim = about
             itself = _named(name)
             op, left, right = "<", itself, plain(extent)
             if claim.as_name == name:
@@ -198,4 +226,4 @@ def _said(source: Source, claim: Poly) -> checker.Given:
                 op, left, right = "<=", itself, plain(last)
         case _:
             raise checker.Refused("What is known says nothing of this kind.")
-    return checker.Given("compare", op, "", checker.ZERO, left, right, reads)
+    return checker.Given("compare", op, prim, "", checker.ZERO, left, right, reads)

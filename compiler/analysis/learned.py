@@ -116,7 +116,7 @@ class Learned(Ranges):
             source = self._source("between", (name, low, high))
         if least == 0 and self._is_not_zero(name, depth):
             assert low is not None
-            differs = self._source("condition", ("!=", Poly.var(name), _NOUGHT))
+            differs = self._source("condition", ("!=", Poly.var(name), _NOUGHT, "i64"))
             about = ("unlike", differs, source, Poly.var(name) - low, depth, limit)
             if high is not None:
                 self.bound(name, None, high, depth, known, source)
@@ -156,7 +156,7 @@ class Learned(Ranges):
     def _index(self, name: Name, extent: Poly) -> None:
         self._noted = []
         size = self.exact(extent)
-        source = self._source("index", (name, size))
+        source = self._source("index", (name, size, "i64"))
         self.bound(name, _NOUGHT, size - 1, 0, EVERYWHERE, source)
 
     def runs(self, extent: Poly, depth: int | None = None) -> None:
@@ -166,11 +166,11 @@ class Learned(Ranges):
     def _runs(self, extent: Poly, depth: int | None) -> None:
         depth = self.depth if depth is None else depth
         self._noted = []
-        self._entered(self.exact(extent.subst(self._equal), depth), depth)
+        self._entered(self.exact(extent.subst(self._equal), depth), "i64", depth)
 
-    def _entered(self, trips: Poly, depth: int) -> None:
+    def _entered(self, trips: Poly, prim: Prim, depth: int) -> None:
         """Learn `trips >= 1`, and what checks said for that case."""
-        self._learn_gap(trips - 1, depth, self._source("runs", (trips,)))
+        self._learn_gap(trips - 1, depth, self._source("runs", (trips, prim)))
         names = trips.names()
         refuted: set[SE] = set()  # most alternatives say the same, that there are none
         for name in names:
@@ -215,8 +215,9 @@ class Learned(Ranges):
             self._typed(name, prim)
         self._noted = []
         trips = self.value(bound, prim)
-        self.bound(name, _NOUGHT, trips - 1, 0, EVERYWHERE, self._source("index", (name, trips)))
-        self._entered(trips, self.depth)
+        source = self._source("index", (name, trips, prim))
+        self.bound(name, _NOUGHT, trips - 1, 0, EVERYWHERE, source)
+        self._entered(trips, prim, self.depth)
 
     def array(self, shape: Sequence[Poly], depth: int | None = None) -> None:
         """Learn that there is an array of this shape; see Note [Sizes of arrays]."""
@@ -329,7 +330,7 @@ class Learned(Ranges):
                 self._learn_span(left * right, (0, (1 << 64) - 1), depth, source)
             return
         left, right = self.value(cond.lhs, cond.at, depth), self.value(cond.rhs, cond.at, depth)
-        source = self._source("condition", (op, left, right), (cond, truth))
+        source = self._source("condition", (op, left, right, cond.at), (cond, truth))
         if op in (">", ">="):
             left, right, op = right, left, "<" if op == ">" else "<="
         if op == "!=":
@@ -615,7 +616,7 @@ class Learned(Ranges):
                 return
         asked, self._noted = self._noted, []
         one, other = self.poly(lhs, limit), self.poly(rhs, limit)
-        source = self._source("atom" if name[0] == "?" else "choice", (name, kind, one, other))
+        source = self._source("choice", (name, kind, one, other))
         source.reach = limit
         self.choices[name] = source
         self._noted += asked

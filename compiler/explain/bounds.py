@@ -296,7 +296,7 @@ def _fact(source: Source, spell: Spelling) -> str:
             if source.text:
                 cond, truth = source.text
                 return f"{_condition(cond, spell)} {'holds' if truth else 'does not hold'} here"
-            op, left, right = about
+            op, left, right, _ = about
             return f"{left} {op} {right} holds here"
         case "product":
             first, second = source.about

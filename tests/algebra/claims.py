@@ -32,6 +32,7 @@ def claim(a: Json, b: Json, proof: Json, facts: str = "", equal: str = "") -> Js
     return {
         "claim": "disjoint",
         "about": "",
+        "types": [],
         "nonnegative": [p(fact) for fact in facts.split(";") if fact],
         "equal": [[name.strip(), p(value)] for name, value in equations],
         "given": [],
@@ -42,10 +43,17 @@ def claim(a: Json, b: Json, proof: Json, facts: str = "", equal: str = "") -> Js
     }
 
 
-def given(kind: str, op: str = "", left: str = "0", right: str = "0", reads: str = "") -> Json:
+def given(
+    kind: str,
+    op: str = "",
+    left: str = "0",
+    right: str = "0",
+    reads: str = "",
+    type: str = "i64",
+) -> Json:
     """What a program says; `reads` are polynomials with their types, `;` between them. About x."""
     pairs = [one.rsplit(":", 1) for one in reads.split(";") if one]
-    parts: Json = {"op": op, "left": p(left), "right": p(right), "name": "x"}
+    parts: Json = {"op": op, "type": type, "left": p(left), "right": p(right), "name": "x"}
     parts["reads"] = [[p(poly), prim.strip()] for poly, prim in pairs]
     return {"given": kind, **{field: parts[field] for field in checker.GIVEN[kind][0].split()}}
 
@@ -55,11 +63,13 @@ def line(rule: str, claim: str, *numbers: int, of: int | None = 0) -> Json:
     return {"rule": rule, "of": of, "numbers": list(numbers), "claim": p(claim)}
 
 
-def lines(given: list[Json], *made: Json, facts: str = "") -> Json:
-    """Lines that show what they claim."""
+def lines(given: list[Json], *made: Json, facts: str = "", types: str = "") -> Json:
+    """Lines that show what they claim; `types` are names with theirs, such as `i n: i64; k: u8`."""
+    typed = [one.split(":") for one in types.split(";") if one]
     return {
         "claim": "nonnegative",
         "about": "",
+        "types": [[name, prim.strip()] for names, prim in typed for name in names.split()],
         "nonnegative": [p(fact) for fact in facts.split(";") if fact],
         "equal": [],
         "given": given,
@@ -169,6 +179,7 @@ def genuine() -> dict[str, Json]:
         "sums": {
             "claim": "nonnegative",
             "about": "",
+            "types": [],
             "nonnegative": [p("n"), p("k - n - 1")],
             "equal": [["m", p("k + 1")]],
             "polynomials": [p("m - n - 2"), p("k*k"), p("n"), p("3")],
@@ -187,23 +198,43 @@ def by_rules() -> dict[str, Json]:
     compared = given("compare", "<", "i + 1", "n", "i + 1: i64")
     chosen = given("choice", "min", "n", "k")
     either = given("choice", "either", "n", "k")
-    wrapped = given("wrap", "u8", "n")
+    wrapped = given("wrap", "cut", "n", type="u8")
     return {
         "given <": lines(
             [compared],
             line("given", "n - i - 2"),
             facts="i + 9223372036854775809; 9223372036854775806 - i",
+            types="n: i64",
         ),
-        "given <=": lines([given("compare", "<=", "i", "n")], line("given", "n - i")),
-        "given >": lines([given("compare", ">", "i", "n")], line("given", "i - n - 1")),
-        "given >=": lines([given("compare", ">=", "i", "n")], line("given", "i - n")),
-        "given ==": lines([given("compare", "==", "i", "n")], line("given", "i - n")),
-        "given product": lines([given("product", "*", "i", "n")], line("given", "i*n")),
-        "given min": lines([chosen], line("given", "n - x")),
-        "given max": lines([given("choice", "max", "n", "k")], line("given", "x - k")),
-        "cases": lines([either], line("cases", "x - 3"), facts="n - 3; k - 3"),
+        "given <=": lines(
+            [given("compare", "<=", "i", "n")], line("given", "n - i"), types="i n: i64"
+        ),
+        "given >": lines(
+            [given("compare", ">", "i", "n", type="u64")],
+            line("given", "i - n - 1"),
+            types="i n: u64",
+        ),
+        "given >=": lines(
+            [given("compare", ">=", "i", "n", type="u8")], line("given", "i - n"), types="i n: u8"
+        ),
+        "given ==": lines(
+            [given("compare", "==", "i", "n")], line("given", "i - n"), types="i n: i64"
+        ),
+        "given product": lines(
+            [given("product", "*", "i", "n")], line("given", "i*n"), types="i n: i64"
+        ),
+        "given min": lines([chosen], line("given", "n - x"), types="n k: i64"),
+        "given max": lines(
+            [given("choice", "max", "n", "k", type="u64")],
+            line("given", "x - k"),
+            types="n k: u64",
+        ),
+        "cases": lines([either], line("cases", "x - 3"), facts="n - 3; k - 3", types="n k: i64"),
         "range min": lines(
-            [chosen], line("range", "4 - x", 1, 9, 2, 4), facts="n - 1; 9 - n; k - 2; 4 - k"
+            [chosen],
+            line("range", "4 - x", 1, 9, 2, 4),
+            facts="n - 1; 9 - n; k - 2; 4 - k",
+            types="n k: i64",
         ),
         "range /": lines(
             [given("atom", "/", "n", "k")],
@@ -226,12 +257,16 @@ def by_rules() -> dict[str, Json]:
             [given("atom", "%%", "n", "k")], line("remainder", "n - x"), facts="n; k"
         ),
         "nearby": lines(
-            [given("atom", "/", "n", "k")],
+            [given("choice", "/", "n", "k")],
             line("nearby", "n - k*x + 5", 5),
             facts="k + 5; 5 - k; n + 9223372036854775807",
+            types="n k: i64",
         ),
         "unlike": lines(
-            [given("compare", "!=", "i", "n")], line("unlike", "n - i - 1"), facts="n - i"
+            [given("compare", "!=", "i", "n")],
+            line("unlike", "n - i - 1"),
+            facts="n - i",
+            types="i n: i64",
         ),
         "round": lines([], line("round", "n - 2", 3, 2, of=None), facts="3*n - 4"),
         "divides": lines(
@@ -240,7 +275,7 @@ def by_rules() -> dict[str, Json]:
         "divides above": lines(
             [given("atom", "/", "n", "k")], line("divides", "k - 1"), facts="n; x - 1"
         ),
-        "chosen": lines([either], line("chosen", "k - 1"), facts="x - 1; -n"),
+        "chosen": lines([either], line("chosen", "k - 1"), facts="x - 1; -n", types="n k: i64"),
         "unwrap": lines(
             [wrapped], line("unwrap", "n - x", 3, 7), facts="x - 3; 7 - x; n + 248; 258 - n"
         ),
@@ -249,6 +284,7 @@ def by_rules() -> dict[str, Json]:
             [given("compare", "<=", "i", "n", "k - i: natural")],
             line("given", "n - i"),
             facts="k - i",
+            types="i n: i64",
         ),
     }
 

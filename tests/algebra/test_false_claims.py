@@ -524,7 +524,7 @@ def test_facts_of_another_place_are_refused() -> None:
     assert encode.refusal(*reversed(PAIR), KNOWN, HONEST)
 
 
-def file(version: str = "2", claims: str = "[]", kind: str = "stridescope-certificate") -> bytes:
+def file(version: str = "3", claims: str = "[]", kind: str = "stridescope-certificate") -> bytes:
     seal = hashlib.sha256(claims.encode()).hexdigest()
     head = f'"format": "{kind}", "version": {version}, "sha256": "{seal}"'
     return f'{{{head}, "claims": {claims}}}'.encode()
@@ -541,8 +541,9 @@ FILES = {
     "another format": file(kind="stridescope"),
     "a version that is true": file("true"),
     "a version with a point": file("1.0"),
-    "an earlier version": file("1"),
-    "a later version": file("3"),
+    "the first version": file("1"),
+    "the version before": file("2"),
+    "a later version": file("4"),
     "a version without end": file("1e999"),
     "claims twice": file(claims='[1], "claims": []'),
     "other claims": file().replace(b"[]", b"[1]"),

@@ -1,0 +1,74 @@
+"""What proofs come down to, as questions of SMT-LIB 2 about integers: each must be `unsat`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
+
+from compiler.algebra.checker import Polynomial, Theorem
+from compiler.algebra.formulas import Formula, Symbols, facts_of, meaning, polynomials
+
+_PLAIN = "".join(c for c in map(chr, range(32, 127)) if c not in "%|\\")
+"""What a symbol of SMT-LIB may be made of, but for the sign of what is written otherwise."""
+
+
+def smtlib(theorem: Theorem) -> Iterator[str]:
+    """A question for each leaf: whether its facts can hold, and its claim not."""
+    for leaf in theorem.leaves:
+        at, claim, _, _ = leaf
+        facts = facts_of(leaf)
+        names = Symbols([claim, *facts], lambda name, _: symbol(name))
+        asserted = [f"(>= {_prefix(fact, names)} 0)" for fact in facts]
+        yield question(at, _integers(names), [*asserted, f"(< {_prefix(claim, names)} 0)"])
+    for at, step, needs in theorem.rules:
+        said = meaning(step.given)
+        names = Symbols([step.claim, *needs, *polynomials(said)], lambda name, _: symbol(name))
+        asserted = [f"(>= {_prefix(need, names)} 0)" for need in needs] + [_smt(said, names)]
+        yield question(at, _integers(names), [*asserted, f"(< {_prefix(step.claim, names)} 0)"])
+    for at, offset, dims in theorem.equations:
+        unknowns = [f"z{k}" for k in range(len(dims))]
+        bounds = [
+            f"(<= {_number(low)} {z} {_number(high)})"
+            for z, (_, low, high) in zip(unknowns, dims, strict=True)
+        ]
+        products = [
+            f"(* {_number(stride)} {z})" for z, (stride, _, _) in zip(unknowns, dims, strict=True)
+        ]
+        equation = f"(= (+ {_number(offset)} 0 {' '.join(products)}) 0)"
+        yield question(at, _integers(unknowns), [*bounds, equation])
+
+
+def question(at: str, sorts: Mapping[str, str], asserted: Sequence[str]) -> str:
+    """Whether all that is asserted can hold, of symbols with their sorts."""
+    lines = [f"; {at}", "(push 1)"]
+    lines += [f"(declare-const {name} {sort})" for name, sort in sorts.items()]
+    lines += [f"(assert {formula})" for formula in asserted]
+    return "\n".join([*lines, "(check-sat)", "(pop 1)", ""])
+
+
+def _integers(names: Iterable[str]) -> dict[str, str]:
+    return dict.fromkeys(names, "Int")
+
+
+def _smt(formula: Formula, names: Symbols) -> str:
+    kind, *parts = formula
+    if kind in ("and", "or"):
+        return f"({kind} {' '.join(_smt(part, names) for part in parts)})" if parts else "true"
+    return f"({kind} {_prefix(parts[0], names)} 0)"
+
+
+def _prefix(poly: Polynomial, names: Symbols) -> str:
+    terms = [
+        f"(* {_number(c)} {' '.join(map(names.of, monomial))})" if monomial else _number(c)
+        for monomial, c in poly.items()
+    ]
+    return f"(+ {' '.join(terms)})" if len(terms) > 1 else (terms or ["0"])[0]
+
+
+def _number(value: int) -> str:
+    return str(value) if value >= 0 else f"(- {-value})"
+
+
+def symbol(name: str) -> str:
+    """A name between bars; no two are alike."""
+    return f"|{quote(name, safe=_PLAIN)}|"
