@@ -6,7 +6,7 @@
 
 What is run: `testing/kernels.py`. Each seed makes a program of each generator: statements of all
 kinds, in all versions, and maps whose points share what they read, in a loop or around them, in
-those that differ for them.
+those that differ for them, and checks with what relies on them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.machine import save
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from testing import kernels
-from testing.generators import nests, programs, stencils
+from testing.generators import nests, parted, programs, stencils
 from testing.generators.programs import Generated
 
 SECONDS = 60.0
@@ -31,11 +31,13 @@ GENERATORS: dict[str, Callable[[int], Generated]] = {
     "programs": partial(programs.program, statements=8),
     "nests": nests.program,
     "stencils": stencils.program,
+    "parted": parted.program,
 }
 VERSIONS = {
     "programs": kernels.VERSIONS,
     "nests": ("default", "outer"),
     "stencils": ("default",),
+    "parted": kernels.VERSIONS,
 }
 
 

@@ -194,6 +194,10 @@ class WatchedDevice:
         """Each is interpreted."""
         return range(count)
 
+    def sure(self, count: int) -> int:
+        """A number of rounds, which is right: a failed check has ended the run."""
+        return count
+
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes.
 

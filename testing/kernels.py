@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from unittest.mock import patch
 import numpy as np
 
 from compiler.base.context import Options
+from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.codegen.kernels.look_back import LOOK_BACK
@@ -26,6 +28,8 @@ from testing.generators.programs import Generated
 VERSIONS = ("default", "outer", "block", "grid")
 """What thresholds ask for: nothing, a thread for each point outside, a block, everything."""
 NEVER = 1 << 40
+NUMBER = re.compile(r"-?\d+")
+"""What messages of one check differ in: any of the points for which it fails may be the first."""
 CUDA = Options(target="cuda")
 ORDERS: tuple[kernel_interp.Order, ...] = ("ascending", "descending", "random")
 TOLERANCE = {2: 5e-3, 4: 2e-5, 8: 1e-12}
@@ -91,10 +95,30 @@ def check_text(made: Generated, version: str) -> None:
     """
     rng = random.Random(f"text {made.seed} {version}")
     work = compiled(made.source, version, rng.random() < 0.5)
-    wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
-    order = rng.choice(ORDERS)
-    found = observed(work, "main", made.inputs, order)
-    same(found, wanted, f"{version}, {order}")
+    compare_text(work, "main", made.inputs, rng.choice(ORDERS), version)
+
+
+def compare_text(
+    work: Compilation, entry: str, args: Sequence[Value], order: records.Order, what: str = ""
+) -> None:
+    """Run an entry point by the reference and as CUDA text, which fails where that does, and so.
+
+    Raises Difference, and the error of a run that fails as it should.
+    """
+    failed, wanted, found = "", None, None
+    try:
+        wanted = interp.run(work.result("soa").prog, entry, list(args))
+    except RuntimeError_ as error:
+        failed = error.message
+    try:
+        found = observed(work, entry, args, order)
+    except RuntimeError_ as error:
+        if NUMBER.sub("", error.message) == NUMBER.sub("", failed):
+            raise
+        raise Difference(f"{what}, {order}: {error.message}, not {failed}") from error
+    if wanted is None:
+        raise Difference(f"{what}, {order}: it does not fail: {failed}")
+    same(found, wanted, f"{what}, {order}")
 
 
 def observed(

@@ -168,12 +168,12 @@ class DeviceProgram:
         outcome: Any = None
         try:
             with suppress(TooWide):
-                outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+                outcome = self.device.call(function, arguments(chosen, arrays, sizes, self.block))
             if outcome is None:
                 self.gpu.wait()
                 self.device.close()
                 self.device = self.opened(True)
-                outcome = function(self.device, *arguments(chosen, arrays, sizes, self.block))
+                outcome = self.device.call(function, arguments(chosen, arrays, sizes, self.block))
         except RuntimeError_:
             self.device.forgive()
             raise

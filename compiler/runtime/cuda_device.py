@@ -7,6 +7,7 @@ import ctypes
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from math import isqrt
 from typing import Any
 
@@ -42,6 +43,8 @@ MOST_ROUNDS = 16
 """Rounds of a loop until blocks are where they were, if they ever are; with two in turn it is 3."""
 KEPT_BYTES = 1 << 28
 """What of given-back memory a run keeps, to have it at hand for the next block of that size."""
+UNSURE_ROUNDS = 1000
+"""Rounds of loops of the host that a failed check may be about, until the host asks."""
 MAKING = 8
 """As many launches are about as much work as to capture, make and give back a graph."""
 _FLAG = 16
@@ -177,6 +180,8 @@ class Device:
         self.used = self.peak = self.made = 0
         self.stream = 0
         """Which kernels and copies go to: the default one, or that which is captured."""
+        self.unsure = 0
+        """Rounds of loops since the host has asked, whose number a failed check may be about."""
         self.running = False
         """Whether there may be kernels whose end nobody has waited for."""
         self.kernels: dict[str, _Kernel] = {}
@@ -191,6 +196,20 @@ class Device:
         """What copies to the host bring, the failure flag first."""
         self.module = gpu.driver.number("cuModuleLoadData", image)
         self.failure = self.zeros(_FLAG, "i64")
+
+    def call(self, function: Callable[..., Any], given: Sequence[Any]) -> Any:
+        """What a function of the host gives.
+
+        After a check has failed in a kernel the host may ask for anything: what is wrong then is
+        the check.
+        """
+        self.unsure = 0
+        try:
+            return function(self, *given)
+        except Exception:
+            with suppress(DeviceError):
+                self.check()
+            raise
 
     def close(self) -> None:
         """Give all back that nobody has any more; the results have been read."""
@@ -429,6 +448,8 @@ class Device:
 
         They come with the failure flag, words of 64 bits one behind the other.
         """
+        for block, at in cells:
+            self.inside(block, at)
         self._land(self.failure, 0, _FLAG, 0)
         for number, (block, at) in enumerate(cells, _FLAG):
             self._land(block, at, 1, 8 * number)
@@ -440,16 +461,37 @@ class Device:
 
     def write(self, block: DeviceBlock, at: int, value: Any) -> None:
         """One cell."""
+        self.inside(block, at)
         cell = np.array([value], block.dtype)
         self.gpu.driver("cuMemcpyHtoDAsync_v2", block.at(at), _start(cell), cell.nbytes, 0)
 
     def copy(self, dest: DeviceBlock, to: int, source: DeviceBlock, start: int, count: int) -> None:
         """Cells that lie together."""
         if count > 0:
+            self.inside(dest, to, count)
+            self.inside(source, start, count)
             size = count * dest.dtype.itemsize
             there, here = dest.at(to), source.at(start)
             self.asked += 1
             self.gpu.driver("cuMemcpyDtoDAsync_v2", there, here, size, self.stream)
+
+    def sure(self, count: int) -> int:
+        """A number of rounds of the host, unless a check has failed that it is about.
+
+        The host asks once for so many rounds; fewer end soon enough, whatever they do.
+        """
+        self.unsure += max(0, count)
+        if self.unsure > UNSURE_ROUNDS:
+            self.check()
+            self.unsure = 0
+        return count
+
+    def inside(self, block: DeviceBlock, at: int, count: int = 1) -> None:
+        """Cells are in their block. Raises what a failed check says if not, else CompilerBug."""
+        if not 0 <= at <= at + count <= block.count:
+            self.check()
+            what = f"cells {at} up to {at + count} of a block of {block.count}"
+            raise CompilerBug(f"The host touches {what}.")
 
     def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
         """Copy cells to the host's landing, without waiting."""
@@ -526,7 +568,7 @@ def run_on(
         outcome = ()
         now = list(map(mine, given, own)) if left else given
         gpu.mark(gpu.begin)
-        outcome = function(device, *now)
+        outcome = device.call(function, now)
         gpu.mark(gpu.end)
         times.append(gpu.elapsed_ms())
     found = results(chosen, outcome, sizes, device.taken)

@@ -49,6 +49,8 @@ class DeviceCode(Statements):
 
     scalars: CudaScalars
     label = ""
+    asks = False
+    """Whether threads remember that a check has failed, since a barrier of the kernel asks."""
     labels = 0
     narrow: Mapping[str, Narrowing]
     """The names of few bits, by the kernels' names."""
@@ -94,6 +96,9 @@ class DeviceCode(Statements):
             self.line(f"const {kind} {c_name(a.name)} = {first} + {before};")
         if kernel.name in self.after_checks:
             self.line(f"if ({FAILED_BEFORE}) return;")
+        self.asks = any(isinstance(s, k.Barrier) and s.asks for s in statements(kernel.body))
+        if self.asks:
+            self.line("bool failed = false;")
         self.stms(kernel.body)
         self.close()
 
@@ -193,6 +198,8 @@ class DeviceCode(Statements):
         self.line(f"ss_fail(failure, {call});")
         if self.volatile:
             self.line("atomicExch(lock, 0);")
+        if self.label and self.asks:
+            self.line("failed = true;")
         self.line(f"goto {self.label};" if self.label else "return;")
 
     def site(self, prov: Prov, message: tuple[str | SE, ...]) -> str:
@@ -268,7 +275,7 @@ class DeviceCode(Statements):
 
     def barrier(self, stm: k.Barrier) -> None:
         """Wait for the block."""
-        self.line("__syncthreads();")
+        self.line("if (__syncthreads_or(failed)) return;" if stm.asks else "__syncthreads();")
 
     def shuffle(self, stm: k.Shuffle) -> None:
         """A register of another lane; narrow ones are words."""

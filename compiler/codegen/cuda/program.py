@@ -42,7 +42,8 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     kernels = DeviceCode(scalars, sites, count())
     kernels.numbered = {}
-    kernels.after_checks = after_checks(prog)
+    looking = after_checks(prog)
+    kernels.after_checks = looking.kernels
     kernels.constant = dict(_constant(prog, ctx))
     kernels.narrow = dict(_narrow(prog, ctx))
     most = {name: made.most for name, made in kernels.narrow.items()}
@@ -53,7 +54,7 @@ def emit(prog: imp.ImpProg, ctx: Ctx) -> Text:
             kernels.numbered[name] = loop.index
         return made
 
-    host = Host(kernels.numbers, sites, kernels.launched, most, rounds)
+    host = Host(kernels.numbers, sites, kernels.launched, most, rounds, looking.loops)
     host.line("from compiler.codegen.py_runtime import *")
     for applied in prog.applied:
         kernels.scalar_function(applied)

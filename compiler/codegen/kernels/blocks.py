@@ -22,6 +22,7 @@ from compiler.codegen.kernels.threads import (
     shared,
     thread_code,
 )
+from compiler.codegen.kernels.walk import statements
 from compiler.codegen.sequential import copy_body, copy_dims, sequential
 
 
@@ -84,7 +85,7 @@ class _Together:
         before: imp.Stms = (Barrier(prov),) if self.loaded else ()
         self.loaded = False
         self.waits += 1
-        return (*before, *stms, Barrier(prov))
+        return (*before, *stms, Barrier(prov, asks=_fails(stms)))
 
     def round(self, stms: imp.Stms, prov: Prov) -> imp.Stms:
         """The body of a loop, which also comes behind itself."""
@@ -95,6 +96,11 @@ class _Together:
             self.loaded = False
         self.loaded |= before
         return body
+
+
+def _fails(stms: imp.Stms) -> bool:
+    """Whether a check of a point may fail, which ends no more than the point."""
+    return any(isinstance(stm, imp.Assert) for stm in statements(stms))
 
 
 def _inner(kernel: imp.Kernel) -> imp.Stms:

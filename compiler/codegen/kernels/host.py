@@ -7,7 +7,7 @@ program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from math import ceil
 from typing import Any
 
@@ -46,7 +46,8 @@ class Host(Writer):
     """Prints host statements. `launched` is given each launch.
 
     `sites` are the checks, by number, `most` the bounds of kernels' narrow indices, and `turning`
-    tells the loops whose rounds may be captured.
+    tells the loops whose rounds may be captured. In those of `asking`, identities, the host asks
+    now and then whether a check has failed.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Host(Writer):
         launched: Callable[[k.Launch, Host], None],
         most: Mapping[str, Bound] = NOTHING,
         turning: Repeats = lambda _: None,
+        asking: Set[int] = frozenset(),
     ) -> None:
         super().__init__(numbers)
         self.sites = sites
         self.launched = launched
         self.most = most
         self.turning = turning
+        self.asking = asking
         self.kernels: dict[str, list[str]] = {}
         """What each kernel takes: types of numbers, `BLOCK` for blocks.
 
@@ -186,6 +189,8 @@ class Host(Writer):
     def count_loop(self, s: imp.For) -> None:
         """A loop of the host."""
         count, turning = show(s.bound), self.turning(s)
+        if id(s) in self.asking:
+            count = f"device.sure({count})"
         if turning is None:
             self.nested(f"for {py_name(s.index)} in range({count}):", s.body)
             return
@@ -199,7 +204,11 @@ class Host(Writer):
 
     def while_loop(self, s: imp.While) -> None:
         """A loop of the host."""
-        self.nested(f"while {py_name(s.cond)}:", s.body)
+        self.open(f"while {py_name(s.cond)}:")
+        if id(s) in self.asking:
+            self.line("device.sure(1)")
+        self.stms(s.body)
+        self.indent = self.indent[:-4]
 
     def check(self, s: imp.Assert) -> None:
         """A check of the host."""

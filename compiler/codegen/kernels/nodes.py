@@ -123,9 +123,13 @@ class Shuffle(Stm):
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
-    """Wait for all threads of the block."""
+    """Wait for all threads of the block; if it `asks`, all leave if a check of one has failed.
+
+    What stands behind may rely on checks in front of it, whose failure ends a point alone.
+    """
 
     prov: Prov = ()
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ _Parser.forms = {
     "point": lambda p: k.Scope(p.block(), point=True),
     "scope": lambda p: k.Scope(p.block()),
     "exit": _Parser.exit,
-    "barrier": lambda p: k.Barrier(),
+    "barrier": lambda p: k.Barrier(asks=p.word("asking")),
     "shuffle": _Parser.shuffle,
     "atomic": _Parser.atomic,
     "exchange": _Parser.exchange,

@@ -54,7 +54,7 @@ def _exit(out: Out, indent: int, s: k.Exit) -> None:
 
 
 def _barrier(out: Out, indent: int, s: k.Barrier) -> None:
-    out.line(indent, "barrier")
+    out.line(indent, "barrier asking" if s.asks else "barrier")
 
 
 def _shuffle(out: Out, indent: int, s: k.Shuffle) -> None:

@@ -233,13 +233,14 @@ class _Divergence:
     """What may differ between threads that are `together`: variables, and where they go.
 
     Those of a `block` wait for each other at barriers, those of a `warp` at shuffles. `names`:
-    variables that differ. `gone`: whether some threads have left the kernel.
+    variables that differ. `gone`: whether some threads have left the kernel. `counted`: whether
+    others may wait for the block, which has a ticket.
     """
 
     def __init__(self, checker: ImpChecker, together: str) -> None:
         self.checker, self.of_warp = checker, together == "warp"
         self.names: set[Name] = {k.THREAD, k.PLACE}
-        self.gone = False
+        self.gone = self.counted = False
 
     def differs(self, *ses: SE) -> bool:
         """Whether a value may differ between threads."""
@@ -274,6 +275,9 @@ class _Divergence:
                     self.assign(name, self.differs(stm.flat))
             case k.Barrier() | k.Shuffle() | k.Ticket():
                 self.meet(stm, apart)
+                self.counted |= isinstance(stm, k.Ticket)
+                leaves = isinstance(stm, k.Barrier) and stm.asks
+                self.checker.must(not (self.counted and leaves), "others wait for who leaves here")
             case k.Exit(cond) | imp.Assert(cond):
                 self.gone |= apart or self.differs(cond)
             case imp.If(cond, then, orelse):

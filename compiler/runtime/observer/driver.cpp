@@ -59,6 +59,14 @@ std::string visible() {
 
 bool captures(Stream *stream) { return streams.count(stream) && stream->captures; }
 
+// Whether cells that the host touches lie in one block of memory.
+bool is_inside(Address at, size_t bytes) {
+    auto next = blocks_of_memory.upper_bound(at);
+    if (next == blocks_of_memory.begin()) return false;
+    auto &[start, size] = *--next;
+    return at + bytes <= start + size;
+}
+
 // Work is done at once, unless a stream is captured.
 int asked(Stream *stream, Work work) {
     if (!captures(stream)) return work();
@@ -228,12 +236,14 @@ int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream *strea
 int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
+    if (!is_inside(to, bytes)) return INVALID_VALUE;
     memcpy((void *)to, from, bytes);
     observer_written((char *)to, nullptr, (long long)bytes);
     return 0;
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream) {
     CALLED;
+    if (!is_inside(to, bytes) || !is_inside(from, bytes)) return INVALID_VALUE;
     return asked(stream, [=]() {
         memmove((void *)to, (void *)from, bytes);
         observer_written((char *)to, (char *)from, (long long)bytes);
@@ -243,6 +253,7 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream)
 int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
+    if (!is_inside(from, bytes)) return INVALID_VALUE;
     observer_is_read((char *)from, (long long)bytes);
     memcpy(to, (void *)from, bytes);
     return 0;
