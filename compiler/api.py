@@ -13,13 +13,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
-from compiler.base.deadline import within
+from compiler.base.deadline import before, within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.later import later
 from compiler.base.prim import int_range
@@ -328,16 +329,14 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
     """
     if asked.input is None and asked.sizes is not None:
         check_present(asked.backend)
-    args = input_values(asked)
-    start = time.perf_counter()
     if asked.runs > MOST_RUNS:
         raise UsageError(f"`runs` is a number of runs, 1 to {MOST_RUNS}.")
     check_deadline(asked.deadline)
-    seen = traced(asked, asked.entry, args, asked.deadline)
+    args, left = before(asked.deadline, partial(input_values, asked), INPUTS, FEWER)
+    start = time.perf_counter()
+    seen = traced(asked, asked.entry, args, left)
     try:
-        outcome = run_values(
-            asked, asked.entry, args, asked.backend, asked.stage, asked.deadline, asked.runs
-        )
+        outcome = run_values(asked, asked.entry, args, asked.backend, asked.stage, left, asked.runs)
     except CompileError as error:
         error.traces = seen
         raise
@@ -355,6 +354,9 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
         **({"traces": seen} if seen else {}),
     }
     return cast(runs.RunAnswer, told)
+
+
+INPUTS, FEWER = "Making the inputs", "Choose smaller sizes, or a longer deadline."
 
 
 def check_deadline(seconds: float) -> None:

@@ -313,12 +313,19 @@ def _add_testing(commands: _Commands) -> None:
 
     bench = commands.add_parser("bench", help="measure the tests of programs", parents=[testing])
     bench.add_argument("--backend", default="c", choices=api.TARGETS)
-    bench.add_argument("--runs", type=int, default=10, metavar="N", help="at least; default: 10")
+    bench.add_argument(
+        "--runs",
+        type=int,
+        metavar="N",
+        help="so many of each test; default: at least 10, until the interval is narrow",
+    )
     bench.add_argument(
         "--seconds", type=float, default=60.0, help="for one test, at most; default: 60"
     )
     bench.add_argument(
-        "--no-convergence", action="store_true", help="do not run until the interval is narrow"
+        "--no-convergence",
+        action="store_true",
+        help="without --runs: do not run until the interval is narrow",
     )
     bench.add_argument(
         "--json", dest="results", default="", metavar="FILE", help="as futhark bench writes them"

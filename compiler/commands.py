@@ -38,6 +38,7 @@ from compiler import (
 from compiler.algebra import checker
 from compiler.algebra.export import exported
 from compiler.answers import failure
+from compiler.base.deadline import before
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.codegen.c.program import TARGET as C
 from compiler.codes import CODES
@@ -230,11 +231,17 @@ def _run(args: argparse.Namespace) -> int:
     _certify(program, args)
     if args.generate:
         api.check_present(args.backend)
-    inputs = _inputs(args, asked)
-    seen = api.traced(asked, args.entry, inputs, args.deadline, partial(_traced, args.file))
+    api.check_deadline(args.deadline)
+    given = partial(_inputs, args, asked)
+    inputs, left = (
+        before(args.deadline, given, api.INPUTS, api.FEWER)
+        if args.generate
+        else (given(), args.deadline)
+    )
+    seen = api.traced(asked, args.entry, inputs, left, partial(_traced, args.file))
     if seen and seen["note"]:
         print(seen["note"], file=sys.stderr)
-    outcome = api.run_values(asked, args.entry, inputs, args.backend, args.stage, args.deadline)
+    outcome = api.run_values(asked, args.entry, inputs, args.backend, args.stage, left)
     if args.binary:
         sys.stdout.buffer.write(values.to_binary(outcome["values"]))
     else:
@@ -397,7 +404,8 @@ def _test(args: argparse.Namespace) -> int:
 
 def _bench(args: argparse.Namespace) -> int:
     _at_least(args.deadline, "--deadline", 0.001)
-    _at_least(args.runs, "--runs", 1)
+    if args.runs is not None:
+        _at_least(args.runs, "--runs", 1)
     _at_least(args.seconds, "--seconds", 0)
     how = measuring.Measuring(
         args.backend,

@@ -23,6 +23,8 @@ from compiler.testing.blocks import Load, Trial
 
 LEAST_SECONDS = 0.5
 """Runs are measured for so long at least."""
+LEAST_RUNS = 10
+"""So many runs are measured at least, where no number is given."""
 NARROW = 0.02
 """How wide the interval may be, as a part of the median."""
 _BATCH = 0.6
@@ -33,14 +35,15 @@ _MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How tests are measured: at least so many runs, and for at most so many seconds.
+    """How tests are measured: by so many runs, or as many as tell enough, and how long at most.
 
-    `deadline`: of each process that runs some of them. `converge`: until the interval is narrow.
+    `deadline`: of each process that runs some of them. `converge`: until the interval is narrow,
+    where no number of runs is given.
     """
 
     backend: str = "c"
     against: str = ""
-    runs: int = 10
+    runs: int | None = None
     seconds: float = 60.0
     deadline: float = 60.0
     converge: bool = True
@@ -110,13 +113,22 @@ def measure(
         times += [ms * 1000 for ms in done.times[1:]]
         peak = max(peak, done.peak_bytes)
         found = Measured(tuple(times), peak)
-        enough = len(times) >= how.runs and sum(times) >= LEAST_SECONDS * 1e6
         left = how.seconds - (time.monotonic() - began)
-        if left <= 0 or (enough and (found.is_narrow or not how.converge)):
+        if left <= 0 or _enough(found, how):
             return found
         each = max(sum(times) / len(times) / 1e6, 1e-6)
-        wanted = max(how.runs - len(times), math.ceil(_BATCH / each))
+        wanted = (how.runs or LEAST_RUNS) - len(times)
+        if how.runs is None:
+            wanted = max(wanted, math.ceil(_BATCH / each))
         wanted = max(1, min(wanted, _MOST, int(min(left, how.deadline / 2) / each)))
+
+
+def _enough(found: Measured, how: Measuring) -> bool:
+    """Whether there are so many runs as are wanted, or as tell enough."""
+    if how.runs is not None:
+        return len(found.times) >= how.runs
+    long = len(found.times) >= LEAST_RUNS and sum(found.times) >= LEAST_SECONDS * 1e6
+    return long and (found.is_narrow or not how.converge)
 
 
 @answers(measurements.BENCH)

@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,21 @@ def test_more_than_there_is_room_for_is_refused_by_name(
     told = capsys.readouterr().err
     assert "`xs` would take 4,000,000 bytes; there is room for 1,000,000." in told
     assert "--predict" in told
+
+
+def test_making_inputs_counts_for_the_deadline(
+    program: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: object) -> None:
+        time.sleep(0.04)
+
+    monkeypatch.setattr(random_values, "inputs", made)
+    given = ("--generate", "n=3", "--generate", "k=1", "--deadline", "0.02")
+    assert main(["run", program, "--backend", "ref", *given]) == 1
+    assert "Making the inputs did not finish within 0.02 s" in capsys.readouterr().err
+    request = {"op": "run", "source": PROGRAM, "backend": "ref", "sizes": {"n": 3, "k": 1}}
+    error = answer(request | {"deadline": 0.02})["error"]
+    assert (error["kind"], error["message"][:17]) == ("timeout", "Making the inputs")
 
 
 def test_a_back_end_that_is_not_there_is_told_before_inputs_are_made(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -30,6 +31,21 @@ def _tell_others(swallowed: sys.UnraisableHookArgs) -> None:
 
 
 sys.unraisablehook = _tell_others
+
+
+def before(
+    seconds: float, work: Callable[[], T], what: str = "The program", hint: str = _HINT
+) -> tuple[T, float]:
+    """What `work` gives, and the seconds that are left. TimeoutError_ where none are.
+
+    As `within`, and work that no bell could stop has taken too long behind it.
+    """
+    began = time.monotonic()
+    found = within(seconds, work, what, hint)
+    left = seconds - (time.monotonic() - began)
+    if left <= 0:
+        raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint)
+    return found, left
 
 
 def within(

@@ -14,9 +14,11 @@ import ctypes
 import hashlib
 import importlib.util
 import json
+import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -50,13 +52,17 @@ _REFUSED = 3
 
 @cache
 def library() -> ctypes.CDLL:
-    """NVRTC from a wheel of NVIDIA's or from the system. Raises UsageError without it."""
-    for path in _candidates():
-        try:
-            return ctypes.CDLL(str(path))
-        except OSError:
-            continue
+    """The first NVRTC, of NVIDIA's wheels or the system. Raises UsageError if there is none."""
+    for lib in _libraries():
+        return lib
     raise UsageError(NO_NVRTC[0], hint=NO_NVRTC[1])
+
+
+def _libraries() -> Iterator[ctypes.CDLL]:
+    """All that are there, those of wheels first, of these the newest."""
+    for path in _candidates():
+        with suppress(OSError):
+            yield ctypes.CDLL(str(path))
 
 
 def available() -> bool:
@@ -68,10 +74,10 @@ def available() -> bool:
     return True
 
 
-def version() -> tuple[int, int]:
+def version(lib: ctypes.CDLL | None = None) -> tuple[int, int]:
     """The CUDA that it belongs to."""
     major, minor = ctypes.c_int(), ctypes.c_int()
-    _ok(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    _ok((lib or library()).nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return major.value, minor.value
 
 
@@ -81,10 +87,20 @@ def _candidates() -> list[str | Path]:
 
 
 def packaged(pattern: str) -> list[Path]:
-    """Files of NVIDIA's Python packages, those of the newest CUDA first."""
+    """Files of NVIDIA's Python packages, those of the newest CUDA first.
+
+    A library's name ends in its CUDA; of tools the folder's name does, as in `cu13/bin/nvdisasm`.
+    """
     spec = importlib.util.find_spec("nvidia")
     folders = (spec.submodule_search_locations or ()) if spec else ()
-    return [path for one in folders for path in sorted(Path(one).glob(f"*/{pattern}"))[::-1]]
+    found = [path for one in folders for path in Path(one).glob(f"*/{pattern}")]
+    return sorted(found, key=_cuda_of, reverse=True)
+
+
+def _cuda_of(path: Path) -> tuple[int, str]:
+    """Of a file of a package: the CUDA, 0 where its name does not tell."""
+    told = re.search(r"(?:\.so\.|/cu)([0-9]+)(?=[./]|$)", str(path))
+    return int(told[1]) if told else 0, str(path)
 
 
 def with_lines(text: str, what: What, arch: str = DEFAULT_ARCH) -> tuple[bytes, str]:
@@ -146,26 +162,37 @@ def _identity() -> str:
     return "\n".join(told)
 
 
-def architecture(capability: int, driver: tuple[int, int]) -> str:
-    """The architecture to compile for. Raises UsageError where no code would run."""
-    mine = version()
-    if mine[0] > driver[0]:
+def fitting(capability: int, driver: tuple[int, int]) -> tuple[ctypes.CDLL, str]:
+    """The first NVRTC whose code runs with driver and device, and the architecture to compile for.
+
+    Raises UsageError where there is none.
+    """
+    library()
+    older = [lib for lib in _libraries() if version(lib)[0] <= driver[0]]
+    if not older:
+        mine = min(map(version, _libraries()))
         told = f"the driver knows CUDA {driver[0]}.{driver[1]}, NVRTC is of {mine[0]}.{mine[1]}"
         raise UsageError(f"{OLD_DRIVER[0]}: {told}.", hint=OLD_DRIVER[1])
+    for lib in older:
+        if own := [a for a in _known(lib) if a // 10 == capability // 10 and a <= capability]:
+            return lib, f"sm_{max(own)}"
+    known = sorted({arch for lib in older for arch in _known(lib)})
+    told = f"{NOT_FOR_IT[0]} (sm_{capability}; it knows sm_{known[0]} to sm_{known[-1]})."
+    raise UsageError(told, hint=NOT_FOR_IT[1])
+
+
+def _known(lib: ctypes.CDLL) -> Sequence[int]:
+    """The architectures that it makes code for, as numbers."""
     count = ctypes.c_int()
-    _ok(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    _ok(lib.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     known = (ctypes.c_int * count.value)()
-    _ok(library().nvrtcGetSupportedArchs(known))
-    fitting = [a for a in known if a // 10 == capability // 10 and a <= capability]
-    if not fitting:
-        told = f"{NOT_FOR_IT[0]} (sm_{capability}; it knows sm_{min(known)} to sm_{max(known)})."
-        raise UsageError(told, hint=NOT_FOR_IT[1])
-    return f"sm_{max(fitting)}"
+    _ok(lib.nvrtcGetSupportedArchs(known))
+    return list(known)
 
 
-def cubin(text: str, arch: str = DEFAULT_ARCH) -> bytes:
+def cubin(text: str, arch: str = DEFAULT_ARCH, lib: ctypes.CDLL | None = None) -> bytes:
     """The machine code of a CUDA text. Raises CompilerBug with NVRTC's log if it is refused."""
-    return _compile(text, arch, "CUBIN")[0]
+    return _compile(text, arch, "CUBIN", lib=lib)[0]
 
 
 def ptx(text: str, arch: str = DEFAULT_ARCH) -> str:
@@ -173,9 +200,11 @@ def ptx(text: str, arch: str = DEFAULT_ARCH) -> str:
     return _compile(text, arch, "PTX")[0].rstrip(b"\0").decode()
 
 
-def _compile(text: str, arch: str, what: What, more: Sequence[str] = ()) -> tuple[bytes, str]:
+def _compile(
+    text: str, arch: str, what: What, more: Sequence[str] = (), lib: ctypes.CDLL | None = None
+) -> tuple[bytes, str]:
     """What is asked for, and NVRTC's log."""
-    lib = library()
+    lib = lib or library()
     program = ctypes.c_void_p()
     _ok(lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None))
     try:
@@ -222,8 +251,8 @@ def main() -> None:
     capability, driver = sys.argv[1:]
     major, minor = map(int, driver.split("."))
     try:
-        arch = architecture(int(capability), (major, minor))
-        sys.stdout.buffer.write(cubin(sys.stdin.read(), arch))
+        lib, arch = fitting(int(capability), (major, minor))
+        sys.stdout.buffer.write(cubin(sys.stdin.read(), arch, lib))
     except UsageError as error:
         sys.stderr.write(json.dumps([error.message, error.hint]))
         sys.exit(_REFUSED)

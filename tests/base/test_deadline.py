@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
-from compiler.base.deadline import within
+from compiler.base.deadline import before, within
 from compiler.base.errors import TimeoutError_
 
 
@@ -17,6 +18,14 @@ def endless() -> None:
 def test_the_outer_deadline_passes_while_an_inner_one_runs() -> None:
     with pytest.raises(TimeoutError_, match="The whole did not finish"):
         within(0.05, lambda: within(60.0, endless, "The part"), "The whole")
+
+
+def test_what_is_left_of_a_deadline_is_told() -> None:
+    found, left = before(60.0, lambda: "done")
+    assert found == "done"
+    assert 0 < left < 60.0
+    with pytest.raises(TimeoutError_, match=r"The part did not finish within 0\.02 s"):
+        before(0.02, lambda: time.sleep(0.04), "The part")  # no bell is heard inside of a call
 
 
 def test_the_outer_work_goes_on_after_an_inner_deadline() -> None:

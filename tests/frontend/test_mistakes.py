@@ -364,11 +364,11 @@ MISTAKES = [
     ("def f [k] (x: i32) = x", "`(k: i64)`"),
     ("def f (xs: []i32) = let [m] ys = filter (> 0) xs in m", "`let [m] (ys: [m]i32) = ..`"),
     ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "say so: `.. :> [n]i32`."),
-    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `count` is made by `filter` here."),
+    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `filtered` is made by `filter` here."),
     (
         "def f (xs: []i32) =\n  let a = filter (> 0) xs\n  let b = filter (< 0) xs\n"
         "  in map2 (+) a b",
-        "2:11 `count` is made by `filter` here. 3:11 `count'` is made by `filter` here.",
+        "2:11 `filtered` is made by `filter` here. 3:11 `filtered'` is made by `filter` here.",
     ),
     ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "Otherwise the type of the result is"
      " `[]i32`."),
@@ -415,7 +415,7 @@ def test_a_constant_of_a_module_is_not_told_of_as_what_is_given() -> None:
             ),
             Ctx(),
         )
-    assert caught.value.hint == "The sizes `k` and `count` are not the same."
+    assert caught.value.hint == "The sizes `k` and `filtered` are not the same."
 
 
 def test_an_unknown_type_has_one_letter_in_a_message() -> None:
@@ -454,7 +454,7 @@ def test_other_declarations_are_told_of_beside_a_skipped_character() -> None:
 
 
 def test_a_size_that_has_no_name_is_not_claimed() -> None:
-    """`xs :> [count]i32` could not be written: nothing in the program is called `count`."""
+    """`xs :> [filtered]i32` could not be written: nothing in the program is called that."""
     source = "def f [n] (xs: [n]i32) = map2 (+) (filter (> 0) xs) xs"
     with pytest.raises(CompileError) as caught:
         check(parse(source), Ctx())
@@ -498,9 +498,9 @@ def test_a_size_of_a_loop_has_a_name_of_its_own() -> None:
             ["`n''` is the size of one case or another of this `match`."],
         ),
         (
-            "def f [count] (xs: [count]i32) = map2 (+) (filter (> 0) xs) xs",
-            "expected `[count']i32`, found `[count]i32`",
-            ["`count'` is made by `filter` here."],
+            "def f [filtered] (xs: [filtered]i32) = map2 (+) (filter (> 0) xs) xs",
+            "expected `[filtered']i32`, found `[filtered]i32`",
+            ["`filtered'` is made by `filter` here."],
         ),
     ],
 )
@@ -594,7 +594,7 @@ BOTH_PLACES = [
     ("def f (x: i32) = loop y = x for _i < 3i32 do\n  true", (1, 27, "The loop begins with this.")),
     (
         "def f (xs: []i32) =\n map2 (+) xs\n  (filter (> 0) xs)",
-        (3, 4, "`count` is made by `filter` here."),
+        (3, 4, "`filtered` is made by `filter` here."),
     ),
     ("def g (x: i32) = x\ndef f = g true", (1, 5, "`g` has the type `i32 -> i32`.")),
     ("def f (g: i32 -> i32) =\n g true", (1, 8, "`g` has the type `i32 -> i32`.")),

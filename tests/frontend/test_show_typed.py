@@ -28,9 +28,9 @@ PAIRS = [
     ),
     (
         "def f xs = let ys = filter (> 0i8) xs let n = length ys in (n, ys)",
-        "def f [n] (xs: [n]i8): ?[count].*(i64, [count]i8) =\n"
-        "  let ys: [count]i8 = filter{i8, [n]} (\\(x: i8) -> x > 0i8) xs ?[count]\n"
-        "  let n: i64 = length{i8, [count]} ys\n"
+        "def f [n] (xs: [n]i8): ?[filtered].*(i64, [filtered]i8) =\n"
+        "  let ys: [filtered]i8 = filter{i8, [n]} (\\(x: i8) -> x > 0i8) xs ?[filtered]\n"
+        "  let n: i64 = length{i8, [filtered]} ys\n"
         "  in (n, ys)\n",
     ),
     (
@@ -79,10 +79,10 @@ def test_of_a_chain_that_is_too_long_for_a_line_only_the_end_is_looked_at(
 
     monkeypatch.setattr(show_typed._Flat, "exp", counting)
 
-    def looked(count: int) -> int:
+    def looked(filtered: int) -> int:
         calls.clear()
-        heads = " ".join(f"(p{k}: i64)" for k in range(count))
-        total = " + ".join(f"p{k}" for k in range(count))
+        heads = " ".join(f"(p{k}: i64)" for k in range(filtered))
+        total = " + ".join(f"p{k}" for k in range(filtered))
         show(check(parse(f"def f {heads} = {total}\n"), Ctx()))
         return len(calls)
 

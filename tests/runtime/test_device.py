@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -407,7 +408,8 @@ def test_machine_code_is_for_the_device_and_its_driver() -> None:
     made = nvrtc.kept("__global__ void one() {}", 90, mine)
     assert made.read_bytes()[:4] == b"\x7fELF"
     assert nvrtc.kept("__global__ void one() {}", 90, mine) == made
-    assert nvrtc.architecture(90, mine) == "sm_90"
+    lib, arch = nvrtc.fitting(90, mine)
+    assert (nvrtc.version(lib), arch) == (mine, "sm_90")
     for capability, driver, says in (
         (90, (mine[0] - 1, 8), nvrtc.OLD_DRIVER),
         (35, mine, nvrtc.NOT_FOR_IT),
@@ -417,6 +419,70 @@ def test_machine_code_is_for_the_device_and_its_driver() -> None:
             nvrtc.kept("", capability, driver)
         assert says[0] in caught.value.message
         assert caught.value.hint == says[1]
+
+
+class Nvrtc:
+    """One of some CUDA, with the architectures that it knows."""
+
+    def __init__(self, cuda: int, *known: int) -> None:
+        self.cuda, self.known = cuda, known
+
+    def nvrtcVersion(self, major: Any, minor: Any) -> int:  # noqa: N802
+        major._obj.value, minor._obj.value = self.cuda, 9
+        return 0
+
+    def nvrtcGetNumSupportedArchs(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = len(self.known)
+        return 0
+
+    def nvrtcGetSupportedArchs(self, known: Any) -> int:  # noqa: N802
+        known[:] = self.known
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("capability", "driver", "cuda", "wanted"),
+    [
+        (90, (13, 0), 13, "sm_90"),
+        (90, (12, 4), 12, "sm_90"),
+        (110, (13, 2), 13, "sm_110"),
+        (61, (13, 0), 12, "sm_60"),
+        (90, (11, 8), 0, "the driver knows CUDA 11.8, NVRTC is of 12.9"),
+        (110, (12, 9), 0, "sm_110; it knows sm_50 to sm_101"),
+        (35, (13, 0), 0, "sm_35; it knows sm_50 to sm_110"),
+    ],
+)
+def test_of_several_nvrtc_the_one_is_taken_that_fits(
+    capability: int,
+    driver: tuple[int, int],
+    cuda: int,
+    wanted: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = {"13": Nvrtc(13, 75, 90, 110), "12": Nvrtc(12, 50, 60, 90, 101)}
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: list(both))
+    monkeypatch.setattr(nvrtc.ctypes, "CDLL", both.__getitem__)
+    monkeypatch.setattr(nvrtc, "library", lambda: both["13"])
+    if not cuda:
+        with pytest.raises(UsageError) as caught:
+            nvrtc.fitting(capability, driver)
+        assert wanted in caught.value.message
+        return
+    assert nvrtc.fitting(capability, driver) == (both[str(cuda)], wanted)
+
+
+def test_packages_of_the_newest_cuda_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = ("cuda_nvrtc/lib/libnvrtc.so.12", "cu13/lib/libnvrtc.so.13", "cu9/bin/x", "cu13/bin/x")
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(nvrtc.importlib.util, "find_spec", lambda _: spec)
+    found = nvrtc.packaged("lib/libnvrtc.so.*")
+    assert [one.name for one in found] == ["libnvrtc.so.13", "libnvrtc.so.12"]
+    assert [one.parts[-3] for one in nvrtc.packaged("bin/x")] == ["cu13", "cu9"]
 
 
 @needs_nvrtc

@@ -69,24 +69,25 @@ def reduce_by_index_3d 'a [k] [l] [m] [n]
 def hist 'a [n] (op: a -> a -> a) (ne: a) (k: i64) (is: [n]i64) (vs: [n]a) : *[k]a =
   intrinsics.hist_1d (intrinsics.replicate k ne) op ne is vs
 
--- Each kept element moves to the number of kept elements before it.
+-- Each kept element moves to the number of kept elements before it. Messages about the result's size
+-- call it as it is called here, so that its name says which function gives it.
 def filter [n] 'a (p: a -> bool) (xs: [n]a) : *[]a =
   let keep = intrinsics.map p xs
   let upto = intrinsics.scan (+) 0i64 (intrinsics.map (\k -> i64.bool k) keep)
-  let count = if n == 0 then 0 else upto[n - 1]
+  let filtered = if n == 0 then 0 else upto[n - 1]
   let places = intrinsics.map (\(k, u) -> if k then u - 1 else -1) (intrinsics.zip keep upto)
   let sorted = intrinsics.scatter_1d (intrinsics.scratch xs) places xs
-  in sorted[0:count]
+  in sorted[0:filtered]
 
 -- The first part from the left, the second behind it, both in their old order: all is written.
 def partition [n] 'a (p: a -> bool) (xs: [n]a) : ?[k].([k]a, [n - k]a) =
   let keep = intrinsics.map p xs
   let upto = intrinsics.scan (+) 0i64 (intrinsics.map (\k -> i64.bool k) keep)
-  let count = if n == 0 then 0 else upto[n - 1]
-  let place (i: i64) (k: bool) (u: i64) = if k then u - 1 else count + i - u
+  let first_part = if n == 0 then 0 else upto[n - 1]
+  let place (i: i64) (k: bool) (u: i64) = if k then u - 1 else first_part + i - u
   let places = map3 place (intrinsics.iota n) keep upto
   let sorted = intrinsics.scatter_1d (intrinsics.scratch xs) places xs
-  in (sorted[0:count], sorted[count:n])
+  in (sorted[0:first_part], sorted[first_part:n])
 
 def partition2 [n] 'a (p: a -> bool) (q: a -> bool) (xs: [n]a)
              : ?[k][l].([k]a, [l]a, [n - k - l]a) =
