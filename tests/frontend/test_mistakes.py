@@ -364,7 +364,7 @@ MISTAKES = [
     ("def f [k] (x: i32) = x", "`(k: i64)`"),
     ("def f (xs: []i32) = let [m] ys = filter (> 0) xs in m", "`let [m] (ys: [m]i32) = ..`"),
     ("def f [n] [m] (xs: [n]i32) (ys: [m]i32) = map2 (+) xs ys", "say so: `.. :> [n]i32`."),
-    ("def f [n] (xs: [n]i32): [n]i32 = filter (> 0) xs", "1:34 `filtered` is made by `filter` here."),
+    ("def f [n] (x: [n]i32): [n]i32 = filter (> 0) x", "1:33 `filtered` is made by `filter` here."),
     (
         "def f (xs: []i32) =\n  let a = filter (> 0) xs\n  let b = filter (< 0) xs\n"
         "  in map2 (+) a b",
