@@ -377,8 +377,8 @@ def _tuning(args: argparse.Namespace) -> str | None:
     return "" if args.no_tuning else args.tuning
 
 
-def _at_least(number: float, option: str, least: float) -> None:
-    if not number >= least:
+def _at_least(number: float | None, option: str, least: float) -> None:
+    if number is not None and not number >= least:
         raise UsageError(f"`{option}` is a number, {least:g} or more.")
 
 
@@ -404,8 +404,7 @@ def _test(args: argparse.Namespace) -> int:
 
 def _bench(args: argparse.Namespace) -> int:
     _at_least(args.deadline, "--deadline", 0.001)
-    if args.runs is not None:
-        _at_least(args.runs, "--runs", 1)
+    _at_least(args.runs, "--runs", 1)
     _at_least(args.seconds, "--seconds", 0)
     how = measuring.Measuring(
         args.backend,
