@@ -11,7 +11,7 @@ from compiler.frontend.parts import parts
 from compiler.frontend.show_type import show_size, show_type
 from compiler.frontend.shown import shown
 from compiler.frontend.types import Array, Record, Sum, Type
-from compiler.lower.components import ComponentType, components, sum_slots
+from compiler.lower.components import ComponentType, PayloadSize, components, sum_slots
 from compiler.protocol import storage
 
 _MOST_PLACES = 20
@@ -101,4 +101,5 @@ def _part(suffix: str) -> str:
 
 def _type(component: ComponentType) -> str:
     prim, sizes, _ = component
-    return "".join(f"[{show_size(size)}]" for size in sizes) + prim
+    declared = (size.size if isinstance(size, PayloadSize) else size for size in sizes)
+    return "".join(f"[{show_size(size)}]" for size in declared) + prim

@@ -21,6 +21,7 @@ from compiler.lower.build import Lower, Lowering
 from compiler.lower.components import components
 from compiler.lower.exps import literal, se
 from compiler.lower.measure import key_of
+from compiler.lower.payloads import alike, fit, payload_sizes
 from compiler.lower.values import Arr, Message, Value, operand, show_shape
 
 BOUNDS = Rule(
@@ -103,6 +104,8 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
     elem = row_of(e.type)
     rows = [s.lower(x) for x in e.elems]
     s.prov = (e.span,)
+    if payload_sizes(elem):
+        rows = list(alike(s, elem, *rows))
     declared = components(elem) or (("bool", (), ""),)
     names = s.names(hint or "a", e.type)
     result: list[Arr] = []
@@ -113,7 +116,7 @@ def _array_lit(s: Lowering, e: ty.ArrayLit, hint: Name) -> Value:
             shape = first.shape
         else:
             shape = tuple(s.known_size(d) or Poly.const(0) for d in dims)
-        elems = tuple(operand(s.expect(x, shape)) for x in column)
+        elems = tuple(operand(fit(s, x, shape, dims)) for x in column)
         full = (Poly.const(len(elems)), *shape)
         exp = ir.ArrayLit(elems) if elems else ir.Scratch(prim, full)
         result.append(s.array(exp, prim, full, names[k]))
@@ -464,7 +467,7 @@ def _update(s: Lowering, e: ty.Update, hint: Name) -> Value:
     if not new:
         return value
     names = names_of_result(s, e.type, e.array, hint)
-    return written(s, value, new, subscript.dims, names, isinstance(e.array, ty.Index))
+    return written(s, value, new, subscript.dims, e.type, names, isinstance(e.array, ty.Index))
 
 
 def names_of_result(s: Lowering, t: Type, source: ty.Exp, hint: Name) -> list[Name]:
@@ -477,13 +480,15 @@ def written(
     value: Value,
     new: Value,
     dims: tuple[ir.DimIndex, ...],
+    t: Type,
     names: list[Name],
     is_view: bool,
 ) -> Value:
-    """Arrays with `dims` replaced; with what they have there already, they stay as they are."""
+    """Arrays of type `t` with `dims` replaced; with what they have there, they stay as they are."""
     result: list[Arr] = []
     taken: set[Name] = set()
-    for array, component, name in zip(value, new, names, strict=True):
+    value, new = alike(s, t, value, new)
+    for array, component, name, (_, sizes, _) in zip(value, new, names, components(t), strict=True):
         assert isinstance(array, Arr)
         full, shape = full_slice(s, array, dims)
         if isinstance(component, Arr | ir.Var) and s.parts.get(component.name) == (
@@ -492,7 +497,7 @@ def written(
         ):
             result.append(array)
             continue
-        item = _apart(s, s.expect(component, shape), array)
+        item = _apart(s, fit(s, component, shape, sizes), array)
         if array.name in taken or array.borrowed or is_view:
             array = s.copied(array, name)
         taken.add(array.name)

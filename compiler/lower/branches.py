@@ -10,13 +10,14 @@ from compiler.analysis.cost import CHEAP, cost
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.frontend import typed as ty
-from compiler.frontend.types import PrimT, Size, SizeVar, Sum
+from compiler.frontend.types import PrimT, Size, SizeVar, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components, sum_slots
 from compiler.lower.exps import bind_pat, literal, se
+from compiler.lower.payloads import fit_all, name_of
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
@@ -131,7 +132,7 @@ def _join(
         for k, (_, dims, _) in enumerate(declared)
     ]
     s.sizes.update({d.name: p for d, p in joined.sizes.items() if isinstance(d, SizeVar)})
-    bodies = [_branch_body(s, joined, which, shapes) for which in (0, 1)]
+    bodies = [_branch_body(s, e.type, joined, which, shapes) for which in (0, 1)]
     names = s.names(hint or "r", e.type)
     value = s.params(names, e.type, shapes)
     heads = tuple(ir.Param(name, ir.I64) for name in joined.new)
@@ -139,14 +140,14 @@ def _join(
     return value
 
 
-def _branch_body(s: Lowering, joined: Joined, which: int, shapes: list[Shape]) -> ir.Body:
+def _branch_body(s: Lowering, t: Type, joined: Joined, which: int, shapes: list[Shape]) -> ir.Body:
     """One branch: its results in the shapes of the whole, after the sizes that differ."""
     branch = joined.branches[which]
     own = {name: polys[which] for name, polys in joined.new.items()}
     outer = s.open()
     s.stms = branch.stms
     wanted = [tuple(p.subst(own) for p in shape) for shape in shapes]
-    result = s.expect_all(branch.value, wanted)
+    result = fit_all(s, branch.value, wanted, t)
     heads: list[ir.Operand] = [se_of(poly) for poly in own.values()]
     return ir.Body(tuple(s.close(outer)), (*heads, *(operand(x) for x in result)), branch.prov)
 
@@ -165,10 +166,10 @@ def _join_size(s: Lowering, joined: Joined, dim: Size, k: int, at: int) -> Poly:
     elif not (isinstance(dim, SizeVar) and dim.name in joined.ext):
         size = s.known_size(dim)
     if size is None or size.names() & inside:
-        name = s.name(dim.name if isinstance(dim, SizeVar) else "n")
+        name = s.name(name_of(dim))
         if at == 0:
             s.facts.array([Poly.var(name)])
-        joined.new[name] = (first, second)
+        s.either[name] = joined.new[name] = (first, second)
         size = Poly.var(name)
     joined.sizes[dim] = size
     return size

@@ -29,7 +29,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.build import both
 from compiler.ir.nodes import SE, TRUE, ZERO, Bin, Fun, Lit, Param, Stm, Var
 from compiler.ir.sizes import poly_of, prim_of, se_of
-from compiler.lower.components import components
+from compiler.lower.components import PayloadSize, components
 from compiler.lower.constants import Constants, Definitions
 from compiler.lower.values import (
     Arr,
@@ -107,6 +107,8 @@ class Lowering:
         """By open block: i64 expressions that have a name already."""
         self.computed: list[dict[str, Poly]] = [{}]
         """By open block: sizes that expressions compute, by their text."""
+        self.either: dict[Name, tuple[Poly, Poly]] = {}
+        """Sizes that are one of two, as a branch is taken."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
         self.facts = IntegerFacts(self.defined, ctx.proved_here())
@@ -276,7 +278,14 @@ class Lowering:
                 return None if left is None or right is None else self.size_op(op, left, right)
             case SizeExp(key, exp) if isinstance(exp, TypedExp):
                 return self._computed_size(key, exp)
+            case PayloadSize(inner, always=True):
+                return self.known_size(inner)
         return None
+
+    def stated(self, own: Shape, dims: Iterable[Size]) -> Shape:
+        """A shape as it is declared, with its own sizes where nobody knows others."""
+        known = zip(map(self.known_size, dims), own, strict=True)
+        return tuple(size if poly is None else poly for poly, size in known)
 
     def _computed_size(self, key: str, exp: TypedExp) -> Poly | None:
         """A size that an expression computes: in the first place of a block that mentions it."""
@@ -288,6 +297,16 @@ class Lowering:
             return None
         self.computed[-1][key] = poly = self.poly(found)
         return poly
+
+    def largest(self, sizes: Iterable[Poly]) -> Poly:
+        """The largest of sizes, none of which is negative."""
+        result = Poly.const(0)
+        for size in sizes:
+            if result.constant == 0:
+                result = size
+            elif size != result and size.constant != 0:
+                result = self.poly(Bin("max", "i64", se_of(result), se_of(size)))
+        return result
 
     def size_op(self, op: str, left: Poly, right: Poly) -> Poly:
         """`left op right` as a size."""
@@ -304,16 +323,25 @@ class Lowering:
         return self.poly(Bin(op, "i64", se_of(left), divisor))
 
     def bind_sizes(self, names: tuple[Name, ...], t: Type, value: Value) -> None:
-        """Bind sizes that `t` mentions to what `value` has in their places."""
+        """Bind sizes that `t` mentions to what `value` has in their places.
+
+        One that only variants mention is that of whichever is chosen.
+        """
         wanted = set(names)
         if not wanted:
             return
+        held: dict[Name, dict[Poly, None]] = {}
         for (_, dims, _), component in zip(components(t), value, strict=True):
             if isinstance(component, Arr):
                 for dim, actual in zip(dims, component.shape, strict=True):
                     if isinstance(dim, SizeVar) and dim.name in wanted:
                         wanted.discard(dim.name)
                         self.sizes[dim.name] = actual
+                    elif isinstance(dim, PayloadSize) and isinstance(dim.size, SizeVar):
+                        held.setdefault(dim.size.name, {})[actual] = None
+        for name in names:
+            if name in wanted and name in held:
+                self.sizes[name] = self.largest(held[name])
 
     # --- checks ------------------------------------------------------------------------------
 

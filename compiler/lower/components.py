@@ -6,18 +6,44 @@ array's sizes in front, so that arrays of tuples become tuples of arrays. A sum 
 one primitive type. Arrays have slots of their own, whatever their sizes: where a type parameter
 stands for a sum, its sizes have other names inside than outside, and the slots are the same.
 Elements without components (unit) take one bool, so that an array of them still has a size.
+
+Note [Payload sizes]. The sizes of an array in a slot are `PayloadSize`: those that its type names
+where the variant is chosen, and others where it is not, 0 to begin with. So they are sizes of the
+value, handed on beside it as those are that only a value tells, and a variant that is not chosen
+holds nothing. A `match` binds what a variant holds with the sizes of its type (`exps.py`). In an
+array all rows have the sizes of the largest, and where none has chosen the variant they have none
+(`payloads.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import Prim
-from compiler.frontend.types import Array, PrimT, Record, Size, Sum, Type
+from compiler.frontend.types import Array, PrimT, Record, Size, SizeConst, Sum, Type
 
 ComponentType = tuple[Prim, tuple[Size, ...], str]
 """Primitive type, sizes, and a suffix that tells components of one value apart in names."""
+
+FEW = 64
+"""An array of so many elements, known from its type, lies in its slot whatever is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadSize(Size):
+    """A size of an array that a variant holds. See Note [Payload sizes].
+
+    In one type those of one `group` are the sizes of one variant: equal where `size` is.
+    """
+
+    size: Size
+    group: int
+    always: bool = False
+    """The array is small: it has this size also where the variant is not chosen."""
 
 
 def components(t: Type) -> tuple[ComponentType, ...]:
@@ -34,10 +60,11 @@ def _components(t: Type) -> tuple[ComponentType, ...]:
             inner = components(elem) or (("bool", (), ""),)
             return tuple((prim, dims + sizes, suffix) for prim, sizes, suffix in inner)
         case Record(fields):
+            apart = _apart(components(ft) for _, ft in fields)
             return tuple(
                 (prim, sizes, _suffix(name, rest))
-                for name, ft in fields
-                for prim, sizes, rest in components(ft)
+                for (name, _), part in zip(fields, apart, strict=True)
+                for prim, sizes, rest in part
             )
         case Sum():
             slots, _ = sum_slots(t)
@@ -51,14 +78,34 @@ def _suffix(name: str, rest: str) -> str:
     return f"_{name}{rest}"
 
 
+def _apart(parts: Iterable[tuple[ComponentType, ...]]) -> list[tuple[ComponentType, ...]]:
+    """Components of several types, whose groups become those of one."""
+    found: list[tuple[ComponentType, ...]] = []
+    groups = 0
+    for part in parts:
+        own = [
+            size.group for _, sizes, _ in part for size in sizes if isinstance(size, PayloadSize)
+        ]
+        if groups and own:
+            part = tuple((p, tuple(_moved(d, groups) for d in sizes), x) for p, sizes, x in part)
+        groups += 1 + max(own, default=-1)
+        found.append(part)
+    return found
+
+
+def _moved(size: Size, by: int) -> Size:
+    return replace(size, group=size.group + by) if isinstance(size, PayloadSize) else size
+
+
 @lru_cache(maxsize=256)
 def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...], ...]]:
     """The payload slots of a sum type, and for each variant those of its payload's components."""
     slots: list[ComponentType] = []
     uses: list[tuple[int, ...]] = []
-    for _, payload in t.variants:
+    payloads = _apart(_payload(payload) for _, payload in t.variants)
+    for payload in payloads:
         taken: list[int] = []
-        for prim, sizes, _ in (component for pt in payload for component in components(pt)):
+        for prim, sizes, _ in payload:
             for k, slot in enumerate(slots):
                 if k not in taken and not sizes and slot[:2] == (prim, ()):
                     break
@@ -68,6 +115,30 @@ def sum_slots(t: Sum) -> tuple[tuple[ComponentType, ...], tuple[tuple[int, ...],
             taken.append(k)
         uses.append(tuple(taken))
     return tuple(slots), tuple(uses)
+
+
+def _payload(payload: tuple[Type, ...]) -> tuple[ComponentType, ...]:
+    """The components of what a variant holds; its sizes are a group of their own."""
+    inner = [part for some in _apart(components(pt) for pt in payload) for part in some]
+    return tuple((prim, _payload_sizes(sizes), suffix) for prim, sizes, suffix in inner)
+
+
+def _payload_sizes(sizes: tuple[Size, ...]) -> tuple[Size, ...]:
+    """The sizes of an array in a slot; group 0 is that of the variant."""
+    own = [size for size in sizes if not isinstance(size, PayloadSize)]
+    known = [size.value for size in own if isinstance(size, SizeConst)]
+    small = len(known) == len(own) and prod(known) <= FEW
+    return tuple(
+        replace(size, group=size.group + 1)
+        if isinstance(size, PayloadSize)
+        else PayloadSize(size, 0, small)
+        for size in sizes
+    )
+
+
+def payload_dims(payload: tuple[Type, ...]) -> list[tuple[Size, ...]]:
+    """The sizes of the components of what a variant holds, as its type names them."""
+    return [dims for t in payload for _, dims, _ in components(t)]
 
 
 def field_at(t: Record, field: str) -> tuple[int, int]:

@@ -11,15 +11,17 @@ from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Pri
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.frontend import typed as ty
-from compiler.frontend.types import PrimT, Record, Sum, Type
+from compiler.frontend.types import PrimT, Record, Size, Sum, Type
 from compiler.ir import nodes as ir
 from compiler.ir.build import both, either
 from compiler.ir.may_fail import is_division, operator_may_fail
 from compiler.ir.nodes import FALSE, SE, Bin, Conv, Fun, Lit, Un
 from compiler.ir.sizes import prim_of, se_of
 from compiler.lower.build import Lower, Lowering, origin
-from compiler.lower.components import components, field_at, sum_slots
-from compiler.lower.values import Arr, Value
+from compiler.lower.components import PayloadSize, components, field_at, payload_dims, sum_slots
+from compiler.lower.payload_checks import check_payloads
+from compiler.lower.payloads import fit, fit_all, shapes_of, zeros
+from compiler.lower.values import Arr, Shape, Value
 
 SCRATCH = Rule(
     "soa/scratch", "Writes nothing into an array whose first contents do not matter (`#[scratch]`)."
@@ -154,7 +156,7 @@ def _record_update(s: Lowering, e: ty.RecordUpdate, hint: Name) -> Value:
 
 
 def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
-    """The tag, then the payload in its slots; other slots hold zeros."""
+    """The tag, then the payload in its slots; other slots hold nothing, or zeros."""
     if not isinstance(e.type, Sum):
         raise CompilerBug("a variant of no sum type", e.span)
     given = [component for x in e.args for component in s.lower(x)]
@@ -162,32 +164,26 @@ def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
     tag = [name for name, _ in e.type.variants].index(e.name)
     filled = dict(zip(uses[tag], given, strict=True))
     result: list[SE | Arr] = [Lit(tag, "i8")]
+    payload = dict(zip(uses[tag], payload_dims(e.type.variants[tag][1]), strict=True))
     for k, (prim, dims, _) in enumerate(slots):
-        have = filled.get(k)
-        real = have.shape if isinstance(have, Arr) else (Poly.const(0),) * len(dims)
-        known = [s.known_size(d) for d in dims]
-        shape = tuple(r if p is None else p for p, r in zip(known, real, strict=True))
-        if have is not None:
-            result.append(s.expect(have, shape))
-        else:
-            result.append(_zeros(s, prim, shape))
+        if k not in filled:
+            result.append(zeros(s, prim, _known_or_none(s, dims)))
+            continue
+        have = filled[k]
+        (own,) = shapes_of((have,))
+        result.append(fit(s, have, s.stated(own, payload[k]), payload[k]))
     return tuple(result)
 
 
-def _zeros(s: Lowering, prim: Prim, shape: tuple[Poly, ...]) -> SE | Arr:
-    """A value of no interest."""
-    zero = literal(0, prim)
-    return s.array(ir.Replicate(shape, zero), prim, shape) if shape else zero
+def _known_or_none(s: Lowering, dims: tuple[Size, ...]) -> Shape:
+    """Sizes, 0 where nobody knows them."""
+    known = [s.known_size(dim) for dim in dims]
+    return tuple(Poly.const(0) if size is None else size for size in known)
 
 
 def _blank(s: Lowering, t: Type) -> Value:
     """A value of no interest, with sizes 0 where nobody knows them."""
-    shapes = [(p, [s.known_size(dim) for dim in dims]) for p, dims, _ in components(t)]
-    none = Poly.const(0)
-    return tuple(
-        _zeros(s, prim, tuple(none if size is None else size for size in shape))
-        for prim, shape in shapes
-    )
+    return tuple(zeros(s, prim, _known_or_none(s, dims)) for prim, dims, _ in components(t))
 
 
 # --- bindings ----------------------------------------------------------------------------------
@@ -241,7 +237,12 @@ def _bind_constr(s: Lowering, pat: ty.PConstr, value: Value) -> None:
     assert isinstance(pat.type, Sum)
     _, uses = sum_slots(pat.type)
     tag = [name for name, _ in pat.type.variants].index(pat.name)
-    payload = tuple(value[1 + k] for k in uses[tag])
+    held = tuple(value[1 + k] for k in uses[tag])
+    declared = payload_dims(tuple(inner.type for inner in pat.args))
+    payload = tuple(
+        fit(s, x, s.stated(own, dims), dims)
+        for x, own, dims in zip(held, shapes_of(held), declared, strict=True)
+    )
     start = 0
     for inner in pat.args:
         end = start + len(components(inner.type))
@@ -287,7 +288,7 @@ def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
     """
     if e.attr == "blank":
         s.prov = (e.span,)
-        if all(s.known_size(d) is not None for _, dims, _ in components(e.type) for d in dims):
+        if all(_is_known(s, dim) for _, dims, _ in components(e.type) for dim in dims):
             return _blank(s, e.type)
     tuned = dict(s.ctx.options.thresholds).get(e.parameter)
     if tuned is not None and e.type == PrimT("i64"):
@@ -300,6 +301,10 @@ def _attr(s: Lowering, e: ty.Attr, hint: Name) -> Value:
         s.unsafe = False
         return value
     return s.lower(e.exp, hint)
+
+
+def _is_known(s: Lowering, dim: Size) -> bool:
+    return isinstance(dim, PayloadSize) or s.known_size(dim) is not None
 
 
 def _scratch(s: Lowering, e: ty.Attr, hint: Name) -> Value:
@@ -347,8 +352,13 @@ def _coerce(s: Lowering, e: ty.Coerce, hint: Name) -> Value:
 
 
 def _retype(s: Lowering, value: Value, t: Type) -> Value:
-    """`value` with the sizes that `t` declares."""
-    return s.expect_all(value, s.shapes(t))
+    """`value` with the sizes that `t` declares, what its variants hold as far as they are there."""
+    shapes = shapes_of(value)
+    for k, (_, dims, _) in enumerate(components(t)):
+        pairs = zip(shapes[k], dims, strict=True)
+        shapes[k] = tuple(p if isinstance(d, PayloadSize) else s.size(d) for p, d in pairs)
+    check_payloads(s, value, t)
+    return fit_all(s, value, shapes, t)
 
 
 RULES: dict[type, Lower] = {

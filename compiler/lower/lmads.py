@@ -59,7 +59,7 @@ def _flat_update(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     _check_inside(s, dim, _first_of(s, value, e).shape[0], words)
     _check_distinct(s, dim, words)
     names = names_of_result(s, e.type, target, hint)
-    return written(s, value, new, (dim,), names, is_view=False)
+    return written(s, value, new, (dim,), e.type, names, is_view=False)
 
 
 def _number(s: Lowering, e: ty.Exp, hint: str) -> SE:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
-from compiler.frontend.types import SizeVar
+from compiler.frontend.types import Size, SizeVar
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
 from compiler.ir.build import full_slices
@@ -17,6 +17,7 @@ from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.exps import bind_pat, component_names, pat_hint, se
+from compiler.lower.payloads import fit_all, name_of, payload_sizes
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
 
 
@@ -24,11 +25,11 @@ from compiler.lower.values import Arr, Shape, Value, as_params, operand
 class Carried:
     """What a loop carries: the shapes of its components, and the sizes in them that change.
 
-    `heads` are the parameters for these sizes, by the source's names; `starts` what they are first.
+    `heads` are the parameters for these sizes; `starts` what they are first.
     """
 
     shapes: list[Shape]
-    heads: dict[Name, Name]
+    heads: dict[Size, Name]
     starts: list[Poly]
 
 
@@ -47,19 +48,20 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     head = _loop_head(s, e)
     s.prov = (e.span,)
     carried = _carried(s, e, init)
-    init = _fit(s, init, carried, carried.starts)
+    init = _fit(s, e, init, carried, carried.starts)
     pairs = component_names(s, e.pat)
     values = s.params([name for name, _ in pairs], e.pat.type, carried.shapes)
     start = _condition(s, e, carried, carried.starts, init)
     cond_name = s.ctx.fresh("go") if start else ""
     _bind_heads(s, carried, carried.heads.values())
-    bind_pat(s, e.pat, values)
     outer = s.open()
+    _bind_told(s, e, carried, values)
+    bind_pat(s, e.pat, values)
     form = _loop_form(s, e, head, cond_name)
     result = s.lower(e.body)
     s.prov = (e.span,)
     ends = _ends(s, e, carried, result)
-    result = _fit(s, result, carried, ends)
+    result = _fit(s, e, result, carried, ends)
     goes_on = _condition(s, e, carried, ends, result)
     results = (*goes_on, *(se_of(p) for p in ends), *(operand(x) for x in result))
     body = ir.Body(tuple(s.close(outer)), results, origin(e.body))
@@ -80,32 +82,49 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
 def _carried(s: Lowering, e: ty.Loop, init: Value) -> Carried:
     """The shapes of what a loop carries; sizes that change become parameters."""
     found = Carried([], {}, [])
+    changing = _changing(e)
     for (_, dims, _), component in zip(components(e.pat.type), init, strict=True):
         shape: list[Poly] = []
         for at, dim in enumerate(dims):
-            size = dim.name if isinstance(dim, SizeVar) else ""
-            if size in e.sizes and size not in found.heads and isinstance(component, Arr):
-                found.heads[size] = s.name(size)
+            if dim in changing and dim not in found.heads and isinstance(component, Arr):
+                found.heads[dim] = s.name(name_of(dim))
                 if at == 0:
-                    s.facts.array([Poly.var(found.heads[size])])
-                s.sizes[size] = Poly.var(found.heads[size])
+                    s.facts.array([Poly.var(found.heads[dim])])
                 found.starts.append(component.shape[at])
-            shape.append(s.size(dim))
+                _bind_head(s, dim, Poly.var(found.heads[dim]))
+            head = found.heads.get(dim)
+            shape.append(Poly.var(head) if head else s.size(dim))
         found.shapes.append(tuple(shape))
     return found
 
 
-def _fit(s: Lowering, value: Value, carried: Carried, sizes: list[Poly]) -> Value:
+def _changing(e: ty.Loop) -> set[Size]:
+    """The sizes that may change: those that the loop binds, and those of what variants hold."""
+    return {*map(SizeVar, e.sizes), *payload_sizes(e.pat.type)}
+
+
+def _bind_head(s: Lowering, dim: Size, value: Poly) -> None:
+    if isinstance(dim, SizeVar):
+        s.sizes[dim.name] = value
+
+
+def _fit(s: Lowering, e: ty.Loop, value: Value, carried: Carried, sizes: list[Poly]) -> Value:
     """`value` with the shapes that the loop carries when its sizes are `sizes`."""
     now = dict(zip(carried.heads.values(), sizes, strict=True))
     shapes = [tuple(p.subst(now) for p in shape) for shape in carried.shapes]
-    return s.expect_all(value, shapes)
+    return fit_all(s, value, shapes, e.pat.type)
 
 
 def _bind_heads(s: Lowering, carried: Carried, values: Iterable[Name | Poly]) -> None:
     """Let the sizes that change stand for `values`."""
-    for size, value in zip(carried.heads, values, strict=True):
-        s.sizes[size] = Poly.of(value)
+    for dim, value in zip(carried.heads, values, strict=True):
+        _bind_head(s, dim, Poly.of(value))
+
+
+def _bind_told(s: Lowering, e: ty.Loop, carried: Carried, value: Value) -> None:
+    """Let sizes that only variants mention stand for what is told by a value of the loop's."""
+    told = tuple(size for size in e.sizes if SizeVar(size) not in carried.heads)
+    s.bind_sizes(told, e.pat.type, value)
 
 
 def _condition(
@@ -115,19 +134,20 @@ def _condition(
     if not isinstance(e.form, ty.While):
         return ()
     _bind_heads(s, carried, sizes)
+    _bind_told(s, e, carried, value)
     bind_pat(s, e.pat, value)
     return (se(s, e.form.cond),)
 
 
 def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly]:
     """The sizes that change, as an iteration leaves them."""
-    ends: dict[Name, Poly] = {}
+    ends: dict[Size, Poly] = {}
     for (_, dims, _), component in zip(components(e.pat.type), result, strict=True):
         for dim, poly in zip(
             dims, component.shape if isinstance(component, Arr) else (), strict=True
         ):
-            if isinstance(dim, SizeVar) and dim.name in carried.heads:
-                ends.setdefault(dim.name, poly)
+            if dim in carried.heads:
+                ends.setdefault(dim, poly)
     return [ends[size] for size in carried.heads]
 
 
@@ -164,6 +184,7 @@ def _loop_result(s: Lowering, e: ty.Loop, loop: ir.Loop, carried: Carried, hint:
         heads.insert(0, Param(s.ctx.fresh("go"), ir.BOOL))
     s.emit((*heads, *as_params(value)), loop)
     _bind_heads(s, carried, final.values())
+    _bind_told(s, e, carried, value)
     s.bind_sizes(e.ext, e.type, value)
     return value
 

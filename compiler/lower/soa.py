@@ -27,7 +27,7 @@ from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.rules import Pass
 from compiler.frontend import typed as ty
-from compiler.frontend.types import SizeVar
+from compiler.frontend.types import Size, SizeVar, Type, tuple_type
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog
@@ -40,7 +40,9 @@ from compiler.lower.components import components
 from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.copies import copy_before_writes
 from compiler.lower.exps import bind_pat, component_names
-from compiler.lower.values import Arr, Shape, Value, as_params, operand
+from compiler.lower.payload_checks import check_payloads, told_by_payloads
+from compiler.lower.payloads import fit_all, largest, name_of, payload_sizes
+from compiler.lower.values import Arr, Component, Shape, Value, as_params, operand
 
 _RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invoke.RULES}
 
@@ -51,12 +53,15 @@ def _definition(s: Lowering, code: ty.Def) -> Lowered:
     """One definition."""
     s.prov = (code.span,)
     size_params: list[Param] = []
+    told = told_by_payloads(code) if s.constants.is_entry else ()
     for name in code.size_params:
+        if name in told:
+            continue
         mine = s.name(name)
         s.sizes[name] = Poly.var(mine)
         size_params.append(Param(mine, I64))
     s.facts.oldest(param.name for param in size_params)
-    params = _parameters(s, code, size_params)
+    params = _parameters(s, code, size_params, told)
     own = code.recursive and not s.constants.is_entry
     if own:
         s.own = code
@@ -93,16 +98,21 @@ def _definition(s: Lowering, code: ty.Def) -> Lowered:
     return Lowered(fun, () if s.constants.is_entry else tuple(s.constants.needs), tuple(s.extra))
 
 
-def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Param]:
+def _parameters(
+    s: Lowering, code: ty.Def, size_params: list[Param], told: tuple[Name, ...]
+) -> list[Param]:
     """The IR parameters, bound to the patterns of the definition.
 
-    A size that no parameter to the left tells becomes a size parameter, checked in the body.
+    A size that no parameter to the left tells becomes a size parameter, checked in the body; sizes
+    that are `told` by what variants hold are computed there.
     """
     params: list[Param] = []
+    arguments: list[Component] = []
     in_scope = {p.name for p in size_params}
     for pat in code.params:
         pairs = component_names(s, pat)
-        wanted = s.shapes(pat.type)
+        wanted = _declared_params(s, pat.type, len(params), size_params)
+        in_scope.update(p.name for p in size_params)
         if not s.constants.is_entry:
             in_scope.update(p.name for held, _ in s.constants.needs.values() for p in held)
         numbered = enumerate(wanted, len(params))
@@ -119,13 +129,28 @@ def _parameters(s: Lowering, code: ty.Def, size_params: list[Param]) -> list[Par
             Param(p.name, p.type, unique and isinstance(p.type, ir.Array))
             for p, (_, unique) in zip(new_params, pairs, strict=True)
         ]
-        if shapes == wanted:
-            bind_pat(s, pat, value)
-        else:
-            bind_pat(s, pat, s.expect_all(value, wanted))
+        fitting = value if shapes == wanted else fit_all(s, value, wanted, pat.type)
+        arguments += fitting
+        bind_pat(s, pat, fitting)
+    if s.constants.is_entry:
+        whole = tuple_type(tuple(pat.type for pat in code.params))
+        s.bind_sizes(told, whole, tuple(arguments))
+        check_payloads(s, tuple(arguments), whole)
     s.unique_params = frozenset(p.name for p in params if p.unique)
     s.param_names = {p.name for p in size_params} | {p.name for p in params}
     return params
+
+
+def _declared_params(s: Lowering, t: Type, first: int, size_params: list[Param]) -> list[Shape]:
+    """The declared shapes of a parameter; what variants hold brings its sizes with it."""
+    held: dict[Size, Poly] = {}
+    for number, (_, dims, _) in enumerate(components(t), first):
+        for at, dim in enumerate(dims):
+            if dim in payload_sizes(t) and dim not in held:
+                size_params.append(Param(s.ctx.fresh(name_of(dim)), I64))
+                held[dim] = Poly.var(size_params[-1].name)
+                s.extra.append((number, at))
+    return _shapes(s, t, held)
 
 
 def _told(
@@ -143,25 +168,36 @@ def _told(
 
 def _declared_results(s: Lowering, code: ty.Def) -> tuple[Param, ...]:
     """The results of a definition that calls itself, as its type says; all arrays are fresh."""
-    heads = [Param(s.ctx.fresh(name), I64) for name in code.ext]
-    known = {name: Poly.var(p.name) for name, p in zip(code.ext, heads, strict=True)}
-    s.sizes.update(known)
-    results = as_params(s.params(s.names("res", code.ret), code.ret, s.shapes(code.ret)))
-    for name in known:
+    own: tuple[Size, ...] = (*map(SizeVar, code.ext), *payload_sizes(code.ret))
+    heads = [Param(s.ctx.fresh(name_of(size)), I64) for size in own]
+    known = {size: Poly.var(p.name) for size, p in zip(own, heads, strict=True)}
+    s.sizes.update({name: known[SizeVar(name)] for name in code.ext})
+    shapes = _shapes(s, code.ret, known)
+    results = as_params(s.params(s.names("res", code.ret), code.ret, shapes))
+    for name in code.ext:
         del s.sizes[name]
     return (*heads, *(Param(p.name, p.type, isinstance(p.type, ir.Array)) for p in results))
+
+
+def _shapes(s: Lowering, t: Type, known: dict[Size, Poly]) -> list[Shape]:
+    """The declared shapes of a value, some of whose sizes are `known`."""
+    return [
+        tuple(known[dim] if dim in known else s.size(dim) for dim in dims)
+        for _, dims, _ in components(t)
+    ]
 
 
 def _as_declared(s: Lowering, code: ty.Def, body: Value) -> tuple[list[Operand], Value]:
     """The sizes that only the body knows, and its value in the shapes of the definition's type."""
     s.bind_sizes(code.ext, code.ret, body)
-    value = s.expect_all(body, s.shapes(code.ret))
+    held: dict[Size, Poly] = dict(largest(s, code.ret, [body]).items())
+    value = fit_all(s, body, _shapes(s, code.ret, held), code.ret)
     aliased = _aliased(s, value)
     value = tuple(
         s.copied(x) if isinstance(x, Arr) and shared else x
         for x, shared in zip(value, aliased, strict=True)
     )
-    return [se_of(s.sizes[name]) for name in code.ext], value
+    return [se_of(p) for p in (*(s.sizes[name] for name in code.ext), *held.values())], value
 
 
 def _with_constants(
@@ -187,7 +223,7 @@ def _function_results(
         known = [s.known_size(d) for d in dims]
         actual = component.shape if isinstance(component, Arr) else ()
         locally.append(tuple(p or a for p, a in zip(known, actual, strict=True)))
-    value = s.expect_all(body, locally)
+    value = fit_all(s, body, locally, code.ret)
     heads, shapes = _result_sizes(s, code, locally)
     results = [Param(name, I64) for name in heads.values()]
     result_names = s.names("res", code.ret)

@@ -19,6 +19,18 @@ from compiler.lower import lmads
 from compiler.lower.build import Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.exps import bind_pat, component_names, se, unwritten
+from compiler.lower.payloads import (
+    FoldSizes,
+    Sizes,
+    alike,
+    fit,
+    fit_all,
+    payload_sizes,
+    row_sizes,
+    shapes_in,
+    shapes_of,
+    sizes_in,
+)
 from compiler.lower.values import (
     Arr,
     Message,
@@ -92,6 +104,7 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     stated = _lambda_shapes(s, result_type)
     outer = s.open()
     params = _row_params(s, lam.params[0], xs)
+    used = tuple(a.name for a in arrays_of(xs)) if params else ()
     body = s.lower(lam.body)
     s.prov = (e.span,)
     if declared and not s.stms and all(x in params for x in body):
@@ -104,13 +117,19 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         s if s is not None else x.shape if isinstance(x, Arr) else ()
         for s, x in zip(stated, body, strict=True)
     ]
-    _check_regular(s, shapes, params)
-    body = s.expect_all(body, shapes)
+    inside = _bound_inside(s, params)
+    own = _own_sizes(s, result_type, body, inside)
+    if own:
+        inner, s.stms = s.stms, outer
+        sizes = row_sizes(s, width, (params, inner), used, own)
+        s.stms = inner
+        shapes = shapes_in(shapes_of(body), result_type, sizes)
+    _check_regular(s, shapes, inside)
+    body = fit_all(s, body, shapes, result_type) if components(result_type) else body
     stms = s.close(outer)
     returns = tuple(array_type(prim, s) for (prim, _, _), s in zip(declared, shapes, strict=True))
     results = tuple(operand(x) for x in body)
     code = Lambda(as_params(params), ir.Body(tuple(stms), results, origin(lam.body)), returns)
-    used = tuple(a.name for a in arrays_of(xs)) if params else ()
     names = s.names(hint or "map", e.type)
     value = tuple(
         Arr(name, prim, (width, *shape))
@@ -120,13 +139,22 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     return value
 
 
-def _check_regular(s: Lowering, shapes: list[Shape], params: Value) -> None:
+def _bound_inside(s: Lowering, params: Value) -> set[Name]:
+    """The names that the block at hand binds."""
+    inside = {p.name for stm in s.stms for p in stm.pat}
+    return inside | {x.name for x in params if isinstance(x, Arr | Var)}
+
+
+def _own_sizes(s: Lowering, t: Type, row: Value, inside: set[Name]) -> Sizes:
+    """The sizes of what variants of a row hold that the outside cannot know."""
+    found = sizes_in(t, [row] if components(t) else [])
+    own = ((dim, [p for p in polys if p.names() & inside]) for dim, polys in found.items())
+    return {dim: polys[0] for dim, polys in own if polys}
+
+
+def _check_regular(s: Lowering, shapes: list[Shape], inside: set[Name]) -> None:
     """Refuse rows whose size the outside cannot know."""
     names = {name for shape in shapes for poly in shape for name in poly.names()}
-    if not names:
-        return
-    inside = {p.name for stm in s.stms for p in stm.pat}
-    inside |= {x.name for x in params if isinstance(x, Arr | Var)}
     if names & inside:
         raise Limitation(
             codes.limits.ROWS,
@@ -145,8 +173,9 @@ def _lambda_shapes(s: Lowering, t: Type) -> list[Shape | None]:
     return found
 
 
-def _operator(s: Lowering, lam: ty.Lambda, elem: Type, shapes: list[Shape]) -> Lambda:
-    """A binary operator on elements of type `elem`."""
+def _operator(s: Lowering, lam: ty.Lambda, shapes: list[Shape], carried: FoldSizes) -> Lambda:
+    """A binary operator on elements of these shapes."""
+    elem = carried.elem
     sides: list[SE | Arr] = []
     for pat in lam.params:
         names = [name for name, _ in component_names(s, pat)]
@@ -154,7 +183,9 @@ def _operator(s: Lowering, lam: ty.Lambda, elem: Type, shapes: list[Shape]) -> L
         bind_pat(s, pat, side)
         sides.extend(side)
     outer = s.open()
-    body = s.expect_all(s.lower(lam.body), shapes)
+    found = s.lower(lam.body)
+    carried.makes(found)
+    body = fit_all(s, found, shapes, elem)
     stms = s.close(outer)
     returns = tuple(component_type(x) for x in s.params(["_"] * len(shapes), elem, shapes))
     results = tuple(operand(x) for x in body)
@@ -193,10 +224,13 @@ def _fold(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     if not components(elem):
         return () if fn.name != "intrinsics.scan" else xs
     width = outer_size(xs)
-    shapes = [a.shape[1:] for a in arrays_of(xs)]
-    neutral = s.expect_all(neutral, shapes)
-    lam = _operator(s, _lambda_of(s, e.args[0]), elem, shapes)
+    carried = FoldSizes(s, elem)
+    shapes = carried.shapes(a.shape[1:] for a in arrays_of(xs))
+    first, neutral = neutral, fit_all(s, neutral, shapes, elem)
+    lam = _operator(s, _lambda_of(s, e.args[0]), shapes, carried)
     s.prov = (e.span,)
+    carried.close(first, xs)
+    xs = fit_all(s, xs, [(width, *shape) for shape in shapes], elem)
     commutative = fn.name == "intrinsics.reduce_comm"
     op = ir.Operator(lam, tuple(operand(x) for x in neutral), commutative)
     rows = _identity(s, tuple(("x", t) for t in lam.returns))
@@ -231,7 +265,8 @@ def _scatter(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     at = s.lower(e.args[1])
     values = _same_width(s, at, s.lower(e.args[2]))
     s.prov = (e.span,)
-    values = s.expect_all(values, [(outer_size(at), *d.shape[rank:]) for d in dests])
+    dests, values = map(arrays_of, alike(s, e.type, dests, values))
+    values = fit_all(s, values, [(outer_size(at), *d.shape[rank:]) for d in dests], e.type)
     types = [
         *(("i", ir.I64) for _ in at),
         *(("v", array_type(v.prim, v.shape[1:])) for v in arrays_of(values)),
@@ -264,11 +299,16 @@ def _hist(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     s.prov = (e.span,)
     if not components(elem):
         return dests
-    shapes = [d.shape[rank:] for d in dests]
-    neutral = s.expect_all(neutral, shapes)
-    values = s.expect_all(values, [(outer_size(at), *shape) for shape in shapes])
-    lam = _operator(s, _lambda_of(s, e.args[1]), elem, shapes)
+    carried = FoldSizes(s, elem)
+    shapes = carried.shapes(d.shape[rank:] for d in dests)
+    given = (dests, neutral, values)
+    neutral = fit_all(s, neutral, shapes, elem)
+    values = fit_all(s, values, [(outer_size(at), *shape) for shape in shapes], elem)
+    lam = _operator(s, _lambda_of(s, e.args[1]), shapes, carried)
     s.prov = (e.span,)
+    carried.close(*given)
+    whole = [(*d.shape[:rank], *shape) for d, shape in zip(dests, shapes, strict=True)]
+    dests = arrays_of(fit_all(s, dests, whole, elem))
     types = [*(("i", ir.I64) for _ in at), *(("v", t) for t in lam.returns)]
     rows = _identity(s, tuple(types))
     op = ir.Operator(lam, tuple(operand(x) for x in neutral))
@@ -293,6 +333,7 @@ def _stream(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         return dests
     token, pat = lam.params
     assert isinstance(token, ty.PVar)
+    dests = _wide(s, dests, fn.type_args[0])
     s.env[token.name] = dests
     outer = s.open()
     params = _row_params(s, pat, xs)
@@ -306,14 +347,26 @@ def _stream(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     return value
 
 
+def _wide(s: Lowering, dests: tuple[Arr, ...], elem: Type) -> tuple[Arr, ...]:
+    """Destinations that hold whatever payload is written to them."""
+    if not payload_sizes(elem):
+        return dests
+    sizes = {
+        dim: s.largest([*polys, s.size(dim.size)]) for dim, polys in sizes_in(elem, [dests]).items()
+    }
+    return arrays_of(fit_all(s, dests, shapes_in(shapes_of(dests), elem, sizes), elem))
+
+
 def _push(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """`acc_write`; an operator is its last argument."""
     dests = arrays_of(s.lower(e.args[0]))
     at, value = se(s, e.args[1], "at"), s.lower(e.args[2])
     s.prov = (e.span,)
     shapes = [d.shape[1:] for d in dests]
-    value = s.expect_all(value, shapes)
-    op = tuple(_operator(s, _lambda_of(s, f), fn.type_args[0], shapes) for f in e.args[3:])
+    elem = fn.type_args[0]
+    value = fit_all(s, value, shapes, elem) if components(elem) else value
+    carried = FoldSizes(s, elem)
+    op = tuple(_operator(s, _lambda_of(s, f), shapes, carried) for f in e.args[3:])
     s.prov = (e.span,)
     names = tuple(d.name for d in dests)
     s.emit((), ir.Push(names, (at,), tuple(operand(x) for x in value), op))
@@ -388,8 +441,10 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     s.prov = (e.span,)
     names = s.names(hint or "cat", e.type)
     result: list[Arr] = []
-    for a, b, name in zip(arrays_of(xs), arrays_of(ys), names, strict=True):
-        second = s.expect(b, (b.shape[0], *a.shape[1:]))
+    xs, ys = alike(s, e.type, xs, ys)
+    declared = components(e.type)
+    for a, b, name, (_, dims, _) in zip(arrays_of(xs), arrays_of(ys), names, declared, strict=True):
+        second = fit(s, b, (b.shape[0], *a.shape[1:]), dims)
         total = a.shape[0] + b.shape[0]
         s.check_size(total, ("Array of size [", se_of(total), "] is too large."))
         shape = (total, *a.shape[1:])

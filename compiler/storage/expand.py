@@ -176,6 +176,8 @@ class Expansion:
         each."""
         self.used: set[Name] = set()
         """Names that the kernel's statements mention, if there are such blocks."""
+        self.branches = 0
+        """How many branches of the kernel stand around the statement at hand."""
         self.is_other = False
         """Whether another version of the kernel shares such blocks."""
 
@@ -299,7 +301,9 @@ class Expansion:
 
     def _branch(self, stm: ir.Stm, body: ir.Body) -> ir.Body:
         """A branch; where an array that it returns with its place now lies, is returned."""
+        self.branches += 1
         stms = self._stms(body.stms)
+        self.branches -= 1
         results = list(body.results)
         for first, last in carried(stm.pat):
             kind = self.types[str(results[last])]
@@ -393,6 +397,8 @@ class Expansion:
         if self.owner.dims:
             shape = self.shapes.get(param.name, (exp.count,))
             count = self.counts.outside(exp.count, shape)
+            if count is not None and self._may_be_none(count):
+                count = None
             if count is None:
                 if self.ctx.target.allocates_in_kernels and param.name not in self.travelling:
                     return [self._kept(param, exp, prov)]
@@ -413,6 +419,18 @@ class Expansion:
             )
         self._make(param, exp, count, prov, measured)
         return checks
+
+    def _may_be_none(self, count: Poly) -> bool:
+        """Whether a size may be too large, or negative, where no thread takes the branch.
+
+        Where arrays outside have the sizes in it, the branch does not say that it is a size.
+        """
+        names = count.names()
+        if not self.branches or not names:
+            return False
+        shapes = (t.shape for t in self.outer.values() if isinstance(t, ir.Array))
+        sizes = {name for shape in shapes for size in shape for name in size.names()}
+        return not names <= sizes
 
     def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
         """A block whose size only its thread knows, which makes it for itself."""

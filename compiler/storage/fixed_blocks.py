@@ -26,6 +26,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst_mentioned
+from compiler.storage.follow import Followers
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",
@@ -49,6 +50,7 @@ class FixedBlocks:
         """Blocks made in the kernel that branches return all the same; see `_with_parts`."""
         self.mapping: dict[Name, Replacement] = {}
         """What became of names that are no longer bound."""
+        self.followers = Followers(ctx)
         self.replaced = 0
         """How many of these have been put in place in the statement around."""
 
@@ -63,6 +65,8 @@ class FixedBlocks:
             if len(self.mapping) > outside:
                 stm = subst_mentioned(stm, self.mapping)
                 self.replaced = len(self.mapping)
+            if self.followers.blocks:
+                stm = self.followers.stm(stm, self._mem, out)
             if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
             elif isinstance(stm.exp, ir.Loop):
@@ -135,7 +139,7 @@ class FixedBlocks:
         bodies = [self._body(exp.then), self._body(exp.orelse)]
         pat: list[ir.Param] = list(stm.pat)
         dropped: set[int] = set()
-        travelling: dict[int, int] = {}
+        travelling = self._moved(stm.pat)
         built: tuple[dict[Name, Replacement], ...] = ({}, {})
         for first, last in carried(stm.pat):
             blocks = [str(body.results[first]) for body in bodies]
@@ -159,32 +163,56 @@ class FixedBlocks:
         bodies = [subst_mentioned(body, made) for body, made in zip(bodies, built, strict=True)]
         results = [list(body.results) for body in bodies]
         for last, first in sorted(travelling.items(), reverse=True):
-            pat[first : last + 1] = self._with_parts(pat[first], pat[last])
+            before = len(pat)
+            pat[first : last + 1] = self._with_parts(pat[first : last + 1])
             for side in results:
-                side[first : last + 1] = self._parts(str(side[last]))
-            dropped = {k + len(pat) - len(stm.pat) if k > last else k for k in dropped}
+                side[first : last + 1] = self._parts(str(side[last]), pat[first])
+            dropped = {k + len(pat) - before if k > last else k for k in dropped}
         then, orelse = (
             ir.Body(body.stms, _without(side, dropped), body.prov)
             for body, side in zip(bodies, results, strict=True)
         )
         out.append(ir.Stm(_without(pat, dropped), ir.If(exp.cond, then, orelse), stm.prov))
 
-    def _with_parts(self, block: ir.Param, array: ir.Param) -> list[ir.Param]:
-        """A block that travels, and the array in it by an offset and strides that do as well."""
+    def _moved(self, params: Sequence[ir.Param]) -> dict[int, int]:
+        """Arrays in blocks whose arrays lie elsewhere now, and where the parts of theirs begin."""
+        found: dict[int, int] = {}
+        for last, param in enumerate(params):
+            kind = param.type
+            if isinstance(kind, ir.Array) and kind.mem and kind.mem.block in self.followers.blocks:
+                names = kind.mem.lmad.offset.names().union(
+                    *(s.names() for s in kind.mem.lmad.strides)
+                )
+                first = last
+                while first and params[first - 1].name in names:
+                    first -= 1
+                found[last] = first
+        return found
+
+    def _with_parts(self, old: Sequence[ir.Param]) -> list[ir.Param]:
+        """An array that is handed on by an offset and strides of its own, whatever they were.
+
+        `old` ends with it; a block that travels is the first, what was said of its place is left.
+        """
+        array = old[-1]
         kind = array.type
         assert isinstance(kind, ir.Array)
+        assert kind.mem is not None
         base = base_of(array.name)
         offset = ir.Param(self.ctx.fresh(f"{base}_offset"), ir.I64)
         strides = [ir.Param(self.ctx.fresh(f"{base}_stride"), ir.I64) for _ in kind.shape]
         pairs = zip(kind.shape, strides, strict=True)
         dims = tuple(Dim(size, Poly.var(stride.name)) for size, stride in pairs)
-        mem = ir.MemBind(block.name, Lmad(Poly.var(offset.name), dims))
+        mem = ir.MemBind(kind.mem.block, Lmad(Poly.var(offset.name), dims))
         new = ir.Param(array.name, ir.Array(kind.prim, kind.shape, mem), array.unique)
-        return [block, offset, *strides, new]
+        self.followers.moved(array, new)
+        block = [param for param in old[:1] if isinstance(param.type, ir.Mem)]
+        return [*block, offset, *strides, new]
 
-    def _parts(self, array: Name) -> list[ir.Operand]:
-        """The values for `_with_parts`."""
-        return [*layout_parts(self._mem(array)), array]
+    def _parts(self, array: Name, first: ir.Param) -> list[ir.Operand]:
+        """The values for `_with_parts`, which begins with that parameter."""
+        parts = layout_parts(self._mem(array))
+        return [*(parts if isinstance(first.type, ir.Mem) else parts[1:]), array]
 
     def _body(self, body: ir.Body) -> ir.Body:
         stms = tuple(self.transform(body.stms, body.results))
@@ -229,6 +257,10 @@ class FixedBlocks:
         params, init, pat = list(exp.params), list(exp.init), list(stm.pat)
         blocks: dict[int, Name] = {}
         dropped: set[int] = set()
+        moved = self._moved(params)
+        places = {last: self._with_parts(params[first : last + 1]) for last, first in moved.items()}
+        for last, placed in places.items():
+            params[last] = placed[-1]
         names = {param.name for param in params}
         for first, last in carried(exp.params):
             if first not in local:
@@ -248,7 +280,15 @@ class FixedBlocks:
         body = self._body(exp.body)
         if blocks:
             body = self._back(body, blocks, params, stm.prov)
-        body = replace(body, results=_without(body.results, dropped))
+        results = list(body.results)
+        for last, first in sorted(moved.items(), reverse=True):
+            size, placed = len(pat), places[last]
+            params[first : last + 1] = placed
+            pat[first : last + 1] = self._with_parts(pat[first : last + 1])
+            for side in (init, results):
+                side[first : last + 1] = self._parts(str(side[last]), placed[0])
+            dropped = {k + len(pat) - size if k > last else k for k in dropped}
+        body = replace(body, results=_without(results, dropped))
         new = ir.Loop(_without(params, dropped), _without(init, dropped), exp.form, body)
         out.append(ir.Stm(_without(pat, dropped), new, stm.prov))
 

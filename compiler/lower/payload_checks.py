@@ -1,0 +1,100 @@
+"""Whether what variants hold has the sizes that its type names, where that is not known.
+
+Values from outside and coercions are looked at; everywhere else types are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.frontend import typed as ty
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.types import Array, Record, SizeVar, Sum, Type
+from compiler.ir import nodes as ir
+from compiler.ir.build import both, either
+from compiler.ir.nodes import BOOL, SE, TRUE, Bin, Lambda, Lit, Operator, Param, Var
+from compiler.ir.sizes import se_of
+from compiler.lower.build import Lowering
+from compiler.lower.components import PayloadSize, components, payload_dims, sum_slots
+from compiler.lower.values import Arr, Component, Shape, Value, show_shape
+
+
+def told_by_payloads(code: ty.Def) -> tuple[Name, ...]:
+    """The size parameters that nothing tells but what variants among the parameters hold."""
+    held: set[Name] = set()
+    others: set[Name] = set()
+    for pat in code.params:
+        for _, dims, _ in components(pat.type):
+            for dim in dims:
+                if isinstance(dim, PayloadSize):
+                    held |= {dim.size.name} if isinstance(dim.size, SizeVar) else set()
+                else:
+                    names_in_size(dim, others)
+    return tuple(name for name in code.size_params if name in held - others)
+
+
+def check_payloads(s: Lowering, value: Value, t: Type) -> None:
+    """Stop where a variant is chosen that holds arrays of other sizes than `t` names.
+
+    Sums inside of what a variant holds are looked at where they are matched.
+    """
+    for of, at in _sums(t, 0):
+        for k, (name, payload) in enumerate(of.variants):
+            for slot, dims in zip(sum_slots(of)[1][k], payload_dims(payload), strict=True):
+                array = value[at + 1 + slot]
+                if not isinstance(array, Arr):
+                    continue
+                have = array.shape[len(array.shape) - len(dims) :]
+                want = s.stated(have, dims)
+                if want != have:
+                    _check_chosen(s, value[at], k, name, have, want)
+
+
+def _sums(t: Type, at: int) -> Iterator[tuple[Sum, int]]:
+    """The outermost sums in a type, and where their components begin."""
+    match t:
+        case Sum():
+            yield t, at
+        case Array(_, elem):
+            yield from _sums(elem, at)
+        case Record(fields):
+            for _, field in fields:
+                yield from _sums(field, at)
+                at += len(components(field))
+
+
+def _check_chosen(
+    s: Lowering, tags: Component, k: int, name: str, have: Shape, want: Shape
+) -> None:
+    """Stop where a tag is `k` unless both shapes are the same."""
+    fits: SE = TRUE
+    for own, other in zip(have, want, strict=True):
+        if own != other:
+            fits = both(fits, Bin("==", "i64", se_of(own), se_of(other)))
+    if isinstance(tags, Arr):
+        fits = _or_none(s, fits, tags, k)
+    else:
+        fits = either(Bin("!=", "i8", tags, Lit(k, "i8")), fits)
+    wanted = (" where its type has ", *show_shape(want), ".")
+    s.check(fits, (f"`#{name}` holds an array of shape ", *show_shape(have), *wanted))
+
+
+def _or_none(s: Lowering, fits: SE, tags: Arr, k: int) -> SE:
+    """Whether something holds, or no tag of an array is `k`; the tags are read if it does not."""
+    outer = s.open()
+    total = Poly.const(1)
+    for size in tags.shape:
+        total = total * size
+    flat = tags
+    if len(tags.shape) > 1:
+        flat = s.view(ir.Reshape((total,), tags.name), tags, (total,))
+    tag, a, b = s.ctx.fresh("tag"), s.ctx.fresh("a"), s.ctx.fresh("b")
+    is_other = Bin("!=", "i8", Var(tag, "i8"), Lit(k, "i8"))
+    every = both(Var(a, "bool"), Var(b, "bool"))
+    op = Lambda((Param(a, BOOL), Param(b, BOOL)), ir.Body((), (every,)), (BOOL,))
+    each = Lambda((Param(tag, ir.Scalar("i8")),), ir.Body((), (is_other,)), (BOOL,))
+    none = s.scalar(ir.Reduce(total, (Operator(op, (TRUE,), True),), each, (flat.name,)), "bool")
+    stms = tuple(s.close(outer))
+    return s.scalar(ir.If(fits, ir.Body((), (TRUE,)), ir.Body(stms, (none,))), "bool", "fits")

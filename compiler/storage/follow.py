@@ -1,0 +1,119 @@
+"""Where arrays lie that are seen through others, after those have got other offsets and strides.
+
+A branch may come to hand on an array with an offset and strides of its own. What was a view of it,
+or stayed in its place, then follows: views by what they select, all others by what they lay like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE
+from compiler.ir.sizes import poly_of
+from compiler.ir.slices import itself, sliced
+
+_Place = tuple[Name, Poly, tuple[Poly, ...]]
+"""A block, and where in it an array's index function begins and how it goes on."""
+
+
+class Followers:
+    """The arrays of one kernel whose places have changed: what they were, and what they are."""
+
+    def __init__(self, ctx: Ctx) -> None:
+        self.ctx = ctx
+        self.places: dict[_Place, Lmad[Poly]] = {}
+        self.blocks: set[Name] = set()
+
+    def moved(self, old: ir.Param, new: ir.Param) -> None:
+        """Take note of an array that lies elsewhere in its block than it did."""
+        before, after = _mem(old), _mem(new)
+        if before is None or after is None or before == after:
+            return
+        self.places[_place(before)] = after.lmad
+        self.blocks.add(before.block)
+
+    def stm(self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]) -> ir.Stm:
+        """A statement whose arrays have followed; `mem` tells where its operands are now.
+
+        What a view begins with may get a name, in `out`. Branches and loops hand on where their
+        arrays are.
+        """
+        pat: list[ir.Param] = []
+        if isinstance(stm.exp, ir.If | ir.Loop):
+            return stm
+        for param in stm.pat:
+            old = _mem(param)
+            if old is None or old.block not in self.blocks:
+                pat.append(param)
+                continue
+            lmad = self._seen(stm, mem, out) or self._like(old)
+            new = _with(param, ir.MemBind(old.block, lmad))
+            self.moved(param, new)
+            pat.append(new)
+        return replace(stm, pat=tuple(pat))
+
+    def _like(self, old: ir.MemBind) -> Lmad[Poly]:
+        """The index function of what lay in the same place."""
+        found = self.places.get(_place(old))
+        if found is None:
+            raise CompilerBug(f"what lies in `{old.block}` follows nothing")
+        pairs = zip(old.lmad.dims, found.strides, strict=True)
+        return Lmad(found.offset, tuple(Dim(dim.size, stride) for dim, stride in pairs))
+
+    def _seen(
+        self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]
+    ) -> Lmad[Poly] | None:
+        """The index function of a view."""
+        match stm.exp:
+            case ir.Slice(array, dims):
+                return sliced(
+                    mem(array).lmad, dims, lambda se: self._poly(se, stm.prov, out), itself
+                )
+            case ir.Rearrange(perm, array):
+                return mem(array).lmad.permute(perm)
+            case ir.Reshape(shape, array):
+                return _reshaped(mem(array).lmad, shape)
+        return None
+
+    def _poly(self, se: SE, prov: Prov, out: list[ir.Stm]) -> Poly:
+        poly = poly_of(se)
+        if poly is not None:
+            return poly
+        name = self.ctx.fresh("i")
+        out.append(ir.Stm((ir.Param(name, ir.I64),), se, prov))
+        return Poly.var(name)
+
+
+def _reshaped(lmad: Lmad[Poly], shape: Iterable[Poly]) -> Lmad[Poly] | None:
+    """An index function under a new shape, where its strides do."""
+    sizes = tuple(shape)
+    seen = lmad.reshape(sizes)
+    if isinstance(seen, Lmad):
+        return seen
+    if len(sizes) == lmad.rank and lmad.size != Poly.product(sizes):
+        # As in `allocate.py`: each size was checked to be the other.
+        pairs = zip(sizes, lmad.strides, strict=True)
+        return Lmad(lmad.offset, tuple(Dim(size, stride) for size, stride in pairs))
+    return None
+
+
+def _mem(param: ir.Param) -> ir.MemBind | None:
+    return param.type.mem if isinstance(param.type, ir.Array) else None
+
+
+def _place(mem: ir.MemBind) -> _Place:
+    return mem.block, mem.lmad.offset, mem.lmad.strides
+
+
+def _with(param: ir.Param, mem: ir.MemBind) -> ir.Param:
+    kind = param.type
+    assert isinstance(kind, ir.Array)
+    return ir.Param(param.name, ir.Array(kind.prim, kind.shape, mem), param.unique)
