@@ -26,6 +26,7 @@ from compiler.base.prim import Prim
 from compiler.base.rules import Pass, Rule
 from compiler.ir import nodes as ir
 from compiler.ir.build import Builder, full_slices
+from compiler.ir.recursion import DEEPEST, calls, calls_itself, is_result, too_deep
 from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.types import as_operand, shape_of
 from compiler.ir.walk import NESTED, all_stms, free, map_stms, rename, subst
@@ -41,17 +42,15 @@ STACK = Rule(
     "A function that goes on after calls of itself keeps a stack.",
     optional=False,
 )
-DEEPEST = 100_000
-"""How many calls of a function may lie within one another."""
 FIRST = 64
 """How many elements each stack has at first."""
 
 
 def unroll_calls(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Every function that calls itself as one with a loop."""
-    if not any(_calls(fun.body.stms, fun.name) for fun in prog.funs):
+    if not any(map(calls_itself, prog.funs)):
         return prog
-    return ir.Prog(tuple(_as_loop(f, ctx) if _calls(f.body.stms, f.name) else f for f in prog.funs))
+    return ir.Prog(tuple(_as_loop(f, ctx) if calls_itself(f) else f for f in prog.funs))
 
 
 def _as_loop(fun: ir.Function, ctx: Ctx) -> ir.Function:
@@ -70,18 +69,13 @@ def _as_loop(fun: ir.Function, ctx: Ctx) -> ir.Function:
 # --- where the calls are ---------------------------------------------------------------------
 
 
-def _calls(stms: Iterable[ir.Stm], name: str) -> bool:
-    """Whether a function is called, at any depth."""
-    return any(isinstance(stm.exp, ir.Call) and stm.exp.fun == name for stm in all_stms(stms))
-
-
 def _loops_around(stms: tuple[ir.Stm, ...], name: str, ctx: Ctx) -> tuple[ir.Stm, ...]:
     """The statements with parallel operators around calls of a function as loops."""
-    if not _calls(stms, name):
+    if not calls(stms, name):
         return stms
     out: list[ir.Stm] = []
     for stm in stms:
-        inside = type(stm.exp) in SOACS and _calls([stm], name)
+        inside = type(stm.exp) in SOACS and calls([stm], name)
         for one in outer_loop(stm, ctx.fresh) if inside else [stm]:
             exp = one.exp
             if type(exp) in NESTED:
@@ -96,7 +90,7 @@ def _ends_with_calls(body: ir.Body, name: str) -> bool:
     if at is None:
         return True
     stm = body.stms[at]
-    if not _is_result(stm.pat, body.stms[at + 1 :], body.results):
+    if not is_result(stm.pat, body.stms[at + 1 :], body.results):
         return False
     if isinstance(stm.exp, ir.If):
         return _ends_with_calls(stm.exp.then, name) and _ends_with_calls(stm.exp.orelse, name)
@@ -104,20 +98,7 @@ def _ends_with_calls(body: ir.Body, name: str) -> bool:
 
 
 def _first_call(stms: Sequence[ir.Stm], name: str) -> int | None:
-    return next((at for at, stm in enumerate(stms) if _calls([stm], name)), None)
-
-
-def _is_result(
-    pat: Sequence[ir.Param], rest: Sequence[ir.Stm], results: Sequence[ir.Operand]
-) -> bool:
-    """Whether a body's results are these names or copies of them: what a call gives is fresh."""
-    copies: dict[Name, Name] = {}
-    for stm in rest:
-        if not isinstance(stm.exp, ir.Copy):
-            return False
-        copies[stm.pat[0].name] = stm.exp.array
-    found = [x.name if isinstance(x, ir.Var) else x for x in results]
-    return [copies.get(x, x) if isinstance(x, str) else x for x in found] == [p.name for p in pat]
+    return next((at for at, stm in enumerate(stms) if calls([stm], name)), None)
 
 
 # --- what both kinds have in common ----------------------------------------------------------
@@ -493,11 +474,8 @@ class _Stack(_Machine):
         number = self.steps.next()
         b, stacks = Builder(self.fresh, self.fun.prov), self.stacks_of(self.carried)
         depth = ir.Var(self.depth.name, "i64")
-        said = (
-            f"`{base_of(self.fun.name)}` has called itself {DEEPEST} times, one call within the"
-            " other."
-        )
-        b.add((), ir.Assert(ir.Bin("<", "i64", depth, ir.Lit(DEEPEST, "i64")), (said,)))
+        fits = ir.Bin("<", "i64", depth, ir.Lit(DEEPEST, "i64"))
+        b.add((), ir.Assert(fits, (too_deep(self.fun.name),)))
         self.pop(b, stacks, self.params)
         self.steps.bodies[number] = self.rest(b, stacks, self.fun.body, None)
 
@@ -541,7 +519,7 @@ class _Stack(_Machine):
             self.push(b, stacks, [*jump.values, *body.results])
             return self.goto(b, stacks, ir.Lit(jump.step, "i64"), depth)
         stm, after = body.stms[at], replace(body, stms=body.stms[at + 1 :])
-        is_last = jump is None and _is_result(stm.pat, after.stms, after.results)
+        is_last = jump is None and is_result(stm.pat, after.stms, after.results)
         b.prov = stm.prov
         if isinstance(stm.exp, ir.Call):
             if not is_last:

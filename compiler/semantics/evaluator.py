@@ -6,7 +6,7 @@ How values are laid out is said in `interp.py`, which has the rules of statement
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from compiler.semantics.limits import Watched
 Data = Any
 """A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
 BLOCK = None
+T = TypeVar("T")
 Mask = npt.NDArray[np.bool_] | None
 Rule = Callable[["Evaluator", Any, Sequence[ir.Param]], list[Data]]
 """The values of an expression whose results have this pattern."""
@@ -33,13 +34,17 @@ class Irregular(Exception):
     """Lanes of one level would need values of different shapes."""
 
 
+class TooDeep(Irregular):
+    """Lanes would go on together where calls or levels nest deeper than they can."""
+
+
 class Evaluator(Watched):
     """The state of a run: values of names, the widths of the levels around, the mask."""
 
     __slots__ = (
         "_cleanup",
         "_total",
-        "funs",
+        "alone",
         "literals",
         "mask",
         "ranks",
@@ -55,10 +60,9 @@ class Evaluator(Watched):
         most_bytes: int,
         thresholds: Mapping[str, int],
     ) -> None:
-        super().__init__(most_bytes)
+        super().__init__(most_bytes, {fun.name: fun for fun in prog.funs})
         self.rules = rules
         """The values of a statement, by the class of its expression."""
-        self.funs: dict[str, ir.Function] = {fun.name: fun for fun in prog.funs}
         self.ranks: dict[Name, int] = {}
         self.widths: list[int] = []
         self.mask: Mask = None
@@ -66,6 +70,8 @@ class Evaluator(Watched):
         self.thresholds = thresholds
         self._cleanup: dict[int, tuple[ir.Body, list[Name]]] = {}
         self._total: dict[int, bool] = {}
+        self.alone: set[int] = set()
+        """Lambdas, by identity, that are applied to one row at a time: see `in_lanes`."""
 
     # --- names -------------------------------------------------------------------------------
 
@@ -102,6 +108,23 @@ class Evaluator(Watched):
     def any_active(self) -> bool:
         """Whether any lane is active."""
         return self.mask is None or bool(self.mask.any())
+
+    def in_lanes(self, fn: ir.Lambda, work: Callable[[], T], alone: Callable[[], T]) -> T:
+        """What `work` gives, which applies a lambda to many rows, or else what `alone` does.
+
+        A function that calls itself in an operator would nest levels without end: where they have
+        become too many once, this operator is not tried again.
+        """
+        if self.widths:
+            return work()
+        if id(fn) not in self.alone:
+            try:
+                return work()
+            except TooDeep:
+                self.alone.add(id(fn))
+            except Irregular:
+                pass
+        return alone()
 
     def active(self, cond: Data) -> Data:
         """`cond` in active lanes, False in others."""
@@ -184,6 +207,11 @@ class Evaluator(Watched):
             found = self._cleanup[id(body)] = (body, names)
         for name in found[1]:
             self.env.pop(name, None)
+
+    def give(self, params: Sequence[ir.Param], args: Sequence[Data]) -> None:
+        """Give parameters their values."""
+        for param, arg in zip(params, args, strict=True):
+            self.bind(param, arg)
 
     def stms(self, stms: Sequence[ir.Stm]) -> None:
         """Run statements in order."""

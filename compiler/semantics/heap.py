@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.errors import CompilerBug
 from compiler.base.prim import DTYPE
 from compiler.ir import entry as entries
 from compiler.ir import nodes
@@ -69,26 +68,6 @@ def _bind_argument(machine: Machine, param: ir.Param, value: Value) -> None:
     block = machine.block(param.type.mem.block, np.array(value).reshape(-1))
     machine.env[param.type.mem.block] = block
     machine.env[param.name] = machine.location(param.type.mem)
-
-
-def bind(machine: Machine, params: Sequence[ir.Param], values: Sequence[Any]) -> None:
-    """Give parameters their values, from left to right, all at once.
-
-    An array is where its type says; that it is the same as where the value is, is checked.
-    """
-    for param, value in zip(params, values, strict=True):
-        if not isinstance(param.type, ir.Array):
-            machine.env[param.name] = value
-            continue
-        location = machine.location(param.type.mem)
-        empty = 0 in location.lmad.shape
-        same = location.block is value.block and location.lmad.same_cells(value.lmad)
-        if not same and not empty:
-            raise CompilerBug(
-                f"`{param.name}` should lie at {location.lmad} of {location.block.label} and lies "
-                f"at {value.lmad} of {value.block.label}"
-            )
-        machine.env[param.name] = location
 
 
 # --- array operations ---
@@ -161,35 +140,29 @@ def _alloc(machine: Machine, stm: ir.Stm, exp: ir.Alloc) -> None:
 
 def _if(machine: Machine, stm: ir.Stm, exp: ir.If) -> None:
     taken = exp.then if machine.number(exp.cond) else exp.orelse
-    bind(machine, stm.pat, machine.body(taken))
+    machine.give(stm.pat, machine.body(taken))
 
 
 def _loop(machine: Machine, stm: ir.Stm, exp: ir.Loop) -> None:
     values = [machine.operand(value) for value in exp.init]
-    bind(machine, exp.params, values)
+    machine.give(exp.params, values)
     form = exp.form
     if isinstance(form, ir.ForLoop):
         for iteration in range(int(machine.number(form.bound))):
             machine.env[form.index] = DTYPE[form.prim].type(iteration)
             values = machine.body(exp.body)
-            bind(machine, exp.params, values)
+            machine.give(exp.params, values)
     else:
         while machine.env[form.cond]:
             values = machine.body(exp.body)
-            bind(machine, exp.params, values)
-    bind(machine, stm.pat, values)
+            machine.give(exp.params, values)
+    machine.give(stm.pat, values)
 
 
 def _call(machine: Machine, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
     fun = machine.funs[exp.fun]
-    values = [machine.operand(arg) for arg in exp.args]
-    outer = machine.env
-    machine.env = {}
-    bind(machine, fun.params, values)
-    with machine.called(fun.name):
-        results = machine.body(fun.body)
-    machine.env = outer
-    bind(machine, stm.pat, results)
+    results = machine.called(fun, [machine.operand(arg) for arg in exp.args])
+    machine.give(stm.pat, results)
 
 
 def _assert(machine: Machine, stm: ir.Stm, exp: ir.Assert) -> None:

@@ -25,8 +25,11 @@ from compiler.ir import nodes as ir
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics import arrays, parallel
-from compiler.semantics.evaluator import BLOCK, Data, Evaluator, Irregular, Mask, Rule
-from compiler.semantics.limits import USUAL_BYTES
+from compiler.semantics.evaluator import BLOCK, Data, Evaluator, Irregular, Mask, Rule, TooDeep
+from compiler.semantics.limits import USUAL_BYTES, running
+
+DEEPEST_TOGETHER = 500
+"""How many calls of a function may lie within one another for many lanes at once."""
 
 
 def run(
@@ -46,11 +49,8 @@ def run(
         machine.bind(param, BLOCK)
     for name, value in entry_points.bind(fun, args).items():
         machine.env[name] = value
-    with np.errstate(all="ignore"):
-        try:
-            results = machine.body(fun.body)
-        except MemoryError:
-            raise machine.error("The run needs more memory than there is.") from None
+    with running(machine):
+        results = machine.body(fun.body)
     return [np.array(results[k], order="C")[()] for k in entry_points.visible_results(fun)]
 
 
@@ -195,16 +195,9 @@ def _while(m: Evaluator, exp: ir.Loop, form: ir.WhileLoop, values: list[Data]) -
 
 
 def _call(m: Evaluator, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> list[Data]:
-    fun = m.funs[exp.fun]
-    args = [m.operand(arg) for arg in exp.args]
-    with m.called(fun.name):
-        for param, arg in zip(fun.params, args, strict=True):
-            m.bind(param, arg)
-        del args
-        results = m.body(fun.body)
-        for param in fun.params:
-            m.env.pop(param.name, None)
-    return results
+    if m.widths and m.calls.get(exp.fun, 0) >= DEEPEST_TOGETHER:
+        raise TooDeep
+    return m.called(m.funs[exp.fun], [m.operand(arg) for arg in exp.args])
 
 
 def _threshold(m: Evaluator, exp: ir.Threshold, pat: Sequence[ir.Param]) -> list[Data]:

@@ -15,10 +15,12 @@ from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Lambda, Param, Type
 from compiler.semantics.arrays import outer_shape
-from compiler.semantics.evaluator import Data, Evaluator, Irregular
+from compiler.semantics.evaluator import Data, Evaluator, TooDeep
 
 CHUNK = 1 << 17
 """Lanes that are evaluated at once."""
+MOST_LEVELS = 16
+"""How many parallel dimensions there may be around: NumPy's arrays have 32 dimensions or more."""
 
 Thunk = Callable[[], list[Data]]
 
@@ -37,6 +39,8 @@ def chunks(m: Evaluator, width: int) -> Iterator[tuple[int, int]]:
 
 def inside(m: Evaluator, width: int, thunk: Thunk) -> list[Data]:
     """What `thunk` gives one level deeper."""
+    if len(m.widths) >= MOST_LEVELS:
+        raise TooDeep
     outer = m.mask
     m.widths.append(width)
     if outer is not None:
@@ -117,12 +121,11 @@ def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list
         return [empty(m, kind, 0) for kind in fn.returns]
     sources = [rows(m, name) for name in arrays]
     ranks = [rank_of(kind) for kind in fn.returns]
-    try:
-        pieces = [map_chunk(m, fn, sources, low, high, ranks) for low, high in chunks(m, width)]
-    except Irregular:
-        if m.widths:
-            raise
-        pieces = [map_row(m, fn, sources, k) for k in range(width)]
+    pieces = m.in_lanes(
+        fn,
+        lambda: [map_chunk(m, fn, sources, low, high, ranks) for low, high in chunks(m, width)],
+        lambda: [map_row(m, fn, sources, k) for k in range(width)],
+    )
     columns = [list(column) for column in zip(*pieces, strict=True)]
     return [joined(m, column, rank + 1) for column, rank in zip(columns, ranks, strict=True)]
 

@@ -5,30 +5,74 @@ Time is bounded from outside, by `base/deadline.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import mmap
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from compiler.base.errors import RuntimeError_
-from compiler.base.names import Name, base_of
+from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov, merge_prov
+from compiler.ir import nodes as ir
+from compiler.ir.recursion import DEEPEST, calls_itself, ending, too_deep
 
 USUAL_BYTES = 1 << 33
-DEEPEST = 500
-"""How many calls of one function may lie within one another."""
+_MEMORY = "The run needs more memory than there is."
+_RESERVE, _STEP = 1 << 26, 256
+"""Bytes of address space that are left alone: looked at each time that so many calls have begun."""
+
+
+@contextmanager
+def running(machine: Watched) -> Iterator[None]:
+    """A run within the memory that there is, in which calls within DEEPEST may nest.
+
+    However many of Python's own each of them takes: those are on the heap, since the interpreters
+    call each other in Python alone, never by way of C.
+    """
+    limit, deep = sys.getrecursionlimit(), any(map(calls_itself, machine.funs.values()))
+    if deep:
+        sys.setrecursionlimit(1 << 30)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except MemoryError:
+        raise machine.error(_MEMORY) from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _is_short() -> bool:
+    """Whether the address space that the process may use is nearly used up.
+
+    CPython 3.11 breaks where a call finds no memory for its frame: no error can be made of that.
+    """
+    try:
+        mmap.mmap(-1, _RESERVE).close()
+    except OSError:
+        return True
+    return False
+
+
+class Again(list[Any]):
+    """The arguments of a call that ends its function."""
 
 
 class Watched:
     """A run within `most_bytes`, of an array or in all; `prov` is the current statement's."""
 
-    __slots__ = ("calls", "env", "most_bytes", "prov")
+    __slots__ = ("_ends", "calls", "env", "funs", "most_bytes", "prov")
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, funs: Mapping[str, ir.Function]) -> None:
         self.most_bytes = most_bytes
+        self.funs = funs
         self.prov: Prov = ()
         self.env: dict[Name, Any] = {}
         self.calls: dict[str, int] = {}
         """How many calls of each function are at work."""
+        self._ends: dict[int, tuple[ir.Body, int | None]] = {}
 
     def error(self, message: str) -> RuntimeError_:
         """Make an error at the current statement."""
@@ -36,32 +80,101 @@ class Watched:
         error.prov = self.prov
         return error
 
-    @contextmanager
-    def called(self, fun: str) -> Iterator[None]:
-        """While a function's body runs: errors in it know the call.
+    # --- what the machines are asked for -------------------------------------------------------
 
-        Names of a function that calls itself have their values again when the inner call is over.
+    def give(self, params: Sequence[ir.Param], args: Sequence[Any]) -> None:
+        """Give parameters their values."""
+        raise NotImplementedError
+
+    def stms(self, stms: Sequence[ir.Stm]) -> None:
+        """Run statements in order."""
+        raise NotImplementedError
+
+    def body(self, body: ir.Body) -> list[Any]:
+        """The results of a body."""
+        raise NotImplementedError
+
+    def operand(self, operand: ir.Operand) -> Any:
+        """The value of an operand."""
+        raise NotImplementedError
+
+    def se(self, se: ir.SE) -> Any:
+        """The value of a scalar expression."""
+        raise NotImplementedError
+
+    def forget(self, body: ir.Body) -> None:
+        """Drop the values of what a body has bound, if that matters."""
+
+    def tell(self, fun: ir.Function, args: list[Any]) -> None:
+        """Tell who watches of a call."""
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def ending(self, body: ir.Body, name: str) -> int | None:
+        """Which statement ends a body with calls of a function."""
+        found = self._ends.get(id(body))
+        if found is None:
+            found = self._ends[id(body)] = body, ending(body, name)
+        return found[1]
+
+    def end(self, body: ir.Body, name: str) -> list[Any]:
+        """The results of a body that ends a function; or `Again`."""
+        at = self.ending(body, name)
+        if at is None:
+            return self.body(body)
+        self.stms(body.stms[:at])
+        stm, before = body.stms[at], self.prov
+        self.prov = stm.prov or before
+        if isinstance(stm.exp, ir.Call):
+            args = Again(self.operand(arg) for arg in stm.exp.args)
+            self.tell(self.funs[name], args)
+            return args
+        assert isinstance(stm.exp, ir.If)
+        cond = self.se(stm.exp.cond)
+        if cond.ndim == 0:
+            values = self.end(stm.exp.then if cond else stm.exp.orelse, name)
+            if type(values) is Again:
+                return values
+            self.give(stm.pat, values)
+            del values
+            at += 1
+        self.prov = before
+        self.stms(body.stms[at:])
+        results = [self.operand(result) for result in body.results]
+        self.forget(body)
+        return results
+
+    def called(self, fun: ir.Function, args: list[Any]) -> list[Any]:
+        """The results of a function, whose names mean something else in each call.
+
+        Errors know the calls that led to them. They do not hold the frames in between, of which
+        there may be millions.
         """
-        call, depth = self.prov, self.calls.get(fun, 0)
-        too_deep = (
-            f"`{base_of(fun)}` has called itself {depth} times, one call within the other,"
-            " which is as deep as the interpreter of this stage goes."
-        )
-        if depth == DEEPEST:
-            raise self.error(too_deep)
-        own = dict(self.env) if depth else None
-        self.calls[fun] = depth + 1
+        name, call, env = fun.name, self.prov, self.env
+        depth = self.calls.get(name, 0)
+        if depth >= DEEPEST:
+            self.prov = fun.prov or call
+            raise self.error(too_deep(name))
+        if depth % _STEP == _STEP - 1 and _is_short():
+            raise self.error(_MEMORY)
+        self.calls[name] = depth + 1
         try:
-            yield
-        except RuntimeError_ as error:
-            error.prov = merge_prov(error.prov, call)
+            while True:
+                self.env = {}
+                self.give(fun.params, args)
+                del args
+                args = self.end(fun.body, name)
+                if type(args) is not Again:
+                    return args
+        except BaseException as error:
+            if isinstance(error, RuntimeError_):
+                error.prov = merge_prov(error.prov, call)
+            if depth:
+                error.__traceback__ = None
             raise
-        except RecursionError:
-            raise self.error(too_deep) from None
         finally:
-            self.calls[fun] = depth
-            if own is not None:
-                self.env = own
+            self.calls[name] = depth
+            self.env = env
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
         """Refuse an array of negative size, or of more bytes than allowed."""

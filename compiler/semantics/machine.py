@@ -60,8 +60,7 @@ class Machine(Watched):
         steps: Mapping[type, StepOf],
         most_bytes: int,
     ) -> None:
-        super().__init__(most_bytes)
-        self.funs = funs
+        super().__init__(most_bytes, funs)
         self.thresholds = thresholds
         self.steps = steps
         """What a statement does, by the class of its expression; others are numbers."""
@@ -92,9 +91,32 @@ class Machine(Watched):
         self.stms(code.stms)
         return [self.operand(result) for result in code.results]
 
+    def end(self, body: ir.Body, name: str) -> list[Any]:
+        """The results of a function; from the first stage with memory on none calls itself."""
+        return self.body(body)
+
     def operand(self, value: ir.Operand) -> Any:
         """A number, a block, or an array's location."""
         return self.env[value] if isinstance(value, str) else self.number(value)
+
+    def give(self, params: Sequence[ir.Param], args: Sequence[Any]) -> None:
+        """Give parameters their values, from left to right, all at once.
+
+        An array is where its type says; that it is the same as where the value is, is checked.
+        """
+        for param, value in zip(params, args, strict=True):
+            if not isinstance(param.type, ir.Array):
+                self.env[param.name] = value
+                continue
+            location = self.location(param.type.mem)
+            empty = 0 in location.lmad.shape
+            same = location.block is value.block and location.lmad.same_cells(value.lmad)
+            if not same and not empty:
+                raise CompilerBug(
+                    f"`{param.name}` should lie at {location.lmad} of {location.block.label} and "
+                    f"lies at {value.lmad} of {value.block.label}"
+                )
+            self.env[param.name] = location
 
     def target(self, param: ir.Param) -> Location:
         """Bind an array to the location that its type gives."""

@@ -28,7 +28,7 @@ import numpy as np
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import DTYPE, LOGIC_OPS, Prim
 from compiler.base.spans import Prov
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
@@ -39,7 +39,7 @@ from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics.indices import all_indices
-from compiler.semantics.limits import USUAL_BYTES, Watched
+from compiler.semantics.limits import USUAL_BYTES, Watched, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def run(
 def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> list[Value]:
     """The results of an entry point on a machine that has run nothing yet; as `run`."""
     given = entry_points.bind(fun, args)
-    with np.errstate(all="ignore"):
+    with running(machine):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
         results = machine.body(fun.body)
     seen = entry_points.visible_results(fun)
@@ -155,8 +155,7 @@ class Interpreter(Watched):
     """The state of a run: values of names."""
 
     def __init__(self, prog: ir.Prog, most_bytes: int, thresholds: Mapping[str, int]) -> None:
-        super().__init__(most_bytes)
-        self.funs = {fun.name: fun for fun in prog.funs}
+        super().__init__(most_bytes, {fun.name: fun for fun in prog.funs})
         self.thresholds = thresholds
         self.watch: Watch | None = None
 
@@ -192,6 +191,16 @@ class Interpreter(Watched):
         self.stms(body.stms)
         return [self.operand(result) for result in body.results]
 
+    def give(self, params: Sequence[ir.Param], args: Sequence[Data]) -> None:
+        """Give parameters their values."""
+        self.bind(params, args)
+
+    def tell(self, fun: ir.Function, args: Row) -> None:
+        """Tell who watches calls of one."""
+        if self.watch:
+            pairs = zip(args, fun.params, strict=True)
+            self.watch(fun.name, [_outward(arg, param.type) for arg, param in pairs], self.prov)
+
     def stms(self, stms: Sequence[ir.Stm]) -> None:
         """Run statements in order."""
         for stm in stms:
@@ -217,12 +226,11 @@ class Interpreter(Watched):
                 return DTYPE[prim].type(value)
             case ir.Var(name, _):
                 return self.value(name)
-            case ir.Bin("&&", _, lhs, rhs):
-                return self.se(lhs) and self.se(rhs)
-            case ir.Bin("||", _, lhs, rhs):
-                return self.se(lhs) or self.se(rhs)
             case ir.Bin(op, at, lhs, rhs):
-                a, b = self.se(lhs), self.se(rhs)
+                a = self.se(lhs)
+                if op in LOGIC_OPS and bool(a) == (op == "||"):
+                    return a
+                b = self.se(rhs)
                 if is_division(op, at) and b == 0:
                     raise self.error("Division by zero.")
                 return apply_bin(op, at, a, b)
@@ -537,12 +545,8 @@ def _loop(m: Interpreter, exp: ir.Loop, pat: Sequence[ir.Param]) -> Row:
 def _call(m: Interpreter, exp: ir.Call | ir.Apply, pat: Sequence[ir.Param]) -> Row:
     fun = m.funs[exp.fun]
     args = [m.operand(arg) for arg in exp.args]
-    if m.watch:
-        pairs = zip(args, fun.params, strict=True)
-        m.watch(fun.name, [_outward(arg, param.type) for arg, param in pairs], m.prov)
-    with m.called(fun.name):
-        m.bind(fun.params, args)
-        return m.body(fun.body)
+    m.tell(fun, args)
+    return m.called(fun, args)
 
 
 def _threshold(m: Interpreter, exp: ir.Threshold, pat: Sequence[ir.Param]) -> Row:

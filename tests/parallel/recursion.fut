@@ -185,7 +185,7 @@ def bad [n] (xs: [n]i32) (i: i64) : i32 = xs[i] + bad xs (i + 1)
 def forever (n: i64) : i64 = if n < 0 then 0 else forever (n + 1 - 1)
 -- ==
 -- entry: downs
--- input { 1i64 } error: has called itself
+-- input { 1i64 } error: nest deeper than 100,000
 entry downs n = down n
 -- ==
 -- entry: bads
