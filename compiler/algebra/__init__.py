@@ -13,7 +13,11 @@
     checker.py      accepts that or not; imports nothing of the compiler
     argument.py     why an integer expression of a program has a sign, step by step
     gate.py         asks the checker about such steps, before anything rests on them
-    export.py       what a proof comes down to, as SMT-LIB and Lean
+    export.py       what a proof comes down to, and what is claimed, for other provers
+    formulas.py     what is given, as formulas about integers
+    smtlib.py       questions of SMT-LIB about the steps of a proof
+    lean.py         theorems of Lean about them
+    bitvectors.py   questions for counterexamples to a claim
     notation.py     problems as JSON: text is read
     plain.py        polynomials and LMADs as the data of answers
     layouts.py      one LMAD after another as an LMAD, and complements

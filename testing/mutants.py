@@ -1,0 +1,114 @@
+"""Checkers with one thing in them changed: a number, a comparison, a sign, a name, a condition.
+
+A change in what a checker asks for makes it accept what is false, or only refuse more than it must,
+or is none at all. `python -m testing.mutants` lists those whose false claims the search of
+`unsound.py` does not find: each is looked at, whether there are any.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from compiler.algebra import checker
+from testing import unsound
+from testing.meaning import SIX_BITS
+
+SOURCE = Path(checker.__file__).read_text("utf-8")
+LOOKED_AT = {
+    "add_up", "conclude", "_needs", "_result", "_follow", "_shown", "_ends", "_tidy", "_join",
+    "_pivot", "_plus", "_is_known", "in_range", "_within", "_negative", "_flipped", "_solvable",
+    "_positive",
+}  # fmt: skip
+"""The functions that say what follows; the others read a file, or say what stands in it."""
+_OTHER: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add,
+}  # fmt: skip
+_NAMES = {
+    "left": "right", "right": "left", "low": "high", "high": "low", "first": "last",
+    "last": "first", "min": "max", "max": "min", "gap": "before", "before": "gap",
+}  # fmt: skip
+
+
+def module(text: str) -> ModuleType:
+    """A checker of that text, on a machine with words of 6 bits."""
+    made = ModuleType("changed")
+    exec(compile(text, "changed", "exec"), made.__dict__)
+    made.RANGES.clear()
+    made.RANGES.update(SIX_BITS)
+    return made
+
+
+def false_claims(changed: ModuleType, effort: int) -> Iterator[str]:
+    """What the search finds that a checker accepts and is false."""
+    rng = random.Random(1)
+    yield from unsound.false_sums(changed, rng, 10 * effort)
+    for rule in changed.RULES:
+        yield from unsound.false_inferences(changed, rule, rng, effort)
+    yield from unsound.false_steps(changed, rng, 100 * effort)
+
+
+def mutants() -> Iterator[tuple[str, str]]:
+    """What is changed, and the text of the checker with that."""
+    tree = ast.parse(SOURCE)
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name in LOOKED_AT:
+            for node in chain.from_iterable(map(ast.walk, function.body)):
+                for change in _changes(node):
+                    before = copy.copy(node.__dict__)
+                    what = ast.unparse(node)
+                    node.__dict__.update(change)
+                    where = f"{function.name}:{getattr(node, 'lineno', '?')}"
+                    yield f"{where}: {what}  ->  {ast.unparse(node)}", ast.unparse(tree)
+                    node.__dict__.clear()
+                    node.__dict__.update(before)
+
+
+def _changes(node: ast.AST) -> Iterator[dict[str, Any]]:
+    match node:
+        case ast.Constant(value=int() as number) if type(number) is int:
+            yield from ({"value": number + 1}, {"value": number - 1})
+        case ast.Compare(ops=[op]) if type(op) in _OTHER:
+            yield {"ops": [_OTHER[type(op)]()]}
+        case ast.BoolOp(op=op) | ast.BinOp(op=op) if type(op) in _OTHER:
+            yield {"op": _OTHER[type(op)]()}
+        case ast.Name(id=name) if name in _NAMES:
+            yield {"id": _NAMES[name]}
+        case ast.UnaryOp(op=ast.USub()):
+            yield {"op": ast.UAdd()}
+        case ast.If(body=[ast.Raise()]):
+            yield {"test": ast.Constant(False)}
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) if len(parts) > 1:
+            for k in range(len(parts)):
+                yield {"elts": parts[:k] + parts[k + 1 :]}
+        case ast.Expr(value=ast.Call()):
+            yield {"value": ast.Constant(None)}
+        case ast.Call(func=ast.Name(id="_plus"), args=[_, _, number]):
+            yield {"args": [*node.args[:2], ast.Constant(0)]}
+
+
+def main() -> None:
+    """Lists the changes of which no false claim was found."""
+    effort, found = int(sys.argv[1]), 0
+    number = 0
+    for number, (what, text) in enumerate(mutants(), 1):
+        try:
+            false = next(false_claims(module(text), effort), None)
+        except Exception as error:  # what it does then is no answer
+            false = repr(error)
+        found += false is not None
+        sys.stdout.write(f"{number} {'found' if false else 'NOT FOUND'} {what}\n")
+    sys.stdout.write(f"{found} of {number}\n")
+
+
+if __name__ == "__main__":
+    main()
