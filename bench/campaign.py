@@ -2,7 +2,8 @@
 
     python -m bench.campaign --programs 20000 --seed 0
     python -m bench.campaign --shrink 1234          one seed, made small if its stages differ
-    python -m bench.campaign --extremes             programs at the ends of 64 bits, sanitised
+    python -m bench.campaign --generator extremes   programs at the ends of 64 bits, sanitised
+    python -m bench.campaign --generator guards     programs that guard what may fail
 
 How they are compared: `testing/campaign.py`. With `--log FILE` finished batches are kept there and
 not done again. With `--sanitize` C runs under sanitisers: what they report, and a crash, counts as
@@ -26,12 +27,12 @@ from typing import Any
 
 from bench.machine import save
 from compiler.ir.values import show
-from testing.campaign import BATCH, Manner, Report, check_batch, failure, shrunk
+from testing.campaign import BATCH, GENERATORS, Manner, Report, check_batch, failure, shrunk
 
 
-def show_shrunk(seed: int, sanitized: bool, extreme: bool) -> None:
+def show_shrunk(seed: int, sanitized: bool, generator: str) -> None:
     """Print the program of that seed, and if its stages differ, a small one that does as well."""
-    manner = Manner.of(seed // BATCH, sanitized, extreme)
+    manner = Manner.of(seed // BATCH, sanitized, generator)
     made = manner.program(seed)
     what = failure(made, manner)
     print(made.source, f"\n{manner}\n", what or "no difference")
@@ -49,10 +50,10 @@ def prepare() -> None:
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="campaign-")
 
 
-def one_batch(batch: int, sanitized: bool, extreme: bool) -> tuple[int, Report]:
+def one_batch(batch: int, sanitized: bool, generator: str) -> tuple[int, Report]:
     """A batch in a process of the pool; the libraries that it made are removed."""
     start = time.perf_counter()
-    report = check_batch(batch, sanitized, extreme)
+    report = check_batch(batch, sanitized, generator)
     report.counts["milliseconds"] = round((time.perf_counter() - start) * 1000)
     shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
     return batch, report
@@ -64,7 +65,7 @@ def run(
     jobs: int,
     log: Path | None,
     sanitized: bool = False,
-    extreme: bool = False,
+    generator: str = "storage",
 ) -> Report:
     """All batches of a seed range, in `jobs` processes."""
     total = Report()
@@ -79,7 +80,7 @@ def run(
                 total.add(Report(found, Counter(kept["counts"])))
     left = [b for b in batches if b not in done]
     start = time.perf_counter()
-    work = partial(one_batch, sanitized=sanitized, extreme=extreme)
+    work = partial(one_batch, sanitized=sanitized, generator=generator)
     with get_context("fork").Pool(jobs, prepare) as pool:
         for number, (batch, report) in enumerate(pool.imap_unordered(work, left), 1):
             total.add(report)
@@ -141,20 +142,21 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write bench/results/campaign.json")
     parser.add_argument("--shrink", type=int, metavar="SEED")
     parser.add_argument("--sanitize", action="store_true")
-    parser.add_argument("--extremes", action="store_true")
+    parser.add_argument("--generator", default="storage", choices=GENERATORS)
     given = parser.parse_args()
     prepare()
     if given.shrink is not None:
-        show_shrunk(given.shrink, given.sanitize, given.extremes)
+        show_shrunk(given.shrink, given.sanitize, given.generator)
         return
-    report = run(given.seed, given.programs, given.jobs, given.log, given.sanitize, given.extremes)
+    report = run(given.seed, given.programs, given.jobs, given.log, given.sanitize, given.generator)
     made = figures(given.seed, report)
     print(json.dumps(made, indent=1))
     print(json.dumps({k: v for k, v in report.counts.items() if ":" in k}))
     if given.save:
         command = f"python -m bench.campaign --programs {given.programs} --seed {given.seed}"
-        options = " --sanitize" * given.sanitize + " --extremes" * given.extremes
-        name = "extremes" if given.extremes else "sanitized" if given.sanitize else "campaign"
+        other = given.generator != "storage"
+        options = " --sanitize" * given.sanitize + f" --generator {given.generator}" * other
+        name = given.generator if other else "sanitized" if given.sanitize else "campaign"
         save(name, f"{command} --jobs {given.jobs}{options}", made)
 
 

@@ -1,5 +1,7 @@
 """Random programs about memory, compared at every stage and in C.
 
+What fails at one stage has to fail at all, and for the same kind of reason.
+
 Programs are compiled in batches, each with an entry point of its own. Batches differ in what is
 switched off, in which code versions are taken and in how hard the C compiler tries, all by their
 number: a seed range means the same every time. `bench/campaign.py` runs them by the thousand.
@@ -25,12 +27,14 @@ from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.cc import compile_c
+from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
 from testing.attempts import Always, attempts
 from testing.compiling import different
-from testing.generators import extremes, storage
+from testing.generators import extremes, guards, storage
 from testing.generators.storage import Generated
+from testing.outcomes import Outcome, is_limit, kind, outcome
 
 BATCH = 20
 """Programs in a batch."""
@@ -41,9 +45,12 @@ SMALL = 2000
 EXTREME_SECONDS = 3.0
 EXTREME_BYTES = 1 << 28
 """What a run may use that is likely to be refused."""
-LITTLE = ("memory", "bytes", "did not finish", "processor time")
-"""Words of errors that depend on what a run may use."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
+GENERATORS = {
+    "storage": storage.program,
+    "extremes": extremes.program,
+    "guards": guards.program,
+}
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
 
@@ -54,6 +61,7 @@ class Manner:
 
     `verified`: with checks after every pass. `versions`: always the most parallel version of the
     code. `gpu`: the code for CUDA as well, up to its text. `counted`: attempts are counted.
+    `generator`: which one makes the programs.
     """
 
     disabled: frozenset[str] = frozenset()
@@ -63,10 +71,15 @@ class Manner:
     gpu: bool = False
     counted: bool = False
     sanitized: bool = False
-    extreme: bool = False
+    generator: str = "storage"
+
+    @property
+    def extreme(self) -> bool:
+        """Whether many runs are refused for what they would use."""
+        return self.generator == "extremes"
 
     @staticmethod
-    def of(batch: int, sanitized: bool = False, extreme: bool = False) -> Manner:
+    def of(batch: int, sanitized: bool = False, generator: str = "storage") -> Manner:
         """The manner of that batch."""
         rng = random.Random(f"manner {batch}")
         off: list[str] = []
@@ -79,14 +92,14 @@ class Manner:
             verified=batch % 5 == 0,
             versions=batch % 4 == 1,
             gpu=batch % 4 == 2,
-            counted=batch % 8 == 0 and not extreme,
-            sanitized=sanitized or extreme,
-            extreme=extreme,
+            counted=batch % 8 == 0 and generator == "storage",
+            sanitized=sanitized or generator == "extremes",
+            generator=generator,
         )
 
     def program(self, seed: int, name: str = "main") -> Generated:
         """The program of that seed."""
-        return extremes.program(seed, name) if self.extreme else storage.program(seed, name)
+        return GENERATORS[self.generator](seed, name)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -151,26 +164,24 @@ def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[s
         yield "heap merged, cuda", 0, lambda: heap.run(prog, made.name, args)[0]
 
 
-def check(work: Compilation, made: Generated, manner: Manner) -> None:
+def check(work: Compilation, made: Generated, manner: Manner) -> Counter[str]:
     """Raise Difference if a stage or C differs from the value semantics at `soa`.
 
-    That of small inputs is found twice: fast, and by the letter.
+    That of small inputs is found twice: fast, and by the letter. Counts `failing` programs, and
+    what says that another check fails first.
     """
     if manner.extreme:
-        check_extremes(work, made, manner)
-        return
+        return check_extremes(work, made, manner)
     soa = work.result("soa").prog
+    counts: Counter[str] = Counter()
     expected = []
     for args in made.inputs:
-        try:
-            expected.append(interp.run(soa, made.name, args))
-        except CompilerBug as error:
-            raise Difference("soa", error.message) from error
+        expected.append(tried(partial(interp.run, soa, made.name, args), "soa"))
         if sum(np.size(arg) for arg in args) <= SMALL:
-            plain = _tried(partial(value.run, soa, made.name, args), "by the letter")
-            same(plain, expected[-1], "by the letter")
+            plain = tried(partial(value.run, soa, made.name, args), "by the letter")
+            counts += agree(plain, expected[-1], "by the letter")
     for where, at, run in runs(work, made, manner):
-        same(_tried(run, where), expected[at], where)
+        counts += agree(tried(run, where), expected[at], where)
     code = work.result("c").text
 
     def in_c(args: list[Value]) -> list[Any]:
@@ -184,16 +195,41 @@ def check(work: Compilation, made: Generated, manner: Manner) -> None:
         ).values
 
     for args, want in zip(made.inputs, expected, strict=True):
-        same(_tried(partial(in_c, args), "c"), want, "c")
+        counts += agree(tried(partial(in_c, args), "c"), want, "c")
+    return counts + how_it_fails(expected)
 
 
-def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
+def how_it_fails(expected: Sequence[Outcome]) -> Counter[str]:
+    """Counts a program that fails on some input."""
+    said = {kind(one) for one in expected if isinstance(one, RuntimeError_)}
+    return Counter({"failing": 1, **{f"failing: {one}": 1 for one in said}} if said else {})
+
+
+def agree(found: Outcome, expected: Outcome, where: str) -> Counter[str]:
+    """Raise Difference unless both fail for a reason of one kind, or give the same.
+
+    Counts what fails first at another check.
+    """
+    if isinstance(expected, RuntimeError_) and isinstance(found, RuntimeError_):
+        first, other = kind(found), kind(expected)
+        if found.cause or expected.cause or "cell" in (first, other):
+            raise Difference(where, f"{shown(found)} and not {shown(expected)}")
+        return Counter({f"otherwise: {where}, {first} and not {other}": first != other})
+    if isinstance(expected, RuntimeError_) or isinstance(found, RuntimeError_):
+        raise Difference(where, f"{shown(found)} and not {shown(expected)}")
+    same(found, expected, where)
+    return Counter()
+
+
+def check_extremes(work: Compilation, made: Generated, manner: Manner) -> Counter[str]:
     """Raise Difference if something else than a failure happens where the program fails.
 
     How much memory there is, and how long a run may take, may differ.
     """
     soa, imp, code = work.result("soa").prog, work.result("imp").prog, work.result("c").text
     few = EXTREME_BYTES >> 8
+    counts: Counter[str] = Counter()
+    wanted = []
 
     def in_c(args: list[Value]) -> list[Any]:
         return runner.run_c(
@@ -207,32 +243,29 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> None:
         ).values
 
     for args in made.inputs:
-        expected = outcome(partial(timed, partial(interp.run, soa, made.name, args, EXTREME_BYTES)))
+        fast = partial(interp.run, soa, made.name, args, EXTREME_BYTES)
+        expected = tried(partial(timed, fast), "soa")
+        wanted.append(expected)
         for where, run in (
             ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
             ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),
             ("c", partial(in_c, args)),
         ):
-            found = outcome(run)
-            if isinstance(expected, str) or isinstance(found, str):
-                little = any(word in str(x) for x in (expected, found) for word in LITTLE)
-                if not little and isinstance(expected, str) != isinstance(found, str):
-                    raise Difference(where, f"{shown(found)} and not {shown(expected)}")
-            else:
-                same(found, expected, where)
+            found = tried(run, where)
+            if not is_limit(expected) and not is_limit(found):
+                counts += agree(found, expected, where)
+    return counts + how_it_fails(wanted)
 
 
-def outcome(run: Callable[[], list[Any]]) -> list[Any] | str:
-    """The results, or the message of an ordinary error. Raises Difference for any other."""
+def tried(run: Callable[[], list[Any]], where: str) -> Outcome:
+    """The results of a run, or its ordinary failure. Raises Difference for any other."""
     try:
-        return run()
-    except runner.Crash as error:
-        raise Difference("run", f"crash: {error.message}") from error
-    except RuntimeError_ as error:
-        return error.message
+        return outcome(run)
+    except Crash as error:
+        raise Difference(where, f"crash: {error.message}") from error
     except Exception as error:
         text = getattr(error, "message", "") or str(error)
-        raise Difference("run", f"{type(error).__name__}: {text}") from error
+        raise Difference(where, f"{type(error).__name__}: {text}") from error
 
 
 def timed(run: Callable[[], list[Any]]) -> list[Any]:
@@ -240,19 +273,11 @@ def timed(run: Callable[[], list[Any]]) -> list[Any]:
     return within(EXTREME_SECONDS, run)
 
 
-def shown(found: list[Any] | str) -> str:
+def shown(found: Outcome) -> str:
     """An outcome in few words."""
-    if isinstance(found, str):
-        return f"the error `{found}`"
+    if isinstance(found, RuntimeError_):
+        return f"the error `{found.message}`"
     return f"({', '.join(show(np.asarray(v)[()])[:80] for v in found)})"
-
-
-def _tried(run: Callable[[], list[Any]], where: str) -> list[Any]:
-    try:
-        return run()
-    except Exception as error:
-        text = getattr(error, "message", "") or str(error)
-        raise Difference(where, f"{type(error).__name__}: {text}") from error
 
 
 # --- a batch ---------------------------------------------------------------------------------
@@ -272,22 +297,18 @@ def compiled(source: str, manner: Manner) -> Compilation:
     return work
 
 
-def check_batch(batch: int, sanitized: bool = False, extreme: bool = False) -> Report:
+def check_batch(batch: int, sanitized: bool = False, generator: str = "storage") -> Report:
     """The programs of one batch."""
-    manner = Manner.of(batch, sanitized, extreme)
+    manner = Manner.of(batch, sanitized, generator)
     report = Report()
     made = [manner.program(seed, f"p{seed}") for seed in range(batch * BATCH, (batch + 1) * BATCH)]
     made, whole = accepted(made, manner, report)
     for one in made:
         report.counts["programs"] += 1
         try:
-            check(whole or compiled(one.source, manner), one, manner)
+            report.counts += check(whole or compiled(one.source, manner), one, manner)
         except Difference as found:
             report.differences.append((one.seed, found.where, found.what))
-        except RuntimeError_ as error:
-            report.counts["programs"] -= 1
-            report.counts["failing"] += 1
-            report.counts[f"failing: {error.message[:60]}"] += 1
         except CompileError as error:
             report.differences.append((one.seed, "compile", f"alone: {error.message}"))
     if manner.counted and whole is not None:

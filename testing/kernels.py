@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -24,12 +24,11 @@ from compiler.runtime.observer import records
 from compiler.semantics import interp
 from testing import compiling, kernel_interp
 from testing.generators.programs import Generated
+from testing.outcomes import Outcome, kind, outcome
 
 VERSIONS = ("default", "outer", "block", "grid")
 """What thresholds ask for: nothing, a thread for each point outside, a block, everything."""
 NEVER = 1 << 40
-NUMBER = re.compile(r"-?\d+")
-"""What messages of one check differ in: any of the points for which it fails may be the first."""
 CUDA = Options(target="cuda")
 ORDERS: tuple[kernel_interp.Order, ...] = ("ascending", "descending", "random")
 TOLERANCE = {2: 5e-3, 4: 2e-5, 8: 1e-12}
@@ -58,19 +57,43 @@ def compiled(source: str, version: str, look_back: bool = False) -> Compilation:
     return compiling.compiled(source, replace(CUDA, thresholds=chosen, enabled=enabled))
 
 
-def check(made: Generated, version: str) -> None:
-    """Run the kernels of a program.
+def check(made: Generated, version: str) -> RuntimeError_ | None:
+    """Run the kernels of a program; how it fails, where it has to.
 
-    Raises Difference for other results, `kernel_interp.Fault` for what no device may be asked to
-    do, and what a run of the program raises.
+    Raises Difference for other results or failures, and `kernel_interp.Fault` for what no device
+    may be asked to do.
     """
     rng = random.Random(f"kernels {made.seed} {version}")
     work = compiled(made.source, version, rng.random() < 0.5)
-    wanted = interp.run(work.result("soa").prog, "main", list(made.inputs))
     prog = work.result("kernels").prog
     threads, order = rng.choice((32, 64, 256)), rng.choice(ORDERS)
-    found = kernel_interp.run(prog, "main", list(made.inputs), threads, order)
-    same(found, wanted, f"{version}, {threads} threads, {order}")
+    run = partial(kernel_interp.run, prog, "main", list(made.inputs), threads, order)
+    wanted = meaning(work, "main", made.inputs)
+    return alike(outcome(run), wanted, f"{version}, {threads} threads, {order}")
+
+
+def meaning(work: Compilation, entry: str, args: Sequence[Value]) -> Outcome:
+    """What an entry point gives, or how it fails, by the reference."""
+    return outcome(partial(interp.run, work.result("soa").prog, entry, list(args)))
+
+
+def alike(
+    found: Outcome, wanted: Outcome, what: str, exactly: bool = False
+) -> RuntimeError_ | None:
+    """How both fail, if they do; raises Difference if only one does, or for other results.
+
+    `exactly`: for a reason of the same kind, where a program has but one.
+    """
+    if isinstance(found, RuntimeError_) and isinstance(wanted, RuntimeError_):
+        if exactly and kind(found) != kind(wanted):
+            raise Difference(f"{what}: {found.message}, not {wanted.message}")
+        return found
+    if isinstance(found, RuntimeError_):
+        raise Difference(f"{what}: it fails: {found.message}")
+    if isinstance(wanted, RuntimeError_):
+        raise Difference(f"{what}: it does not fail: {wanted.message}")
+    same(found, wanted, what)
+    return None
 
 
 TINY_INDEX = INDEX.replace("int32_t", "int16_t")
@@ -87,38 +110,25 @@ def tiny_indices() -> Iterator[None]:
         yield
 
 
-def check_text(made: Generated, version: str) -> None:
+def check_text(made: Generated, version: str) -> RuntimeError_ | None:
     """Run the CUDA text of a program on a processor, its narrow indices with 16 bits.
 
-    Raises Difference for other results and for what the observer reports, and what a run of the
-    program raises.
+    Gives how it fails, where it has to. Raises Difference for other results or failures, and for
+    what the observer reports.
     """
     rng = random.Random(f"text {made.seed} {version}")
     work = compiled(made.source, version, rng.random() < 0.5)
-    compare_text(work, "main", made.inputs, rng.choice(ORDERS), version)
+    order = rng.choice(ORDERS)
+    run = partial(observed, work, "main", made.inputs, order)
+    return alike(outcome(run), meaning(work, "main", made.inputs), f"{version}, {order}")
 
 
 def compare_text(
     work: Compilation, entry: str, args: Sequence[Value], order: records.Order, what: str = ""
-) -> None:
-    """Run an entry point by the reference and as CUDA text, which fails where that does, and so.
-
-    Raises Difference, and the error of a run that fails as it should.
-    """
-    failed, wanted, found = "", None, None
-    try:
-        wanted = interp.run(work.result("soa").prog, entry, list(args))
-    except RuntimeError_ as error:
-        failed = error.message
-    try:
-        found = observed(work, entry, args, order)
-    except RuntimeError_ as error:
-        if NUMBER.sub("", error.message) == NUMBER.sub("", failed):
-            raise
-        raise Difference(f"{what}, {order}: {error.message}, not {failed}") from error
-    if wanted is None:
-        raise Difference(f"{what}, {order}: it does not fail: {failed}")
-    same(found, wanted, f"{what}, {order}")
+) -> RuntimeError_ | None:
+    """As `check_text`, of a program that may fail at one check only."""
+    found = outcome(partial(observed, work, entry, args, order))
+    return alike(found, meaning(work, entry, args), f"{what}, {order}", exactly=True)
 
 
 def observed(

@@ -19,7 +19,7 @@ from testing.generators.extremes import program
 def test_a_batch_agrees(batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(campaign, "BATCH", 12)
-    report = campaign.check_batch(batch, sanitized=True, extreme=True)
+    report = campaign.check_batch(batch, sanitized=True, generator="extremes")
     assert report.differences == []
     assert report.counts["programs"] == 12
 
@@ -29,7 +29,7 @@ def test_a_batch_agrees(batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_a_crash_and_a_report_are_those_of_their_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three programs in one library, the one that leaves its block is named."""
-    manner = campaign.Manner(extreme=True, sanitized=True)
+    manner = campaign.Manner(generator="extremes", sanitized=True)
     made = [program(seed, f"p{seed}") for seed in (0, 1, 2)]
     work = campaign.compiled("\n".join(one.source for one in made), manner)
     text = work.result("c").text
