@@ -1,7 +1,7 @@
 """What variants hold (`compiler/lower/payloads.py`): at every stage, in C and under the observer.
 
 `programs/payloads.fut` has guards before sizes that no array can have; a variant that is not chosen
-makes nothing of them.
+makes nothing of them. In `programs/payloads_of_two_sizes.fut` branches and loops differ in sizes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from testing.compiling import different
 from testing.kernels import compiled, observed, same
 from tests.runtime.cuda_on_cpu import needs_cxx
 
-PROGRAM = Path(__file__).parent / "programs" / "payloads.fut"
-SOURCE = PROGRAM.read_text("utf-8")
-CASES = blocks.read(PROGRAM)
+FOLDER = Path(__file__).parent / "programs"
+PROGRAMS = [FOLDER / "payloads.fut", FOLDER / "payloads_of_two_sizes.fut"]
+each_program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 
 
-def test_every_stage_gives_the_same() -> None:
-    work = compiling.compiled(SOURCE, Options(verify=True))
+@each_program
+def test_every_stage_gives_the_same(path: Path) -> None:
+    work = compiling.compiled(path.read_text("utf-8"), Options(verify=True))
     for stage, prog in different(work, IR):
-        for case in CASES:
+        for case in blocks.read(path):
             args = blocks.arguments(case, find(prog, case.entry))
             wanted = blocks.expected(case, find(prog, case.entry))
             assert wanted is not None
@@ -38,10 +39,11 @@ def test_every_stage_gives_the_same() -> None:
                 same(heap.run(prog, case.entry, args)[0], wanted, f"heap {stage} {case}")
 
 
-def test_c_gives_the_same() -> None:
-    work = compiling.compiled(SOURCE)
+@each_program
+def test_c_gives_the_same(path: Path) -> None:
+    work = compiling.compiled(path.read_text("utf-8"))
     soa = work.result("soa").prog
-    for case in CASES:
+    for case in blocks.read(path):
         fun = find(soa, case.entry)
         settings = Settings(flags=("-O0",))
         args = blocks.arguments(case, fun)
@@ -50,11 +52,13 @@ def test_c_gives_the_same() -> None:
 
 
 @needs_cxx
-@pytest.mark.parametrize("version", ["default", "grid"])
-def test_kernels_give_the_same(version: str) -> None:
-    work = compiled(SOURCE, version)
+@pytest.mark.parametrize(
+    ("path", "version"), [(PROGRAMS[0], "default"), (PROGRAMS[0], "grid"), (PROGRAMS[1], "grid")]
+)
+def test_kernels_give_the_same(path: Path, version: str) -> None:
+    work = compiled(path.read_text("utf-8"), version)
     soa = work.result("soa").prog
-    for case in CASES:
+    for case in blocks.read(path):
         fun = find(soa, case.entry)
         found = observed(work, case.entry, blocks.arguments(case, fun), "ascending")
         same(found, blocks.expected(case, fun) or [], f"{version} {case}")

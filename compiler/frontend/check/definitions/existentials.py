@@ -18,8 +18,14 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import cheap_size, length_of, names_in_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
-from compiler.frontend.check.types.substitute import copied, subst, subst_size, with_meaning
-from compiler.frontend.check.types.unify import Mismatch, unify
+from compiler.frontend.check.types.substitute import (
+    copied,
+    map_sizes,
+    subst,
+    subst_size,
+    with_meaning,
+)
+from compiler.frontend.check.types.unify import Mismatch, link, unify
 from compiler.frontend.check.types.walks import metas_in, names_in_type
 from compiler.frontend.check.types.wording import Maker, makers, mismatch, reason_of
 from compiler.frontend.types import (
@@ -33,7 +39,6 @@ from compiler.frontend.types import (
     SizeVar,
     Sum,
     Type,
-    is_plain,
     row_of,
 )
 
@@ -130,27 +135,6 @@ def hide(
         if not hidden.visible(name) and all(hidden.visible(n) for n in mentioned):
             renamed[name] = meaning
     return subst(told, {}, renamed) if renamed else told, tuple(hidden.names.values())
-
-
-def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
-    """`type_` with every array size changed (functions are left alone)."""
-    type_ = resolve(type_)
-    match type_:
-        case Array(dims, elem):
-            return Array(tuple([change(d) for d in dims]), map_sizes(elem, change))
-        case _ if is_plain(type_):
-            return type_
-        case Record(fields):
-            return Record(tuple([(f, map_sizes(u, change)) for f, u in fields]))
-        case Sum(variants):
-            return Sum(
-                tuple([(c, tuple([map_sizes(u, change) for u in us])) for c, us in variants])
-            )
-        case Opaque(args=args, sizes=sizes, meaning=meaning):
-            changed = tuple([map_sizes(u, change) for u in args])
-            dims = tuple([change(d) for d in sizes])
-            return with_meaning(type_, changed, dims, map_sizes(meaning, change))
-    return type_
 
 
 def close_constructors(result: Type, level: int, params: Iterable[Type]) -> None:
@@ -255,6 +239,8 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             sizes = zip(a.sizes, b.sizes, strict=True)
             dims = tuple([_join_size(j, p, q) for p, q in sizes])
             return with_meaning(a, args, dims, _join(j, a.meaning, b.meaning))
+        case MetaT(variants=dict()), MetaT(variants=dict()) if _differ(j, a, b):
+            return _join_variants(j, a, b)
         case (MetaT(), Array() | Record() | Sum() | Opaque()):
             return _join_unknown(j, a, b)
         case (Array() | Record() | Sum() | Opaque(), MetaT()):
@@ -276,6 +262,67 @@ def _join_arrays(j: _Join, a: Array, b: Array) -> Type:
     if isinstance(elem, Array):
         return Array(dims + elem.dims, elem.elem)
     return Array(dims, elem)
+
+
+def _join_variants(j: _Join, a: MetaT, b: MetaT) -> Type:
+    """Two values of a sum type of which only variants are known, with different sizes in them.
+
+    The type of the whole has names for these; what it turns out to be, the two are as well.
+    """
+    assert a.variants is not None
+    assert b.variants is not None
+    both = MetaT(min(a.level, b.level), a.span)
+    both.variants = {}
+    for name in (*a.variants, *b.variants):
+        if name not in both.variants:
+            pair = (a.variants.get(name), b.variants.get(name))
+            ts, us = pair[0] or pair[1] or (), pair[1] or pair[0] or ()
+            if len(ts) != len(us):
+                unify(j.st, a, b)
+            both.variants[name] = tuple([_join(j, t, u) for t, u in zip(ts, us, strict=True)])
+    link(both, a)
+    link(both, b)
+    return both
+
+
+def _differ(j: _Join, a: Type, b: Type) -> bool:
+    """Whether types that may be the same have sizes that are different, or not known outside."""
+    a, b = resolve(a), resolve(b)
+    match a, b:
+        case Array(dims, elem), Array(others, other):
+            pairs = zip(map(resolve_size, dims), map(resolve_size, others), strict=False)
+            return _differ(j, elem, other) or not all(_agree(j, p, q) for p, q in pairs)
+        case Record(fields), Record(parts):
+            known = dict(parts)
+            return any(f in known and _differ(j, t, known[f]) for f, t in fields)
+    first, second = _variants(a), _variants(b)
+    return any(
+        _differ(j, t, u)
+        for name in first | second
+        for t, u in zip(
+            first.get(name, second.get(name, ())),
+            second.get(name, first.get(name, ())),
+            strict=False,
+        )
+    )
+
+
+def _agree(j: _Join, a: Size, b: Size) -> bool:
+    """Whether two sizes are the same and known outside, or one may be taken to be the other."""
+    if isinstance(a, MetaS):
+        return a is b or _may_be(j, a, b)
+    if isinstance(b, MetaS):
+        return _may_be(j, b, a)
+    mentioned: set[Name] = set()
+    names_in_size(a, mentioned)
+    return same_size(a, b, j.st.alias) and all(map(j.visible, mentioned))
+
+
+def _variants(t: Type) -> dict[str, tuple[Type, ...]]:
+    """The variants that a type is known to have."""
+    if isinstance(t, Sum):
+        return dict(t.variants)
+    return (t.variants or {}) if isinstance(t, MetaT) else {}
 
 
 def _shape(t: Sum) -> list[tuple[str, int]]:

@@ -16,7 +16,6 @@ from compiler.frontend.check.definitions.existentials import (
     close_constructors,
     dimensions,
     hide,
-    map_sizes,
 )
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.definitions.recursion import result_is_written
@@ -35,7 +34,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.substitute import copied, subst, subst_size
+from compiler.frontend.check.types.substitute import copied, map_sizes, subst, subst_size
 from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import pattern_variables

@@ -8,7 +8,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import bound_before, hide, join, map_sizes
+from compiler.frontend.check.definitions.existentials import bound_before, hide, join
 from compiler.frontend.check.definitions.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.definitions.type_exps import resolve_type
 from compiler.frontend.check.expressions.show_exp import show_exp
@@ -18,7 +18,7 @@ from compiler.frontend.check.scope.scope import Builtin
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve
 from compiler.frontend.check.types.size_exps import as_size, symbolic
-from compiler.frontend.check.types.substitute import subst
+from compiler.frontend.check.types.substitute import map_sizes, subst
 from compiler.frontend.check.types.walks import names_in_data, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.types import Size, Type
@@ -125,8 +125,9 @@ def infer_match(st: Checker, exp: ast.Match, expected: Type | None) -> t.Exp:
             what = "The cases of `match` differ"
             type_, new = join(st, type_, body.type, mark, case.body.span, what, other, maker)
             ext = (*ext, *new)
-            mark_used = names_in_type(type_)
-            ext = tuple(n for n in ext if n in mark_used)
+            if not isinstance(resolve(type_), MetaT):
+                mark_used = names_in_type(type_)
+                ext = tuple(n for n in ext if n in mark_used)
     assert type_ is not None
     st.data(type_, exp.span, "The result of `match`", accumulators=False)
     return t.Match(type_, exp.span, scrutinee, tuple(cases), ext)

@@ -16,18 +16,29 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.patterns import bind_pattern
+from compiler.frontend.check.definitions.type_exps import field_order, resolve_type
 from compiler.frontend.check.expressions.arrays import as_array
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.scope.state import INT_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
-from compiler.frontend.check.types.substitute import subst
-from compiler.frontend.check.types.unify import Mismatch, unify, unify_sizes
+from compiler.frontend.check.types.substitute import map_sizes, subst
+from compiler.frontend.check.types.unify import Mismatch, in_own_sizes, unify, unify_sizes
+from compiler.frontend.check.types.walks import metas_in
 from compiler.frontend.check.types.wording import Maker
 from compiler.frontend.parts import pattern_variables
-from compiler.frontend.types import Array, Opaque, Record, Size, SizeVar, Sum, Type, row_of
+from compiler.frontend.types import (
+    Array,
+    Opaque,
+    Record,
+    Size,
+    SizeVar,
+    Sum,
+    Type,
+    row_of,
+    tuple_type,
+)
 
 Pairs = list[tuple[MetaS, Size]]
 """Unknown sizes that stand for the sizes of a type."""
@@ -39,6 +50,7 @@ def infer_loop(st: Checker, exp: ast.Loop, expected: Type | None) -> t.Exp:
     Errors: the body's type differs from the parameter's, or a size that may not change does.
     """
     init = _initial(st, exp)
+    _shape_initial(st, exp, init.type, expected)
     st.data(init.type, exp.pat.span, "A loop parameter", accumulators=False)
     outer = _outer_form(st, exp.form)
     mark, since = st.scope.mark(), len(st.serials)
@@ -75,6 +87,41 @@ def _initial(st: Checker, exp: ast.Loop) -> t.Exp:
         raise
 
 
+def _shape_initial(st: Checker, exp: ast.Loop, init: Type, expected: Type | None) -> None:
+    """Let a sum type that a loop begins with be what its pattern, or who wants the result, says.
+
+    It has sizes of its own: those of what a variant holds may change from round to round.
+    """
+    unknown: list[MetaT] = []
+    metas_in(init, unknown, [])
+    if not any(meta.variants for meta in unknown):
+        return
+    mark = st.scope.mark()
+    for name in exp.sizes:
+        st.bind_local(name, I64, exp.pat.span)
+    written = _written(st, exp.pat)
+    st.scope.leave(mark)
+    for known in (written, expected):
+        if known is not None:
+            _shape(st, known, init)
+
+
+def _written(st: Checker, pat: ast.Pat) -> Type | None:
+    """The type that a pattern says, as far as it does."""
+    match pat:
+        case ast.PTyped(type=type_):
+            return resolve_type(st, type_, st.size_meta).type
+        case ast.PTuple(elems=elems):
+            parts = [_written(st, part) for part in elems]
+            return tuple_type(tuple(part or st.meta(pat.span) for part in parts))
+        case ast.PRecord(fields=fields):
+            found = [(f, _written(st, part) or st.meta(pat.span)) for f, part in fields]
+            return Record(tuple(sorted(found, key=lambda field: field_order(field[0]))))
+        case ast.PAttr(pat=inner):
+            return _written(st, inner)
+    return None
+
+
 def _next_round(start: Type, body: Type) -> str:
     """What a loop over a tuple or a record gives; empty where it gives one."""
     if isinstance(resolve(start), Record) and not isinstance(resolve(body), Record):
@@ -97,6 +144,9 @@ def _shape(st: Checker, known: Type, type_: Type) -> None:
     """Let unknown parts of `type_` be what is `known`, with sizes of their own."""
     known, type_ = resolve(known), resolve(type_)
     match known, type_:
+        case Sum(), MetaT(variants=dict()):
+            with suppress(Mismatch):
+                unify(st, type_, in_own_sizes(type_, known))
         case Array() | Record() | Sum() | Opaque(), MetaT():
             with suppress(Mismatch):
                 unify(st, type_, map_sizes(known, lambda _: st.size_meta()))

@@ -9,7 +9,6 @@ from compiler.base.errors import TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
@@ -17,6 +16,7 @@ from compiler.frontend.check.scope.advice import field_of_sum, member_of_value, 
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.substitute import map_sizes
 from compiler.frontend.check.types.wording import describe
 from compiler.frontend.slips import points_digits
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type

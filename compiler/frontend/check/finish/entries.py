@@ -9,9 +9,9 @@ from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
 from compiler.frontend import decs
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.definitions.functions import CheckedDef
 from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.substitute import map_sizes
 from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.check.types.wording import arguments

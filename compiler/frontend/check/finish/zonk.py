@@ -365,7 +365,7 @@ def _fails(z: Zonk, e: t.Hole) -> t.Exp:
 
 def _constr(z: Zonk, e: t.Constr) -> t.Exp:
     """Errors: nothing determines a size in another variant."""
-    if any(isinstance(size, MetaS) for size in sizes_of(e.type)):
+    if any(isinstance(size, MetaS) and not size.unused for size in sizes_of(e.type)):
         raise TypeError_(
             codes.sizes.UNDETERMINED,
             f"Nothing determines a size in the type of `#{e.name}`: `{show(e.type)}`.",

@@ -39,6 +39,7 @@ class MetaT(Type):
     """
 
     __slots__ = (
+        "alike",
         "data",
         "equality",
         "fields",
@@ -61,6 +62,8 @@ class MetaT(Type):
         self.prims: frozenset[str] | None = None
         self.fields: dict[str, Type] | None = None
         self.variants: dict[str, tuple[Type, ...]] | None = None
+        self.alike: list[MetaT] = []
+        """Others that are the same type but for their sizes: branches of an `if`, and its own."""
         self.equality = False
         self.data = False
         self.regular = False
@@ -75,7 +78,7 @@ class MetaT(Type):
 class MetaS(Size):
     """A size not known yet."""
 
-    __slots__ = ("key", "known", "level", "ref", "span", "start", "until")
+    __slots__ = ("key", "known", "level", "ref", "span", "start", "until", "unused")
 
     def __init__(self, level: int, span: Span = NOWHERE) -> None:
         self.ref: Size | None = None
@@ -84,6 +87,8 @@ class MetaS(Size):
         self.start: Size | None = None
         """For a parameter's size, which branches must not settle: the only size that a branch may
         take it to be. For a loop's parameter, what it is before the loop; otherwise itself."""
+        self.unused = False
+        """It is of a variant that the value is made without: nothing has to determine it."""
         self.level = level
         self.until = sys.maxsize
         """For a size of a parameter without a written type: the serial number of the first name

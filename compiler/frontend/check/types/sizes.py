@@ -168,6 +168,7 @@ def _bind(meta: MetaS, s: Size) -> bool:
     if type(s) is MetaS:
         s.level = min(s.level, meta.level)
         s.until = min(s.until, meta.until)
+        s.unused = s.unused or meta.unused
         if s.start is None and meta.start is not None:
             s.start = s if meta.start is meta else meta.start
         meta.ref = s

@@ -79,6 +79,27 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
     return t
 
 
+def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
+    """`type_` with every array size changed (functions are left alone)."""
+    type_ = resolve(type_)
+    match type_:
+        case Array(dims, elem):
+            return Array(tuple([change(d) for d in dims]), map_sizes(elem, change))
+        case _ if is_plain(type_):
+            return type_
+        case Record(fields):
+            return Record(tuple([(f, map_sizes(u, change)) for f, u in fields]))
+        case Sum(variants):
+            return Sum(
+                tuple([(c, tuple([map_sizes(u, change) for u in us])) for c, us in variants])
+            )
+        case Opaque(args=args, sizes=sizes, meaning=meaning):
+            changed = tuple([map_sizes(u, change) for u in args])
+            dims = tuple([change(d) for d in sizes])
+            return with_meaning(type_, changed, dims, map_sizes(meaning, change))
+    return type_
+
+
 def with_meaning(t: Opaque, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Type:
     """The opaque type `t` with other parts."""
     return Opaque(t.name, t.shown, args, sizes, meaning)

@@ -7,7 +7,7 @@ Uniqueness is directed: a function that consumes is no function that only reads.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from string import ascii_lowercase
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, own_in
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.substitute import subst, subst_size
+from compiler.frontend.check.types.substitute import map_sizes, subst, subst_size
 from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type
 from compiler.frontend.show_type import is_tuple, show_size
 from compiler.frontend.types import (
@@ -310,6 +310,37 @@ def bind(st: UnifyState, meta: MetaT, t: Type) -> None:
     except Mismatch:
         meta.ref = None
         raise
+    if meta.alike:
+        _tell_alike(st, meta, t)
+
+
+def _tell_alike(st: UnifyState, meta: MetaT, t: Type) -> None:
+    """Let those that are the same type but for their sizes be it, with sizes of their own."""
+    for other in meta.alike:
+        open_ = resolve(other)
+        if isinstance(open_, MetaT) and open_ is not meta:
+            unify(st, open_, in_own_sizes(open_, t))
+
+
+def in_own_sizes(meta: MetaT, t: Type) -> Type:
+    """`t` with other sizes; those of variants that `meta` is made without do not matter."""
+
+    def other(variant: str) -> Callable[[Size], Size]:
+        def size(_: Size) -> Size:
+            found = MetaS(meta.level)
+            found.unused = variant not in (meta.variants or {})
+            return found
+
+        return size
+
+    assert isinstance(t, Sum)
+    return Sum(tuple([(c, tuple([map_sizes(u, other(c)) for u in us])) for c, us in t.variants]))
+
+
+def link(first: MetaT, second: MetaT) -> None:
+    """From now on two unknowns are the same type but for their sizes."""
+    first.alike.append(second)
+    second.alike.append(first)
 
 
 def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
@@ -349,6 +380,18 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
     other.equality = other.equality or meta.equality
     other.data = other.data or meta.data
     other.regular = other.regular or meta.regular
+    other.alike += [one for one in meta.alike if one is not other]
+    before = other.fields, other.variants
+    try:
+        _merge_parts(st, meta, other)
+    except Mismatch:
+        meta.ref = None
+        other.fields, other.variants = before
+        raise
+
+
+def _merge_parts(st: UnifyState, meta: MetaT, other: MetaT) -> None:
+    """Let `other` have the fields and variants of `meta` as well."""
     if meta.fields:
         known = other.fields = dict(other.fields or {})
         for field, t in meta.fields.items():

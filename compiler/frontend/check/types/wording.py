@@ -23,7 +23,7 @@ from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import Atoms, from_poly, poly
 from compiler.frontend.check.types.substitute import with_meaning, with_parts
 from compiler.frontend.check.types.unify import Mismatch, any_of, final_size, final_type
-from compiler.frontend.check.types.walks import metas_in, names_in_type
+from compiler.frontend.check.types.walks import metas_in, names_in_type, shows_arrays
 from compiler.frontend.show_type import is_tuple, show_size, show_type
 from compiler.frontend.types import (
     ANY_SIZE,
@@ -112,7 +112,7 @@ def reason_of(
     """
     if difference.sizes is not None:
         reason, equal = _of_sizes(difference.reason, difference.sizes, (want, got), by, is_result)
-        if not is_result:
+        if not is_result or isinstance(resolve(got), MetaT):
             return reason
         otherwise = "Otherwise the" if equal else "The"
         return f"{reason} {otherwise} type of the result is `{show(_as_written(got, by))}`."
@@ -232,8 +232,17 @@ def _one(type_: Type, text: str) -> str:
         if type_.fields:
             return f"a record with field `{next(iter(type_.fields))}`"
         if type_.variants:
-            return f"a value `#{next(iter(type_.variants))}`"
+            return f"a value `{_variant(type_)}`"
     return f"`{text}`"
+
+
+def _variant(meta: MetaT) -> str:
+    """A variant that a value is known to have, the first with arrays, whose sizes are told."""
+    known = meta.variants or {}
+    for name, payload in known.items():
+        if any(map(shows_arrays, payload)):
+            return show_type(final_type(Sum(((name, payload),))))
+    return f"#{next(iter(known))}"
 
 
 def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:
