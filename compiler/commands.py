@@ -483,7 +483,7 @@ def _bounds(args: argparse.Namespace) -> int:
 
 
 def _accesses(args: argparse.Namespace) -> int:
-    """Those that waste most come first. Of a program that does what none may do the status is 1."""
+    """Those that waste most come first. Of a program that fails, or faults, the status is 1."""
     _at_least(args.deadline, "--deadline", 0.001)
     program = _program(args)
     of = _on_inputs(program, args, _input(args.input) if args.input else None)
@@ -497,7 +497,8 @@ def _accesses(args: argparse.Namespace) -> int:
     else:
         for line in told_accesses(answer):
             print(line)
-    return WRONG_PROGRAM if answer["faults"] else OK
+    failed = answer["observed"] and answer["because"]
+    return WRONG_PROGRAM if answer["faults"] or failed else OK
 
 
 def _on_inputs(program: _Program, args: argparse.Namespace, data: bytes | None) -> Json:

@@ -32,7 +32,7 @@ from compiler.api import (
 from compiler.base.deadline import within
 from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called, base_of
-from compiler.base.text import plain
+from compiler.base.text import Text, plain
 from compiler.explain import accesses as access_costs
 from compiler.explain import cache_lines, imperative, layout, validity
 from compiler.explain.bounds import Words
@@ -99,7 +99,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     if seconds or asked.input is not None:
         args = input_values(replace(asked, sizes=sizes), OBSERVED_BYTES)
         found = ((base_of(name), value) for name, value in bind(fun, args).items())
-        sizes |= {name: int(value) for name, value in found if name in sizes}
+        sizes |= {name: int(value) for name, value in found if name in sizes and not np.ndim(value)}
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]
         numbers = [None if np.ndim(v) else v for v in args]
     prog = work.result("kernels", "cuda").prog
@@ -108,7 +108,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     because = build.why_not() if seconds else ""
     if seconds and not because:
         seen = device_process.observe(plain(text), entry, args, seconds)
-        because = seen.error.message if seen.error else _unended(seen, seconds)
+        because = seen.error.message if seen.error else _unended(seen, seconds, text)
     return {
         "ok": True,
         "sizes": sizes,
@@ -119,13 +119,14 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
     }
 
 
-def _unended(seen: Observation, seconds: float) -> str:
+def _unended(seen: Observation, seconds: float, text: Text) -> str:
     """Why a run that no check of the program ended has no results; empty where it has."""
     if seen.results is not None:
         return ""
-    if any(one.says == LATE for one in seen.problems):
-        until = f"The run was ended after {seconds:g} s, and is counted up to there"
-        return f"{until}: try smaller sizes."
+    for late in (one for one in seen.problems if one.says == LATE):
+        where = f" in line {late.line}, `{text[late.line - 1].text.strip()}`," if late.line else ""
+        until = f"The run was ended after {seconds:g} s{where} and is counted up to there"
+        return f"{until}: try smaller sizes, or a later deadline."
     return "A problem ended the run."
 
 

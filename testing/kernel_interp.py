@@ -15,6 +15,7 @@ A failed check ends the run with the launch; a device would go on until the host
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -88,9 +89,20 @@ class _Traces:
     written: dict[int, set[_Access]] = field(default_factory=dict)
     read: dict[int, set[_Access]] = field(default_factory=dict)
 
-    def add(self, cell: int, access: _Access, writes: bool, known: Sequence[_Access] = ()) -> bool:
-        """Remember an access; whether it meets an earlier one."""
-        clash = any(access.meets(one, known) for one in self.written.get(cell, ()))
+    def add(
+        self,
+        cell: int,
+        access: _Access,
+        writes: bool,
+        known: Sequence[_Access] = (),
+        stays: bool = False,
+    ) -> bool:
+        """Remember an access; whether it meets an earlier one.
+
+        Where the cell stays as it is, writes may come in any order.
+        """
+        earlier = () if stays else self.written.get(cell, ())
+        clash = any(access.meets(one, known) for one in earlier)
         if writes and not clash:
             clash = any(access.meets(one, known) for one in self.read.get(cell, ()))
         (self.written if writes else self.read).setdefault(cell, set()).add(access)
@@ -113,14 +125,14 @@ class Cells:
             raise Fault("the host reads a cell that nothing has written")
         return found
 
-    def touch(self, at: int, writes: bool) -> None:
+    def touch(self, at: int, writes: bool, stays: bool = False) -> None:
         """Watch an access."""
         device = self.device
         if not 0 <= at < len(self.values):
             device.fault(f"touches cell {at} of {len(self.values)}")
         if self.launch != device.launches:
             self.launch, self.traces = device.launches, _Traces()
-        if self.traces.add(at, device.access(), writes, device.known()):
+        if self.traces.add(at, device.access(), writes, device.known(), stays):
             device.fault(f"races with another thread for cell {at}")
         device.touched(self, at, writes)
 
@@ -133,8 +145,15 @@ class Cells:
 
     def write(self, at: int, value: Any) -> None:
         """A cell's next value."""
-        self.touch(at, True)
+        self.touch(at, True, 0 <= at < len(self.values) and _equal(self.values[at], value))
         self.values[at] = value
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two values have the same bits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return struct.pack("<d", one) == struct.pack("<d", other)
+    return one is not UNWRITTEN and one == other
 
 
 @dataclass(slots=True, eq=False)

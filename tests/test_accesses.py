@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ from compiler.__main__ import main
 from compiler.explain import warps
 from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
+from compiler.runtime import runs
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
 from compiler.sandbox.policies import RUN
@@ -109,14 +111,57 @@ def test_equal_launches_are_looked_at_once_and_counted_each() -> None:
 
 def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
     answer = asked(ENDLESS, deadline=2.0)
-    (fault,) = answer["faults"]
-    assert fault["says"] == "the deadline has passed"
-    assert "while (" in fault["text"] or "xs_mem" in fault["text"]
+    assert answer["faults"] == [], "who stops looking accuses nobody"
     assert all("agrees" not in one for one in answer["accesses"]), "it has not come to its end"
-    assert answer["because"] == (
-        "The run was ended after 0.5 s, and is counted up to there: try smaller sizes."
+    assert re.fullmatch(
+        r"The run was ended after 0\.5 s in line \d+, `.*(while \(|xs_mem).*`, and is counted up "
+        r"to there: try smaller sizes, or a later deadline\.",
+        answer["because"],
     )
     assert any(one["seen"]["requests"] for one in answer["accesses"] if "seen" in one)
+
+
+@needs_cxx
+@pytest.mark.parametrize("op", ["accesses", "observe"])
+def test_an_array_may_be_called_as_its_size(op: str) -> None:
+    answer = asked("entry main (n: []i32) = map (+ 1) n", op, sizes={"n": 8})
+    assert answer["sizes"] == {"n": 8}
+    assert [one["predicted"]["lanes"] for one in answer["accesses"]] == [8, 8]
+
+
+def test_bits_of_all_types_are_predicted() -> None:
+    types = [f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)]
+    params = " ".join(f"(m{t}: {t})" for t in types)
+    terms = [f"i64.{t} ({t}.i64 i {op} m{t})" for t in types for op in ("&", "|", "^", "<<", ">>")]
+    source = f"entry main [n] {params} (xs: [n]i32) ="
+    source += f" map (\\i -> xs[({' + '.join(terms)}) & 7]) (iota n)"
+    given = "1i8 2i16 3i32 -4i64 255u8 65535u16 7u32 200u64 [0i32, 1, 2, 3, 4, 5, 6, 7]"
+    answer = asked(source, "accesses", input=given)
+    assert [one["predicted"]["lanes"] for one in answer["accesses"]] == [8, 8]
+    assert [one["predicted"]["sectors"] for one in answer["accesses"]] == [1, 1], answer
+
+
+@needs_cxx
+def test_a_loop_of_the_host_may_launch_more_often_than_an_answer_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runs, "LONGEST_ANSWER", 2000)
+    source = "entry main [n] (xs: [n]i32) = loop ys = xs for i < 300 do map (+ i32.i64 i) ys"
+    answer = asked(source, sizes={"n": 2})
+    assert answer["because"] == ""
+    assert [run["launches"] for run in answer["kernels"]] == [300]
+
+
+DIVIDES = "entry main (ys: []i32) (d: i32) = reduce (\\a b -> a + b + (b / d) * 0) 0 ys"
+
+
+@needs_cxx
+@pytest.mark.parametrize(("given", "status"), [("empty([0]i32) 0", 0), ("[5i32] 0", 1)])
+def test_a_run_that_fails_has_its_exit_status(tmp_path: Path, given: str, status: int) -> None:
+    program, values = tmp_path / "p.fut", tmp_path / "values"
+    program.write_text(DIVIDES)
+    values.write_text(given)
+    assert main(["accesses", str(program), "--input", str(values)]) == status
 
 
 @needs_cxx

@@ -30,7 +30,7 @@ from compiler.ir.values import Value
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
 from compiler.runtime.cuda_device import Device, about
-from compiler.runtime.observer.records import Finding, Observation, Sample, Site
+from compiler.runtime.observer.records import LATE, Finding, Observation, Sample, Site
 
 _MEMORY = object()
 ESTIMATED = "estimated from some warps and iterations"
@@ -261,7 +261,8 @@ def report(
             lines = range(*lines_of(text, name))
             run["barriers"] = sum(n for line, n in seen.barriers.items() if line in lines)
         runs.append(run)
-    faults = [_fault(text, one) for one in (seen.problems if seen else ())]
+    problems = seen.problems if seen else ()
+    faults = [_fault(text, one) for one in problems if one.says != LATE]
     return {
         "kernels": runs,
         "accesses": sorted(found, key=_waste, reverse=True),

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, Prim
+from compiler.base.prim import BYTES, DTYPE, Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
@@ -141,7 +141,8 @@ class Launch:
         thread = warp % each * WARP + np.arange(WARP)
         block = warp // each
         everyone = np.ones(thread.shape, np.bool_)
-        self.known = {name: (np.asarray(value), everyone) for name, value in given.items()}
+        kinds = {param.name: DTYPE[param.prim] for param in self.kernel.params}
+        self.known = {n: (np.asarray(value, kinds[n]), everyone) for n, value in given.items()}
         numbers = thread, block, np.int64(self.threads), block * self.threads + thread
         for name, value in zip(k.IDS, numbers, strict=True):
             self.known[name] = np.asarray(value), everyone
@@ -240,8 +241,7 @@ class Launch:
             if isinstance(stm, imp.For)
             else (stm.start, stm.end, stm.by)
         )
-        numbers = [self.value(se, mask) for se in (start, end, by)]
-        first, last, step = numbers
+        first, last, step = (self.counted(se, mask) for se in (start, end, by))
         if first is None or last is None or step is None:
             self.known.pop(stm.index, None)
             self.forget(place)
@@ -262,11 +262,16 @@ class Launch:
         if len(chosen) < most:
             self.exact = False
             self.forget(place)
-        for turn in chosen:
+        for turn in chosen.tolist():
             index = first * step**turn if doubles else first + turn * step
             now = mask & (turn < trips)
             self.set(stm.index, index, now)
             self.stms(place.bodies[0], now, sure, weight * (usual if turn < most - 1 else 1))
+
+    def counted(self, se: ir.SE, mask: Mask) -> Numbers | None:
+        """A number that a loop counts with."""
+        value = self.value(se, mask)
+        return None if value is None else value.astype(np.int64)
 
     def is_private(self, place: Place) -> bool:
         """Whether a loop touches nothing but variables and arrays of its thread."""
@@ -315,11 +320,13 @@ class Launch:
     def value(self, se: ir.SE, mask: Mask) -> Numbers | None:
         """What an expression is for the threads of `mask`; None if that is not known."""
         match se:
-            case ir.Var(name, _):
+            case ir.Var(name, prim):
                 value, known = self.known.get(name, (None, mask))
-                return None if value is None or (mask & ~known).any() else value
+                if value is None or (mask & ~known).any():
+                    return None
+                return value.astype(DTYPE[prim], copy=False)  # a thread's number has either width
             case ir.Lit(value, prim):
-                return None if prim[0] == "f" else np.asarray(value)
+                return None if prim[0] == "f" else np.asarray(value, DTYPE[prim])
             case ir.Bin(op, at, lhs, rhs):
                 a, b = self.value(lhs, mask), self.value(rhs, mask)
                 for one in (a, b):

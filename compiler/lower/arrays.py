@@ -30,6 +30,7 @@ BOUNDS = Rule(
 
 LARGEST = 2**63 - 1
 MINUS_ONE = ir.Lit(-1, "i64")
+MOST_STEP, LEAST_STEP = ir.Lit(1 << 62, "i64"), ir.Lit(-(1 << 62), "i64")
 Position = ir.SE | tuple[ir.SE | None, ...]
 """An index, or the three parts of a slice."""
 
@@ -352,10 +353,13 @@ def _strided_slice(
     else:
         safe = step
         if not isinstance(step, ir.Lit):
+            # Of steps as long as MOST_STEP an array has one, to which a distance may be added.
             is_zero = ir.Bin("==", "i64", step, ir.ZERO)
-            safe = s.atom(ir.Select(is_zero, ir.ONE, step), "step")
-        towards = ir.Un("sgn", "i64", safe)
-        rounded = add(distance, sub(safe, towards))
+            clamped = ir.Bin("max", "i64", ir.Bin("min", "i64", step, MOST_STEP), LEAST_STEP)
+            safe = s.atom(ir.Select(is_zero, ir.ONE, clamped), "step")
+        elif abs(step.value) > MOST_STEP.value:
+            safe = MOST_STEP if step.value > 0 else LEAST_STEP
+        rounded = add(distance, sub(safe, ir.Un("sgn", "i64", safe)))
         if isinstance(safe, ir.Lit):
             rounded = add(distance, ir.Lit(int(safe.value) - (1 if safe.value > 0 else -1), "i64"))
         count = s.poly(ir.Bin("//", "i64", rounded, safe), "n")
@@ -369,10 +373,19 @@ def _strided_slice(
     else:
         fits = ir.Select(ir.Bin("<", "i64", step, ir.ZERO), down, up)
     fits = both(ir.Bin("<=", "i64", ir.ZERO, se_of(count)), fits)
-    ok = either(ir.Bin("==", "i64", se_of(count), ir.ZERO), fits)
+    empty: ir.SE = ir.Bin("==", "i64", se_of(count), ir.ZERO)
+    if not _is_distance(s, start, stop):
+        forward, ahead = ir.Bin("<=", "i64", start, stop), ir.Bin("<=", "i64", ir.ZERO, distance)
+        empty = both(empty, ir.Bin("==", "bool", forward, ahead))
+    ok = either(empty, fits)
     if not isinstance(step, ir.Lit):
         ok = both(ir.Bin("!=", "i64", step, ir.ZERO), ok)
     return ir.DimSlice(start, count, step), ok
+
+
+def _is_distance(s: Lowering, start: ir.SE, stop: ir.SE) -> bool:
+    """Whether the difference of two positions is known to fit in 64 bits."""
+    return all(s.facts.decide("<=", MINUS_ONE, at) is True for at in (start, stop))
 
 
 def _check_subscript(s: Lowering, subscript: Subscript, shape: tuple[Poly, ...]) -> None:

@@ -131,9 +131,14 @@ def _observed(request: Plain, files: Mapping[str, int], driver: str) -> Plain:
     except cuda_device.TooWide:
         return {"wide": True}
     report = np.frombuffer(raw.report.encode(), np.uint8)
+    # A loop of the host may launch hundreds of thousands: they go as arrays, by kernel and blocks.
+    kernels = {
+        name: number for number, name in enumerate(dict.fromkeys(n for n, _ in raw.launches))
+    }
+    launches = np.array([(kernels[name], blocks) for name, blocks in raw.launches], np.int64)
     answer: Plain = {
-        "values": write(files["results"], [report, *(raw.results or ())]),
-        "launches": raw.launches,
+        "values": write(files["results"], [report, launches.reshape(-1, 2), *(raw.results or ())]),
+        "kernels": list(kernels),
         "ended": raw.results is not None,
     }
     return answer | ({} if raw.error is None else {"error": told(raw.error)})

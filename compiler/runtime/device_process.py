@@ -260,8 +260,9 @@ def observe(
         if error is not None and not isinstance(error, RuntimeError_):
             raise error
         try:
-            report, *found = read(results, answer["values"])
-            launches = [(str(name), int(blocks)) for name, blocks in answer["launches"]]
+            report, launched, *found = read(results, answer["values"])
+            named = [str(name) for name in answer["kernels"]]
+            launches = [(named[number], blocks) for number, blocks in launched.tolist()]
             raw = records.Raw(
                 [v if v.ndim else v[()] for v in found] if answer["ended"] else None,
                 error,
@@ -269,7 +270,7 @@ def observe(
                 launches,
             )
             return records.read(raw, library)
-        except (ValueError, TypeError, KeyError, OverflowError):
+        except (ValueError, TypeError, LookupError, OverflowError):
             raise error or senseless() from None
 
 

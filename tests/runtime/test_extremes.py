@@ -382,3 +382,34 @@ def test_clamped_indices_wrap_like_all_others(entry: str, number: int) -> None:
         )
         == expected
     )
+
+
+STRIDED = "entry main (i: i64) (j: i64) (s: i64) (xs: []i32) = xs[i:j:s]"
+
+
+@pytest.mark.parametrize(
+    ("i", "j", "s", "expected"),
+    [
+        (0, 5, LARGEST, [0]),
+        (1, 4, LARGEST - 1, [1]),
+        (4, -1, -LARGEST - 1, [4]),
+        (4, 0, -LARGEST, [4]),
+        (2, 2, LARGEST, []),
+        (0, 5, 3, [0, 3]),
+        # The distance wraps, to -1 and to 1.
+        (-LARGEST - 1, LARGEST, 2, None),
+        (LARGEST, -LARGEST - 1, -3, None),
+    ],
+)
+def test_the_elements_of_a_slice_are_counted_whatever_its_step(
+    i: int, j: int, s: int, expected: list[int] | None
+) -> None:
+    work = Compilation(STRIDED)
+    args = [np.int64(i), np.int64(j), np.int64(s), np.arange(5, dtype=np.int32)]
+    if expected is None:
+        with pytest.raises(RuntimeError_, match="out of bounds"):
+            interp.run(work.result("soa").prog, "main", args)
+        return
+    for prog in (work.result("soa").prog, work.result("fused").prog):
+        assert interp.run(prog, "main", args)[-1].tolist() == expected
+    assert imp_interp.run(work.result("imp").prog, "main", args)[-1].tolist() == expected

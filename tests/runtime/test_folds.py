@@ -14,6 +14,7 @@ from compiler.pipeline import Compilation, Options
 from compiler.runtime import cuda_device, nvrtc
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
+from testing import kernels
 from testing.kernels import same
 from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc
 from tests.codegen.test_cuda import code_of
@@ -236,3 +237,25 @@ def test_columns_do_not_share_a_warp() -> None:
         (remark,) = (r for r in work.remarks() if r.rule == "kernels/rows")
         assert remark.kind == kind
         assert ("do not lie together" in remark.because) == (kind == "missed")
+
+
+NEVER_ASKED = {
+    "reduction": "entry main (xs: []i32) (d: i32) = reduce (\\a b -> a + b + b / d * 0) 0 xs",
+    "scan": "entry main (xs: []i32) (d: i32) = scan (\\a b -> a + b + b / d * 0) 0 xs",
+    "filter": "entry main (xs: []i32) (d: i32) ="
+    " let s = scan (\\a b -> a + b + b / d * 0) 0 xs in filter (> 2) s",
+    "rows": "entry main (xs: []i32) (d: i32) = map (\\j ->"
+    " reduce (\\a b -> a + b + b / d * j) j (map (+ j) xs)) (map i32.i64 (iota 3))",
+    "rows in order": "entry main (xs: []i32) (d: i32) = map (\\j ->"
+    " scan (\\a b -> if b == 1 / d then a else b) j (map (+ j) xs)) (map i32.i64 (iota 3))",
+}
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", NEVER_ASKED)
+def test_an_operator_is_asked_nothing_where_there_are_no_elements(name: str) -> None:
+    none, one = np.zeros(0, np.int32), np.ones(1, np.int32)
+    for version in ("default", "block"):
+        work = kernels.compiled(NEVER_ASKED[name], version)
+        kernels.compare_text(work, "main", [none, np.int32(0)], "ascending", name)
+        kernels.compare_text(work, "main", [one, np.int32(1)], "ascending", name)

@@ -12,9 +12,9 @@ import pytest
 from compiler.base.text import plain
 from compiler.explain.accesses import ESTIMATED, predict, report
 from compiler.explain.warps import CELLS, CONDITION, HOST
-from compiler.runtime.observer.records import ORDERS, observe
+from compiler.runtime.observer.records import ORDERS, Order, observe
 from compiler.semantics import interp
-from testing import blocks
+from testing import blocks, kernels
 from testing.kernels import same
 from tests.codegen.helpers import compiled
 from tests.codegen.test_cuda import code_of, compiled_for, smaller
@@ -115,6 +115,30 @@ def test_what_no_program_may_do_is_noticed(store: str, says: str) -> None:
         if "deadline" in says:
             assert seen.results is None
             assert any(site.kind == "reads" for site in seen.sites)  # what was seen so far
+
+
+SCATTER = "def main [n] (a: *[n]i32) (is: [n]i64) (xs: [n]i32) = scatter a is xs"
+ROWS_OF_SCATTERS = (
+    "def main [n][m] (is: [n][m]i64) (xs: [n][m]i32) ="
+    " map2 (\\js ys -> let b = scatter (replicate m 0) js ys in scan (+) 0 b) is xs"
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_writes_that_meet_are_told_where_values_differ(order: Order) -> None:
+    places, cells = np.array([1, 1, 2, 2]), np.zeros(4, np.int32)
+    code = code_of(SCATTER, None)
+    assert not observe(code, "main", [cells, places, np.full(4, 7, np.int32)], order).problems
+    (found,) = observe(code, "main", [cells, places, np.arange(4, dtype=np.int32)], order).problems
+    assert (found.says, found.count) == ("race: two writes of different values", 2)
+
+
+def test_those_of_a_block_of_threads_are_told_as_well() -> None:
+    code = plain(kernels.compiled(ROWS_OF_SCATTERS, "block").result("cuda").text)
+    places, values = np.array([[0, 1, 1, 2]] * 2), np.array([[5, 6, 6, 7]] * 2, np.int32)
+    assert not observe(code, "main", [places, values]).problems
+    (found,) = observe(code, "main", [places, values + np.arange(4, dtype=np.int32)]).problems
+    assert found.says == "race: two writes of different values"
 
 
 def test_a_race_under_two_locks_and_one_without_its_fence_are_noticed() -> None:

@@ -12,6 +12,7 @@ from compiler.base.spans import Prov
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.folds import block_fold
+from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.nodes import BLOCK, Barrier, Scope
 from compiler.codegen.kernels.threads import (
     FIRST,
@@ -108,6 +109,6 @@ def _inner(kernel: imp.Kernel) -> imp.Stms:
         case imp.MapWork():
             return (Scope(all_points(kernel)),)
         case imp.ReduceWork(folds) | imp.ScanWork(folds):
-            return (Scope(block_fold(kernel, folds), prov=kernel.prov),)
+            return (Scope(block_fold(kernel, of_elements(kernel, folds)), prov=kernel.prov),)
         case imp.HistWork():
             return (imp.If(FIRST, (point(sequential(kernel)),), (), kernel.prov),)

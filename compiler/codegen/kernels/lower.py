@@ -42,6 +42,7 @@ from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed,
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
 from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
+from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, ROWS, row_code, rows
@@ -197,7 +198,7 @@ class _Lowering:
             case imp.HistWork():
                 return self.hist(kernel, kernel.work, name)
             case imp.ReduceWork(folds) | imp.ScanWork(folds):
-                return self.staged(kernel, folds, name)
+                return self.staged(kernel, of_elements(kernel, folds), name)
 
     def function(self, name: str, body: imp.Stms, source: imp.Kernel) -> k.Kernel:
         """A kernel whose parameters are what its body uses and does not define.
@@ -329,7 +330,7 @@ class _Lowering:
         """Ranges, then their outcomes; for a scan, behind that, the ranges again."""
         kernel = plan.scan if plan else kernel
         assert isinstance(kernel.work, imp.ReduceWork | imp.ScanWork)
-        folds = kernel.work.folds
+        folds = of_elements(kernel, kernel.work.folds)
         prov, scan = kernel.prov, isinstance(kernel.work, imp.ScanWork)
         kept = plan.kept if plan else ()
         tile = self.ctx.commit(SEVERAL, prov, several(folds, scan, self.target, kept))

@@ -3,7 +3,8 @@
 // A kernel's text is compiled with -fsanitize=thread, which calls a function before every access;
 // the functions are these. Each thread of a block has a stack of its own and runs up to a barrier
 // before the next one does. What is found:
-// - two threads that touch a cell, one of them writing, with nothing that says who comes first;
+// - two threads that touch a cell, one of them writing, with nothing that says who comes first,
+//   unless both write what the cell then has in any case: the same bits;
 // - a barrier to which not all threads of a block come; a cell outside of all blocks of memory;
 // - a cell that is read before anything has been written to it;
 // - for the threads of a warp that are in the same iteration of all loops, which cells they touch.
@@ -168,6 +169,15 @@ char *shared_low, *shared_high;
 // Of that, what launches tell the size of: the room for it, and how much of it the launch has.
 char *room_low, *room_high, *launched_high;
 
+// A write to a cell that another thread has written, which may come first as well: it is wrong if the
+// cell becomes another one, which is seen once the thread goes on.
+struct Meeting {
+    char *at = nullptr;
+    int size;
+    void *where;
+    char before[16];
+} meeting;
+
 unsigned any(unsigned below) {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % below;
@@ -181,6 +191,7 @@ double now() {
 
 void leave() {
     running = false;
+    meeting.at = nullptr;
     _longjmp(scheduler, 1);
 }
 
@@ -217,22 +228,38 @@ bool Visit::meets(const Visit &other) const {
     return true;
 }
 
-// Compare an access with those before it to the same cell, and remember it.
-void visit(Cell &cell, long long stamp, bool writes, bool atomic, uintptr_t lock, void *where) {
+void settle() {
+    if (!meeting.at) return;
+    bool differs = memcmp(meeting.at, meeting.before, meeting.size);
+    meeting.at = nullptr;
+    if (differs) problem("race: two writes of different values", meeting.where);
+}
+
+// Compare an access with those before it to the same cell, and remember it; whether both are writes
+// that may come in any order.
+bool visit(Cell &cell, long long stamp, bool writes, bool atomic, uintptr_t lock, void *where) {
     Visit mine{block_now, current, barriers, fibers[current].fences, lock, true};
     if (cell.stamp != stamp) cell = Cell(), cell.stamp = stamp, cell.write.is = cell.read.is = false;
-    if (cell.write.meets(mine)) problem(writes ? "race: two writes" : "race: a read and a write", where);
+    bool both = writes && cell.write.meets(mine);
+    if (!writes && cell.write.meets(mine)) problem("race: a read and a write", where);
     if (writes && cell.read.meets(mine)) problem("race: a write and a read", where);
     if (writes) cell.write = mine;
-    if (writes && !atomic) return;
+    if (writes && !atomic) return both;
     Visit &read = cell.read;
     if (!read.is || (read.block == block_now && read.barriers != barriers)) {
         read = mine;
-        return;
+        return both;
     }
     if (read.block != block_now) read.block = -1;  // of several blocks
     if (read.thread != current) read.thread = -1;
     if (read.lock != lock) read.lock = ALONE;
+    return both;
+}
+
+void meet(char *at, int size, void *where) {
+    meeting.size = std::min(size, (int)sizeof meeting.before), meeting.where = where;
+    memcpy(meeting.before, at, meeting.size);
+    meeting.at = at;
 }
 
 void record(Site &site, char *at, void *where) {
@@ -301,6 +328,7 @@ void count_requests() {
 }
 
 void to_scheduler() {
+    settle();
     if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
 }
 
@@ -308,6 +336,7 @@ void to_scheduler() {
 void life() {
     for (;;) {
         kernel();
+        settle();
         fibers[current].done = true;
         fibers[current].waits = 0;
         to_scheduler();
@@ -568,6 +597,7 @@ void publish(Cell &cell, bool writes) {
 void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void *where) {
     char *at = (char *)p;
     if (!running || (at >= stacks && at < stacks + (size_t)MOST_THREADS * STACK)) return;
+    settle();
     tick(where);
     uintptr_t held = is_volatile ? fibers[current].lock : 0;
     uintptr_t lock = held ? held : atomic || (is_volatile && !writes) ? ATOMIC : ALONE;
@@ -580,18 +610,20 @@ void access(void *p, int size, bool writes, bool atomic, bool is_volatile, void 
     if (of_block) {
         size_t first = at - shared_low;
         size_t found = problems.size();
+        bool both = false;
         for (size_t k = first; k < first + size && problems.size() == found; k++) {
             if (!writes && (shared[k].stamp != serial || !shared[k].write.is))
                 problem("a cell is read that nothing has written", where);
-            visit(shared[k], serial, writes, atomic, lock, where);
+            both = visit(shared[k], serial, writes, atomic, lock, where) || both;
         }
+        if (both) meet(at, size, where);
     } else {
         size_t cell = (at - memory->base) / memory->size;
         if ((!writes || atomic) && !memory->written[cell])
             problem("a cell is read that nothing has written", where);
         if (writes) memory->written[cell] = true;
         Cell &touched = memory->cells[cell];
-        visit(touched, launch, writes, atomic, lock, where);
+        if (visit(touched, launch, writes, atomic, lock, where)) meet(at, size, where);
         if (lock == ATOMIC) publish(touched, writes);
     }
     if (!recording) return;

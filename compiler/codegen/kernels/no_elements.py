@@ -1,0 +1,39 @@
+"""Operators that check nothing where there is nothing to combine.
+
+Threads that have no element of a reduction or scan combine neutral elements. For those an operator
+is defined as it is for elements, so that its checks hold there if they hold for any; but where
+there are no elements at all nothing is asked of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.base.names import Name
+from compiler.codegen.imp.nodes import Assign, Declare, Fold, If, Kernel
+from compiler.codegen.traits import traits_of
+from compiler.ir.nodes import SE, ZERO, Bin, Scalar, Var
+
+
+def of_elements(kernel: Kernel, folds: tuple[Fold, ...]) -> tuple[Fold, ...]:
+    """The operators of a reduction or scan, which do nothing where there are no elements."""
+    some = Bin("<", "i64", ZERO, kernel.dims[-1][1])
+    return tuple(_asked(fold, some) for fold in folds)
+
+
+def _asked(fold: Fold, some: SE) -> Fold:
+    """The operator where there are some elements, and else its left operand."""
+    op = fold.op
+    if not traits_of(op.body).asserts:
+        return fold
+    parts = list(zip(op.lhs, op.prims, op.results, strict=True))
+    first = (Declare(_joined(n), Scalar(p), Var(n, p), op.prov) for n, p, _ in parts)
+    joined = (Assign(_joined(n), result, op.prov) for n, _, result in parts)
+    body = (*first, If(some, (*op.body, *joined), (), op.prov))
+    results = tuple(Var(_joined(n), p) for n, p, _ in parts)
+    return replace(fold, op=replace(op, body=body, results=results))
+
+
+def _joined(lhs: Name) -> Name:
+    """What the operator gives."""
+    return f"{lhs}_joined"
