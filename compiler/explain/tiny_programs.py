@@ -195,6 +195,11 @@ BY_RULE: dict[str, Tiny] = {
     "simplify/hoist": Tiny(
         "entry main (x: i32) (y: i32) (n: i64) = loop a = 0 for _i < n do a + x / y", "6 2 3i64"
     ),
+    "simplify/out-of-branch": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  map (\\i -> if xs[i] == 0 then 0 else (xs ++ [7])[i + 1]) (iota n)",
+        "[0, 4, 6]",
+    ),
     # --- fusion -------------------------------------------------------------------------------
     "fuse/cut-map": Tiny(
         "entry main (xs: [6]i32) = (map (\\x -> x * x) xs)[1:4]", "[1, 2, 3, 4, 5, 6]"

@@ -40,12 +40,12 @@ def test_what_a_rule_says_is_said_by_its_own_function(module: ModuleType) -> Non
         and node.func.attr == "commit"
         and isinstance(node.args[0], ast.Name)
     }
-    assert said <= {"CSE", "HOIST"}
+    assert said <= {"CSE", "HOIST", "OUT_OF_BRANCH"}
 
 
 def test_only_sharing_and_hoisting_are_no_functions_of_an_expression() -> None:
     plain = {rule.id for rule in SIMPLIFY.rules if not isinstance(rule, NodeRule)}
-    assert plain == {"simplify/cse", "simplify/hoist"}
+    assert plain == {"simplify/cse", "simplify/hoist", "simplify/out-of-branch"}
 
 
 def test_who_lists_rules_tells_their_equations() -> None:

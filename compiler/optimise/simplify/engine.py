@@ -34,7 +34,7 @@ from compiler.optimise.simplify.parallel import (
     soac_operator,
 )
 from compiler.optimise.simplify.scalars import body_results, operands, scalar
-from compiler.optimise.simplify.state import CSE, HOIST, State
+from compiler.optimise.simplify.state import CSE, HOIST, OUT_OF_BRANCH, State
 
 _MAX_STEPS = 8
 _SCALARS = frozenset(ir.SE_NODES)
@@ -291,6 +291,7 @@ RULES: tuple[Rule, ...] = (
     *soac.RULES,
     CSE,
     HOIST,
+    OUT_OF_BRANCH,
 )
 
 _WHOLE = [rule for rule in RULES if isinstance(rule, NodeRule) and not rule.by_part]

@@ -27,10 +27,11 @@ from compiler.base.rules import NodeRule, Rule
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.sizes import poly_of
+from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.walk import free, map_se
 from compiler.optimise.cse import Table
 from compiler.optimise.dead import UseCounts
+from compiler.optimise.simplify import made_once
 from compiler.optimise.simplify.unchanged import Left, Some, Unchanged
 
 CSE = Rule(
@@ -42,6 +43,11 @@ HOIST = Rule(
     "simplify/hoist",
     "Moves what is the same every time out of loops and parallel operators.",
     equation="`loop p = x for i < n do (let a = e ..) ==> let a = e loop ..`, where e has no p, i.",
+)
+OUT_OF_BRANCH = Rule(
+    "simplify/out-of-branch",
+    "Moves arrays that are the same every time out of branches of loops and parallel operators.",
+    equation="`map (\\x -> if c then (let a = e ..) ..) xs ==> let a = e map ..`, e has no x.",
 )
 T = TypeVar("T")
 ScopeKind = Literal["function", "lambda", "loop", "branch", "kernel"]
@@ -413,7 +419,7 @@ class State:
     ) -> int:
         """Add a statement where it belongs, if `safe` there, and answer that depth."""
         prov = self.prov(prov)
-        depth = self.depth if safe is None else self._depth_for(pat, prov, safe)
+        depth = self.depth if safe is None else self._depth_for(pat, exp, prov, safe)
         if self.scopes[depth].speculatable and self._may_leave(depth):
             self.scopes[depth].speculatable = safe is not None and safe(0)
         self.append(depth, pat, exp, prov, old)
@@ -456,17 +462,51 @@ class State:
                 self.types[param.name] = param.type
                 self.facts.array(param.type.shape, depth)
 
-    def _depth_for(self, pat: tuple[ir.Param, ...], prov: Prov, safe: Callable[[int], bool]) -> int:
+    def _depth_for(
+        self, pat: tuple[ir.Param, ...], exp: ir.Exp, prov: Prov, safe: Callable[[int], bool]
+    ) -> int:
         """The outermost depth that a statement can move to (see `hoist.py`)."""
         here = self.depth
         level = max(self.depths.bit_length() - 1, 0)
+        if level < here and self.is_in_branch(level):
+            depth = self._out_of_branch(level, pat, exp)
+            if depth < here and not self.is_off(OUT_OF_BRANCH) and safe(depth):
+                said = "the same every time, also if it is needed in some only"
+                return self._moved(OUT_OF_BRANCH, depth, pat, prov, said)
         depth = here
         while depth > level and self.scopes[depth].kind in LEFT:
             depth -= 1
         if depth == here or self.is_off(HOIST) or not safe(depth):
             return here
+        return self._moved(HOIST, depth, pat, prov, "the same every time")
+
+    def _moved(
+        self, rule: Rule, depth: int, pat: tuple[ir.Param, ...], prov: Prov, why: str
+    ) -> int:
+        """Where a statement goes that may move to a depth."""
         what = "loop" if self.scopes[depth + 1].kind == "loop" else "parallel operation"
         names = " and ".join(f"`{base_of(param.name)}`" for param in pat)
-        said = f"{names}: the same every time, and so computed once, before the {what}."
-        found = self.commit(HOIST, prov, Applied(depth, said))
-        return here if found is None else found
+        said = f"{names}: {why}, and so computed once, before the {what}."
+        found = self.commit(rule, prov, Applied(depth, said))
+        return self.depth if found is None else found
+
+    def is_in_branch(self, level: int) -> bool:
+        """Whether there is a branch between the body being simplified and the one of that depth."""
+        return any(scope.kind == "branch" for scope in self.scopes[level + 1 :])
+
+    def _out_of_branch(self, level: int, pat: tuple[ir.Param, ...], exp: ir.Exp) -> int:
+        """The outermost depth where what branches make is worth making (see `made_once.py`)."""
+        best = depth = self.depth
+        count = made_once.elements(pat, exp)
+        waits = False
+        while count is not None and depth > level and self.scopes[depth].kind != "kernel":
+            scope = self.scopes[depth]
+            depth -= 1
+            if scope.kind == "branch":
+                waits = True
+            elif waits and scope.trips is not None:
+                enough = se_of(made_once.most(scope.trips))
+                waits = self.facts.decide("<=", se_of(count), enough, depth) is not True
+            if not waits and scope.kind in LEFT:
+                best = depth
+        return best
