@@ -497,8 +497,7 @@ def _accesses(args: argparse.Namespace) -> int:
     else:
         for line in told_accesses(answer):
             print(line)
-    failed = answer["observed"] and answer["because"]
-    return WRONG_PROGRAM if answer["faults"] or failed else OK
+    return WRONG_PROGRAM if answer["faults"] or (answer["observed"] and answer["because"]) else OK
 
 
 def _on_inputs(program: _Program, args: argparse.Namespace, data: bytes | None) -> Json:
