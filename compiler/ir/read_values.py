@@ -303,7 +303,11 @@ def _shape(piece: str) -> tuple[int, ...] | None:
 
 @cache
 def _plain(prim: Prim) -> re.Pattern[str]:
-    """An array of plain numbers of that type, one comma between two, whatever its brackets."""
+    """An array of plain numbers of that type, one comma between two, whatever its brackets.
+
+    NumPy must see no other text: 2.4.6 makes a number of a blank cell
+    (findings/numpy-fromstring-blank-cells.sh).
+    """
     if prim == "bool":
         number = "(?:true|false)"
     elif prim[0] == "f":
