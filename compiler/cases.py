@@ -379,6 +379,7 @@ def expectation(
         return f"The reference did not finish within {manner.seconds:g} s: it is not compared."
     except RuntimeError_ as error:
         if error.cause != "memory":
+            error.message = f"`{other}` fails, and `{manner.backend}` does not: {error.message}"
             raise
         return "The reference has too little memory for it: it is not compared."
     if found["backend"] != other:

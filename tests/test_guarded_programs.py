@@ -11,6 +11,7 @@ import pytest
 from compiler.base.errors import RuntimeError_
 from compiler.runtime import runner
 from compiler.semantics import evaluator
+from compiler.worker import answer
 from testing import campaign, kernels
 from testing.generators import guards
 from testing.generators.storage import Generated
@@ -56,6 +57,18 @@ def test_a_reference_that_fails_where_others_do_not_differs(
     monkeypatch.setattr(evaluator, "LOGIC_OPS", ())
     with pytest.raises(campaign.Difference, match=r"by the letter: .* not the error"):
         campaign.check(work, QUOTIENT, manner)
+
+
+def test_a_test_says_that_it_was_the_reference_that_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = f"-- ==\n-- input {{ 1i64 0i64 }} auto output\n{QUOTIENT.source}"
+    asked = {"op": "test", "source": source, "case": 0, "backend": "c"}
+    assert answer(asked)["tested"]["outcome"] == "passed"
+    monkeypatch.setattr(evaluator, "LOGIC_OPS", ())
+    told = answer(asked)["tested"]
+    assert told["outcome"] == "failed"
+    assert told["because"] == "`ref` fails, and `c` does not: Division by zero."
 
 
 def test_a_program_that_fails_has_to_fail_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

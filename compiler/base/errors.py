@@ -115,7 +115,8 @@ class RuntimeError_(UserError):
 
     kind: ErrorKind = "runtime"
     cause: str = ""
-    """"race" where two threads met in a cell, "memory" where a run may not use so much."""
+    """"race" where two threads met in a cell, "bounds" where an access that nothing has
+    checked left its array or block, "memory" where a run may not use so much."""
     site: int | None = None
     """The number of the check that failed, in a program that knows its checks by number."""
 

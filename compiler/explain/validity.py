@@ -7,13 +7,13 @@ floating point may differ by rounding, because the two need not add up in the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.base.deadline import within
-from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
+from compiler.base.errors import CompilerBug, RuntimeError_, TimeoutError_
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.protocol.runs import Outcome, Verdict
@@ -53,6 +53,20 @@ class Validity:
         }
 
 
+Meaning = list[Value] | RuntimeError_
+"""What a run gives, or how it fails."""
+
+
+def meaning(run: Callable[[], list[Value]]) -> Meaning:
+    """What a run gives, or how the program fails; a deadline that passes is no failure."""
+    try:
+        return run()
+    except TimeoutError_:
+        raise
+    except RuntimeError_ as error:
+        return error
+
+
 def check(
     prog: Prog,
     entry: str,
@@ -60,10 +74,7 @@ def check(
     thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
     """Run both semantics on `args`, the external values of the entry point, and compare."""
-    try:
-        expected = interp.run(prog, entry, args, thresholds=thresholds)
-    except RuntimeError_ as error:
-        return _both_fail(prog, entry, args, thresholds, error)
+    expected = meaning(lambda: interp.run(prog, entry, args, thresholds=thresholds))
     return against(prog, entry, args, expected, thresholds=thresholds)
 
 
@@ -71,10 +82,10 @@ def against(
     prog: Prog,
     entry: str,
     args: Sequence[Value],
-    expected: Sequence[Value],
+    expected: Meaning,
     thresholds: Mapping[str, int] | None = None,
 ) -> Validity:
-    """Run the heap semantics and compare with results that are known."""
+    """Run the heap semantics and compare with what is known: a run that fails has to fail there."""
     try:
         found, trace = heap.run(prog, entry, args, thresholds=thresholds)
     except CompilerBug as error:
@@ -82,8 +93,10 @@ def against(
     except TimeoutError_:
         raise
     except RuntimeError_ as error:
-        return Validity("race" if error.cause == "race" else "invalid", error.message)
-    same = compare(found, expected)
+        told = agreement(error, expected)
+        kind: Outcome = "valid" if told["valid"] else "race" if error.cause == "race" else "invalid"
+        return Validity(kind, told["because"])
+    same = agreement(found, expected)
     return Validity(
         "valid" if same["valid"] else "invalid",
         same["because"],
@@ -94,18 +107,35 @@ def against(
     )
 
 
-def verdict(
-    prog: Prog,
-    entry: str,
-    args: Sequence[Value],
-    expected: Sequence[Value],
-) -> Verdict:
+def verdict(prog: Prog, entry: str, args: Sequence[Value], expected: Meaning) -> Verdict:
     """What `against` finds, as plain data; `valid` is None if the run takes too long."""
     try:
         return within(SECONDS, lambda: against(prog, entry, args, expected)).data()
     except RuntimeError_ as error:
         because = f"{error.message} The heap goes cell by cell: try a smaller input."
         return Validity("unknown", because).data()
+
+
+def by_value(run: Callable[[], list[Value]], expected: Meaning) -> Verdict:
+    """Whether a run by value gives what is expected; `valid` is None if it takes too long."""
+    try:
+        return agreement(within(SECONDS, lambda: meaning(run)), expected)
+    except TimeoutError_ as error:
+        return {"valid": None, "because": error.message}
+
+
+def agreement(found: Meaning, expected: Meaning) -> Verdict:
+    """Whether results are as expected, or both runs fail as a program may."""
+    if isinstance(found, RuntimeError_) and isinstance(expected, RuntimeError_):
+        if found.cause == expected.cause:
+            return {"valid": True, "because": f"Both stop: {found.message}"}
+        return {"valid": False, "because": found.message}
+    if isinstance(found, RuntimeError_):
+        return {"valid": False, "because": found.message}
+    if isinstance(expected, RuntimeError_):
+        because = f"By value the run stops ({expected.message}), here it does not."
+        return {"valid": False, "because": because}
+    return compare(found, expected)
 
 
 def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
@@ -118,23 +148,6 @@ def compare(found: Sequence[Value], expected: Sequence[Value]) -> Verdict:
             because = f"Result {k} is {_short(got)} and should be {_short(want)}."
             return {"valid": False, "because": because}
     return {"valid": True, "because": "The results are those of the program's meaning."}
-
-
-def _both_fail(
-    prog: Prog,
-    entry: str,
-    args: Sequence[Value],
-    thresholds: Mapping[str, int] | None,
-    error: CompileError,
-) -> Validity:
-    """A run that fails by value must fail in the heap as well."""
-    try:
-        heap.run(prog, entry, args, thresholds=thresholds)
-    except CompileError:
-        return Validity("valid", f"Both stop: {error.message}")
-    return Validity(
-        "invalid", f"By value the run stops ({error.message}), in the heap it does not."
-    )
 
 
 def agree(want: Value, got: Value) -> bool:

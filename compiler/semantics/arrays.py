@@ -49,7 +49,7 @@ def _checked(m: Evaluator, index: Data, size: int) -> Data:
         if 0 <= index < size:
             return index
         if m.any_active():
-            raise m.error(f"Index {int(index)} is out of bounds for size {size}.")
+            raise m.error(f"Index {int(index)} is out of bounds for size {size}.", "bounds")
         return np.int64(0)
     outside = (index < 0) | (index >= size)
     if not outside.any():
@@ -57,7 +57,7 @@ def _checked(m: Evaluator, index: Data, size: int) -> Data:
     bad = m.active(outside)
     if np.any(bad):
         wrong = np.broadcast_to(index, np.shape(bad))[bad].flat[0]
-        raise m.error(f"Index {int(wrong)} is out of bounds for size {size}.")
+        raise m.error(f"Index {int(wrong)} is out of bounds for size {size}.", "bounds")
     return np.where(outside, 0, index)
 
 

@@ -36,8 +36,8 @@ def run(
     """The entry point's results and what was touched on the way.
 
     `args` are the external values in order, `most_bytes` bounds what is allocated in all. Raises
-    RuntimeError_ for a failed assertion, an access outside of a block (code `heap`), a race (code
-    `race`). Without `tracing` there is no race check.
+    RuntimeError_ for a failed assertion, an access outside of a block (cause `bounds`), a race
+    (cause `race`). Without `tracing` there is no race check.
     """
     machine = Machine({f.name: f for f in prog.funs}, thresholds or {}, STEPS, most_bytes)
     return execute(machine, entries.find(prog, entry), args, tracing), machine.trace

@@ -39,7 +39,7 @@ def running(machine: Watched) -> Iterator[None]:
         with np.errstate(all="ignore"):
             yield
     except MemoryError:
-        raise machine.error(_MEMORY) from None
+        raise machine.error(_MEMORY, "memory") from None
     finally:
         sys.setrecursionlimit(limit)
 
@@ -74,10 +74,10 @@ class Watched:
         """How many calls of each function are at work."""
         self._ends: dict[int, tuple[ir.Body, int | None]] = {}
 
-    def error(self, message: str) -> RuntimeError_:
+    def error(self, message: str, cause: str = "") -> RuntimeError_:
         """Make an error at the current statement."""
         error = RuntimeError_(message, self.prov[0] if self.prov else NOWHERE)
-        error.prov = self.prov
+        error.prov, error.cause = self.prov, cause
         return error
 
     # --- what the machines are asked for -------------------------------------------------------
@@ -156,7 +156,7 @@ class Watched:
             self.prov = fun.prov or call
             raise self.error(too_deep(name))
         if depth % _STEP == _STEP - 1 and _is_short():
-            raise self.error(_MEMORY)
+            raise self.error(_MEMORY, "memory")
         self.calls[name] = depth + 1
         try:
             while True:
@@ -189,6 +189,5 @@ class Watched:
             raise self.error(f"{wanted}, which is more than can be told in 64 bits.")
         if total > self.most_bytes:
             wanted = f"An array of shape {list(shape)} needs {total} bytes"
-            error = self.error(f"{wanted}, which is more than the {self.most_bytes} allowed.")
-            error.cause = "memory"
-            raise error
+            said = f"{wanted}, which is more than the {self.most_bytes} allowed."
+            raise self.error(said, "memory")

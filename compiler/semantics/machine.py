@@ -152,7 +152,7 @@ class Machine(Watched):
         size = max(count, 0) * DTYPE[prim].itemsize
         self.trace.allocated += size
         if self.trace.allocated > self.most_bytes:
-            raise self.error(f"The run allocates more than {self.most_bytes} bytes.")
+            raise self.error(f"The run allocates more than {self.most_bytes} bytes.", "memory")
         cells = np.full(size, 0x5A, dtype=np.uint8).view(DTYPE[prim])
         if prim == "bool":
             cells = np.ones(max(count, 0), dtype=np.bool_)
@@ -185,6 +185,7 @@ class Machine(Watched):
             raise self.error(
                 f"Cell {low if low < 0 else high} lies outside of `{block.label}`, which has "
                 f"{len(block.cells)}.",
+                "bounds",
             )
 
     def read_cell(self, location: Location, index: Iterable[int]) -> Any:
@@ -219,12 +220,11 @@ class Machine(Watched):
                 return
             shared = np.intersect1d(source.cells(), target.cells())
             if shared.size:
-                error = self.error(
+                raise self.error(
                     f"A copy within `{source.block.label}` reads cells that it writes, such as "
-                    f"{shared[0]}."
+                    f"{shared[0]}.",
+                    "race",
                 )
-                error.cause = "race"
-                raise error
         self.write(target, self.read(source), meeting)
 
     def _touch(self, location: Location, writes: bool, meeting: bool) -> Cells:

@@ -278,7 +278,7 @@ class Interpreter(Watched):
     def check_index(self, index: int, size: int) -> None:
         """Fail unless an index is within bounds."""
         if not 0 <= index < size:
-            raise self.error(f"Index {index} is out of bounds for size {size}.")
+            raise self.error(f"Index {index} is out of bounds for size {size}.", "bounds")
 
     def gathered(self, shape: Sequence[int], values: Sequence[Data], kind: ir.Type) -> Data:
         """The array over a shape whose parts are these, of that type; without dimensions the part.
