@@ -39,6 +39,8 @@ def test_a_rule_does_something_that_changes_no_result(name: str) -> None:
     if name.startswith(("kernels/", "cuda/")):
         assert after["output"] == ""
         gives_the_same_on_threads(name)
+    elif name.startswith("c/"):
+        assert after["output"] == ""  # `tests/codegen/test_numbers.py` has what becomes of results
     else:
         assert before["output"] == (after["output"] if before["stage"] else "")
         assert after["output"] != ""

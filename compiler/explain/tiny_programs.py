@@ -56,7 +56,6 @@ BY_PASS: dict[str, Tiny] = {
     ),
     "look-inside": _shared("(f xs, f (reverse xs))"),
     "imp": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
-    "c": Tiny("entry main (xs: []i32) = map (* 2) xs", "[1, 2]"),
 }
 
 BY_RULE: dict[str, Tiny] = {
@@ -460,6 +459,7 @@ BY_RULE: dict[str, Tiny] = {
         "[1.0f32, 2.0f32] 3.0f32",
         target="cuda",
     ),
+    "c/fast-functions": Tiny("entry main (xs: []f64) = map f64.exp xs", "[1.0f64, 2.0f64]"),
     "cuda/graphs": Tiny(
         "entry main [n] (xs: *[n]i32) = loop xs for _i < 3i32 do map (+ 1) xs", "[1]", target="cuda"
     ),

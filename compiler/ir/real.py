@@ -127,7 +127,10 @@ def log(x: Fraction, w: int) -> int:
 
 
 def _power(base: Fraction, x: Fraction, w: int) -> int:
-    """`base` to the power of `x`; the base is positive."""
+    """`base` to the power of `x`, a whole number where the base is negative."""
+    if base < 0:
+        power = _power(-base, x, w)
+        return -power if x.numerator % 2 else power
     size = max(_size(abs(x)), 0)
     about = Fraction(log(base, 60 + size), 1 << (60 + size)) * x
     if about > _MOST:

@@ -29,7 +29,6 @@ def helper(name: str, prim: Prim) -> str:
         ("$W", str(bits)),
         ("$P", prim),
         ("$B", f"uint{bits}_t"),
-        ("$f", "" if prim == "f64" else "f"),
     )
     text = f"{head} {{ {body} }}"
     for key, value in fill:
@@ -84,7 +83,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "fmax": ("$T fmax_$P($T a, $T b)", "return (a > b) | (b != b) ? a : b;"),
     "abs": ("$T abs_$P($T a)", "return a < 0 ? ($T)(0 - ($U)a) : a;"),
     "sgn": ("$T sgn_$P($T a)", "return ($T)((a > 0) - (a < 0));"),
-    "fsgn": ("$T sgn_$P($T a)", "return a > 0 ? 1 : a < 0 ? -1 : a;"),
+    "fsgn": ("$T sgn_$P($T a)", "return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a;"),
     "mul_hi": (
         "$T mul_hi_$P($T a, $T b)",
         "return ($T)(((__int128)a * (__int128)b) >> $W);",
@@ -92,15 +91,6 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "umul_hi": (
         "$T mul_hi_$P($T a, $T b)",
         "return ($T)(((unsigned __int128)a * b) >> $W);",
-    ),
-    "sinpi": (
-        "$T sinpi_$P($T x)",
-        "$T p = fmod$f(x, 2); return fmod$f(p, 1) == 0 ? p * 0 : sin$f(p * ($T)3.141592653589793);",
-    ),
-    "cospi": (
-        "$T cospi_$P($T x)",
-        "$T p = fabs$f(fmod$f(x, 2)); "
-        "return p == ($T)0.5 || p == ($T)1.5 ? 0 : cos$f(p * ($T)3.141592653589793);",
     ),
     "to_bits": ("$B to_bits_$P($T a)", "$B r; __builtin_memcpy(&r, &a, sizeof r); return r;"),
     "from_bits": ("$T from_bits_$P($B a)", "$T r; __builtin_memcpy(&r, &a, sizeof r); return r;"),

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from itertools import chain, count
 
 from compiler.base.context import Ctx
+from compiler.base.remarks import Applied
 from compiler.base.rules import Pass
-from compiler.base.spans import Prov
+from compiler.base.spans import Prov, merge_prov
 from compiler.base.target import Target
 from compiler.base.text import Line, Text, lines
 from compiler.codegen.c import copies
 from compiler.codegen.c import runtime as c_runtime
+from compiler.codegen.c.functions import FAST
 from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
@@ -30,23 +32,22 @@ from compiler.codegen.signature import Plain, signatures, symbol
 from compiler.ir.nodes import SE, Mem, Operand, Var
 from compiler.ir.sizes import prim_of
 
-_VECTOR_MATH = (
-    "sin cos exp log pow"
-    " acos acosh asin asinh atan atan2 atanh cbrt cosh erf erfc exp10 exp2 hypot log10 log1p log2"
-    " sinh tan tanh"
-).split()
-_VECTOR_OFF = """\
-#ifndef SS_VECTOR
-#define SS_VECTOR
-#endif
-"""
 Printer = Callable[[Scalars, Sites, Iterator[int]], MapKernels]
-_TWO = frozenset(("pow", "atan2", "hypot", "fmod", "copysign", "nextafter"))
 
 
 def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     """The C file of a program; `printer` says how kernels run."""
     scalars = Scalars()
+    text = _emitted(prog, ctx, printer, scalars)
+    prov = merge_prov(*(fun.prov for fun in prog.funs))
+    because = "Functions of f32 and f64 are those of the vector library: up to four units off."
+    if scalars.functions.seen and ctx.commit(FAST, prov, Applied(True, because)):
+        return _emitted(prog, ctx, printer, Scalars(fast=True))
+    return text
+
+
+def _emitted(prog: ImpProg, ctx: Ctx, printer: Printer, scalars: Scalars) -> Text:
+    """The file with the functions that `scalars` takes."""
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
     numbers = count()
@@ -76,28 +77,13 @@ def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     ):
         if word in body_text:
             head.append(text)
-    if scalars.math:
-        head.append(
-            _VECTOR_OFF + "\n".join(_declaration(name) for name in sorted(scalars.math)) + "\n"
-        )
+    head.extend(scalars.functions.head())
     if any("trunc" in text for text in scalars.helpers.values()):
         head.append(c_runtime.TRUNC)
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
     ctx.records["c"] = [prov for prov, _ in sites]
     return (*chain.from_iterable(map(lines, head)), *bodies, *_about(prog, sites))
-
-
-def _declaration(name: str) -> str:
-    """The prototype of a function of the C library, with its vector version where there is one."""
-    base = name[:-1] if name.endswith("f") and name not in ("erf",) else name
-    kind = "float" if base != name else "double"
-    count = 3 if base == "fma" else 2 if base in _TWO else 1
-    args = ", ".join([kind] * count)
-    if base == "ldexp":
-        args = f"{kind}, int"
-    vector = "SS_VECTOR " if base in _VECTOR_MATH else ""
-    return f"{vector}{kind} {name}({args});"
 
 
 def _called(out: MapKernels, fun: ImpFun) -> None:
@@ -196,4 +182,4 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit),)
+PASSES = (Pass("c", "Writes C.", emit, (FAST,)),)

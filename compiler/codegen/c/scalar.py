@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, COMPARE_OPS, FUNS, Prim
+from compiler.codegen.c.functions import EXACT, LIBRARY, ROUNDED, Functions
 from compiler.codegen.c.helpers import helper, to_int
 from compiler.codegen.c.types import C_TYPE, c_literal, c_name
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var
@@ -29,20 +30,22 @@ _MIXED = frozenset(("|", "^", "&", "<<", ">>", "||"))
 _NARROW = frozenset(("i8", "i16", "u8", "u16"))
 _COMPARE = frozenset(COMPARE_OPS)
 
-_MATH = {
-    "lgamma": "lgamma",
-    "gamma": "tgamma",
-    **{
-        f: f
-        for f in (
-            "sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh"
-            " tanh asinh acosh atanh erf erfc floor ceil trunc atan2 hypot copysign nextafter fma"
-        ).split()
-    },
-    "round": "rint",
-    "ldexp": "ldexp",
-}
-_PI = {"f32": "3.14159265358979f", "f64": "3.141592653589793", "f16": "3.14159265358979f"}
+_LIBRARY = frozenset(
+    "sqrt cbrt exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh"
+    " acosh atanh gamma lgamma erf erfc floor ceil trunc round atan2 hypot copysign nextafter fma"
+    " ldexp".split()
+)
+"""Functions that the C library has."""
+
+
+_NEXT = """\
+$T nextafter_f16($T a, $T b) {
+  if (a == b || a != a || b != b) return a == b ? b : a + b;
+  uint16_t r = $bits;
+  r = a == 0 ? (b > 0 ? 1 : 0x8001) : (a < b) == (a > 0) ? r + 1 : r - 1;
+  return $value;
+}"""
+"""The numbers of a sign are in the order of their bits."""
 
 
 class Scalars:
@@ -53,16 +56,26 @@ class Scalars:
 
     branches = False
     """Whether a branch for the usual case costs less than to do without."""
+    half_type = C_TYPE["f16"]
+    """The type of variables of f16."""
 
-    def __init__(self) -> None:
+    def __init__(self, fast: bool = False) -> None:
         self.helpers: dict[str, str] = {}
-        self.math: set[str] = set()
+        self.functions = self.library(fast)
         self.names: Mapping[Name, str] = {}
 
     # what CUDA prints otherwise
+    def library(self, fast: bool) -> Functions:
+        """Where functions come from."""
+        return Functions(self.helpers, fast)
+
     def half(self, text: str) -> str:
         """An f16 value: `text` computed in a wider type, rounded."""
         return f"(_Float16)({text})"
+
+    def same_half(self, text: str) -> str:
+        """An f16 value: `text` computed in a wider type, which needs no rounding."""
+        return self.half(text)
 
     def half_bits(self, fun: str, text: str) -> str:
         """Between f16 and its bits."""
@@ -158,13 +171,16 @@ class Scalars:
             return f"({C_TYPE[at]})({text})", _CAST
         return text, level
 
+    def exact(self, at: Prim, text: str, level: int = _CAST) -> tuple[str, int]:
+        """The same of what is a number of that type if it is a float."""
+        return (self.same_half(text), _CAST) if at == "f16" else self.cut(at, text, level)
+
     def division(self, op: str, at: Prim, lhs: SE, rhs: SE) -> tuple[str, int]:
         """Division, remainder and power."""
         if at[0] == "f":
             if op == "/":
                 return self.cut(at, *self.infix("/", lhs, rhs))
-            name = {"%": "fmod", "**": "pow"}[op]
-            return self.math_call(name, at, (lhs, rhs))
+            return self.math_call(op, at, (lhs, rhs))
         safe = type(rhs) is Lit and rhs.value not in (0, -1)
         if op != "**" and (at[0] == "u" or (safe and op in ("//", "%%"))):
             plain = {"//": "/", "%%": "%"}.get(op, op)
@@ -184,13 +200,13 @@ class Scalars:
             case "neg":
                 inner = self.within(arg, _CAST)
                 inner = f"({inner})" if inner[0] in "-(" and type(arg) is not Bin else inner
-                return self.cut(at, f"-{inner}", _CAST)
+                return self.exact(at, f"-{inner}")
             case "not" if at == "bool":
                 return f"!{self.within(arg, _ATOM)}", _CAST
             case "not":
                 return self.cut(at, f"~{self.within(arg, _ATOM)}", _CAST)
             case "abs" if at[0] == "f":
-                return self.math_call("fabs", at, (arg,))
+                return self.math_call("abs", at, (arg,))
             case "abs" if at[0] == "u":
                 return self.level(arg)
             case "abs":
@@ -217,31 +233,31 @@ class Scalars:
 
     def function(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
         """A function of the numeric modules."""
-        if fun in _MATH:
-            return self.math_call(_MATH[fun], at, args)
+        if fun == "nextafter" and at == "f16":
+            return self.next_half(*args), _ATOM
+        if fun in _LIBRARY:
+            return self.math_call(fun, at, args)
         texts = [self.atom(a) for a in args]
-        one = "1.0" if at == "f64" else "1.0f"
         match fun:
             case "isnan":
                 return f"{texts[0]} != {texts[0]}", 6
             case "isinf":
-                size, _ = self.math_call("fabs", at, args)
+                size, _ = self.math_call("abs", at, args)
                 return f"{size} == {'1.0 / 0.0' if at == 'f64' else '1.0f / 0.0f'}", 6
             case "rsqrt":
-                root, _ = self.math_call("sqrt", at, args)
-                return self.cut(at, f"{one} / {root}", 10)
+                return f"{self.functions.root(at)}({self.show(args[0])})", _ATOM
             case "recip":
-                return self.cut(at, f"{one} / {texts[0]}", 10)
+                return self.cut(at, f"{'1.0' if at == 'f64' else '1.0f'} / {texts[0]}", 10)
             case "to_bits" | "from_bits" if at == "f16":
                 return self.half_bits(fun, self.show(args[0])), _ATOM
             case "to_bits" | "from_bits":
                 return self.call(fun, at, self.show(args[0])), _ATOM
             case "lerp":
-                a, b, t = texts
-                return self.cut(at, f"{a} + ({b} - {a}) * {t}", 9)
+                a, b, t = args
+                return self.level(Bin("+", at, a, Bin("*", at, Bin("-", at, b, a), t)))
             case "mad":
-                a, b, c = texts
-                return self.cut(at, f"{a} * {b} + {c}", 9)
+                a, b, c = args
+                return self.level(Bin("+", at, Bin("*", at, a, b), c))
             case "popc" | "clz" | "ctz":
                 return self.bits(fun, at, args[0]), _TERNARY
             case "mul_hi":
@@ -251,31 +267,25 @@ class Scalars:
                 return self.cut(at, f"{high} + {texts[2]}", 9)
         if FUNS[fun][1] == "lmad":
             return self.call(fun, at, *map(self.show, args)), _ATOM
-        if fun in ("sinpi", "cospi", "tanpi"):
-            return self.of_pi(fun, at, self.show(args[0]))
-        text, _ = self.math_call(fun[:-2], at, args)
-        return self.cut(at, f"{text} / {_PI[at]}", 10)
+        turns = fun in ("sinpi", "cospi", "tanpi")
+        name = self.functions.of_turns(fun, at) if turns else self.functions.in_turns(fun, at)
+        return f"{name}({', '.join(map(self.show, args))})", _ATOM
 
-    def of_pi(self, fun: str, at: Prim, arg: str) -> tuple[str, int]:
-        """`sin(pi * x)` and the like, exact at multiples of a half."""
-        wide: Prim = "f32" if at == "f16" else at
-        end = "" if wide == "f64" else "f"
-        self.math.update(f"{name}{end}" for name in ("fmod", "fabs", "sin", "cos"))
-        if fun == "tanpi":
-            text = f"{self.call('sinpi', wide, arg)} / {self.call('cospi', wide, arg)}"
-            return self.cut(at, text, 10)
-        return self.cut(at, self.call(fun, wide, arg), _ATOM)
-
-    def math_call(self, name: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
+    def math_call(self, fun: str, at: Prim, args: tuple[SE, ...]) -> tuple[str, int]:
         """A function of the C library at the right width."""
-        return self.named_math(name, at, ", ".join(self.show(a) for a in args))
+        name = LIBRARY.get(fun, fun)
+        text = f"{self.functions.name(name, at)}({', '.join(map(self.show, args))})"
+        if name in EXACT:
+            return self.exact(at, text, _ATOM)
+        is_wider = at == "f16" and name in ROUNDED
+        return (self.half(text), _CAST) if is_wider else (text, _ATOM)
 
-    def named_math(self, name: str, at: Prim, args: str) -> tuple[str, int]:
-        """As `math_call`, of arguments that are text already."""
-        name = name if at == "f64" else f"{name}f"
-        self.math.add(name)
-        text = f"{name}({args})"
-        return (self.half(text), _CAST) if at == "f16" else (text, _ATOM)
+    def next_half(self, a: SE, b: SE) -> str:
+        """The f16 next to `a` on the way to `b`."""
+        bits, value = self.half_bits("to_bits", "a"), self.half_bits("from_bits", "r")
+        text = _NEXT.replace("$T", self.half_type).replace("$bits", bits)
+        self.helpers["nextafter_f16"] = text.replace("$value", value)
+        return f"nextafter_f16({self.show(a)}, {self.show(b)})"
 
     def bits(self, fun: str, at: Prim, arg: SE) -> str:
         """Counting bits; the count of zeros in 0 is the width."""

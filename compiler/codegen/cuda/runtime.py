@@ -66,17 +66,33 @@ extern "C" __global__ void {NEXT}(const int64_t rounds, int64_t *failure) {{
 """
 
 HALF = """\
-__device__ float half_to_float(uint16_t h) {
+__device__ float half_value(uint16_t h) {
     float r;
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(h));
     return r;
 }
-__device__ uint16_t float_to_half(float x) {
+__device__ uint16_t nearest_half(float x) {
     uint16_t r;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
     return r;
 }
-__device__ float half_of(float x) { return half_to_float(float_to_half(x)); }
+__device__ uint16_t nearest_half(double x) {
+    uint16_t r;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r) : "d"(x));
+    return r;
+}
+__device__ float half_of(float x) { return half_value(nearest_half(x)); }
+__device__ float half_of(double x) { return half_value(nearest_half(x)); }
+// Of what is no number the device's instructions leave neither the sign nor the rest.
+__device__ float half_to_float(uint16_t h) {
+    float r = __uint_as_float((h & 0x8000u) << 16 | 0x7f800000u | (h & 0x3ffu) << 13);
+    return (h & 0x7fffu) > 0x7c00u ? r : half_value(h);
+}
+__device__ uint16_t float_to_half(float x) {
+    unsigned bits = __float_as_uint(x);
+    uint16_t r = bits >> 16 & 0x8000u | 0x7e00u | bits >> 13 & 0x3ffu;
+    return x == x ? nearest_half(x) : r;
+}
 """
 
 BITS = """\

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from compiler.base.prim import BYTES, COMPARE_OPS, Prim
+from compiler.codegen.c.functions import Functions
 from compiler.codegen.c.scalar import Scalars
+from compiler.codegen.cuda.functions import DeviceFunctions
 from compiler.codegen.kernels.narrow import Narrowing
 from compiler.codegen.kernels.nodes import BLOCK, THREAD, THREADS
 from compiler.ir.nodes import SE, Conv, Lit, Var
@@ -89,9 +91,19 @@ class CudaScalars(Scalars):
         """Functions compute in their own type."""
         return super().function(fun, at, tuple(map(self.wide, args)) if at == "i64" else args)
 
+    half_type = "float"
+
+    def library(self, fast: bool) -> Functions:
+        """Those of the device."""
+        return DeviceFunctions(self.helpers)
+
     def half(self, text: str) -> str:
         """Rounded to half precision."""
         return f"half_of({text})"
+
+    def same_half(self, text: str) -> str:
+        """A value that a half can hold."""
+        return f"({text})"
 
     def half_bits(self, fun: str, text: str) -> str:
         """Between f16 and its bits."""
@@ -132,6 +144,8 @@ class CudaScalars(Scalars):
             return f"(int64_t){self.within(arg, _CAST)}", _CAST
         if self.narrowing.is_narrow(Conv(src, dst, arg), self.index):
             return f"(index_t){self.within(arg, _CAST)}", _CAST
+        if dst == "f16" and src[0] != "f":
+            return self.half(f"(float){self.within(arg, _CAST)}"), _CAST
         if src == "f16" and dst != "f16":
             return self.level(arg) if dst == "f32" else super().convert("f32", dst, arg)
         return super().convert(src, dst, arg)

@@ -16,7 +16,7 @@ from compiler.runtime import libraries, tools
 HERE = Path(__file__).parent
 _HEAD = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\)')
 _LOOP = re.compile(r"^ *(?:for \(|while \(|do ).*\{$")
-_HALF = re.compile(r'asm\("cvt\..*"[hf]"\((\w)\)\);')
+_HALF = re.compile(r'asm\("cvt\..*"[hfd]"\((\w)\)\);')
 _AT_LAUNCH = re.compile(r"extern __shared__ (.* (\w+))\[\];")
 WAITS = "__nanosleep("
 """What the threads of a kernel do while they wait for those of other blocks."""

@@ -92,24 +92,44 @@ QUIET static unsigned long long __umul64hi(unsigned long long a, unsigned long l
 }
 
 // Half precision, which a device has instructions for: to a float it is exact, back it is rounded
-// to the nearest one, to an even one between two.
+// to the nearest one, to an even one between two. What is no number becomes one without a sign.
 QUIET static float observer_half(unsigned short h) {
     int sign = h >> 15 ? -1 : 1, power = h >> 10 & 31, rest = h & 1023;
-    if (power == 31) return rest ? NAN : sign * INFINITY;
+    if (power == 31) return rest ? __uint_as_float(0x7fffffff) : sign * INFINITY;
     return sign * (power ? ldexpf(1024 + rest, power - 25) : ldexpf(rest, -24));
 }
-QUIET static unsigned short observer_half(float x) {
-    unsigned sign = __float_as_uint(x) >> 16 & 0x8000;
-    x = fabsf(x);
-    if (x != x) return sign | 0x7e00;
+QUIET static unsigned short observer_half(double x) {
+    unsigned sign = signbit(x) ? 0x8000 : 0;
+    x = fabs(x);
+    if (x != x) return 0x7fff;
     if (x >= 65520) return sign | 0x7c00;
     if (x == 0) return sign;
     int power;
-    frexpf(x, &power);
+    frexp(x, &power);
     int unit = power - 11 < -24 ? -24 : power - 11;  // what the last bit counts: 2 to this
-    unsigned count = (unsigned)nearbyintf(ldexpf(x, -unit));
+    unsigned count = (unsigned)nearbyint(ldexp(x, -unit));
     return sign | (count + (unsigned)(unit + 24) * 1024);
 }
+QUIET static unsigned short observer_half(float x) { return observer_half((double)x); }
+
+// Of half turns, which not every C library has.
+QUIET static double observer_sinpi(double x) {
+    double part = x - 2 * rint(x / 2), quarter = rint(2 * part);
+    double angle = (part - quarter / 2) * 3.14159265358979323846;
+    double turned = fabs(quarter) == 1 ? cos(angle) : sin(angle);
+    turned = quarter == -1 || fabs(quarter) == 2 ? -turned : turned;
+    return turned == 0 ? copysign(0, x) : turned;
+}
+QUIET static double observer_cospi(double x) {
+    double part = fabs(x - 2 * rint(x / 2)), quarter = rint(2 * part);
+    double angle = (part - quarter / 2) * 3.14159265358979323846;
+    double turned = quarter == 1 ? -sin(angle) : cos(angle);
+    return quarter == 2 ? -turned : turned + 0;
+}
+#define sinpi observer_sinpi
+#define cospi observer_cospi
+#define sinpif(x) ((float)observer_sinpi(x))
+#define cospif(x) ((float)observer_cospi(x))
 
 extern "C" int observer_run(long long blocks, int threads, void (*kernel)(), int waits);
 extern "C" void observer_at_launch(char *low, int room, int bytes);

@@ -1,0 +1,187 @@
+"""Every function of the floating-point types: a program, its inputs, and how far results are off.
+
+A result is held against the value of the function: for f16 and f32 what is correctly rounded, for
+f64 what `long double` has, which is exact to a thousandth of a unit in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.base.prim import DTYPE, FUNS, Prim
+from compiler.ir import floats, scalar
+
+Val = Any
+OPERATORS = {"neg": "-x", "abs": "T.abs x", "sgn": "T.sgn x", "%": "x % y", "**": "x ** y"}
+OPERATORS |= {name: f"T.{name} x y" for name in ("min", "max")}
+UNARY = ("neg", "abs", "sgn")
+ROUND_STEPS = frozenset(("lerp", "mad"))
+"""Functions that are steps of arithmetic, each of which rounds: there is one right result."""
+_DIGITS = {"f16": (11, -24), "f32": (24, -149), "f64": (53, -1074)}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or operator of floats: what the language calls it, and its arguments."""
+
+    name: str
+    arity: int
+
+    def entry(self, at: Prim) -> str:
+        """An entry point that maps it over arrays."""
+        names = "xyz"[: self.arity]
+        called = OPERATORS.get(self.name, f"T.{self.name} {' '.join(names)}").replace(
+            "T.", f"{at}."
+        )
+        kinds = [at] * self.arity if self.name != "ldexp" else [at, "i32"]
+        given = " ".join(f"({one}s: [n]{kind})" for one, kind in zip(names, kinds, strict=True))
+        mapped = f"map{self.arity if self.arity > 1 else ''} (\\{' '.join(names)} -> {called})"
+        arrays = " ".join(f"{one}s" for one in names)
+        return f"entry {self.symbol} [n] {given} : [n]{at} = {mapped} {arrays}"
+
+    @property
+    def symbol(self) -> str:
+        """Its name as an entry point."""
+        return {"%": "mod", "**": "pow"}.get(self.name, self.name)
+
+    def apply(self, at: Prim, args: Sequence[Val]) -> Val:
+        """What the reference interpreter gives."""
+        if self.name in UNARY:
+            return scalar.apply_un(self.name, at, *args)
+        if self.name in OPERATORS and self.name != "abs":
+            return scalar.apply_bin(self.name, at, *args)
+        return scalar.apply_fun(self.name, at, tuple(args))
+
+
+def functions() -> list[Function]:
+    """All of them."""
+    named = [
+        Function(name, arity)
+        for name, (arity, kind, result) in FUNS.items()
+        if kind == "float" and result == "same" and name != "from_bits"
+    ]
+    operators = [Function(name, 1 if name in UNARY else 2) for name in OPERATORS]
+    return named + operators
+
+
+def program(at: Prim) -> str:
+    """An entry point for each function."""
+    return "\n".join(one.entry(at) for one in functions())
+
+
+def inputs(fun: Function, at: Prim, count: int) -> list[Val]:
+    """Arguments: all f16; of f32 and f64 so many, with numbers at borders."""
+    of = np.random.default_rng(len(fun.name) + fun.arity)
+    first = halves() if at == "f16" else numbers(of, at, count)
+    others = [of.permutation(first) for _ in range(fun.arity - 1)]
+    if at == "f16" and others:
+        pairs = short(of)
+        first = np.concatenate([first, pairs[0]])
+        others = [np.concatenate([one, pairs[1]]) for one in others]
+    if fun.name == "ldexp":
+        others = [of.integers(-300 if at != "f64" else -2200, 300, len(first), dtype=np.int32)]
+    return [first, *others]
+
+
+def halves() -> Val:
+    """All of f16."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+def short(of: np.random.Generator) -> tuple[Val, Val]:
+    """Pairs of f16 with few digits: what is computed of them often lies between two others."""
+    count = 1 << 12
+    digits = of.integers(-64, 65, count) * of.choice([1.0, 2.0**-24, 2.0**-8, 33.0], count)
+    powers = of.choice([2.0, 3.0, 0.5, -1.0, -2.0, 1.5, 4.0, 256.0, 2.0**15, 1.25, 7.0], count)
+    return digits.astype(np.float16), powers.astype(np.float16)
+
+
+def numbers(of: np.random.Generator, at: Prim, count: int) -> Val:
+    """Of all sizes, near 0, around the points where functions have zeros, poles and ends.
+
+    What is no number is quiet: of a signalling NaN libraries make what they like.
+    """
+    dtype, size = DTYPE[at], DTYPE[at].itemsize
+    limits: Any = np.finfo(dtype)
+    part = count // 8
+    every = of.integers(0, 2 ** (8 * size) - 1, 2 * part, dtype=f"u{size}", endpoint=True)
+    small = of.integers(0, 1 << (_DIGITS[at][0] - 1), part // 4, dtype=f"u{size}")
+    points = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, np.pi, np.pi / 2, np.e, 10.0, 100.0])
+    spans = [of.uniform(-span, span, part) for span in (1, 10, 200, 1000)]
+    near = of.choice([*points, *-points], part) * (1 + of.normal(0, 1e-5, part))
+    edges = [limits.max, limits.tiny, np.inf, 0.0, limits.eps, 2.0**24]
+    with np.errstate(all="ignore"):
+        found = [
+            every.view(dtype),
+            small.view(dtype),
+            *(one.astype(dtype) for one in (*spans, near)),
+        ]
+        ends = np.array([*edges, *points, *(1 - limits.epsneg * np.arange(9))]).astype(dtype)
+    gaps = of.integers(1, 1 << (_DIGITS[at][0] - 1), 64, dtype=f"u{size}")
+    nans = (np.array(np.inf, dtype).view(f"u{size}") | gaps).view(dtype)
+    signed = [ends, -ends, nans, np.copysign(nans, dtype.type(-1))]
+    rest = count - sum(map(len, found)) - sum(map(len, signed))
+    filler = of.integers(0, 2 ** (8 * size) - 1, max(rest, 0), dtype=f"u{size}").view(dtype)
+    made = np.concatenate([*signed, *found, filler])[:count]
+    quiet = np.where(np.isnan(made), 1 << (_DIGITS[at][0] - 2), 0).astype(f"u{size}")
+    return (made.view(f"u{size}") | quiet).view(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """How far results are off.
+
+    `wrong`: how many are not the nearest number; `units`: the largest distance from the value in
+    units in the last place, half a unit where all are the nearest; `other`: how many are NaN,
+    infinite or of a sign where they should not, or the other way round.
+    """
+
+    wrong: int
+    units: float
+    other: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all are as near as can be."""
+        return not self.wrong and not self.other
+
+
+def value(fun: Function, at: Prim, args: Sequence[Val]) -> Val:
+    """The value of a function, in more digits than the type has if it has any."""
+    if fun.name in floats.WIDE and at == "f64":
+        return floats.WIDE[fun.name](*[np.asarray(arg, np.longdouble) for arg in args])
+    return np.asarray(fun.apply(at, args), np.longdouble)
+
+
+def off(fun: Function, at: Prim, args: Sequence[Val], found: Val) -> Off:
+    """How far results are off."""
+    with np.errstate(all="ignore"):
+        exact = np.asarray(value(fun, at, args), np.longdouble)
+        right = fun.apply(at, args)
+        is_number = np.isfinite(exact.astype(DTYPE[at])) & np.isfinite(found)
+        same = (found == right) | (np.isnan(found) & np.isnan(right))
+        signs = np.signbit(found) != np.signbit(right)
+        counts_sign = ~np.isnan(right) | (fun.name in ("copysign", "neg", "abs"))
+        other = ~is_number & ~same | signs & counts_sign
+        distance = np.abs(found.astype(np.longdouble) - exact) / ulps(exact, at)
+        far = distance[is_number & ~other]
+    rounding = fun.name in floats.WIDE or fun.name in ("sqrt", "fma", "recip", "ldexp")
+    least = 0.5 if rounding else 0.0
+    wrong = int((is_number & ~same & ~other).sum())
+    return Off(wrong, max(least, float(far.max(initial=0.0))), int(other.sum()))
+
+
+def ulps(exact: Val, at: Prim) -> Val:
+    """What a unit in the last place is, of the numbers of a type near to some values."""
+    digits, least = _DIGITS[at]
+    powers = np.frexp(np.where(np.isfinite(exact), exact, 1.0))[1]
+    return np.ldexp(np.longdouble(1), np.maximum(powers - digits, least))
+
+
+def measured(at: Prim, count: int, results: Iterator[tuple[Function, Val]]) -> dict[str, Off]:
+    """How far the results of a back end are off, by function."""
+    return {fun.name: off(fun, at, inputs(fun, at, count), found) for fun, found in results}

@@ -1,0 +1,187 @@
+"""Functions of floats in C and CUDA: f16 all right, f32 within one unit, f64 too unless asked."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.base.context import Options
+from compiler.base.prim import Prim
+from compiler.base.text import plain
+from compiler.codegen.cuda import runtime as cuda_runtime
+from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.scalar import CudaScalars
+from compiler.ir.nodes import SE, Bin, Conv, Fun, Un, Var
+from compiler.pipeline import Compilation
+from compiler.runtime import nvrtc
+from compiler.runtime.observer import build
+from compiler.runtime.runner import Settings, run_c
+from testing import numbers
+from testing.numbers import OPERATORS, UNARY, Function
+from tests.codegen.helpers import needs_cc, needs_nvrtc
+
+COUNT = 1 << 14
+QUICK = Settings(flags=("-O1",))
+FUNCTIONS = {fun.symbol: fun for fun in numbers.functions()}
+
+
+def c_text(source: str, **options: Any) -> str:
+    return plain(Compilation(source, Options(target="c", **options)).result("c").text)
+
+
+def in_c(at: Prim, names: Iterable[str], settings: Settings) -> dict[str, numbers.Off]:
+    """How far functions are off in C."""
+    chosen = [FUNCTIONS[name] for name in names]
+    text = c_text("\n".join(fun.entry(at) for fun in chosen))
+    found = {}
+    for fun in chosen:
+        args = numbers.inputs(fun, at, COUNT)
+        (got,) = run_c(text, fun.symbol, args, settings=settings).values
+        found[fun.name] = numbers.off(fun, at, args, got)
+    return found
+
+
+@needs_cc
+def test_every_f16_is_right_in_c() -> None:
+    """Among them `nextafter`, `mad`, and `sgn` of -0.0."""
+    found = in_c("f16", FUNCTIONS, Settings())
+    assert {name: off for name, off in found.items() if not off.is_right} == {}
+
+
+WITH_HELPERS = "exp sin hypot tanpi asinpi rsqrt sinh erfc cbrt gamma lgamma sgn lerp pow"
+
+
+@needs_cc
+@pytest.mark.parametrize("at", ["f32", "f64"])
+def test_others_are_within_a_unit_in_c(at: Prim) -> None:
+    found = in_c(at, WITH_HELPERS.split(), QUICK)
+    assert {name: off for name, off in found.items() if off.units > 1 or off.other} == {}
+    assert found["sin"].units < 0.52
+
+
+@needs_cc
+def test_a_switch_takes_the_vector_library() -> None:
+    source = "entry main (xs: []f64) : []f64 = map f64.exp xs"
+    usual, fast = c_text(source), c_text(source, enabled=frozenset(("c/fast-functions",)))
+    assert "SS_VECTOR double exp(double);" in fast
+    assert "SS_VECTOR" not in usual
+    xs = np.random.default_rng(1).uniform(-9, 9, COUNT)
+    (found,) = run_c(fast, "main", [xs]).values
+    off = numbers.off(FUNCTIONS["exp"], "f64", [xs], found)
+    assert off.units <= 4
+    assert not off.other
+
+
+def test_the_switch_says_what_it_did_and_only_where_it_matters() -> None:
+    def remarks(source: str) -> list[str]:
+        work = Compilation(source, Options(enabled=frozenset(("c/fast-functions",))))
+        work.result("c")
+        return [one.rule for one in work.remarks() if one.rule == "c/fast-functions"]
+
+    assert remarks("entry main (x: f32) = f32.sin x") == ["c/fast-functions"]
+    assert remarks("entry main (x: f32) = f32.sqrt x") == []
+    assert remarks("entry main (x: f16) = f16.sin x") == []
+
+
+def shown(fun: Function) -> tuple[CudaScalars, str]:
+    """The text of a function of f16 in CUDA."""
+    names: list[SE] = [Var(f"x_{k}", "f16") for k in range(fun.arity)]
+    if fun.name == "ldexp":
+        names[1] = Conv("f16", "i32", names[1])
+    scalars = CudaScalars()
+    if fun.name in UNARY:
+        return scalars, scalars.show(Un(fun.name, "f16", names[0]))
+    if fun.name in OPERATORS:
+        return scalars, scalars.show(Bin(fun.name, "f16", *names))
+    return scalars, scalars.show(Fun(fun.name, "f16", tuple(names)))
+
+
+HOST = """\
+#include <math.h>
+#define memcpy __builtin_memcpy
+#define __device__ static inline
+static unsigned __float_as_uint(float x) { unsigned r; memcpy(&r, &x, 4); return r; }
+static float __uint_as_float(unsigned x) { float r; memcpy(&r, &x, 4); return r; }
+static float observer_half(uint16_t h) {
+    _Float16 r; memcpy(&r, &h, 2); return r == r ? (float)r : __uint_as_float(0x7fffffff);
+}
+template <class T> static uint16_t observer_half(T x) {
+    uint16_t h; _Float16 r = (_Float16)x; memcpy(&h, &r, 2); return x == x ? h : 0x7fff;
+}
+static double turned(double x) { return x - 2 * rint(x / 2); }
+static double sinpi(double x) {
+    double part = turned(x);
+    part = part > 0.5 ? 1 - part : part < -0.5 ? -1 - part : part;
+    return copysign((double)sinl(part * 3.14159265358979323846L), part == 0 ? x : part);
+}
+static double cospi(double x) { return sinpi(0.5 - fabs(turned(x))) + 0; }
+static float sinpif(float x) { return sinpi(x); }
+static float cospif(float x) { return cospi(x); }
+static float off(float x) { return x * (float)(1 + OFF * 0x1p-23); }
+static double off(double x) { return x * (1 + OFF * 0x1p-54); }
+"""
+"""What a device has. Functions are off by as much as the manual says that they may be."""
+NEAR = "sinpi cospi exp exp2 exp10 log log2 log10 log1p sin cos tan asin acos atan pow atan2 hypot"
+FAR = "sinh cosh tanh asinh acosh atanh erf erfc cbrt tgamma lgamma"
+
+
+def host(off: int) -> str:
+    """Every function of f16 in CUDA as C++."""
+    helpers, entries = {}, []
+    for fun in FUNCTIONS.values():
+        scalars, text = shown(fun)
+        helpers |= scalars.helpers
+        given = "".join(f"const float x_{k} = half_to_float(in{k}[i]); " for k in range(fun.arity))
+        params = ", ".join(f"const uint16_t *in{k}" for k in range(fun.arity))
+        entries.append(
+            f'extern "C" void run_{fun.symbol}({params}, uint16_t *out, int n) '
+            f"{{ for (int i = 0; i < n; i++) {{ {given}out[i] = float_to_half({text}); }} }}"
+        )
+    nudged = "".join(
+        f"#define {name}{end}(...) off({name}{end}(__VA_ARGS__))\n"
+        for name in (*NEAR.split(), *FAR.split())
+        for end in ("", "f")
+    )
+    half = build._HALF.sub(r"r = observer_half(\1);", cuda_runtime.HALF)
+    functions = "".join(f"__device__ {text}\n" for text in helpers.values())
+    return "\n".join(
+        (cuda_runtime.HEAD, HOST.replace("OFF", str(off)), half, nudged, functions, *entries)
+    )
+
+
+@pytest.mark.skipif(bool(build.why_not()), reason="no C++ compiler")
+@pytest.mark.parametrize("off", [-4, 4])
+def test_every_f16_is_right_in_cuda_whatever_its_own_functions_err(
+    off: int, tmp_path: Path
+) -> None:
+    """The text of CUDA on this machine, with functions of f32 that are so many units off."""
+    source, made = tmp_path / "halves.cpp", tmp_path / "halves.so"
+    source.write_text(host(off))
+    flags = ("-O1", "-w", "-nostdinc++", "-fPIC", "-shared", "-fpermissive", "-ffp-contract=off")
+    subprocess.run([build.compiler(), *flags, source, "-o", made], check=True)
+    library = ctypes.CDLL(str(made))
+    wrong = {}
+    for fun in FUNCTIONS.values():
+        args = numbers.inputs(fun, "f16", 0)
+        if fun.name == "ldexp":
+            continue
+        out = np.empty(len(args[0]), np.float16)
+        given = (arg.ctypes.data_as(ctypes.c_void_p) for arg in (*args, out))
+        library[f"run_{fun.symbol}"](*given, len(out))
+        found = numbers.off(fun, "f16", args, out)
+        if not found.is_right:
+            wrong[fun.name] = found
+    assert wrong == {}
+
+
+@needs_nvrtc
+def test_the_functions_of_f16_compile_for_a_device() -> None:
+    source = numbers.program("f16")
+    text = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
+    assert len(nvrtc.cubin(split(text)[0])) > 1000
