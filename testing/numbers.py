@@ -6,7 +6,7 @@ f64 what `long double` has, which is exact to a thousandth of a unit in the last
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ OPERATORS |= {name: f"T.{name} x y" for name in ("min", "max")}
 UNARY = ("neg", "abs", "sgn")
 ROUND_STEPS = frozenset(("lerp", "mad"))
 """Functions that are steps of arithmetic, each of which rounds: there is one right result."""
-_DIGITS = {"f16": (11, -24), "f32": (24, -149), "f64": (53, -1074)}
+CHANGED = frozenset(floats.WIDE)
+"""Functions that are not rounded once by definition."""
+DIGITS = {"f16": (11, -24), "f32": (24, -149), "f64": (53, -1074)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def numbers(of: np.random.Generator, at: Prim, count: int) -> Val:
     limits: Any = np.finfo(dtype)
     part = count // 8
     every = of.integers(0, 2 ** (8 * size) - 1, 2 * part, dtype=f"u{size}", endpoint=True)
-    small = of.integers(0, 1 << (_DIGITS[at][0] - 1), part // 4, dtype=f"u{size}")
+    small = of.integers(0, 1 << (DIGITS[at][0] - 1), part // 4, dtype=f"u{size}")
     points = np.array([0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, np.pi, np.pi / 2, np.e, 10.0, 100.0])
     spans = [of.uniform(-span, span, part) for span in (1, 10, 200, 1000)]
     near = of.choice([*points, *-points], part) * (1 + of.normal(0, 1e-5, part))
@@ -121,13 +123,13 @@ def numbers(of: np.random.Generator, at: Prim, count: int) -> Val:
             *(one.astype(dtype) for one in (*spans, near)),
         ]
         ends = np.array([*edges, *points, *(1 - limits.epsneg * np.arange(9))]).astype(dtype)
-    gaps = of.integers(1, 1 << (_DIGITS[at][0] - 1), 64, dtype=f"u{size}")
+    gaps = of.integers(1, 1 << (DIGITS[at][0] - 1), 64, dtype=f"u{size}")
     nans = (np.array(np.inf, dtype).view(f"u{size}") | gaps).view(dtype)
     signed = [ends, -ends, nans, np.copysign(nans, dtype.type(-1))]
     rest = count - sum(map(len, found)) - sum(map(len, signed))
     filler = of.integers(0, 2 ** (8 * size) - 1, max(rest, 0), dtype=f"u{size}").view(dtype)
     made = np.concatenate([*signed, *found, filler])[:count]
-    quiet = np.where(np.isnan(made), 1 << (_DIGITS[at][0] - 2), 0).astype(f"u{size}")
+    quiet = np.where(np.isnan(made), 1 << (DIGITS[at][0] - 2), 0).astype(f"u{size}")
     return (made.view(f"u{size}") | quiet).view(dtype)
 
 
@@ -150,38 +152,50 @@ class Off:
         return not self.wrong and not self.other
 
 
-def value(fun: Function, at: Prim, args: Sequence[Val]) -> Val:
-    """The value of a function, in more digits than the type has if it has any."""
-    if fun.name in floats.WIDE and at == "f64":
-        return floats.WIDE[fun.name](*[np.asarray(arg, np.longdouble) for arg in args])
-    return np.asarray(fun.apply(at, args), np.longdouble)
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The values of a function in more digits than the type has, and the numbers next to them."""
+
+    exact: Val
+    right: Val
+
+
+def truth(fun: Function, at: Prim, args: Sequence[Val]) -> Truth:
+    """What a function should give."""
+    with np.errstate(all="ignore"):
+        if fun.name not in floats.WIDE:
+            right = fun.apply(at, args)
+            return Truth(np.asarray(right, np.longdouble), right)
+        wide = np.longdouble if at == "f64" else np.float64
+        exact = np.asarray(floats.WIDE[fun.name](*[np.asarray(arg, wide) for arg in args]))
+        right = exact.astype(np.float64) if at == "f64" else fun.apply(at, args)
+        return Truth(exact, right)
 
 
 def off(fun: Function, at: Prim, args: Sequence[Val], found: Val) -> Off:
     """How far results are off."""
+    return compared(fun, at, truth(fun, at, args), found)
+
+
+def compared(fun: Function, at: Prim, true: Truth, found: Val) -> Off:
+    """The same where the truth is known."""
+    exact, right = true.exact, true.right
     with np.errstate(all="ignore"):
-        exact = np.asarray(value(fun, at, args), np.longdouble)
-        right = fun.apply(at, args)
-        is_number = np.isfinite(exact.astype(DTYPE[at])) & np.isfinite(found)
+        is_number = np.isfinite(right) & np.isfinite(found)
         same = (found == right) | (np.isnan(found) & np.isnan(right))
         signs = np.signbit(found) != np.signbit(right)
         counts_sign = ~np.isnan(right) | (fun.name in ("copysign", "neg", "abs"))
         other = ~is_number & ~same | signs & counts_sign
-        distance = np.abs(found.astype(np.longdouble) - exact) / ulps(exact, at)
-        far = distance[is_number & ~other]
+        far = is_number & ~other
+        distance = np.abs(found[far].astype(exact.dtype) - exact[far]) / ulps(exact[far], at)
     rounding = fun.name in floats.WIDE or fun.name in ("sqrt", "fma", "recip", "ldexp")
     least = 0.5 if rounding else 0.0
-    wrong = int((is_number & ~same & ~other).sum())
-    return Off(wrong, max(least, float(far.max(initial=0.0))), int(other.sum()))
+    wrong = int((far & ~same).sum())
+    return Off(wrong, max(least, float(distance.max(initial=0.0))), int(other.sum()))
 
 
 def ulps(exact: Val, at: Prim) -> Val:
     """What a unit in the last place is, of the numbers of a type near to some values."""
-    digits, least = _DIGITS[at]
-    powers = np.frexp(np.where(np.isfinite(exact), exact, 1.0))[1]
-    return np.ldexp(np.longdouble(1), np.maximum(powers - digits, least))
-
-
-def measured(at: Prim, count: int, results: Iterator[tuple[Function, Val]]) -> dict[str, Off]:
-    """How far the results of a back end are off, by function."""
-    return {fun.name: off(fun, at, inputs(fun, at, count), found) for fun, found in results}
+    digits, least = DIGITS[at]
+    powers = np.frexp(exact)[1]
+    return np.ldexp(exact.dtype.type(1), np.maximum(powers - digits, least))

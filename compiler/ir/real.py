@@ -443,6 +443,7 @@ FUNCTIONS: dict[str, Real] = {
     "log1p": lambda x, w: log(1 + x, w),
     "**": _power,
     "cbrt": _cbrt,
+    "rsqrt": lambda x, w: sqrt(1 / x, w),
     "hypot": _hypot,
     "sin": lambda x, w: sin_cos(x, w)[0],
     "cos": lambda x, w: sin_cos(x, w)[1],

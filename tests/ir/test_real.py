@@ -14,7 +14,7 @@ from compiler.ir.rounding import nearest, rounded
 
 TWO = frozenset(("**", "hypot", "atan2", "atan2pi"))
 DOMAIN: dict[str, Callable[[Fraction], bool]] = {
-    **dict.fromkeys(("log", "log2", "log10", "**"), lambda x: x > 0),
+    **dict.fromkeys(("log", "log2", "log10", "**", "rsqrt"), lambda x: x > 0),
     **dict.fromkeys(("asin", "acos", "asinpi", "acospi"), lambda x: abs(x) <= 1),
     **dict.fromkeys(("gamma", "lgamma"), lambda x: x > 0 or x.denominator > 1),
     "log1p": lambda x: x > -1,
