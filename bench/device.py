@@ -151,7 +151,7 @@ def graphs(toolkit: Toolkit) -> dict[str, Any]:
     for name, making in {"graphs_ms": kept, "launches_ms": 1 << 60}.items():
         cuda_device.MAKING = making
         try:
-            found[name] = float(np.median(_here(toolkit, code, args, RUNS)[1:]))
+            found[name] = float(np.median(here(toolkit, code, args, RUNS)[1:]))
         finally:
             cuda_device.MAKING = kept
     return {"rounds": LAUNCHES, **found}
@@ -170,11 +170,11 @@ def subnormals(toolkit: Toolkit) -> str:
 def inside(toolkit: Toolkit, name: str) -> None:
     """Run a program in this process, where a tool can watch it."""
     source, sizes = accesses.PROGRAMS[name]
-    _here(toolkit, code_of(source), given(source, sizes))
+    here(toolkit, code_of(source), given(source, sizes))
 
 
-def _here(toolkit: Toolkit, code: str, args: list[Any], runs: int = 1) -> tuple[float, ...]:
-    """Milliseconds of runs in this process."""
+def here(toolkit: Toolkit, code: str, args: list[Any], runs: int = 1) -> tuple[float, ...]:
+    """Milliseconds of runs in this process, where a tool can watch it."""
     driver = Driver(str(toolkit.driver))
     place, gpu = driver.about(0), Gpu(driver)
     image = toolkit.image(split(code)[0], place.capability, place.driver).read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import accesses, device, device_suite
+from bench import accesses, device, device_suite, sectors
 from bench.device_suite import Found, Ready
 from bench.peer_bytes import Work
 from compiler.protocol.kinds import OfProgram
@@ -104,3 +104,10 @@ def test_without_a_device_it_says_so(
     monkeypatch.setattr("sys.argv", ["device"])
     assert device.main() == device.UNAVAILABLE
     assert device_process.why_not() in capsys.readouterr().err
+
+
+def test_programs_of_all_forms_wait_for_a_device() -> None:
+    assert len(sectors.PROGRAMS) >= 60
+    if not build.why_not():
+        warps = -(-sectors.VECTOR["n"] // 32)
+        assert sectors.observed("map i8") == 2 * warps

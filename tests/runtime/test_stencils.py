@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -166,3 +167,12 @@ def test_why_there_is_none(because: str) -> None:
 )
 def test_what_is_no_stencil(source: str) -> None:
     assert told(compiled(source, "cuda"), RULE) == []
+
+
+@pytest.mark.parametrize("source", APPLIED)
+def test_threads_fill_a_window_in_equally_many_rounds(source: str) -> None:
+    """Else those of a warp that have one round less may be a round ahead of the others."""
+    code = plain(compiled(source, "cuda").result("cuda").text)
+    ends = re.findall(r"at < (\d+); at \+= THREADS", code)
+    assert ends
+    assert all(int(end) % 256 == 0 for end in ends)

@@ -236,7 +236,7 @@ class _Lowering:
         found = self.ctx.commit(STENCILS, prov, around)
         if found is None:
             return (alone,)
-        code = stencil_code(kernel, found)
+        code = stencil_code(kernel, found, self.target.threads)
         return self.by_tiles(kernel, f"{name}_stencil", code, found.axes, found.large, alone)
 
     def by_tiles(

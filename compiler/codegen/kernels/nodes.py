@@ -24,7 +24,7 @@ computed from the kernel's parameters, which the host computes as well, for the 
 
 Note [Races]. Two threads may touch one cell, and one of them write it, if a barrier of their block
 stands between, or if both do it by atomic operations or under the cell's lock, or if one publishes
-and the other one waits for that. All else is a race.
+and the other one waits for that, or if both write the same bits. All else is a race.
 
 Note [Publications]. Threads of a launch may wait for what one of another block publishes: what it
 has written when it sets a flag, an i32 that was 0. Blocks come in any order, and maybe one by one.

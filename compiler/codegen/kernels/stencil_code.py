@@ -3,6 +3,11 @@
 The threads read a window into shared memory, neighbours along a row, and wait for each other. Then
 each goes through its points, which find in the window what they ask for. Where a point may ask for
 a cell outside of the window, it looks whether it does, and reads that from memory.
+
+Note [Equally many rounds]. The threads of a block go equally often through the loop that fills a
+window, past its end as well. A compiler that takes some rounds of a loop together makes those that
+are left over first: threads of a warp that have one round less would be a round ahead of the
+others, and what both fetch of a sector would be fetched twice.
 """
 
 from __future__ import annotations
@@ -28,8 +33,8 @@ from compiler.ir.nodes import SE, ZERO, Bin, Lit, Scalar, Var
 AT, ROW, COLUMN = (f"{OWN}{name}" for name in ("at", "row", "column"))
 
 
-def stencil_code(kernel: imp.Kernel, plan: Stencil) -> Stms:
-    """What each thread of a block does for a tile."""
+def stencil_code(kernel: imp.Kernel, plan: Stencil, threads: int) -> Stms:
+    """What each of so many threads of a block does for a tile."""
     views = [
         _View(window, own(window.block, str(number)), plan.axes, kernel.prov)
         for number, window in enumerate(plan.windows)
@@ -39,7 +44,7 @@ def stencil_code(kernel: imp.Kernel, plan: Stencil) -> Stms:
         body = view.looked(body)
     return (
         *of_block(kernel, plan.axes),
-        *(stm for view in views for stm in view.filled()),
+        *(stm for view in views for stm in view.filled(threads)),
         Barrier(kernel.prov),
         *each_point((point(body),), plan.axes, kernel.prov),
     )
@@ -57,8 +62,8 @@ class _View:
         self.column = _Side(f"{name}_column", columns, window.columns)
         self.sides = [side for side in (self.row, self.column) if side is not None]
 
-    def filled(self) -> Stms:
-        """Read what is in the window."""
+    def filled(self, threads: int) -> Stms:
+        """Read what is in the window. See Note [Equally many rounds]."""
         window, prov, prim = self.window, self.prov, self.window.prim
         first, width = window.asked(self.axes)
         height = window.height(self.axes)
@@ -75,13 +80,16 @@ class _View:
             Load(name, prim, window.block, add(window.base, cell), prov),
             Store(self.tile, prim, slot, Var(name, prim), prov),
         )
-        cells = Lit(height * width, "i64")
+        cells = height * width
+        if not self.row and cells % threads:  # a row behind the last is outside of the window
+            inside.append(Bin("<", "i64", i64(AT), Lit(cells, "i64")))
+        end = Lit(-(-cells // threads) * threads, "i64")
         dims = ((ROW, Lit(height, "i64")), (COLUMN, Lit(width, "i64")))
         turn: Stms = (k.Indices(dims, i64(AT), prov), If(conjunction(inside), moved, (), prov))
         return (
             Alloc(self.tile, Lit(height * self.width, "i64"), prim, "shared", prov),
             *(stm for side in self.sides for stm in side.bounds(prov)),
-            k.Stride(AT, "i64", i64(THREAD), cells, "+", i64(THREADS), turn, prov),
+            k.Stride(AT, "i64", i64(THREAD), end, "+", i64(THREADS), turn, prov),
         )
 
     def slot(self, row: SE | None, column: SE) -> SE:
