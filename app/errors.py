@@ -24,6 +24,9 @@ MISDIRECTED = 421
 """The status for a name that the server does not go by."""
 
 
+BROKEN = "Something is broken in Stridescope itself, not in your program."
+
+
 class AppError(Exception):
     """A request that gets an error for an answer."""
 
@@ -71,8 +74,7 @@ def install(app: Flask) -> None:
     @app.errorhandler(Exception)
     def on_bug(error: Exception) -> tuple[Response | str, int]:
         app.logger.exception("unexpected error in %s", request.path, exc_info=error)
-        message = "Something is broken in Stridescope itself, not in your program."
-        return _respond(failure("internal", message), 500)
+        return _respond(failure("internal", BROKEN), 500)
 
 
 def _words(error: HTTPException) -> str:

@@ -28,10 +28,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from gunicorn.http.errors import (  # type: ignore[import-untyped]
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+)
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
 from app.context import EXTENSION
-from app.errors import failure
+from app.errors import BROKEN, failure
 
 HEAD_LIMIT = 1 << 16
 """Bytes of a request's line and headers."""
@@ -55,6 +60,22 @@ _LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?$")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding[ \t]*:")
 _NEWER = re.compile(rb"GET /api/lecture/([\w-]{1,64})\?after=(\d{1,9}) HTTP/1\.[01]\r\n")
 _EXPECT = re.compile(rb"(?im)^expect[ \t]*:[ \t]*100-continue[ \t]*\r?$")
+
+
+_STATUS = {
+    LimitRequestLine: "414 URI Too Long",
+    LimitRequestHeaders: "431 Request Header Fields Too Large",
+}
+
+
+def _refusal(status: str, kind: str, message: str) -> bytes:
+    """An answer of one error, after which the connection ends."""
+    body = json.dumps(failure(kind, message)).encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
 
 
 class Connection(TConn):  # type: ignore[misc]
@@ -210,13 +231,8 @@ class Intake(ThreadWorker):  # type: ignore[misc]
     def _refuse(self, conn: Connection, status: str, message: str) -> None:
         self._leave(conn)
         self.nr_conns -= 1
-        body = json.dumps(failure("usage", message)).encode()
-        head = (
-            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
         with suppress(OSError):
-            conn.sock.send(head.encode() + body)
+            conn.sock.send(_refusal(status, "usage", message))
         conn.close(graceful=True)
 
     # --- whole requests ----------------------------------------------------------------------
@@ -257,6 +273,20 @@ class Intake(ThreadWorker):  # type: ignore[misc]
             if not waiting:
                 del self.held[conn.peer]
             self._start(following)
+
+    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
+        """Answer what Gunicorn cannot read, and what fails in it, in the error shape."""
+        theirs = isinstance(exc, ParseException)
+        status = (
+            _STATUS.get(type(exc), "400 Bad Request") if theirs else "500 Internal Server Error"
+        )
+        message = f"This is no request that can be read: {exc}"[:300] if theirs else BROKEN
+        if theirs:
+            self.log.warning("a request that cannot be read: %s", type(exc).__name__)
+        else:
+            self.log.exception("an error outside of the application")
+        with suppress(OSError):
+            client.send(_refusal(status, "usage" if theirs else "internal", message))
 
     # --- followers who wait --------------------------------------------------------------------
 

@@ -11,21 +11,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import zstandard
-from sqlalchemy import DateTime, LargeBinary, String
+from sqlalchemy import DateTime, LargeBinary, String, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, defer, mapped_column
 
 from app.database import Base, Database, available, is_full
 from app.older import upgraded
 from compiler.protocol.kinds import Json
 
+log = logging.getLogger(__name__)
+
 State = Json
 FORMAT = 1
+FIELDS = frozenset({"version", "source", "options", "manifest", "stages"})
+"""What every state has, however old it is."""
+DAMAGED = (zstandard.ZstdError, ValueError, TypeError, LookupError, AttributeError)
+"""What a row raises that holds something else."""
 SHORTEST = 10
 LONGEST = 64
 
@@ -71,12 +78,13 @@ class Permalinks:
                 # Another state has this id, or another request has just stored this one.
                 found = found or self._find(name[:length])
                 if found is not None and found.digest == digest:
+                    self._mend(found, content)
                     return found.id, False
         raise AssertionError("two states have one digest")
 
     def _find(self, name: str) -> Permalink | None:
         with self._database.session(Permalink) as session:
-            return session.get(Permalink, name)
+            return session.get(Permalink, name, options=[defer(Permalink.made)])
 
     def _add(self, row: Permalink) -> bool:
         """Store a row unless there is one with its id or digest."""
@@ -95,16 +103,40 @@ class Permalinks:
                 session.commit()
         return True
 
+    def _mend(self, row: Permalink, content: bytes) -> None:
+        """Store a state anew whose row is damaged."""
+        try:
+            _unpacked(row.content)
+        except DAMAGED as error:
+            log.error("The row of the link %s was damaged, and is stored anew: %r", row.id, error)
+            with self._database.session(Permalink) as session:
+                session.execute(
+                    update(Permalink).where(Permalink.id == row.id).values(content=content)
+                )
+                session.commit()
+
     def read(self, name: str) -> tuple[State, str] | None:
-        """The state behind an id, and the same as JSON."""
+        """The state behind an id, and the same as JSON.
+
+        A row that holds none is told in the log, and answered as one that is not there.
+        """
         with available("read"):
-            row = self._find(name)
-        if row is None:
-            return None
-        text = zstandard.decompress(row.content).decode()
-        state = json.loads(text)
-        today = upgraded(state)
-        return today, text if today is state else json.dumps(today, separators=(",", ":"))
+            try:
+                row = self._find(name)
+                return None if row is None else _unpacked(row.content)
+            except DAMAGED as error:
+                log.error("The row of the link %s is damaged: %r", name, error)
+                return None
+
+
+def _unpacked(content: bytes) -> tuple[State, str]:
+    """A state as it is today, and the same as JSON. Raises DAMAGED."""
+    text = zstandard.decompress(content).decode()
+    state = json.loads(text)
+    if not isinstance(state, dict) or not state.keys() >= FIELDS:
+        raise ValueError("it is no state")
+    today = upgraded(state)
+    return today, text if today is state else json.dumps(today, separators=(",", ":"))
 
 
 def is_id(name: str) -> bool:

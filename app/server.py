@@ -93,6 +93,7 @@ def serve(
             "timeout": 120,
             "graceful_timeout": int(GRACE) + 2,
             "loglevel": "warning",
+            "forwarder_headers": "",  # no client says below which path this server lies
             "proc_name": "stridescope",
         },
         {**(config or {}), "HOSTS": f"{settings['HOSTS']},{listens}"},

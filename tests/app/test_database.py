@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from flask import Flask
 
 from app.database import Database
@@ -46,6 +47,34 @@ def test_a_full_database_stores_nothing_and_still_reads(make_app: MakeApp) -> No
     assert app.test_client().get(f"/z/{name}.json").get_json()["source"] == SOURCE
     larger = make_app(LINKS_MB=100)
     assert share(larger, SOURCE + NOISE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "content = x'00ff'",
+        "content = substr(content, 1, 40)",
+        "content = 'text'",
+        "content = (select content from other)",
+    ],
+)
+def test_a_damaged_row_is_no_link_and_is_told_to_the_operator(
+    make_app: MakeApp, tmp_path: Path, caplog: pytest.LogCaptureFixture, change: str
+) -> None:
+    file = tmp_path / "links.sqlite"
+    _, name = made(make_app, DATABASE_URL=f"sqlite:///{file}")
+    with sqlite3.connect(file) as database:
+        database.execute("update permalinks set made = 'whenever'")  # which no reader needs
+        database.execute("create table other (content blob)")
+        number = zstandard.compress(b"17")
+        database.execute("insert into other values (?)", (number,))
+        database.execute(f"update permalinks set {change}")
+    fresh = make_app(DATABASE_URL=f"sqlite:///{file}")
+    for form in (".json", "/preview.png"):
+        assert fresh.test_client().get(f"/z/{name}{form}").status_code == 404
+    assert f"The row of the link {name} is damaged" in caplog.text
+    assert share(fresh).get_json()["id"] == name
+    assert fresh.test_client().get(f"/z/{name}.json").get_json()["source"] == SOURCE
 
 
 def test_a_read_only_database_stores_nothing_and_still_reads(

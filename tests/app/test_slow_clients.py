@@ -269,6 +269,27 @@ def test_clients_that_read_nothing_stop_nobody(serve: Serve, tmp_path: Path) -> 
         assert_served(port)
 
 
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\nSCRIPT_NAME: /elsewhere\r\n\r\n", 200),
+        (b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\nBad Name: 1\r\n\r\n", 400),
+        (b"GET /api/examples HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"G\x00T /api/examples HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET /" + b"a" * 8000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_the_error_shape(
+    serve: Serve, request_text: bytes, status: int
+) -> None:
+    port = serve()
+    code, answer = ask(port, request_text)
+    assert code == status
+    assert status == 200 or answer["error"]["kind"] == "usage"
+    assert_served(port)
+
+
 def test_clients_that_do_not_close_stop_nobody(serve: Serve) -> None:
     port = serve()
     last = GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
