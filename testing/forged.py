@@ -18,7 +18,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from compiler import worker
 from testing import meaning
+from testing.claims import by_rules, genuine
 from testing.meaning import Json
 
 KEPT = Path(__file__).with_name("forged.json")
@@ -368,8 +370,6 @@ def _cells() -> Iterator[Forgery]:
 
 def sources() -> Iterator[Json]:
     """Claims that are true, of the examples."""
-    from compiler import worker
-
     for path in sorted((ROOT / "app" / "examples").glob("*.fut")):
         answer = worker.answer({"op": "certificate", "path": str(path)})
         if answer.get("ok"):
@@ -400,9 +400,6 @@ def made(true: Sequence[Json], rng: random.Random, most: int = MOST) -> Iterator
 
 def main() -> None:
     """Writes them."""
-    sys.path.insert(0, str(ROOT))
-    from tests.algebra.claims import by_rules, genuine
-
     true = [*genuine().values(), *by_rules().values()] * 2 + list(sources())
     kept = list(made(true, random.Random(33)))
     lines = ",\n".join(json.dumps(one) for one in kept)

@@ -18,7 +18,7 @@ from compiler.algebra import checker
 from compiler.algebra.disjoint import Disjoint
 from compiler.algebra.encode import document
 from testing import meaning
-from tests.algebra.claims import genuine
+from testing.claims import genuine
 from tests.algebra.test_disjoint import DATA, decide
 
 Json = dict[str, Any]

@@ -22,7 +22,7 @@ from compiler.algebra.encode import document
 from compiler.algebra.export import exported
 from compiler.algebra.smtlib import smtlib, symbol
 from compiler.protocol.proofs import CertificateRequest
-from tests.algebra.claims import by_rules, genuine, given, line, lines, lmad, refusal
+from testing.claims import by_rules, genuine, given, line, lines, lmad, refusal
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 CERTIFICATE = document(list(genuine().values()))

@@ -32,7 +32,7 @@ from compiler.algebra.certificate import (
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
-from tests.algebra.claims import ONE, apart, claim, genuine, leaf, lmad, p, refusal
+from testing.claims import ONE, apart, claim, genuine, leaf, lmad, p, refusal
 
 Json = dict[str, Any]
 

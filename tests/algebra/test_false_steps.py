@@ -17,7 +17,7 @@ import pytest
 
 from compiler.algebra import checker
 from testing import meaning
-from tests.algebra.claims import by_rules, given, leaf, line, lines, p, refusal
+from testing.claims import by_rules, given, leaf, line, lines, p, refusal
 
 Json = dict[str, Any]
 

@@ -13,7 +13,7 @@ import z3
 from compiler.algebra import checker
 from compiler.algebra.bitvectors import counterexample
 from testing import forged, meaning
-from tests.algebra.claims import by_rules, genuine
+from testing.claims import by_rules, genuine
 
 KEPT: list[dict[str, Any]] = json.loads(forged.KEPT.read_text("utf-8"))
 
