@@ -26,18 +26,16 @@ def _soac_fold(m: Evaluator, exp: ir.Reduce | ir.Scan, scan: bool) -> list[Data]
         return folder.results([levels.empty(m, kind, 0) for kind in exp.fn.returns])
     sources = [levels.rows(m, name) for name in exp.arrays]
 
-    def together() -> list[Data]:
+    try:
+        m.go_together(exp.fn)
         for low, high in levels.chunks(m, width):
             folder.take(levels.map_chunk(m, exp.fn, sources, low, high, ranks), high - low)
-        return folder.results(())
-
-    def alone() -> list[Data]:
+    except Irregular as problem:
+        m.go_alone(exp.fn, problem)
         folder = Folder(m, exp.ops, ranks, scan)
         for k in range(width):
             folder.take(levels.map_row(m, exp.fn, sources, k), 1)
-        return folder.results(())
-
-    return m.in_lanes(exp.fn, together, alone)
+    return folder.results(())
 
 
 def _map(m: Evaluator, exp: ir.Map, pat: Sequence[ir.Param]) -> list[Data]:
