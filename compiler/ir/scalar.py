@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from compiler.base.errors import CompilerBug
+from compiler.base.nearest import nearest
 from compiler.base.prim import BYTES, DTYPE, FLOATS, FUNS, Prim
 from compiler.ir import floats
 from compiler.ir.guards import distinct, inside
-from compiler.ir.rounding import nearest
 
 Val = Any
 """A NumPy scalar or array."""

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import pytest
 
+from compiler.base.nearest import nearest
 from compiler.ir.real import FUNCTIONS, fixed, ln2, log, pi, sin_cos, sqrt
-from compiler.ir.rounding import nearest, rounded
+from compiler.ir.rounding import rounded
 
 TWO = frozenset(("**", "hypot", "atan2", "atan2pi"))
 DOMAIN: dict[str, Callable[[Fraction], bool]] = {

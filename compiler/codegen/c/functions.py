@@ -127,9 +127,11 @@ class Functions:
 
     def root(self, at: Prim) -> str:
         """The reciprocal of the square root."""
-        name, sqrt = f"rsqrt_{at}", self.of_library("sqrt", "f" if at == "f32" else "")
+        name, is_narrow = f"rsqrt_{at}", self.fast and at == "f32"
+        sqrt = self.of_library("sqrt", "f" if is_narrow else "")
+        self.seen = self.seen or at != "f16"
         if at != "f64" or self.fast:
-            return self.helper(name, at, 1, f"{'1.0f' if at == 'f32' else '1.0'} / {sqrt}(a)")
+            return self.helper(name, at, 1, f"{'1.0f' if is_narrow else '1.0'} / {sqrt}(a)")
         self.helpers[name] = _filled(_ROOT, {"$sqrt": sqrt, "$fma": self.of_library("fma", "")})
         return name
 
@@ -145,6 +147,9 @@ class Functions:
         if name in self.helpers:
             return name
         extended = self.is_extended(at)
+        self.seen = self.seen or at == "f64"
+        sine, cosine = f"{self.wide('sin', at)}(angle)", f"{self.wide('cos', at)}(angle)"
+        both = "" if extended else f"double sine = {sine}, cosine = {cosine};\n  "
         fill = {
             "$T": C_TYPE[at],
             "$P": at,
@@ -153,8 +158,9 @@ class Functions:
             "$rint": self.of_library("rint", end),
             "$fabs": self.of_library("fabs", end),
             "$sign": self.of_library("copysign", end),
-            "$sin": self.wide("sin", at),
-            "$cos": self.wide("cos", at),
+            "$both": both,
+            "$sine": sine if extended else "sine",
+            "$cosine": cosine if extended else "cosine",
         }
         parts = ("sinpi", "cospi") if fun == "tanpi" else (fun,)
         for part in parts:
@@ -206,7 +212,7 @@ _TURNS = {
 $W wide_sinpi_$P($T x) {
   $T part = x - 2 * $rint(x / 2), quarter = $rint(2 * part);
   $W angle = (part - quarter / 2) * $pi;
-  $W turned = $fabs(quarter) == 1 ? $cos(angle) : $sin(angle);
+  $both$W turned = $fabs(quarter) == 1 ? $cosine : $sine;
   turned = quarter == -1 || $fabs(quarter) == 2 ? -turned : turned;
   return turned == 0 ? $sign(0, x) : turned;
 }""",
@@ -214,8 +220,8 @@ $W wide_sinpi_$P($T x) {
 $W wide_cospi_$P($T x) {
   $T part = $fabs(x - 2 * $rint(x / 2)), quarter = $rint(2 * part);
   $W angle = (part - quarter / 2) * $pi;
-  $W turned = quarter == 1 ? -$sin(angle) : $cos(angle);
+  $both$W turned = quarter == 1 ? -$sine : $cosine;
   return quarter == 2 ? -turned : turned + 0;
 }""",
 }
-"""The nearest quarter turn, and what is left of it."""
+"""The nearest quarter turn, and what is left of it. In vector registers both are computed."""

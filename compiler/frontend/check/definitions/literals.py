@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from compiler import codes
 from compiler.base.errors import CompilerBug, TypeError_
+from compiler.base.nearest import nearest, nearest_to_text
 from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend import ast
@@ -23,30 +25,24 @@ def literal(st: Checker, exp: ast.Exp) -> t.Const:
     match exp:
         case ast.IntLit(span=span, value=value, suffix=suffix):
             if suffix:
-                if suffix[0] == "f":
-                    check_range(value, PRIM_T[suffix], span)
                 return t.Const(PRIM_T[suffix], span, value)
             return t.Const(st.prim_meta(NUMBER_SET, span), span, value)
         case ast.FloatLit(span=span, text=text, suffix=suffix):
-            number = _float(text)
+            if suffix:
+                prim = PRIM_T[suffix].prim
+                return t.Const(PRIM_T[suffix], span, nearest_to_text(text, prim))
+            number = nearest_to_text(text, "f64")
             if math.isinf(number):
                 raise TypeError_(
-                    codes.syntax.NUMBER, f"The literal `{text}` is too large for any type.", span
+                    codes.syntax.NUMBER,
+                    f"The literal `{text}` is too large for any type.",
+                    span,
+                    "With the name of a type behind it, such as `1e400f64`, it is infinite.",
                 )
-            if suffix:
-                return t.Const(PRIM_T[suffix], span, number)
             return t.Const(st.prim_meta(FLOAT_SET, span), span, number)
         case ast.BoolLit(span=span, value=truth):
             return t.Const(BOOL, span, truth)
     raise CompilerBug("A literal is needed here.", exp.span)
-
-
-def _float(text: str) -> float:
-    plain = text.replace("_", "").lower()
-    try:
-        return float.fromhex(plain) if plain.startswith(("0x", "-0x")) else float(plain)
-    except OverflowError:
-        return math.inf
 
 
 def infer_literal(st: Checker, exp: ast.Exp, expected: Type | None) -> t.Exp:
@@ -80,8 +76,7 @@ def check_range(value: int | float | bool, type_: PrimT, span: Span) -> None:
     if isinstance(value, bool) or prim == "bool":
         return
     if prim[0] == "f":
-        special = isinstance(value, float) and not math.isfinite(value)
-        fits = special or abs(value) < _TOO_LARGE[prim]
+        fits = isinstance(value, float) or abs(value) < _TOO_LARGE[prim]
     else:
         low, high = int_range(prim)
         fits = low <= value <= high
@@ -113,7 +108,9 @@ def constant(value: int | float | bool, type_: PrimT) -> int | float | bool:
     if prim == "bool" or isinstance(value, bool):
         return value
     if prim[0] == "f":
-        return float(value)
+        if isinstance(value, float) and (not value or not math.isfinite(value)):
+            return value
+        return nearest(Fraction(value), prim)
     bits = int(prim[1:])
     number = int(value) % (1 << bits)
     return number - (1 << bits) if prim[0] == "i" and number >= 1 << (bits - 1) else number
