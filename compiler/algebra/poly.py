@@ -275,6 +275,24 @@ class Poly:
                     del terms[product]
         return Poly(terms)
 
+    def terms_after(self, mapping: Mapping[Name, Poly]) -> int:
+        """How many terms `subst` gives at most."""
+        total = 0
+        for mono in self.terms:
+            count = 1
+            for name, power in mono:
+                value = mapping.get(name)
+                count *= 1 if value is None else len(value.terms) ** power
+            total += count
+        return total
+
+    def put_in(self, definitions: Mapping[Name, Poly]) -> Poly:
+        """Replace names by their definitions, or leave them all if too many terms come of it.
+
+        With `j = k*k + 1` after `k = i*i + 1`, and so on, their number is squared each time.
+        """
+        return self.subst(definitions) if self.terms_after(definitions) <= MOST_TERMS else self
+
     def renamed(self, names: Mapping[Name, Name]) -> Poly:
         """With other names, which come in the same order; those without another one stay."""
         return Poly(
@@ -295,6 +313,9 @@ class Poly:
 
 
 PolyLike = Poly | int | Name
+
+MOST_TERMS = 128
+"""Of what is put in the place of names."""
 
 _ALONE = ((ONE, 1),)
 _SMALL: tuple[Poly, ...] = tuple(Poly({ONE: value} if value else {}) for value in range(257))

@@ -53,6 +53,7 @@ class Types:
 
     def __init__(self, checked: Checked) -> None:
         self.errors = checked.errors
+        self._said = checked.st.said
         self._defs: dict[str, list[t.Def]] = {}
         self._walked: dict[int, _Walked] = {}
         for one in checked.defs:
@@ -125,8 +126,9 @@ class Types:
             found.exps.append(exp)
             found.unnamed.update(getattr(exp, "ext", ()))
             match exp:
-                case t.Let(pat=pat):
+                case t.Let(pat=pat, sizes=sizes):
                     found.bind((pat,))
+                    found.unnamed.update(n for n in sizes if self._said(n) is None)
                 case t.Loop(pat=pat, form=form):
                     found.bind((pat, form.pat) if isinstance(form, t.ForIn) else (pat,))
                 case t.Lambda(params=params):

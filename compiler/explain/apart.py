@@ -66,7 +66,7 @@ class _Neighbours:
                 self.set(name, self.of(value))
                 poly = _poly(value)
                 if poly is not None:
-                    self.means[name] = poly.subst(self.means)
+                    self.means[name] = poly.put_in(self.means)
             case imp.Apply(names, _, _, args):
                 alike = all(self.of(arg) == ZERO for arg in args)
                 for name in names:

@@ -2,25 +2,34 @@
 
 `let k = n*m` makes `k` and `n*m` equal; two names with the same definition are equal; after
 `assert(n == m)`, `n` and `m` are equal.
+
+Definitions are put into those after them, `k` into `j = k*k + 1`, which squares the number of terms
+each time: a name whose polynomial would have too many stays in the others, and is looked into
+where two sizes are compared.
 """
 
 from __future__ import annotations
 
 from compiler.algebra.lmad import Dim, Lmad
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_TERMS, Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import SE, Array, Bin, MemBind, Type, Var
 from compiler.ir.sizes import poly_of, wrapped
 from compiler.ir.walk import map_se
 
+COMPARED = 1024
+"""Terms of a difference that is still looked into."""
+
 
 class Known:
     """Equalities among i64 scalars, gathered in order of the program."""
 
-    __slots__ = ("_defined", "_same", "_zeros")
+    __slots__ = ("_defined", "_long", "_same", "_zeros")
 
     def __init__(self) -> None:
         self._same: dict[Name, Poly] = {}
+        self._long: dict[Name, Poly] = {}
+        """Names that stay, and their definitions in terms of such names."""
         self._defined: dict[SE, Name] = {}
         self._zeros: list[Poly] = []
 
@@ -28,7 +37,10 @@ class Known:
         """Take note of `let name = se`."""
         poly = poly_of(se)
         if poly is not None:
-            self.equate(Poly.var(name), poly)
+            if poly.terms_after(self._same) > MOST_TERMS:
+                self._long[name] = poly
+            else:
+                self.equate(Poly.var(name), poly)
             return
         key = map_se(se, self._canonical)
         first = self._defined.setdefault(key, name)
@@ -81,9 +93,16 @@ class Known:
         if a == b:
             return True
         a, b = self.normal(a), self.normal(b)
-        return a == b or (bool(self._zeros) and self._is_zero(a - b))
+        return a == b or (bool(self._zeros or self._long) and self._is_zero(a - b))
 
     def _is_zero(self, difference: Poly) -> bool:
+        while inside := {n: self._long[n] for n in difference.names() if n in self._long}:
+            deeper = difference.subst(inside)
+            if deeper.terms_after(self._same) > COMPARED:
+                break
+            difference = self.normal(deeper)
+        if not wrapped(difference).terms:
+            return True
         zeros = [self.normal(zero) for zero in self._zeros]
         return wrapped(difference) in zeros or wrapped(-difference) in zeros
 

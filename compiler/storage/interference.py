@@ -148,7 +148,7 @@ class Sizes:
                 poly = poly_of(stm.exp)
                 if poly is None:
                     self._facts.defined(stm.pat[0].name, stm.exp, self._facts.depth)
-                elif self._facts.is_value(value := poly.subst(defined)):
+                elif self._facts.is_value(value := poly.put_in(defined)):
                     defined[stm.pat[0].name] = value
 
     def equal(self, a: Poly, b: Poly) -> bool:

@@ -150,7 +150,7 @@ class _Walk(Generic[T]):
     def poly(self, se: ir.SE) -> Poly | None:
         """A number in terms of indices."""
         poly = poly_of(se)
-        return None if poly is None else poly.subst(self.defined)
+        return None if poly is None else poly.put_in(self.defined)
 
     def stms(self, stms: Iterable[ir.Stm], lane: Name | None, sure: bool) -> Iterator[T]:
         """Statements of threads, numbered by `lane`; `sure`: all of them come here."""

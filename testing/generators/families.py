@@ -306,6 +306,37 @@ def filter_chain(count: int) -> str:
     return _entry("(a0: []i64): []i64", lines, f"a{count}")
 
 
+_SPAN = """def first_not 'a [n] (p: a -> bool) (xs: [n]a) : i64 =
+  loop i = 0 while i < length xs && p xs[i] do i + 1
+def small (c: u8) = c < 10
+def span p xs = let i = first_not p xs in (take i xs, drop i xs)
+
+"""
+
+
+def called_sizes(count: int) -> str:
+    """Calls of a helper without annotations, whose result's size calls a function of the array."""
+    lines = ["  let (_, s) = span small s"] * count
+    return _SPAN + _entry("(s: []u8)", lines, "length s")
+
+
+def called_sizes_nested(count: int) -> str:
+    """Such calls inside of each other."""
+    calls = "drop_small (" * count + "s" + ")" * count
+    helper = "def drop_small xs = drop (first_not small xs) xs\n\n"
+    return _SPAN + helper + _entry("(s: []u8)", [], f"length ({calls})")
+
+
+def doubled_sizes(count: int) -> str:
+    """Arrays, each of which is the one before twice."""
+    return _entry("(s: []u8)", ["  let s = s ++ s"] * count, "length s")
+
+
+def squared_numbers(count: int) -> str:
+    """Numbers that are squared one after the other, the last of which is a size."""
+    return _entry("(k: i64)", ["  let k = k * k + 1"] * count, "length (iota k)")
+
+
 FAMILIES: tuple[Callable[[int], str], ...] = (
     constant_slices,
     constant_rows,
@@ -330,6 +361,10 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     map_chain,
     filters,
     filter_chain,
+    called_sizes,
+    called_sizes_nested,
+    doubled_sizes,
+    squared_numbers,
     scalars,
     statements,
     small_functions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_TERMS, Poly
 from compiler.ir.known import Known
 from compiler.ir.nodes import SE, Bin, Fun, Lit, Var
 
@@ -58,3 +58,14 @@ def test_sizes_are_equal_modulo_the_width_of_a_word() -> None:
     assert known.equal(K - 2, A + (1 << 63) - 1)
     known.assume(Bin("==", "i64", times("a", "b"), times("c", "d")))
     assert known.equal(A * B + (1 << 63), C * D - (1 << 63))
+
+
+def test_numbers_that_are_squared_one_after_the_other_stay_short() -> None:
+    known, one = Known(), Lit(1, "i64")
+    for k in range(40):
+        before = Var(f"k{k}", "i64")
+        known.define(f"k{k + 1}", Bin("+", "i64", Bin("*", "i64", before, before), one))
+    last, before = Poly.var("k40"), Poly.var("k39")
+    assert known.equal(last, before * before + 1)
+    assert not known.equal(last, before * before + 2)
+    assert len(known.normal(last + before).terms) <= MOST_TERMS

@@ -144,7 +144,7 @@ class _Lowering:
                 case imp.Kernel():
                     out.extend(self.kernel(stm))
                 case imp.Define(name, "i64", value) if poly := poly_of(value):
-                    self.known[name] = poly.subst(self.known)
+                    self.known[name] = poly.put_in(self.known)
                     out.append(stm)
                 case imp.Copy(_, _, to, _, come) if not (to.is_row_major() and come.is_row_major()):
                     out.append(self.copy(stm))

@@ -15,6 +15,7 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.check.types.long_sizes import MOST, SizeAtom, is_long
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import cheap_size, length_of, names_in_size
 from compiler.frontend.check.types.sizes import same_size, simplified, size_key, unify_size
@@ -84,30 +85,40 @@ class Hidden:
             base = s.name if isinstance(s, SizeVar) else "d"
             name = self.names[key] = self.st.fresh(base)
             if known is not None:
-                self.st.alias[name] = known
+                self.st.means(name, known)
         return SizeVar(name)
 
 
-def computed(st: Checker, s: Size, visible: Visible) -> Size | None:
-    """`s` over visible names alone, if what the others equal tells it."""
-    while True:
+def computed(st: Checker, s: Size, visible: Visible, by_said: bool = True) -> Size | None:
+    """`s` over visible names alone, if what the others equal tells it, and is not too long.
+
+    `by_said`: also what names of the program's author equal.
+    """
+    while not is_long(s, MOST):
         mentioned: set[Name] = set()
         names_in_size(s, mentioned)
         hidden = {n for n in mentioned if not visible(n)}
         if not hidden:
             return copied(s, st.fresh)
-        if not hidden <= st.alias.keys():
+        told = {n: st.alias[n] for n in hidden & st.alias.keys() if by_said or not st.said(n)}
+        if len(told) < len(hidden) or any(isinstance(known, SizeAtom) for known in told.values()):
             return None
-        s = subst_size(s, {n: st.alias[n] for n in hidden})
+        s = subst_size(s, told)
+    return None
 
 
 def known_as(st: Checker, s: Size, mentioned: set[Name]) -> Size:
     """`s` with names replaced by the sizes that they are known to equal."""
-    meanings = {n: st.alias[n] for n in mentioned if n in st.alias and cheap_size(st.alias[n])}
+    meanings = {n: st.alias[n] for n in mentioned if n in st.alias and _may_stand(st.alias[n])}
     if isinstance(s, SizeExp):
         assert isinstance(s.exp, t.Exp)
         return length_of(s.exp) or (subst_size(s, meanings) if meanings else s)
     return subst_size(s, meanings) if meanings else s
+
+
+def _may_stand(meaning: Size) -> bool:
+    """Whether what a name of a size equals may stand in its place."""
+    return not isinstance(meaning, SizeAtom) and cheap_size(meaning)
 
 
 def hide(
@@ -371,7 +382,7 @@ def _join_size(j: _Join, a: Size, b: Size) -> Size:
         name = j.names[key] = j.st.made_by(j.maker, base)
         known = computed(j.st, a, j.visible) if same_size(a, b, j.st.alias) else None
         if known is not None:
-            j.st.alias[name] = known
+            j.st.means(name, known)
     return SizeVar(name)
 
 

@@ -14,6 +14,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.defaults import apply_defaults, default_of, solve_sizes
 from compiler.frontend.check.definitions.existentials import (
     close_constructors,
+    computed,
     dimensions,
     hide,
 )
@@ -34,7 +35,7 @@ from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import unify_size
-from compiler.frontend.check.types.substitute import copied, map_sizes, subst, subst_size
+from compiler.frontend.check.types.substitute import map_sizes, subst
 from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import pattern_variables
@@ -485,16 +486,7 @@ def _with_told_sizes(st: Checker, bounds: list[Bound], known: set[Name], since: 
         return name in before or st.serials.get(name, -1) < since
 
     def size_told(size: Size) -> Size:
-        told = size
-        while True:
-            mentioned: set[Name] = set()
-            names_in_size(told, mentioned)
-            hidden = {name for name in mentioned if not is_visible(name)}
-            if not hidden:
-                return told if told is size else copied(told, st.fresh)
-            if not hidden <= st.alias.keys() or any(map(st.said, hidden)):
-                return size
-            told = subst_size(told, {name: st.alias[name] for name in hidden})
+        return computed(st, size, is_visible, by_said=False) or size
 
     for bound in bounds:
         if not all(map(is_visible, names_in_type(bound.pat.type))):

@@ -18,6 +18,7 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
+from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.scope.advice import (
     applied_number,
     applied_value,
@@ -31,9 +32,11 @@ from compiler.frontend.check.scope.names import is_projection, lookup, member_ca
 from compiler.frontend.check.scope.operator_names import is_operator
 from compiler.frontend.check.scope.scope import Builtin, Local, Scheme, Value
 from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.check.types.long_sizes import is_long
 from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
+from compiler.frontend.check.types.sizes import size_key
 from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.wording import Maker, describe
 from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar, Type
@@ -165,7 +168,31 @@ def apply(
     if done:
         last, known = _known_before(st, done[-1], span in st.left_first)
         done = (*done[:-1], last)
-    return _around(wrap_lets(t.Apply(type_, span, fn, done, tuple(call.ext)), call.lets), known)
+    applied = short_sizes(st, t.Apply(type_, span, fn, done, tuple(call.ext)), what)
+    return _around(wrap_lets(applied, call.lets), known)
+
+
+def short_sizes(st: Checker, exp: t.Exp, what: str) -> t.Exp:
+    """What an application gives, under a name where its sizes have grown long, as are they."""
+    names: dict[str, Name] = {}
+
+    def short(size: Size) -> Size:
+        if not is_long(size):
+            return size
+        key = size_key(size, st.alias)
+        if key not in names:
+            maker = Maker(what, exp.span, f"is the size of what {what} gives here")
+            names[key] = st.made_by(maker, "d")
+            st.means(names[key], size)
+        return SizeVar(names[key])
+
+    type_ = map_sizes(exp.type, short)
+    if not names:
+        return exp
+    name = st.fresh("x")
+    st.places[name] = exp.span
+    pat, value = t.PVar(type_, exp.span, name), t.Var(type_, exp.span, name)
+    return t.Let(type_, exp.span, tuple(names.values()), pat, exp, value)
 
 
 def _known_before(st: Checker, exp: t.Exp, left_first: bool) -> tuple[t.Exp, list[t.Let]]:
@@ -350,7 +377,7 @@ def argument_size(st: Checker, typed: t.Exp, lets: Lets) -> tuple[t.Exp, Size]:
     named = _named(st, typed, st.fresh("n"), lets)
     meaning = symbolic(typed, keyed=True) or as_size(typed)
     if meaning is not None:
-        st.alias[named.name] = meaning
+        st.means(named.name, meaning)
     return named, SizeVar(named.name)
 
 

@@ -41,7 +41,8 @@ def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
         holes: dict[Name, Size] = {name: st.size_meta(exp.pat.span) for name in sizes}
         wanted = subst(bound.pat.type, {}, holes)
         st.unify(wanted, rhs.type, exp.pat.span, "The value bound here")
-        st.alias.update(holes)
+        for name, hole in holes.items():
+            st.means(name, hole)
         st.let_sizes += [
             (n, h, exp.pat.span) for n, h in zip(exp.sizes, holes.values(), strict=True)
         ]
@@ -51,7 +52,7 @@ def infer_let(st: Checker, exp: ast.Let, expected: Type | None) -> t.Exp:
         if isinstance(bound.pat, t.PVar) and _may_be_size(rhs.type):
             size = symbolic(rhs, keyed=True) or as_size(rhs)
             if size is not None:
-                st.alias[bound.pat.name] = size
+                st.means(bound.pat.name, size)
     body = st.infer(exp.body, expected)
     st.scope.leave(mark)
     return t.Let(body.type, exp.span, sizes, bound.pat, rhs, body)

@@ -19,7 +19,9 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.scope import Local, Scheme, Scope
 from compiler.frontend.check.scope.spoken import Spoken
+from compiler.frontend.check.types.long_sizes import MOST, SizeAtom, weight
 from compiler.frontend.check.types.metas import MetaS, MetaT
+from compiler.frontend.check.types.sizes import size_key
 from compiler.frontend.check.types.unify import Mismatch, require_data, require_regular, unify
 from compiler.frontend.check.types.walks import is_scalar
 from compiler.frontend.check.types.wording import (
@@ -55,7 +57,11 @@ class Checker:
     level: int = 0
     span: Span = NOWHERE
     alias: dict[Name, Size] = field(default_factory=dict)
-    """Names of sizes that are known to equal another size."""
+    """Names of sizes that are known to equal another size; `means` adds them."""
+    weights: dict[Name, int] = field(default_factory=dict)
+    """How many parts these have, with what the names in them equal put in."""
+    atoms: dict[str, Name] = field(default_factory=dict)
+    """By the text of its meaning: the first name whose meaning is too long to be put in."""
     deferred: list[tuple[Size, Size, Span]] = field(default_factory=list)
     open_sizes: list[tuple[Size, Size]] = field(default_factory=list)
     """Sizes that a coercion leaves open, and what they are if nothing else says so."""
@@ -132,6 +138,14 @@ class Checker:
     def authored(self, source: str) -> Name:
         """A new name for something that the program names."""
         return self._known(self.ctx.names.authored(spell(source), source))
+
+    def means(self, name: Name, size: Size) -> None:
+        """Note what a size equals that has a name."""
+        heavy = self.weights[name] = weight(size, self.weights)
+        if heavy > MOST:
+            size = SizeAtom(self.atoms.setdefault(size_key(size, self.alias), name))
+            self.weights[name] = 1
+        self.alias[name] = size
 
     def said(self, name: Name) -> str | None:
         """What the program's author calls it; None if it is no name of his."""

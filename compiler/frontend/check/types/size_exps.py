@@ -249,11 +249,12 @@ def names_in_size_exp(s: SizeExp, found: set[Name]) -> None:
 def walk(exp: t.Exp, visit: Callable[[t.Exp], None]) -> None:
     """Call `visit` on `exp` and the expressions in it (simple forms only)."""
     visit(exp)
-    for part in _parts(exp):
+    for part in sub_expressions(exp):
         walk(part, visit)
 
 
-def _parts(exp: t.Exp) -> tuple[t.Exp, ...]:
+def sub_expressions(exp: t.Exp) -> tuple[t.Exp, ...]:
+    """The expressions directly inside of an expression, operators without a type among them."""
     return exp.args if isinstance(exp, Overloaded) else parts(exp)
 
 
@@ -278,7 +279,7 @@ def same_shape(a: t.Exp, b: t.Exp, equal: Callable[[Size, Size], bool]) -> bool:
         return left is not None and right is not None and equal(left, right)
     if type(a) is not type(b):
         return key_of(a) is not None and key_of(a) == key_of(b)
-    mine, other = _parts(a), _parts(b)
+    mine, other = sub_expressions(a), sub_expressions(b)
     if not mine and not other:
         return key_of(a) == key_of(b)
     same = _label(a) == _label(b) and len(mine) == len(other)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
+from compiler.frontend.check.types.long_sizes import SizeAtom
 from compiler.frontend.check.types.metas import MetaS, resolve_size
 from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size, same_shape
 from compiler.frontend.check.types.substitute import refresh
@@ -29,7 +30,7 @@ def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
         case SizeVar(name):
             if name in alias:
                 meaning = alias[name]
-                if type(meaning) is SizeExp:
+                if isinstance(meaning, SizeExp | SizeAtom):
                     atoms.setdefault(meaning.key, s)
                     return Poly.var(meaning.key)
                 return poly(meaning, atoms, alias)

@@ -1,0 +1,109 @@
+"""Sizes that have grown long: how long one is, and where it is called by a name instead.
+
+The size of `drop (count p xs) xs` mentions that of `xs` several times, so that a chain of such
+calls doubles its sizes at each. Where a size is longer than `LONGEST`, the value is bound to a name
+and the size is read off it: `let [d] x = drop (count p xs) xs in x`. What `d` equals stays known,
+but only as far as that is short when everything in it is put in: a name that would mean more than
+`MOST` parts is one of its own, equal to those that were given the same text (`SizeAtom`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.base.frozen import dataclass
+from compiler.base.names import Name
+from compiler.frontend import typed as t
+from compiler.frontend.check.types.metas import MetaT, resolve, resolve_size
+from compiler.frontend.check.types.size_exps import SizeHole, sub_expressions
+from compiler.frontend.types import (
+    Array,
+    Arrow,
+    Opaque,
+    Record,
+    Size,
+    SizeExp,
+    SizeOp,
+    SizeVar,
+    Sum,
+    Type,
+)
+
+LONGEST = 64
+"""As many parts may a size in the type of an application have, its calls' types included."""
+MOST = 128
+"""As many parts may the meaning of a name have, with the meanings of the names in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAtom(Size):
+    """What a name of a size equals whose meaning is too long: the names with this `key`."""
+
+    key: str
+
+
+def is_long(size: Size, limit: int = LONGEST) -> bool:
+    """Whether a size has more than `limit` parts."""
+    size = resolve_size(size)
+    return isinstance(size, SizeOp | SizeExp) and not _Counting(limit).size(size)
+
+
+class _Counting:
+    """Counts the parts of sizes, of expressions in them and of their types, up to a limit."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def size(self, size: Size) -> bool:
+        """Whether a size is still within the limit."""
+        size = resolve_size(size)
+        self._left -= 1
+        match size:
+            case SizeOp(_, lhs, rhs):
+                return self._left > 0 and self.size(lhs) and self.size(rhs)
+            case SizeExp(_, exp) if isinstance(exp, t.Exp):
+                return self._left > 0 and self._exp(exp)
+        return self._left > 0
+
+    def _exp(self, exp: t.Exp) -> bool:
+        self._left -= 1
+        if self._left <= 0 or not self._type(exp.type):
+            return False
+        if isinstance(exp, SizeHole):
+            return self.size(exp.size)
+        if isinstance(exp, t.Var):
+            return all(map(self._type, exp.type_args)) and all(map(self.size, exp.size_args))
+        return all(map(self._exp, sub_expressions(exp)))
+
+    def _type(self, type_: Type) -> bool:
+        type_ = resolve(type_)
+        self._left -= 1
+        match type_:
+            case Array(dims, elem):
+                return all(map(self.size, dims)) and self._type(elem)
+            case Record(fields):
+                return all(self._type(u) for _, u in fields)
+            case Sum(variants):
+                return all(self._type(u) for _, us in variants for u in us)
+            case Arrow(param, result):
+                return self._type(param) and self._type(result)
+            case Opaque(meaning=meaning):
+                return self._type(meaning)
+            case MetaT():
+                return self._left > 0
+        return self._left > 0
+
+
+def weight(size: Size, weights: Mapping[Name, int]) -> int:
+    """How many parts a size has in normal form at most, `weights` being those of names in it.
+
+    The size itself is not long.
+    """
+    size = resolve_size(size)
+    match size:
+        case SizeVar(name):
+            return weights.get(name, 1)
+        case SizeOp(op, lhs, rhs):
+            left, right = weight(lhs, weights), weight(rhs, weights)
+            return max(left + right, left * right if op == "*" else 0)
+    return 1
