@@ -419,12 +419,14 @@ def _record(sp: Specialiser, e: ty.RecordExp, env: Env) -> ty.Exp:
 
 
 def _project(sp: Specialiser, e: ty.Project, env: Env) -> ty.Exp:
-    t = type_of(sp, e.type, env)
+    """The record first: its sizes may mention names that its arguments are given."""
     if is_functional(sp, e.exp.type, env):
         out: list[Binding] = []
         value = _field(sp.static(e.exp, env, out), e.field)
+        t = type_of(sp, e.type, env)
         return wrap(out, residual(sp, value, t, user_span(sp, e.span)))
     inner = _shared(sp, e.exp, env)
+    t = type_of(sp, e.type, env)
     if isinstance(inner, ty.RecordExp) and all(
         isinstance(x, ty.Var | ty.Const) for _, x in inner.fields
     ):

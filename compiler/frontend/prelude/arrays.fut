@@ -26,8 +26,6 @@ def (++) [n] [m] 'a (xs: [n]a) (ys: [m]a) : *[n + m]a = intrinsics.concat xs ys
 
 def concat [n] [m] 'a (xs: [n]a) (ys: [m]a) : *[n + m]a = intrinsics.concat xs ys
 
-def concat_to [n] [m] 'a (k: i64) (xs: [n]a) (ys: [m]a) : *[k]a = intrinsics.concat xs ys :> [k]a
-
 def iota (n: i64) : *[n]i64 = intrinsics.iota n
 
 def indices [n] 'a (_: [n]a) : *[n]i64 = intrinsics.iota n

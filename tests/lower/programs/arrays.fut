@@ -10,11 +10,11 @@ entry element (xs: []i32) (i: i32): i32 = xs[i]
 
 -- ==
 -- entry: row
--- input { [[1i32, 2i32], [3i32, 4i32]] 1u8 }
+-- input { [[1i32, 2i32], [3i32, 4i32]] 1i8 }
 -- output { [3i32, 4i32] }
--- input { [[1i32, 2i32], [3i32, 4i32]] 2u8 }
+-- input { [[1i32, 2i32], [3i32, 4i32]] 2i8 }
 -- error: Index \[2\] out of bounds for array of shape \[2\]\[2\].
-entry row (xss: [][]i32) (i: u8): []i32 = xss[i]
+entry row (xss: [][]i32) (i: i8): []i32 = xss[i]
 
 -- ==
 -- entry: column

@@ -165,19 +165,6 @@ def close_constructors(result: Type, level: int, params: Iterable[Type]) -> None
                     size.ref = SizeConst(0)
 
 
-def dimensions(type_: Type) -> set[Name]:
-    """The names that are by themselves the size of an array in a type, functions left out."""
-    found: set[Name] = set()
-
-    def note(size: Size) -> Size:
-        if isinstance(size, SizeVar):
-            found.add(size.name)
-        return size
-
-    map_sizes(type_, note)
-    return found
-
-
 def bound_before(st: Checker, mark: int) -> Visible:
     """Names bound before `mark` are visible (and those that nobody bound, such as definitions)."""
     serials = st.serials

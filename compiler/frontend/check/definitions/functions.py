@@ -15,7 +15,6 @@ from compiler.frontend.check.definitions.defaults import apply_defaults, default
 from compiler.frontend.check.definitions.existentials import (
     close_constructors,
     computed,
-    dimensions,
     hide,
 )
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
@@ -36,7 +35,7 @@ from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, reso
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.substitute import map_sizes, subst
-from compiler.frontend.check.types.walks import metas_in, names_in_type, sizes_of
+from compiler.frontend.check.types.walks import dimensions, metas_in, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.show_type import show_size

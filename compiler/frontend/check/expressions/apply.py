@@ -18,7 +18,6 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import map_sizes
 from compiler.frontend.check.scope.advice import (
     applied_number,
     applied_value,
@@ -37,7 +36,7 @@ from compiler.frontend.check.types.metas import I64, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, opened_parameter
 from compiler.frontend.check.types.size_exps import as_size, is_cheap, key_of, symbolic
 from compiler.frontend.check.types.sizes import size_key
-from compiler.frontend.check.types.substitute import subst
+from compiler.frontend.check.types.substitute import map_sizes, subst
 from compiler.frontend.check.types.wording import Maker, describe
 from compiler.frontend.types import Array, Arrow, PrimT, Size, SizeExp, SizeVar, Type
 

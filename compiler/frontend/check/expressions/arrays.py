@@ -16,7 +16,7 @@ from compiler.frontend.check.expressions.spines import replace_spine, spine
 from compiler.frontend.check.scope.advice import indexed_by_text, not_indexed
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
-from compiler.frontend.check.scope.state import INT_SET, Checker
+from compiler.frontend.check.scope.state import INT_SET, SIGNED_SET, Checker
 from compiler.frontend.check.types.metas import I64, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import combine
 from compiler.frontend.check.types.wording import describe
@@ -129,20 +129,25 @@ class Dims:
 
 
 def check_dims(st: Checker, dims: tuple[ast.DimIndex, ...]) -> Dims:
-    """The indexes of a slice: positions of any integer type, bounds of type i64."""
+    """The indexes of a slice: positions of any signed integer type, bounds of type i64."""
     out = Dims()
     for dim in dims:
         match dim:
             case ast.IndexFix(at=at):
-                typed = st.infer(at, I64)
-                if resolve(typed.type) != I64:
-                    hint = indexed_by_text(at.value) if isinstance(at, ast.StringLit) else ""
-                    require_prim(st, typed.type, INT_SET, at.span, "An index", hint)
-                out.dims.append(t.IndexFix(typed))
+                out.dims.append(t.IndexFix(_position(st, at)))
                 out.bounds.append(None)
             case ast.IndexSlice(start=start, stop=stop, step=step):
                 _slice(st, out, start, stop, step)
     return out
+
+
+def _position(st: Checker, at: ast.Exp) -> t.Exp:
+    """An index of one element; a literal by itself is an i64."""
+    typed = st.infer(at, I64 if isinstance(at, ast.IntLit) else None)
+    if resolve(typed.type) != I64:
+        hint = indexed_by_text(at.value) if isinstance(at, ast.StringLit) else ""
+        require_prim(st, typed.type, SIGNED_SET, at.span, "An index", hint)
+    return typed
 
 
 def _slice(

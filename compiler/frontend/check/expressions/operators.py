@@ -104,6 +104,8 @@ def _overloaded(st: Checker, op: str, exp: ast.BinOp, expected: Type | None) -> 
         )
     if op not in EQUALITY and isinstance(resolve(lhs.type), Array | Record | Sum):
         constrain(st, lhs.type, op, exp.lhs.span, by_fields(op, exp, resolve(lhs.type)))
+    if op in EQUALITY:
+        constrain(st, lhs.type, op, exp.lhs.span)
     rhs = st.infer(exp.rhs, lhs.type)
     left = Related(exp.lhs.span, "This is the left side.")
     hint_ = no_null(exp.lhs, exp.rhs) or conditions(op, exp.lhs, (lhs.type, rhs.type))

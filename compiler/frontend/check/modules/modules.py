@@ -20,7 +20,6 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast, decs
 from compiler.frontend import typed as t
-from compiler.frontend.check.definitions.existentials import dimensions
 from compiler.frontend.check.definitions.functions import bind_type_params
 from compiler.frontend.check.definitions.type_exps import opened, resolve_type
 from compiler.frontend.check.modules.module_types import (
@@ -51,6 +50,7 @@ from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
 from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.unify import Mismatch, final_size, final_type, unify
 from compiler.frontend.check.types.walks import (
+    dimensions,
     metas_in,
     names_in_type,
     shows_arrays,

@@ -13,7 +13,7 @@ from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Related, TypeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import FLOATS, INTS, NUMBERS
+from compiler.base.prim import FLOATS, INTS, NUMBERS, SIGNED
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
@@ -37,6 +37,7 @@ from compiler.frontend.warning import Warning_
 
 NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
 INT_SET: frozenset[str] = frozenset(INTS)
+SIGNED_SET: frozenset[str] = frozenset(SIGNED)
 FLOAT_SET: frozenset[str] = frozenset(FLOATS)
 
 

@@ -17,9 +17,10 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve
 from compiler.frontend.check.types.own_sizes import open_own, own_in
-from compiler.frontend.check.types.sizes import unify_size
+from compiler.frontend.check.types.size_exps import names_in_size
+from compiler.frontend.check.types.sizes import size_key, unify_size
 from compiler.frontend.check.types.substitute import map_sizes, subst, subst_size
-from compiler.frontend.check.types.walks import is_scalar, metas_in, names_in_type
+from compiler.frontend.check.types.walks import dimensions, is_scalar, metas_in, names_in_type
 from compiler.frontend.show_type import is_tuple, show_size
 from compiler.frontend.types import (
     ACC,
@@ -273,10 +274,25 @@ def _own(st: UnifyState, unknown: Type, result: Type, names: tuple[Name, ...], r
     """
     if not isinstance(unknown, MetaT) or not unknown.lifted or unknown.regular:
         raise Mismatch(reason, code=codes.sizes.HIDDEN)
+    told = dimensions(result)
+    wholes: dict[str, Name] = {}
+
+    def read_off(size: Size) -> Size:
+        """A size that mentions a name which no array tells is read off the value itself."""
+        inside: set[Name] = set()
+        names_in_size(size, inside)
+        if told.issuperset(inside & own.keys()):
+            return size
+        key = size_key(size, st.alias)
+        wholes[key] = wholes.get(key) or st.fresh("d")
+        return SizeVar(wholes[key])
+
     own = {name: st.fresh(name) for name in names}
-    unknown.own += tuple(own.values())
-    st.own_sizes.update(own.values())
-    return subst(result, {}, {name: SizeVar(new) for name, new in own.items()})
+    result = map_sizes(result, read_off)
+    new = (*own.values(), *wholes.values())
+    unknown.own += new
+    st.own_sizes.update(new)
+    return subst(result, {}, {name: SizeVar(one) for name, one in own.items()})
 
 
 def _may_alias(result: Type) -> bool:
@@ -362,7 +378,15 @@ def _occurs(st: UnifyState, meta: MetaT, t: Type) -> None:
         size.until = min(size.until, meta.until)
 
 
+_OPEN_SUM = (
+    "The variants of the type are not known here. Let the side come first whose type is known, as"
+    " in `x == #none`, or write the type."
+)
+
+
 def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
+    if (meta.equality and other.variants) or (other.equality and meta.variants):
+        raise Mismatch(_OPEN_SUM, code=codes.types.OPERANDS)
     if meta.prims is not None:
         both = meta.prims if other.prims is None else meta.prims & other.prims
         if not both:
@@ -480,6 +504,8 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
     t = resolve(t)
     match t:
         case MetaT():
+            if equality and t.variants:
+                raise Mismatch(_OPEN_SUM)
             t.data = True
             t.equality = t.equality or equality
             for u in (t.fields or {}).values():
@@ -551,4 +577,6 @@ def any_of(prims: frozenset[str] | None) -> str:
         return "an integer or a boolean" if ints else "a boolean"
     if floats and ints:
         return "a number"
-    return "a floating-point number" if floats else "an integer"
+    if floats:
+        return "a floating-point number"
+    return "an integer" if any(p[0] == "u" for p in prims) else "a signed integer"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from compiler.base.names import Name
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import metas_in_size, names_in_size
+from compiler.frontend.check.types.substitute import map_sizes
 from compiler.frontend.types import (
     Array,
     Arrow,
@@ -14,6 +15,7 @@ from compiler.frontend.types import (
     PrimT,
     Record,
     Size,
+    SizeVar,
     Sum,
     Type,
     TypeVar,
@@ -74,6 +76,19 @@ def names_in_data(t: Type) -> set[Name]:
         case Opaque(meaning=meaning):
             return names_in_data(meaning)
     return set()
+
+
+def dimensions(type_: Type) -> set[Name]:
+    """The names that are by themselves the size of an array in a type, functions left out."""
+    found: set[Name] = set()
+
+    def note(size: Size) -> Size:
+        if isinstance(size, SizeVar):
+            found.add(size.name)
+        return size
+
+    map_sizes(type_, note)
+    return found
 
 
 def _names_in_type(t: Type, found: set[Name], shown: bool) -> None:

@@ -16,7 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.code import Code
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import FLOATS, INTS
+from compiler.base.prim import FLOATS, INTS, SIGNED, UNSIGNED
 from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
@@ -43,6 +43,7 @@ from compiler.frontend.types import (
 NO_TEXT = "No function makes a text of a number; a result is shown as what it is."
 _FLOATS = frozenset(FLOATS)
 _INTS = frozenset(INTS)
+_SIGNED = frozenset(SIGNED)
 
 
 def show(type_: Type) -> str:
@@ -186,6 +187,8 @@ def way_out(want: Type, got: Type) -> str:
             return f"Convert it with `{to}.{source}`."
         case MetaT(prims=prims), PrimT(source) if source in INTS and prims and prims <= _FLOATS:
             return f"Convert it, as in `f64.{source} x`."
+        case MetaT(prims=prims), PrimT(source) if prims == _SIGNED and source in UNSIGNED:
+            return f"Convert it, as in `i64.{source} x`."
         case MetaT(prims=prims), PrimT(source) if source in FLOATS and prims and prims <= _INTS:
             return f"Convert it, as in `i64.{source} x`, which cuts off what is behind the point."
         case PrimT(to), MetaT(prims=prims) if to[0] in "iu" and prims and prims <= _FLOATS:
