@@ -155,7 +155,11 @@ def _range_exp(s: Lowering, e: ty.Range, hint: Name) -> Value:
     else:
         step = s.atom(sub(_wide(s, second), start), "step")
     wide = prim in ("i64", "u64")
-    count = _range_count(s, e.kind, start, stop, step, tuple(text), wide)
+    if second is not None and prim == "u64":
+        count = _unsigned_count(s, e.kind, first, second, end, tuple(text))
+    else:
+        in_order = None if prim != "u64" else _in_order(e.kind, first, end)
+        count = _range_count(s, e.kind, start, stop, step, tuple(text), wide, in_order)
     exp = ir.Iota(count, first, ir.Conv("i64", prim, step) if prim != "i64" else step, prim)
     if isinstance(step, ir.Lit):
         exp = ir.Iota(count, first, literal(step.value, prim), prim)
@@ -174,25 +178,70 @@ def _wide(s: Lowering, se: ir.SE) -> ir.SE:
     return literal(se.value, "i64") if isinstance(se, ir.Lit) else ir.Conv(prim, "i64", se)
 
 
+def _in_order(kind: str, first: ir.SE, end: ir.SE) -> ir.SE:
+    """Whether a range of steps of one has its ends in order, in their own type."""
+    low, high = (end, first) if kind == "..>" else (first, end)
+    return ir.TRUE if low == literal(0, "u64") else ir.Bin("<=", prim_of(first), low, high)
+
+
+def _unsigned_count(
+    s: Lowering, kind: str, first: ir.SE, second: ir.SE, end: ir.SE, text: Message
+) -> Poly:
+    """How many elements a range of u64 has; asserts that it is valid.
+
+    Its ends may be further apart than i64 can tell.
+    """
+    first, end = s.atom(first, "first"), s.atom(end, "end")
+
+    def before(lhs: ir.SE, rhs: ir.SE) -> ir.SE:
+        return ir.Bin("-", "u64", rhs, lhs)
+
+    rises: ir.SE = s.atom(ir.Bin("<", "u64", first, second), "rises")
+    falls: ir.SE = ir.Bin("<", "u64", second, first)
+    up: ir.SE = both(rises, ir.Bin("<=", "u64", first, end))
+    down: ir.SE = both(falls, ir.Bin("<=", "u64", end, first))
+    s.check({"..<": up, "..>": down, "...": either(up, down)}[kind], text)
+    moved = ir.Select(rises, before(first, end), before(end, first))
+    step = ir.Select(rises, before(first, second), before(second, first))
+    steps = ir.Bin("max", "u64", step, literal(1, "u64"))  # never 0: that has been checked
+    far, each = s.atom(moved, "distance"), s.atom(steps, "step")
+    whole = s.atom(ir.Bin("//", "u64", far, each), "steps")
+    s.check(ir.Bin("<=", "u64", whole, literal(LARGEST, "u64")), text)
+    count = s.poly(ir.Conv("u64", "i64", whole), "n")
+    if kind == "...":
+        s.check_size(count, text)
+        return _sized(s, count + 1, text)
+    rest = ir.Bin("!=", "u64", ir.Bin("%%", "u64", far, each), literal(0, "u64"))
+    return _sized(s, count + s.poly(ir.Conv("bool", "i64", rest), "rest"), text)
+
+
 def _range_count(
-    s: Lowering, kind: str, start: ir.SE, stop: ir.SE, step: ir.SE, text: Message, wide: bool
+    s: Lowering,
+    kind: str,
+    start: ir.SE,
+    stop: ir.SE,
+    step: ir.SE,
+    text: Message,
+    wide: bool,
+    in_order: ir.SE | None = None,
 ) -> Poly:
     """How many elements a range has; asserts that it is valid.
 
-    `wide`: its ends have 64 bits, which may be too few for the number of its elements.
+    `wide`: its ends have 64 bits, which may be too few for the number of its elements. `in_order`:
+    whether its ends are, where these are no i64.
     """
     distance = sub(stop, start)
     inclusive = kind == "..."
     if step == ir.ONE:
         total = s.poly(distance)
-        if s.facts.decide("<=", start, stop) is not True:
-            s.check(ir.Bin("<=", "i64", start, stop), text)
+        if in_order is not None or s.facts.decide("<=", start, stop) is not True:
+            s.check(in_order or ir.Bin("<=", "i64", start, stop), text)
         if inclusive:
             # One more than there are 64-bit numbers is no number: the distance is looked at.
             s.check_size(total, text)
         return _sized(s, total + 1 if inclusive else total, text)
     if step == MINUS_ONE and not inclusive:
-        s.check(ir.Bin("<=", "i64", stop, start), text)
+        s.check(in_order or ir.Bin("<=", "i64", stop, start), text)
         return _sized(s, s.poly(sub(start, stop)), text)
     more = abs(int(step.value)) - (not inclusive) if isinstance(step, ir.Lit) else 0
     more = min(more, 1) if inclusive else more

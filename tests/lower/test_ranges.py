@@ -21,7 +21,7 @@ FORMS = (
 )
 
 
-def expected(form: str, **values: int) -> tuple[int | None, bool]:
+def expected(form: str, wraps: bool = True, **values: int) -> tuple[int | None, bool]:
     """How many elements, None for an invalid range; whether its length fits into 64 bits."""
     kind = re.search(r"\.\.[.<>]", form)
     assert kind is not None
@@ -29,7 +29,8 @@ def expected(form: str, **values: int) -> tuple[int | None, bool]:
     first, *second = (eval(part, {}, values) for part in head.split(".."))
     stop = eval(end, {}, values)
     step = second[0] - first if second else -1 if kind[0] == "..>" else 1
-    step = (step + LARGEST + 1) % 2**64 - LARGEST - 1
+    if wraps:
+        step = (step + LARGEST + 1) % 2**64 - LARGEST - 1
     distance = stop - first
     fits = abs(distance) <= LARGEST
     rises, falls = step > 0 and distance >= 0, step < 0 and distance <= 0
@@ -57,3 +58,24 @@ def test_ranges_have_as_many_elements_as_they_should(form: str, stage: str) -> N
             assert count is None or large or not fits or count > LARGEST_SIZE, (a, b, c)
         else:
             assert found == count, (a, b, c)
+
+
+BORDERS = (0, 1, 3, LARGEST - 1, LARGEST, LARGEST + 1, LARGEST + 3, 2**64 - 3, 2**64 - 1)
+
+
+@pytest.mark.parametrize("form", ["a...c", "a..<c", "a..>c", "a..b...c", "a..b..<c", "a..b..>c"])
+def test_so_have_those_of_unsigned_numbers(form: str) -> None:
+    prog = Compilation(f"entry main (a: u64) (b: u64) (c: u64) = {form}").result("soa").prog
+    for a, b, c in product(BORDERS, BORDERS if "b" in form else (0,), BORDERS):
+        count, _ = expected(form, wraps=False, a=a, b=b, c=c)
+        if count is not None and count > 1000:
+            continue
+        args = [np.uint64(x) for x in (a, b, c)]
+        try:
+            found = interp.run(prog, "main", args)[-1].tolist()
+        except RuntimeError_:
+            assert count is None, (a, b, c)
+        else:
+            step = b - a if "b" in form else -1 if ">" in form else 1
+            assert count is not None, (a, b, c)
+            assert found == [a + i * step for i in range(count)], (a, b, c)
