@@ -166,6 +166,22 @@ facts; the others are refused. Certificates offered for a pair that does meet:
 """
 
 
+def codes_part(data: dict[str, Any]) -> str:
+    """What the prover decides of real codes."""
+    f = data["figures"]
+    return f"""
+## Proving that accesses of real codes never meet
+
+{where(data)}
+
+{f["proved"]} of {f["pairs"]} pairs proved, median {f["median_ms"]} ms, largest
+{f["largest_ms"]} ms. Pairs that share a cell after a change: {f["changed and meeting"]}; pairs that
+are said to be disjoint and share one: {len(f["wrong"])}. Not proved:
+
+{chr(10).join(f"- {name}" for name in f["not proved"])}
+"""
+
+
 def campaign_part(data: dict[str, Any]) -> str:
     """Random programs at every stage."""
     f = data["figures"]
@@ -719,6 +735,7 @@ def page() -> str:
         ("page", page_part),
         ("walls", walls_part),
         ("prove", prove_part),
+        ("codes", codes_part),
         ("campaign", campaign_part),
         ("classroom", classroom_part),
         ("readers", readers_part),

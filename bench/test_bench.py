@@ -17,6 +17,7 @@ from bench import (
     accesses,
     campaign,
     classroom,
+    codes,
     computed,
     edits,
     examples,
@@ -47,6 +48,7 @@ from compiler.storage.short_circuit import assumptions
 from testing import endless
 from testing.campaign import Report
 from testing.chromium import CHROMIUM
+from testing.codes import codes as real_codes
 from testing.forgeries import family
 from testing.fuzz import Report as Cases
 from testing.waiting import until
@@ -253,6 +255,9 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     text = table.prove_part(data(proved))
     assert f"| matrix | 40 | {proved['matrix']['disjoint']} |" in text
     assert "0 are accepted" in text
+    text = table.codes_part(data(codes.measured(real_codes()[:2])))
+    assert "2 of 2 pairs proved" in text
+    assert "share one: 0" in text
     report = Report()
     report.counts.update({"programs": 7, "refused": 2, "update: done": 3, "update: condition 5": 1})
     text = table.campaign_part(data(campaign.figures(40, report)))

@@ -14,9 +14,9 @@ import numpy as np
 
 from compiler.advice import advise
 from compiler.algebra import cells as cell_sets
-from compiler.algebra.disjoint import Disjoint, disjoint
+from compiler.algebra.decide import decide
+from compiler.algebra.disjoint import Disjoint
 from compiler.algebra.encode import document
-from compiler.algebra.notation import Reader, facts_of
 from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
 from compiler.answers import lines_json, remark_json
@@ -353,13 +353,12 @@ def prove(asked: proofs.ProveRequest) -> Json:
     start = time.perf_counter()
 
     def work() -> Json:
-        reader = Reader()
-        a, b = reader.lmad(asked.a), reader.lmad(asked.b)
-        verdict = disjoint(a, b, facts_of(reader, asked.assumptions))
+        decided = decide(asked.a, asked.b, asked.assumptions)
+        verdict, factor = decided.verdict, decided.reader.factor
         found = [verdict.theorem()] if isinstance(verdict, Disjoint) else []
         more = {"certificate": document(found)} if asked.certificate else {}
-        read = {"a": plain_cells(a, reader.factor), "b": plain_cells(b, reader.factor)}
-        return verdict_json(verdict, reader.factor) | read | more
+        read = {"a": plain_cells(decided.a, factor), "b": plain_cells(decided.b, factor)}
+        return verdict_json(verdict, factor) | read | more
 
     answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}

@@ -166,6 +166,21 @@ def genuine() -> dict[str, Json]:
             },
             "n",
         ),
+        "rounded": claim(
+            lmad("x"), lmad("0"), apart(1, leaf("x - 1", (1, "3*x - 1"), scale=3)), "3*x - 1"
+        ),
+        "line": claim(
+            lmad("x*k"),
+            lmad("0"),
+            {
+                "step": "line",
+                "line": leaf("x - 1", (1, "2*x - 1"), scale=2),
+                "rest": apart(
+                    1, leaf("x*k - 1", (1, "x - 1", "k - 1"), (1, "x - 1"), (1, "k - 1"))
+                ),
+            },
+            "2*x - 1; k - 1",
+        ),
         "absurd": claim(
             lmad("0"),
             lmad("0"),
@@ -251,6 +266,19 @@ def by_rules() -> dict[str, Json]:
         "quotient is natural": lines([half], line("quotient", "x"), facts="n"),
         "quotient by a name": lines(
             [given("atom", "//", "n", "k")], line("quotient", "n - k*x"), facts="n; k - 1"
+        ),
+        "floor": lines([half], line("floor", "x - 3", 1), facts="n - 6"),
+        "floor above": lines(
+            [given("atom", "/", "n", "k")],
+            line("floor", "i - x", -1),
+            facts="k - 1; k*i + k - 1 - n",
+        ),
+        "floor towards zero": lines(
+            [given("atom", "//", "n", "3")], line("floor", "4 - x", -1), facts="14 - n; n"
+        ),
+        "divisor": lines([given("atom", "/", "n", "k")], line("divisor", "k - 1"), facts="k"),
+        "divisor below": lines(
+            [given("atom", "%%", "n", "k")], line("divisor", "-k - 1"), facts="-k"
         ),
         "remainder": lines([given("atom", "%", "n", "2")], line("remainder", "1 - x")),
         "remainder is not larger": lines(

@@ -44,7 +44,7 @@ SIDES = [
 PAIRS = [(left, right) for left, right in product(SIDES, SIDES) if left or right]
 NUMBERS: dict[int, list[tuple[int, ...]]] = {
     0: [()],
-    1: [(0,), (1,), (2,), (5,)],
+    1: [(-1,), (0,), (1,), (2,), (5,)],
     2: [(1, 0), (2, 1), (3, 2), (2, 2), (3, -1), (0, 0), (-2, 1), (0, 3), (-4, 3), (3, 7), (-1, 8)],
     4: [
         (1, 9, 2, 4), (-9, 9, 2, 4), (-9, 9, -3, 2), (-32, 31, -1, 1), (-9, -2, 2, 5), (0, 9, 0, 3),
@@ -303,7 +303,9 @@ def _step(rng: random.Random, depth: int, offset: int, dims: list[tuple[int, ...
     ks = list(range(len(dims)))
     kinds = ["apart", "apart", "numbers"] + ["absurd"] * (rng.random() < 0.2)
     if depth < 6:
-        kinds += ["tidy", "tidy", "split", "pivot", "pivot"] + (["flip", "relax"] if dims else [])
+        kinds += ["tidy", "tidy", "line", "split", "pivot", "pivot"] + (
+            ["flip", "relax"] if dims else []
+        )
         kinds += ["join", "join", "join"] * (len(dims) > 1)
     kind = rng.choice(kinds)
     rest = {"rest": None}
@@ -315,6 +317,8 @@ def _step(rng: random.Random, depth: int, offset: int, dims: list[tuple[int, ...
             return {"step": kind, "because": None}
         case "tidy":
             return {"step": kind, **rest}
+        case "line":
+            return {"step": kind, "line": {}, **rest}
         case "flip":
             return {"step": kind, "k": k, **rest}
         case "split":

@@ -40,14 +40,16 @@ Kind = Literal[
 - `fact`: a polynomial that is not negative, as it was stated and with equalities put into it.
 """
 Step = Literal[
-    "cases", "range", "quotient", "remainder", "nearby", "unlike", "round", "divides", "chosen",
-    "unwrap", "cut"
+    "cases", "range", "quotient", "floor", "divisor", "remainder", "nearby", "unlike", "round",
+    "divides", "chosen", "unwrap", "cut"
 ]  # fmt: skip
 """Steps, with what they are about; `checker.py` says what they need:
 
 - `cases`: a `choice`; what is claimed holds for either value of it;
 - `range`: a `choice` and the ends of both operands; the name lies where those say;
 - `quotient`, `remainder`: a `choice`; what division says;
+- `floor`: a `choice` and 1 or -1; a quotient is not below (above) what it is compared with;
+- `divisor`: a `choice`; nothing is divided by 0;
 - `nearby`: a `choice` and a number above the divisor's size;
 - `unlike`: two sides that differ, so that one that is not smaller is larger;
 - `round`: a number; a multiple is not negative, or nearly so;

@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad, unrank
-from compiler.algebra.notation import COMPUTED, Reader, checked, facts_of
+from compiler.algebra.notation import COMPUTED, Reader, checked, stated
 from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
@@ -42,12 +42,13 @@ def cells(
         raise UsageError(f"At most {MOST_LMADS} LMADs make a picture.")
     reader = Reader(opaque=True)
     read = [reader.lmad(lmad) for lmad in lmads]
-    facts = facts_of(reader, _readable(assumptions))
+    said = stated(reader, _readable(assumptions))
+    facts = said.facts()
     own = frozenset(reader.quotients.values()) | facts.equalities.keys() | reader.computed.keys()
     symbols = sorted(reader.names - own)
     normal = [_normal(lmad, facts) for lmad in read]
     chosen = {name: values[name] for name in symbols if name in values}
-    point = _proposed(reader, normal, facts, symbols, chosen)
+    point = _proposed(reader, normal, facts, said.guide(), symbols, chosen)
     env = _complete(reader, facts, point)
     drawn = [_points(lmad.evaluate(env), limit) for lmad in normal]
     sets = [{at["cell"] for at in one["points"]} for one in drawn]
@@ -68,7 +69,7 @@ def _readable(assumptions: object) -> Mapping[str, Any]:
     other: list[str] = []
     for text in given["other"]:
         try:
-            facts_of(Reader(opaque=True), {"other": [text]})
+            stated(Reader(opaque=True), {"other": [text]})
         except UsageError:
             continue
         other.append(text)
@@ -102,15 +103,16 @@ def _proposed(
     reader: Reader,
     lmads: Sequence[Lmad[Poly]],
     facts: Facts,
+    guide: Facts,
     symbols: Sequence[Name],
     chosen: Point,
 ) -> Point:
     """The chosen values, and others with which they meet the assumptions and make a clear picture.
 
-    Where no such values are found they are some.
+    Where no such values are found they are some. The points of `guide` are looked at.
     """
     best: tuple[int, Point] = (-1, {})
-    for found in _candidates(facts, chosen):
+    for found in _candidates(guide, chosen):
         point = {**{name: found.get(name, 1) for name in symbols}, **chosen}
         try:
             env = _complete(reader, facts, point)
@@ -121,7 +123,7 @@ def _proposed(
         score = _clarity([lmad.evaluate(env) for lmad in lmads])
         if score > best[0]:
             best = score, point
-    some = facts.points[0] if facts.points else {}
+    some = guide.points[0] if guide.points else {}
     return best[1] or {**{name: some.get(name, 1) for name in symbols}, **chosen}
 
 

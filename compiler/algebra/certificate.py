@@ -5,6 +5,8 @@ All polynomials are over the facts' free names: equalities have been substituted
 
 from __future__ import annotations
 
+from math import prod
+
 from compiler.algebra.poly import Poly
 from compiler.base.frozen import dataclass
 
@@ -13,12 +15,20 @@ from compiler.base.frozen import dataclass
 class Sum:
     """Shows `claim >= 0`: `scale * claim` is the sum of `coefficient * product of facts`.
 
-    `scale` and all coefficients are positive; an empty product is 1.
+    It may be less than the sum by a whole number below `scale`: then it is above `-scale`, and the
+    claim, a whole number, above -1. `scale` and all coefficients are positive; an empty product
+    is 1.
     """
 
     claim: Poly
     scale: int
     terms: tuple[tuple[int, tuple[Poly, ...]], ...]
+
+    @property
+    def rounded(self) -> int:
+        """By how much `scale * claim` is less than the sum."""
+        at_zero = sum(c * prod(f.terms.get((), 0) for f in factors) for c, factors in self.terms)
+        return at_zero - self.scale * self.claim.terms.get((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,14 @@ class Relax(Proof):
     k: int
     first: Poly
     second: Poly
+    rest: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred(Proof):
+    """What a sum shows is a fact for `rest`."""
+
+    line: Sum
     rest: Proof
 
 

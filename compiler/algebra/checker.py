@@ -84,14 +84,15 @@ RULES: dict[str, tuple[int, Sequence[str]]] = {
     "given": (0, (*_ORDERS, "*", "min", "max")), "unlike": (0, ("!=",)), "round": (2, ("",)),
     "range": (4, (*_CHOICES, *_DIVISIONS)), "cases": (0, _CHOICES), "chosen": (0, _CHOICES),
     "quotient": (0, _QUOTIENTS), "divides": (0, _QUOTIENTS), "nearby": (1, _QUOTIENTS),
-    "remainder": (0, ("%", "%%")), "unwrap": (2, ("cut",)), "cut": (0, ("cut",)),
+    "floor": (1, _QUOTIENTS), "divisor": (0, _DIVISIONS), "remainder": (0, ("%", "%%")),
+    "unwrap": (2, ("cut",)), "cut": (0, ("cut",)),
 }  # fmt: skip
 """How many numbers each step that is no sum takes, and operations that it may be about."""
 _STEPS = {
     "absurd": "because", "apart": "side signs because", "tidy": "rest", "flip": "k rest",
     "join": "outer inner factor positive covers rest", "split": "term yes no", "numbers": "",
     "pivot": "divisor positive members quotients quotient remainder signs first last from_below"
-    " from_above cases", "relax": "k first second rest",
+    " from_above cases", "relax": "k first second rest", "line": "line rest",
 }  # fmt: skip
 """The fields of each step."""
 
@@ -161,7 +162,10 @@ class Inequalities:
     def add_up(
         self, said: Polynomial, scale: int, terms: Terms, facts: Container[Key], at: str
     ) -> None:
-        """`scale` times the claim is a sum of products of facts. Raises Refused."""
+        """`scale` times the claim is a sum of products of facts, or by less than that smaller.
+
+        A whole number is not negative if `scale` times it is above `-scale`. Raises Refused.
+        """
         left = {monomial: -coefficient * scale for monomial, coefficient in said.items()}
         for coefficient, factors in terms:
             product: Polynomial = {(): coefficient}
@@ -171,7 +175,8 @@ class Inequalities:
                 product = self.times(product, factor)
             for monomial, value in product.items():
                 left[monomial] = left.get(monomial, 0) + value
-        if any(left.values()):
+        rounded = left.pop((), 0)
+        if any(left.values()) or not 0 <= rounded < scale:
             raise Refused(f"{at}: {_text(said)} >= 0 is not shown.")
         self.leaves.append((at, said, scale, terms))
 
@@ -224,6 +229,17 @@ class Inequalities:
                 rest = _plus(left, self.times(right, x), -1)
                 natural = op == "//" or claim == x
                 return [before, *[left] * natural], (rest, _plus(before, rest, -1), x)
+            case "floor":  # a multiple of the divisor that is not larger, or the next one is
+                (side,) = numbers
+                multiple = self.times(right, _plus(x, claim, -side))
+                needs = [before, _plus(left, multiple, -1)]
+                if side == -1:
+                    needs = [before, _plus(_plus(multiple, before), left, -1)]
+                    needs += [left] * (op == "//")
+                return needs, (claim,) if side in (1, -1) else ()
+            case "divisor":  # nothing is divided by 0
+                back = _negative(right)
+                return [right if claim == before else back], (before, _plus(back, ONE, -1))
             case "remainder":  # the program goes on only if the divisor is not 0
                 natural = op == "%%" or claim == _plus(left, x, -1)
                 follows = x, _plus(before, x, -1), _plus(left, x, -1)
@@ -309,6 +325,7 @@ class Theorem(Inequalities):
         """Reads the claim. `data` must stay as it is until it is shown. Raises Refused."""
         super().__init__()
         self.equations: list[tuple[str, int, list[list[int]]]] = []
+        self._said: list[Given] = []  # what is given, with the equalities put into it
         self._data = data  # keeps the identities alive by which polynomials are remembered
         self._polynomials: dict[int, Polynomial] = {}
         kind = _string(_object(data, "It").get("claim"))
@@ -359,11 +376,10 @@ class Theorem(Inequalities):
             solved[name] = value
         fits = [in_range({(name,): 1}, prim) for name, prim in self.types.items()]
         facts = {_key(self._put(solved, bound)) for bound in (*self.bounds, *chain(*fits))}
-        given = list[Given]()
         for one in self.given:
             x, left, right = (self._put(solved, p) for p in (one.itself, one.left, one.right))
             reads = tuple([(self._put(solved, poly), prim) for poly, prim in one.reads])
-            given.append(one._replace(itself=x, left=left, right=right, reads=reads))
+            self._said.append(one._replace(itself=x, left=left, right=right, reads=reads))
         total, dims = ZERO, list[Dim]()
         for sign, (offset, parts) in zip((1, -1), self.lmads, strict=False):
             total = _plus(total, self._put(solved, offset), sign)
@@ -373,7 +389,7 @@ class Theorem(Inequalities):
                 ends = (ZERO, last) if sign == 1 else (_negative(last), ZERO)
                 dims.append((self._put(solved, stride), *ends))
         for k, line in enumerate(self.lines):
-            facts.add(_key(self._line(line, given, facts, f"lines.{k}")))
+            facts.add(_key(self._line(line, facts, f"lines.{k}")))
         for poly in (self._put(solved, poly) for poly in self.wanted):
             if not _is_known(poly, facts):
                 raise Refused(f"lines: {_text(poly)} >= 0 is not shown.")
@@ -393,7 +409,7 @@ class Theorem(Inequalities):
         said = f"{self.about}{': ' * bool(self.about)}{claim}"
         return said + (f" if {', '.join(known)}" if known else "")
 
-    def _line(self, data: object, given: list[Given], facts: set[Key], at: str) -> Polynomial:
+    def _line(self, data: object, facts: Container[Key], at: str) -> Polynomial:
         """The claim of a sum, or of another step, which is a fact for what comes after it."""
         if "rule" not in _object(data, at):
             return self._shown(data, None, facts, at)
@@ -403,7 +419,7 @@ class Theorem(Inequalities):
         if rule not in RULES:
             raise Refused(f"{at}: there is no such rule.")
         about = step["of"]
-        of = NOTHING if about is None else given[_one_of(about, range(len(given)), at)]
+        of = NOTHING if about is None else self._said[_one_of(about, range(len(self._said)), at)]
         self.conclude(Inference(rule, claim, of, numbers), facts, f"{at}.{rule}")
         return claim
 
@@ -450,6 +466,9 @@ class Theorem(Inequalities):
                     raise Refused(f"{at}: the two strides do not add up to that of dimension {k}.")
                 both = (first, low, high), (second, low, high)
                 self._follow(step["rest"], offset, [*dims[:k], *both, *dims[k + 1 :]], facts, at)
+            case "line":
+                said = self._line(step["line"], facts, at)
+                self._follow(step["rest"], offset, dims, facts | {_key(said)}, at)
             case "numbers":
                 parts = [[_number(part, at) for part in dim] for dim in dims]
                 if _solvable(_number(offset, at), parts):

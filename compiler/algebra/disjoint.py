@@ -7,10 +7,11 @@ value, or the rest cannot make up for it. Both are smaller problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from itertools import combinations
+from math import gcd, lcm
 
 from compiler.algebra import constant, encode
 from compiler.algebra.certificate import (
@@ -18,6 +19,7 @@ from compiler.algebra.certificate import (
     Case,
     DisjointRanges,
     Flip,
+    Inferred,
     Join,
     Normalise,
     Numbers,
@@ -34,7 +36,7 @@ from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.algebra.problem import Problem, difference, flipped, joined, normalised
+from compiler.algebra.problem import ZERO, Problem, difference, flipped, joined, normalised
 from compiler.protocol.kinds import Json
 
 NODES = 160
@@ -48,6 +50,10 @@ GLANCE = 4
 """Points that are looked at before a proof is tried: most pairs that meet do so at each of them."""
 SOON = 100
 """Inequalities within which most proofs are found: the other points are looked at before more."""
+THOROUGH = 600
+"""Inequalities for the last search, which tries more of everything."""
+_MOST_FACTORS = 3
+"""Divisors of one fact, of which it is looked what it says of the multiple."""
 SPLITS = 4
 """How many differences of names cases are made of."""
 
@@ -111,7 +117,7 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
         return found
     search = _Search()
     provers.append(Prover(known, work=SOON))
-    proof = search.solve(problem, provers[-1], 0)
+    proof = search.under(known.bounds, problem, provers[-1], 0)
     if proof is None:
         found = _overlap(first, second, known, known.points[GLANCE:], QUICK)
         if found is not None:
@@ -119,11 +125,11 @@ def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[
         if provers[-1].steps > SOON:
             search = _Search()
             provers.append(Prover(known, alike=provers[-1]))
-            proof = search.solve(problem, provers[-1], 0)
+            proof = search.under(known.bounds, problem, provers[-1], 0)
     if proof is None:
-        wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)))
-        provers.append(Prover(known, alike=provers[-1]))
-        proof = wider.solve(problem, provers[-1], 0)
+        wider = _Search(tuple(dict.fromkeys(d.stride for d in problem.dims)), wide=True)
+        provers.append(Prover(known, alike=provers[-1], work=THOROUGH))
+        proof = wider.under(known.bounds, problem, provers[-1], 0)
     if proof is not None:
         why = encode.refusal(first, second, facts, proof)
         if not why:
@@ -195,6 +201,19 @@ def _overlap(
     return None
 
 
+def sought(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Overlap | None:
+    """A shared cell at points that are chosen for it: those where the ranges of both meet."""
+    problem, known = difference(first, second, facts, sampled=False)
+    signs = [_sign(dim.stride, Prover(known)) for dim in problem.dims]
+    ends: tuple[Poly, ...] = ()
+    if all(sign is not None for sign in signs):
+        shown = Signs(tuple(sign for sign in signs if sign is not None))
+        ends = hypotheses(problem.offset, problem.dims, shown)
+    names = first.names() | second.names()
+    near = Facts.of((*known.bounds, *ends), known.equalities, names)
+    return _overlap(first, second, known, near.points, QUICK)
+
+
 def missing_for(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> list[Poly]:
     """Inequalities of which each might be all that a proof lacks, even where the two do meet.
 
@@ -232,11 +251,12 @@ class _Parts:
 class _Search:
     """The search for a proof of one pair."""
 
-    def __init__(self, strides: tuple[Poly, ...] = ()) -> None:
-        """`strides` are more pivots to try: thorough, and slow where there is no proof."""
+    def __init__(self, strides: tuple[Poly, ...] = (), *, wide: bool = False) -> None:
+        """`strides` are more pivots to try, and `wide` many: slow where there is no proof."""
         self.nodes = 0
         self.missing: Poly | None = None
         self.strides = strides
+        self.wide = wide
 
     def solve(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         """A proof that the equation has no solution, or None."""
@@ -247,6 +267,20 @@ class _Search:
         if self.nodes > NODES or depth > DEPTH:
             return None
         return self._search(problem, prover, depth)
+
+    def under(
+        self, facts: Sequence[Poly], problem: Problem, prover: Prover, depth: int
+    ) -> Proof | None:
+        """The same under more facts, of which multiples are rounded."""
+        more = _extended(prover, facts)
+        found = [one for fact in facts for one in roundings(fact, more if self.wide else None)]
+        proof = self.solve(problem, _extended(more, [claim for claim, _ in found]), depth)
+        used = set(factors(proof)) if proof is not None and found else set()
+        for claim, step in reversed(found):
+            if proof is not None and claim in used:
+                proof = step(proof)
+                used |= set(factors(proof))
+        return proof
 
     def _counted(
         self, problem: Problem, numbers: _Numbers, prover: Prover, depth: int
@@ -263,7 +297,7 @@ class _Search:
 
     def _search(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
         if not prover.facts.points:
-            absurd = _absurd(prover, thorough=depth == 0)
+            absurd = _absurd(prover, thorough=self.wide or depth == 0)
             if absurd is not None:
                 return Absurd(absurd)
         return self._rewritten(normalised(problem), prover, depth)
@@ -330,9 +364,7 @@ class _Search:
                 return DisjointRanges(-1, known, below)
             if prover.missing is not None and depth == 0:
                 self.missing = prover.missing
-        if not problem.dims and not self.strides:
-            return self._split(problem, prover, depth)
-        for divisor in pivots(problem, self.strides):
+        for divisor in pivots(problem, self.strides, wide=self.wide):
             proof = self._pivot(problem, divisor, prover, sign, depth)
             if proof is not None:
                 return proof
@@ -413,7 +445,7 @@ class _Search:
         left_over = parts.divisor * value + parts.remainder
         multiple = Problem(parts.quotient - value, parts.inside)
         of_rest = hypotheses(left_over, parts.outside, parts.signs)
-        proof = self.solve(multiple, _extended(prover, of_rest), depth + 1)
+        proof = self.under(of_rest, multiple, prover, depth + 1)
         if proof is not None:
             return Case(value, True, parts.signs, proof)
         found = [_sign(d.stride, prover) for d in parts.inside]
@@ -423,7 +455,7 @@ class _Search:
             facts = hypotheses(multiple.offset, parts.inside, known)
         else:
             known = Signs(())
-        proof = self.solve(Problem(left_over, parts.outside), _extended(prover, facts), depth + 1)
+        proof = self.under(facts, Problem(left_over, parts.outside), prover, depth + 1)
         return None if proof is None else Case(value, False, known, proof)
 
     def _relax(self, problem: Problem, prover: Prover, depth: int) -> Proof | None:
@@ -452,10 +484,10 @@ class _Search:
         if depth > 3:
             return None
         for term in _split_terms(problem, prover):
-            yes = self.solve(problem, _extended(prover, (term,)), depth + 2)
+            yes = self.under((term,), problem, prover, depth + 2)
             if yes is None:
                 continue
-            no = self.solve(problem, _extended(prover, (-term - 1,)), depth + 2)
+            no = self.under((-term - 1,), problem, prover, depth + 2)
             if no is not None:
                 return Split(term, yes, no)
         return None
@@ -500,7 +532,7 @@ def divided(dim: Summand, divisor: Poly) -> Summand:
     return Summand(quotient, dim.low, dim.high)
 
 
-def _extended(prover: Prover, facts: tuple[Poly, ...]) -> Prover:
+def _extended(prover: Prover, facts: Sequence[Poly]) -> Prover:
     more = prover.facts.with_bounds(*facts)
     return prover if more is prover.facts else Prover(more, prover)
 
@@ -511,6 +543,70 @@ def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
         return 1, up
     down = prover.nonnegative(-stride)
     return None if down is None else (-1, down)
+
+
+def roundings(fact: Poly, prover: Prover | None) -> Iterator[tuple[Poly, Callable[[Proof], Proof]]]:
+    """What a fact says whose names are all multiplied by a number: `x >= 1` for `2*x >= 1`.
+
+    With a prover also what it says if they are multiplied by names: `x >= 0` for `n*x >= 1 - n`.
+    Each comes with the step that shows it to what is behind it.
+    """
+    by = gcd(*(coefficient for mono, coefficient in fact.terms.items() if mono))
+    if by > 1:
+        claim = Poly({mono: c // by for mono, c in fact.terms.items() if c // by})
+        yield claim, partial(Inferred, Sum(claim, by, ((1, (fact,)),)))
+    for factor in _factors(fact) if prover is not None else ():
+        multiple, rest = divide(fact, factor)
+        for claim, left in ((multiple - 1, rest + factor), (multiple, rest)):
+            split = None if prover is None else _contrary(fact, factor, claim, left, prover)
+            if split is not None:
+                yield claim, split
+                break
+
+
+def _factors(fact: Poly) -> list[Poly]:
+    """What stands before the names of a fact, where that is no number."""
+    found: dict[Poly, None] = {}
+    for mono, _ in fact.terms.items():
+        for name, power in mono if len(mono) > 1 else ():
+            slope = fact.coefficient(name) if power == 1 else ZERO
+            if len(slope.terms) == 1 and fact.degree(name) == 1:
+                (rest,) = slope.terms
+                found[Poly({rest: abs(slope.terms[rest])})] = None
+    return list(found)[:_MOST_FACTORS]
+
+
+def _contrary(
+    fact: Poly, factor: Poly, claim: Poly, left: Poly, prover: Prover
+) -> Callable[[Proof], Proof] | None:
+    """That `claim >= 0`, as else `factor*claim + left`, which is the fact, were negative."""
+    if claim.constant is not None or prover.facts.refutes(claim):
+        return None
+    positive = prover.plainly(factor - 1)
+    small = None if positive is None else prover.plainly(factor - 1 - left)
+    if positive is None or small is None:
+        return None
+    contrary = -claim - 1
+    scale = lcm(positive.scale, small.scale)
+    terms: list[tuple[int, tuple[Poly, ...]]] = [(scale, (fact,)), (scale, (contrary,))]
+    terms += [(c * (scale // positive.scale), (*p, contrary)) for c, p in positive.terms]
+    terms += [(c * (scale // small.scale), p) for c, p in small.terms]
+    absurd = Absurd(Sum(Poly.const(-1), scale, tuple(terms)))
+    return lambda rest: Split(claim, rest, absurd)
+
+
+def factors(proof: Proof) -> Iterator[Poly]:
+    """The facts that a proof makes use of."""
+    waiting: list[object] = [proof]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Sum):
+            for _, product in part.terms:
+                yield from product
+        elif isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part) and not isinstance(part, type):
+            waiting += [getattr(part, one.name) for one in fields(part)]
 
 
 def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:
@@ -534,10 +630,15 @@ def _contradiction(fact: Poly, against: Sum) -> Sum:
 
 
 def _split_terms(problem: Problem, prover: Prover) -> list[Poly]:
-    """Differences of names that are not ordered yet, from the offset."""
+    """Differences of names that are not ordered yet, from the offset.
+
+    First come those that are in it, multiplied or not.
+    """
     found: list[Poly] = []
-    names = sorted(problem.offset.names())
-    for left, right in combinations(names, 2):
+    offset = problem.offset
+    pairs = list(combinations(sorted(offset.names()), 2))
+    slopes = {name: offset.coefficient(name) for name in offset.names()}
+    for left, right in sorted(pairs, key=lambda pair: slopes[pair[0]] != -slopes[pair[1]]):
         term = Poly.var(left) - Poly.var(right)
         if prover.nonnegative(term) is None and prover.nonnegative(-term - 1) is None:
             found.append(term)

@@ -9,12 +9,16 @@ from compiler.algebra.poly import Monomial, Poly
 from compiler.algebra.problem import Problem
 
 _ROUNDS = 30
+_STEPS = 8
+"""Pivots that are taken from the terms of an offset."""
 
 
 def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
     """Quotient and remainder, whose monomials the divisor's leading one does not divide.
 
-    Coefficients are divided with rounding down, so that a constant remainder lies in `0 .. c-1`.
+    Coefficients of names are rounded towards zero, so that `-p` is divided as `p` is: a name stands
+    for many numbers, and `j - k` is small if both are. A number is rounded down: it is left in
+    `0 .. c-1`.
     """
     lead = max(divisor.terms, key=_order)
     weight = divisor.terms[lead]
@@ -27,6 +31,8 @@ def divide(p: Poly, divisor: Poly) -> tuple[Poly, Poly]:
         coefficient = rest.terms[mono]
         over = without(mono, lead)
         share = 0 if over is None else coefficient // weight
+        if mono and share < 0 and share * weight != coefficient:
+            share += 1
         if over is None or not share:
             remainder = remainder + Poly({mono: coefficient})
             rest = rest - Poly({mono: coefficient})
@@ -46,11 +52,12 @@ def exact(p: Poly, divisor: Poly) -> Poly | None:
     return None if remainder.terms else quotient
 
 
-def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
+def pivots(problem: Problem, others: Sequence[Poly] = (), *, wide: bool = False) -> Iterator[Poly]:
     """Divisors worth trying: strides, their primitive parts, common monomials, names; no twins.
 
     `others` are strides of dimensions that have gone: one of a single point still tells a step.
-    With them come the names of the offset.
+    With `wide`, and where there are no dimensions, come the names of the offset, and what stands
+    before them.
     """
     seen: set[Poly] = set()
 
@@ -59,7 +66,7 @@ def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
             seen.add(poly)
             yield poly
 
-    strides = sorted((d.stride for d in problem.dims), key=_size, reverse=True)
+    strides = sorted((d.stride for d in problem.dims), key=size, reverse=True)
     strides += [stride for stride in others if stride.names()]
     for stride in strides:
         yield from fresh(stride)
@@ -73,7 +80,10 @@ def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
             rest = exact(stride, Poly({common: 1}))
             if rest is not None:
                 yield from fresh(rest)
-    named = (*strides, problem.offset) if others else strides
+    wide = wide or not problem.dims
+    for step in _steps(problem.offset) if wide else ():
+        yield from fresh(step)
+    named = (*strides, problem.offset) if wide else strides
     for name in sorted({n for poly in named for n in poly.names()}):
         yield from fresh(Poly.var(name))
     constant = problem.offset - Poly.const(problem.offset.terms.get((), 0))
@@ -82,11 +92,30 @@ def pivots(problem: Problem, others: Sequence[Poly] = ()) -> Iterator[Poly]:
         yield from fresh(Poly.const(gcd(*contents)))
 
 
+def _steps(offset: Poly) -> list[Poly]:
+    """By how much the offset grows with a name, all of it and in single terms: largest first."""
+    found: dict[Poly, None] = {}
+    for name in sorted(offset.names()):
+        slope = offset.coefficient(name) if offset.degree(name) == 1 else Poly.const(0)
+        if (
+            len(slope.terms) > 1
+            and len({coefficient > 0 for coefficient in slope.terms.values()}) == 1
+        ):
+            found[slope if min(slope.terms.values()) > 0 else -slope] = None
+    for mono, coefficient in offset.terms.items():
+        for name, _ in mono:
+            rest = without(mono, ((name, 1),))
+            if rest is not None and (rest or abs(coefficient) > 1):
+                found[Poly({rest: abs(coefficient)})] = None
+    return sorted(found, key=size, reverse=True)[:_STEPS]
+
+
 def _order(mono: Monomial) -> tuple[int, Monomial]:
     return sum(power for _, power in mono), mono
 
 
-def _size(poly: Poly) -> tuple[int, int]:
+def size(poly: Poly) -> tuple[int, int]:
+    """How large a stride or divisor is likely to be: its degree, and its largest coefficient."""
     degree = max((sum(p for _, p in m) for m in poly.terms), default=0)
     return degree, max((abs(c) for c in poly.terms.values()), default=0)
 

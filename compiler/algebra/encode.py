@@ -17,6 +17,7 @@ from compiler.algebra.certificate import (
     Case,
     DisjointRanges,
     Flip,
+    Inferred,
     Join,
     Normalise,
     Numbers,
@@ -38,11 +39,22 @@ from compiler.protocol.proofs import Certificate
 
 Terms = list[list[int | str]]
 """A polynomial in a certificate: of each term its coefficient, then its names."""
-_WORDS: dict[type, str] = {DisjointRanges: "apart", Normalise: "tidy"}
+_WORDS: dict[type, str] = {DisjointRanges: "apart", Inferred: "line", Normalise: "tidy"}
 """Steps that the format calls otherwise."""
 _STEPS: dict[type, tuple[str, tuple[str, ...]]] = {
     kind: (_WORDS.get(kind, kind.__name__.lower()), tuple(f.name for f in fields(kind)))
-    for kind in (Absurd, DisjointRanges, Flip, Join, Numbers, Pivot, Relax, Split, Normalise)
+    for kind in (
+        Absurd,
+        DisjointRanges,
+        Flip,
+        Inferred,
+        Join,
+        Numbers,
+        Pivot,
+        Relax,
+        Split,
+        Normalise,
+    )
 }
 _PARTS = {Poly, int, bool, tuple, Sum, Signs, Case, *_STEPS}
 

@@ -30,6 +30,12 @@ _HEADS = {
 
 private theorem unscaled {{s c : Int}} (hs : 0 < s) (h : 0 ≤ s * c) : 0 ≤ c :=
   Int.not_lt.mp fun hc => absurd h (Int.not_le.mpr (Int.mul_neg_of_pos_of_neg hs hc))
+
+private theorem rounded {{s c k : Int}} (hs : 0 < s) (hk : k < s) (h : 0 ≤ s * c + k) : 0 ≤ c := by
+  apply Int.not_lt.mp
+  intro hc
+  have below : s * c ≤ s * (-1) := Int.mul_le_mul_of_nonneg_left (by omega) (Int.le_of_lt hs)
+  omega
 """,
 }
 

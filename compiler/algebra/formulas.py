@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 from compiler.algebra.checker import RANGES, WORD, Given, Inequalities, Leaf, Polynomial, in_range
@@ -132,6 +133,13 @@ class Symbols:
 
     def __bool__(self) -> bool:
         return bool(self._called)
+
+
+def rounded(leaf: Leaf) -> int:
+    """By how much `scale` times the claim is less than the sum: less than `scale`."""
+    _, claim, scale, terms = leaf
+    at_zero = sum(c * prod(f.get((), 0) for f in factors) for c, factors in terms)
+    return at_zero - scale * claim.get((), 0)
 
 
 def facts_of(leaf: Leaf) -> list[Polynomial]:

@@ -3,14 +3,20 @@
 In this order: refute by points; read it off; shift every name to its lower bound and look at the
 signs; eliminate a name, `p(x) = p(L) + (x - L) * Q`; subtract products of two facts. The work is
 bounded: elimination alone could go on for minutes.
+
+Of a multiple `s*p` of the claim it is enough that it is above `-s`, as the claim is a whole
+number: `2*x - 1 >= 0` gives `x - 1 >= 0`. So it is with `p(L)`, but not with `Q`, which is
+multiplied.
 """
 
 from __future__ import annotations
 
 from math import lcm
 
+from compiler.algebra.argument import Lemma
 from compiler.algebra.certificate import Sum
 from compiler.algebra.facts import Facts
+from compiler.algebra.gate import follow
 from compiler.algebra.poly import ONE, Poly
 from compiler.base.names import Name
 
@@ -130,7 +136,7 @@ class Prover:
         self.missing: Poly | None = None
         self._failed: set[Poly] = set()
         self._left = 0
-        self._vain: dict[tuple[Poly, int], tuple[int, int]] = {}
+        self._vain: dict[tuple[Poly, int, bool], tuple[int, int]] = {}
         """What was not found, with how much work and how many eliminations that took."""
         self._at_points: dict[Poly, list[int]] = {}
 
@@ -145,7 +151,7 @@ class Prover:
         if claim in self._failed:
             return None
         self._left = ELIMINATIONS
-        found = self._prove(claim, 4)
+        found = self._prove(claim, 4, rounded=True)
         if found is None:
             self._failed.add(claim)
             if not self.facts.refutes(claim):
@@ -156,18 +162,18 @@ class Prover:
     def plainly(self, claim: Poly) -> Sum | None:
         """A certificate of `claim >= 0` that can be read off, or None: other ways are not tried."""
         claim = self.facts.normal(claim)
-        found = self._prove(claim, 0)
+        found = self._prove(claim, 0, rounded=False)
         return None if found is None else _sum(claim, *found)
 
-    def _prove(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
-        """A scale and terms, or None."""
+    def _prove(self, p: Poly, depth: int, *, rounded: bool) -> tuple[int, Terms] | None:
+        """A scale and terms, or None; `rounded`: the sum may be larger, by less than the scale."""
         constant = p.constant
         if constant is not None:
             return (1, {(): constant} if constant else {}) if constant >= 0 else None
         self._work[0] -= 1
         if self._work[0] < 0 or len(p.terms) > LARGEST or self.facts.refutes(p):
             return None
-        work, left = self._vain.get((p, depth), (WORK, 0))
+        work, left = self._vain.get((p, depth, rounded), (WORK, 0))
         if work <= self._work[0] and left < self._left:
             self._work[0] -= work
             self._left -= left
@@ -175,9 +181,9 @@ class Prover:
         work, left = self._work[0], self._left
         found = self._read_off(p) or self._of_bounds().shift(p)
         if found is None and depth > 0:
-            found = self._eliminate(p, depth) or self._products(p, depth)
+            found = self._eliminate(p, depth, rounded) or self._products(p, depth, rounded)
         if found is None and self._work[0] >= 0 and self._left > 0:
-            self._vain[p, depth] = work - self._work[0], left - self._left
+            self._vain[p, depth, rounded] = work - self._work[0], left - self._left
         return found
 
     def _read_off(self, p: Poly) -> tuple[int, Terms] | None:
@@ -197,20 +203,20 @@ class Prover:
             self._bounds = self._known[bounds]
         return self._bounds
 
-    def _eliminate(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
+    def _eliminate(self, p: Poly, depth: int, rounded: bool) -> tuple[int, Terms] | None:
         for name in sorted(p.names(), key=lambda n: (p.degree(n), n)):
             if p.degree(name) > DEGREE:
                 continue
             for fact, slope in self._of_bounds().linear(name):
                 if self._left <= 0:
                     return None
-                found = self._at_bound(p, name, fact, slope, depth)
+                found = self._at_bound(p, name, fact, slope, depth, rounded)
                 if found is not None:
                     return found
         return None
 
     def _at_bound(
-        self, p: Poly, name: Name, fact: Poly, slope: int, depth: int
+        self, p: Poly, name: Name, fact: Poly, slope: int, depth: int, rounded: bool
     ) -> tuple[int, Terms] | None:
         """`p` from its value where `fact` is 0, and how it grows from there."""
         if abs(slope) == 1:
@@ -224,14 +230,14 @@ class Prover:
                 return None
             scale = abs(slope)
             growth = p.coefficient(name) * (1 if slope > 0 else -1)
-            at_edge = p * scale - growth * fact
+            at_edge = p * scale - growth * fact + (scale - 1 if rounded else 0)
         if self.facts.refutes(growth) or self.facts.refutes(at_edge):
             return None
         self._left -= 1
-        first = self._prove(at_edge, depth - 1)
+        first = self._prove(at_edge, depth - 1, rounded=rounded)
         if first is None:
             return None
-        second = self._prove(growth, depth - 1)
+        second = self._prove(growth, depth - 1, rounded=False)
         if second is None:
             return None
         return _combine(first, second, fact, scale)
@@ -260,7 +266,7 @@ class Prover:
             found = self._at_points[p] = [p.evaluate(point) for point in self.facts.points]
         return found
 
-    def _products(self, p: Poly, depth: int) -> tuple[int, Terms] | None:
+    def _products(self, p: Poly, depth: int, rounded: bool) -> tuple[int, Terms] | None:
         """Subtract a product of two facts that takes away a monomial of the highest degree."""
         names = p.names()
         degree = max(_degree(m) for m in p.terms)
@@ -278,12 +284,25 @@ class Prover:
                 if len(rest.terms) > len(p.terms) or self.facts.refutes(rest):
                     continue
                 self._left -= 1
-                found = self._prove(rest, depth - 2)
+                found = self._prove(rest, depth - 2, rounded=rounded)
                 if found is not None:
                     scale, terms = found
                     key = (left, right)
                     return scale, {**terms, key: terms.get(key, 0) + scale}
         return None
+
+
+def shown(prover: Prover, claim: Poly) -> Lemma | None:
+    """The line by which a prover shows that `claim >= 0`, if the checker accepts it."""
+    found = prover.nonnegative(claim)
+    if found is None:
+        return None
+    used = dict.fromkeys(factor for _, factors in found.terms for factor in factors)
+    if not all(factor in prover.facts.bounds for factor in used):
+        return None
+    premises = tuple([prover.facts.line(factor) for factor in used])
+    line = Lemma(prover.facts.normal(claim), found, premises, 0)
+    return line if follow((line,)) else None
 
 
 def _tightest(bounds: tuple[Poly, ...]) -> tuple[Poly, ...]:
@@ -349,4 +368,10 @@ def _degree(monomial: tuple[tuple[Name, int], ...]) -> int:
 
 
 def _sum(claim: Poly, scale: int, terms: Terms) -> Sum:
-    return Sum(claim, scale, tuple((c, factors) for factors, c in terms.items()))
+    """The certificate, rounded by no more than it has to be."""
+    found = Sum(claim, scale, tuple((c, factors) for factors, c in terms.items()))
+    spare = min(terms.get((), 0), found.rounded) if scale > 1 else 0
+    if not spare:
+        return found
+    less: Terms = {**terms, (): terms[()] - spare}
+    return Sum(claim, scale, tuple((c, factors) for factors, c in less.items() if c))

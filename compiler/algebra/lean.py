@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.algebra.checker import Inference, Leaf, Polynomial, Theorem
-from compiler.algebra.formulas import Formula, Symbols, facts_of, meaning, on_one_line, polynomials
+from compiler.algebra.formulas import (
+    Formula,
+    Symbols,
+    facts_of,
+    meaning,
+    on_one_line,
+    polynomials,
+    rounded,
+)
 
 
 def lean(theorem: Theorem, number: int) -> Iterator[str]:
@@ -23,6 +31,9 @@ def _lean_sum(leaf: Leaf, called: str) -> str:
     at, claim, scale, terms = leaf
     facts = facts_of(leaf)
     names = _lean_names(claim, *facts)
+    more = rounded(leaf)
+    positive = f"(by decide : (0 : Int) < {scale})"
+    less = f" (by decide : ({more} : Int) < {scale})" if more else ""
     products = [
         (
             " * ".join([f"({c} : Int)", *(f"({_infix(f, names)})" for f in factors)]),
@@ -38,9 +49,10 @@ def _lean_sum(leaf: Leaf, called: str) -> str:
         [
             _lean_comment(at, names),
             " ".join([f"theorem {called}", *_given(facts, names), f": 0 ≤ {said} := by"]),
-            f"  have identity : ({scale} : Int) * ({said}) = {total} := by grind",
+            f"  have identity : ({scale} : Int) * ({said}){f' + ({more} : Int)' if more else ''}"
+            f" = {total} := by grind",
             f"  have sum : 0 ≤ {total} := {shown}",
-            f"  exact unscaled (by decide : (0 : Int) < {scale})",
+            f"  exact {'rounded' if more else 'unscaled'} {positive}{less}",
             "    (Int.le_trans sum (Int.le_of_eq identity.symm))",
             "",
         ]

@@ -1,19 +1,21 @@
 """Problems as JSON: polynomials as text, assumptions by kind (`docs/proving.md` has the notation).
 
-Floor division `a // b` stands for a name of its own, `d`, with the facts `0 <= a - b*d <= b - 1`;
-the name is the division itself in parentheses, so that answers can be read and given back.
+Floor division `a // b` stands for a name of its own, which is the division itself in parentheses,
+so that answers can be read and given back; `quotients.py` says what is known of it. `a % b` is
+`a - b*(a // b)`.
 """
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.plain import applied
 from compiler.algebra.poly import Monomial, Poly
+from compiler.algebra.quotients import Operation, Quotient, Stated, UnknownSign, spelt
 from compiler.base.errors import UsageError
 from compiler.base.names import Name
 from compiler.protocol.kinds import Json
@@ -27,7 +29,7 @@ _KEYS = (
     "other",
 )
 _BOUNDS = ("upper_bounds_exclusive", "lower_bounds_exclusive")
-_KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div)
+_KNOWN = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.Div, ast.Mod)
 _FORM = "An LMAD is written offset + {(size : stride), (size : stride)}."
 _TERMS = "A polynomial is text, a whole number, or a list of terms: a number, then its factors."
 LONGEST = 4000
@@ -60,7 +62,12 @@ class Reader:
         self.opaque = opaque
         self.bounds: list[Poly] = []
         self.names: set[Name] = set()
+        self.sizes: list[Poly] = []
+        """Each less one: of LMADs that have cells they are not negative."""
         self.quotients: dict[tuple[Poly, Poly], Name] = {}
+        self.operations: Mapping[Name, Operation] = {}
+        """What names stand for that no polynomial has been read for."""
+        self._divided: dict[Name, tuple[Poly, Poly]] = {}
         self.computed: dict[Name, tuple[str, tuple[Poly, ...]]] = {}
         """Names that stand for one of COMPUTED, with what it is of."""
 
@@ -69,6 +76,9 @@ class Reader:
         for (dividend, divisor), quotient in self.quotients.items():
             if quotient == name:
                 return applied("//", dividend, divisor, factor=self.factor)
+        if name in self.operations:
+            op, dividend, divisor = self.operations[name]
+            return applied(op, dividend, divisor, factor=self.factor)
         if name in self.computed:
             op, sides = self.computed[name]
             return applied(op, *sides, factor=self.factor)
@@ -108,7 +118,7 @@ class Reader:
             return self._opaque(node)
         raise UsageError(
             f"`{text}` is not a polynomial.",
-            hint="Polynomials are made of whole numbers, names, + - * // and parentheses.",
+            hint="Polynomials are made of whole numbers, names, + - * // % and parentheses.",
         )
 
     def _opaque(self, node: ast.expr) -> Poly:
@@ -149,8 +159,8 @@ class Reader:
                 if len(parts) > MOST_DIMS or not all(isinstance(part, list) for part in parts):
                     raise UsageError(_TERMS)
                 sides = [self._plain(part, depth + 1) for part in parts]
-                if op in ("/", "//") and len(sides) == 2:
-                    return self._quotient(*sides)
+                if op in ("/", "//", "%") and len(sides) == 2:
+                    return self._remainder(*sides) if op == "%" else self._quotient(*sides)
                 if _COUNTS.get(op) == len(sides):
                     return self._computed(op, tuple(sides))
                 if self.opaque:
@@ -172,22 +182,32 @@ class Reader:
                 return power
             case ast.FloorDiv():
                 return self._quotient(left, right)
+            case ast.Mod():
+                return self._remainder(left, right)
             case ast.Div() if self.opaque:
                 return self._quotient(left, right)
         raise UsageError(f"`{text}` has an operator that polynomials do not have.")
 
     def _quotient(self, dividend: Poly, divisor: Poly) -> Poly:
-        if divisor.constant == 0:
+        above, below = dividend.constant, divisor.constant
+        if below == 0:
             raise UsageError("Division by zero.")
+        if above is not None and below is not None:
+            return Poly.const(above // below)
+        inner = self._divided.get(dividend.as_name or "")
+        if inner is not None and below is not None and below > 0:
+            return self._quotient(inner[0], _product(inner[1], divisor))
         key = dividend, divisor
         if key not in self.quotients:
-            parts = [str(p) if len(p.terms) == 1 else f"({p})" for p in key]
-            name = f"({parts[0]}//{parts[1]})"
+            name = f"({spelt(dividend)}//{spelt(divisor)})"
             self.quotients[key] = name
+            self._divided[name] = key
             self.names.add(name)
-            rest = dividend - _product(divisor, Poly.var(name))
-            self.bounds += [Poly.var(name), divisor - 1, rest, divisor - 1 - rest]
+            _product(divisor, Poly.var(name))
         return Poly.var(self.quotients[key])
+
+    def _remainder(self, dividend: Poly, divisor: Poly) -> Poly:
+        return dividend - _product(divisor, self._quotient(dividend, divisor))
 
     def lmad(self, data: object) -> Lmad[Poly]:
         """`{"offset": .., "dims": [[size, stride], ..]}`, or text as the compiler prints it.
@@ -205,6 +225,7 @@ class Reader:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise UsageError("A dimension of an LMAD is [size, stride].")
             dims.append(Dim(self.poly(pair[0]), self.poly(pair[1])))
+            self.sizes.append(dims[-1].size - 1)
         return Lmad(self.poly(data.get("offset", 0)), tuple(dims))
 
 
@@ -273,7 +294,32 @@ def _closing(text: str) -> int:
 
 
 def facts_of(reader: Reader, assumptions: object) -> Facts:
-    """Assumptions as facts, with everything that the reader has gathered. Raises UsageError."""
+    """Assumptions as facts about LMADs that have cells, with all that the reader has gathered.
+
+    Raises UsageError, also where the sign of a divisor is not known.
+    """
+    return next(facts_in_ways(reader, assumptions))
+
+
+def facts_in_ways(reader: Reader, assumptions: object) -> Iterator[Facts]:
+    """The same in one way, or two: about quotients and remainders of names, and about the names.
+
+    Raises UsageError.
+    """
+    try:
+        for facts, operations in stated(reader, assumptions).with_quotients():
+            reader.operations = operations
+            yield facts
+    except UnknownSign as unknown:
+        what, by = unknown.quotient.name, spelt(unknown.quotient.divisor)
+        raise UsageError(
+            f"It is not known whether `{by}` in `{what}` is positive or negative.",
+            hint=f"Assume `{by} >= 1`, or `{by} <= -1`.",
+        ) from None
+
+
+def stated(reader: Reader, assumptions: object) -> Stated:
+    """What assumptions and the reader say. Raises UsageError."""
     given = checked(assumptions)
     bounds: list[Poly] = [reader.poly(name) for name in given["nonnegative"]]
     equalities: dict[Name, Poly] = {}
@@ -292,7 +338,14 @@ def facts_of(reader: Reader, assumptions: object) -> Facts:
     solved = solve(equalities.items(), _subst)
     for bound in (*bounds, *reader.bounds):
         _subst(bound, solved)
-    return Facts.of([*bounds, *reader.bounds], equalities, reader.names)
+    quotients = [Quotient(name, *key) for key, name in reader.quotients.items()]
+    return Stated(
+        (*bounds, *reader.bounds),
+        tuple(equalities.items()),
+        tuple(quotients),
+        tuple(sorted(reader.names)),
+        tuple(reader.sizes),
+    )
 
 
 def checked(assumptions: object) -> Json:

@@ -143,6 +143,9 @@ class _Steps:
                 says.append(" make one dimension without gaps.")
                 parts = [self.of(rest, joined(problem, outer, inner, factor))]
                 return self._step("join", problem, says, [positive, covers], parts)
+            case cert.Inferred(line, rest):
+                says = self._says("It follows that ", line.claim, " >= 0.")
+                return self._step("line", problem, says, [line], [self.of(rest, problem)])
             case cert.Numbers():
                 return self._step("numbers", problem, ["None of these sums of numbers is 0."], [])
             case cert.Pivot():
@@ -224,6 +227,8 @@ class _Steps:
             {"coefficient": c, "factors": [self._plain(f) for f in factors]}
             for c, factors in need.terms
         ]
+        if need.rounded:
+            products.append({"coefficient": -need.rounded, "factors": []})
         return {"claim": self._plain(need.claim), "scale": need.scale, "sum": products}
 
 

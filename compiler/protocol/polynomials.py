@@ -87,19 +87,21 @@ def shown_sentence(sentence: Sequence[str | Polynomial], spell: Spell = str) -> 
 
 def identity(need: Mapping[str, Any], spell: Spell = str) -> str:
     """What a `Need` says, such as `2*n - 1 = 2*(n - 1) + 1`."""
-    terms = []
+    terms: list[str] = []
     for product in need["sum"]:
         factors = [
             text if _is_factor(factor) else f"({text})"
             for factor in product["factors"]
             for text in (shown(factor, spell),)
         ]
-        if product["coefficient"] != 1 or not factors:
-            factors.insert(0, str(product["coefficient"]))
-        terms.append("*".join(factors))
+        coefficient = product["coefficient"]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        sign = ("- " if coefficient < 0 else "+ ") if terms else "-" * (coefficient < 0)
+        terms.append(sign + "*".join(factors))
     claim = shown(need["claim"], spell)
     left = claim if need["scale"] == 1 else f"{need['scale']}*({claim})"
-    return f"{left} = {' + '.join(terms) or '0'}"
+    return f"{left} = {' '.join(terms) or '0'}"
 
 
 def _is_factor(poly: Polynomial) -> bool:

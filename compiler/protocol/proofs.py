@@ -34,6 +34,8 @@ class Need(TypedDict):
     scale: int
     """what the claim is multiplied by"""
     sum: list[Product]
+    """products, all added; the last one may be a number above `-scale`: a whole number of which a
+    multiple is above minus the factor is not negative"""
 
 
 class Step(TypedDict):

@@ -6,8 +6,7 @@ How values are laid out is said in `interp.py`, which has the rules of statement
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, LOGIC_OPS, Prim
+from compiler.base.prim import DTYPE, LOGIC_OPS
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail, is_division
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
@@ -25,6 +24,7 @@ from compiler.semantics.limits import Watched
 Data = Any
 """A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
 BLOCK = None
+T = TypeVar("T")
 Mask = npt.NDArray[np.bool_] | None
 Rule = Callable[["Evaluator", Any, Sequence[ir.Param]], list[Data]]
 """The values of an expression whose results have this pattern."""
@@ -71,7 +71,7 @@ class Evaluator(Watched):
         self._cleanup: dict[int, tuple[ir.Body, list[Name]]] = {}
         self._total: dict[int, bool] = {}
         self.alone: set[int] = set()
-        """Lambdas, by identity, that are applied to one row at a time: see `go_together`."""
+        """Lambdas, by identity, that are applied to one row at a time: see `in_lanes`."""
 
     # --- names -------------------------------------------------------------------------------
 
@@ -109,21 +109,22 @@ class Evaluator(Watched):
         """Whether any lane is active."""
         return self.mask is None or bool(self.mask.any())
 
-    def go_together(self, fn: ir.Lambda) -> None:
-        """Raise Irregular for a lambda that is applied to one row at a time, if that can be here.
+    def in_lanes(self, fn: ir.Lambda, work: Callable[[], T], alone: Callable[[], T]) -> T:
+        """What `work` gives, which applies a lambda to many rows, or else what `alone` does.
 
         A function that calls itself in an operator would nest levels without end: where they have
         become too many once, this operator is not tried again.
         """
-        if self.alone and id(fn) in self.alone and not self.widths:
-            raise Irregular
-
-    def go_alone(self, fn: ir.Lambda, problem: Irregular) -> None:
-        """Raise `problem` unless the rows here can be done one at a time."""
         if self.widths:
-            raise problem
-        if isinstance(problem, TooDeep):
-            self.alone.add(id(fn))
+            return work()
+        if id(fn) not in self.alone:
+            try:
+                return work()
+            except TooDeep:
+                self.alone.add(id(fn))
+            except Irregular:
+                pass
+        return alone()
 
     def active(self, cond: Data) -> Data:
         """`cond` in active lanes, False in others."""
@@ -135,15 +136,13 @@ class Evaluator(Watched):
         """The value of a scalar expression."""
         return _SE[type(se)](self, se)
 
-    def is_total(self, se: ir.SE) -> bool:
-        """Whether a scalar expression has a value in lanes that do not ask for it, too."""
+    def se_where(self, lanes: Data, se: ir.SE) -> Data:
+        """The value of a scalar expression where only `lanes` ask for it; in others anything."""
         total = self._total.get(id(se))
         if total is None:
             total = self._total[id(se)] = cannot_fail(se)
-        return total
-
-    def se_where(self, lanes: Data, se: ir.SE) -> Data:
-        """The value of a scalar expression where only `lanes` ask for it; in others anything."""
+        if total:
+            return self.se(se)
         outer, self.mask = self.mask, self.active(lanes)
         try:
             return self.se(se)
@@ -254,21 +253,14 @@ def _lit(m: Evaluator, se: ir.Lit) -> Data:
     return found
 
 
-@cache
-def _operator(op: str, at: Prim) -> tuple[Callable[[Data, Data], Data], bool, bool]:
-    """What an operator does, whether its right operand may not be zero, and whether it is lazy."""
-    return bin_function(op, at), is_division(op, at), op in LOGIC_OPS
-
-
 def _bin(m: Evaluator, se: ir.Bin) -> Data:
-    function, divides, is_lazy = _operator(se.op, se.at)
     a = m.se(se.lhs)
-    if is_lazy:
+    if se.op in LOGIC_OPS:
         return _logic(m, se, a)
     b = m.se(se.rhs)
-    if divides and not (b.ndim == 0 and b):
+    if is_division(se.op, se.at) and not (b.ndim == 0 and b):
         _check_divisor(m, b)
-    return function(a, b)
+    return bin_function(se.op, se.at)(a, b)
 
 
 def _logic(m: Evaluator, se: ir.Bin, a: Data) -> Data:
@@ -276,10 +268,8 @@ def _logic(m: Evaluator, se: ir.Bin, a: Data) -> Data:
     asks = se.op == "&&"
     if a.ndim == 0:
         return m.se(se.rhs) if bool(a) is asks else a
-    logic = bin_function(se.op, "bool")
-    if m.is_total(se.rhs):
-        return logic(a, m.se(se.rhs))
-    return logic(a, m.se_where(a if asks else np.logical_not(a), se.rhs))
+    b = m.se_where(a if asks else np.logical_not(a), se.rhs)
+    return bin_function(se.op, "bool")(a, b)
 
 
 def _check_divisor(m: Evaluator, divisor: Data) -> None:
@@ -303,8 +293,6 @@ def _select(m: Evaluator, se: ir.Select) -> Data:
     cond = m.se(se.cond)
     if cond.ndim == 0:
         return m.se(se.then if cond else se.orelse)
-    if m.is_total(se):
-        return np.where(cond, m.se(se.then), m.se(se.orelse))
     then, orelse = m.se_where(cond, se.then), m.se_where(np.logical_not(cond), se.orelse)
     return np.where(cond, then, orelse)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.nodes import Bin, Exp, Operand, Operator, Var
-from compiler.semantics.evaluator import Data, Evaluator, Irregular
+from compiler.semantics.evaluator import Data, Evaluator
 from compiler.semantics.levels import broadcast, full, inside, joined, rank_of
 
 _UFUNCS: dict[tuple[str, str], np.ufunc] = {
@@ -62,14 +62,15 @@ def combine(
     def apply() -> list[Data]:
         return m.apply(op.fn, [*left, *right])
 
-    try:
-        m.go_together(op.fn)
-        found = inside(m, width, apply)
-    except Irregular as problem:
-        m.go_alone(op.fn, problem)
+    def together() -> list[Data]:
+        pairs = zip(inside(m, width, apply), op.fn.returns, strict=True)
+        return [full(m, data, rank_of(kind), width) for data, kind in pairs]
+
+    def alone() -> list[Data]:
         rows = [m.apply(op.fn, [v[k] for v in (*left, *right)]) for k in range(width)]
         return [np.stack(column) for column in zip(*rows, strict=True)]
-    return [full(m, d, rank_of(kind), width) for d, kind in zip(found, op.fn.returns, strict=True)]
+
+    return m.in_lanes(op.fn, together, alone)
 
 
 def fold(m: Evaluator, op: Operator, values: list[Data], width: int) -> list[Data]:

@@ -15,7 +15,7 @@ from compiler.base.names import Name
 from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Lambda, Param, Type
 from compiler.semantics.arrays import outer_shape
-from compiler.semantics.evaluator import Data, Evaluator, Irregular, TooDeep
+from compiler.semantics.evaluator import Data, Evaluator, TooDeep
 
 CHUNK = 1 << 17
 """Lanes that are evaluated at once."""
@@ -121,12 +121,11 @@ def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list
         return [empty(m, kind, 0) for kind in fn.returns]
     sources = [rows(m, name) for name in arrays]
     ranks = [rank_of(kind) for kind in fn.returns]
-    try:
-        m.go_together(fn)
-        pieces = [map_chunk(m, fn, sources, low, high, ranks) for low, high in chunks(m, width)]
-    except Irregular as problem:
-        m.go_alone(fn, problem)
-        pieces = [map_row(m, fn, sources, k) for k in range(width)]
+    pieces = m.in_lanes(
+        fn,
+        lambda: [map_chunk(m, fn, sources, low, high, ranks) for low, high in chunks(m, width)],
+        lambda: [map_row(m, fn, sources, k) for k in range(width)],
+    )
     columns = [list(column) for column in zip(*pieces, strict=True)]
     return [joined(m, column, rank + 1) for column, rank in zip(columns, ranks, strict=True)]
 

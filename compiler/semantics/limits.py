@@ -17,7 +17,7 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov, merge_prov
 from compiler.ir import nodes as ir
-from compiler.ir.recursion import DEEPEST, ending, too_deep
+from compiler.ir.recursion import DEEPEST, calls_itself, ending, too_deep
 
 USUAL_BYTES = 1 << 33
 _MEMORY = "The run needs more memory than there is."
@@ -27,8 +27,14 @@ _RESERVE, _STEP = 1 << 26, 256
 
 @contextmanager
 def running(machine: Watched) -> Iterator[None]:
-    """A run within the memory that there is."""
-    limit = sys.getrecursionlimit()
+    """A run within the memory that there is, in which calls within DEEPEST may nest.
+
+    However many of Python's own each of them takes: those are on the heap, since the interpreters
+    call each other in Python alone, never by way of C.
+    """
+    limit, deep = sys.getrecursionlimit(), any(map(calls_itself, machine.funs.values()))
+    if deep:
+        sys.setrecursionlimit(1 << 30)
     try:
         with np.errstate(all="ignore"):
             yield
@@ -141,8 +147,6 @@ class Watched:
     def called(self, fun: ir.Function, args: list[Any]) -> list[Any]:
         """The results of a function, whose names mean something else in each call.
 
-        Once it calls itself, Python's own calls may nest as they need: they are on the heap, since
-        the interpreters call each other in Python alone, never by way of C. `running` ends that.
         Errors know the calls that led to them. They do not hold the frames in between, of which
         there may be millions.
         """
@@ -151,8 +155,6 @@ class Watched:
         if depth >= DEEPEST:
             self.prov = fun.prov or call
             raise self.error(too_deep(name))
-        if depth == 1:
-            sys.setrecursionlimit(1 << 30)
         if depth % _STEP == _STEP - 1 and _is_short():
             raise self.error(_MEMORY, "memory")
         self.calls[name] = depth + 1

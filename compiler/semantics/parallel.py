@@ -26,16 +26,18 @@ def _soac_fold(m: Evaluator, exp: ir.Reduce | ir.Scan, scan: bool) -> list[Data]
         return folder.results([levels.empty(m, kind, 0) for kind in exp.fn.returns])
     sources = [levels.rows(m, name) for name in exp.arrays]
 
-    try:
-        m.go_together(exp.fn)
+    def together() -> list[Data]:
         for low, high in levels.chunks(m, width):
             folder.take(levels.map_chunk(m, exp.fn, sources, low, high, ranks), high - low)
-    except Irregular as problem:
-        m.go_alone(exp.fn, problem)
+        return folder.results(())
+
+    def alone() -> list[Data]:
         folder = Folder(m, exp.ops, ranks, scan)
         for k in range(width):
             folder.take(levels.map_row(m, exp.fn, sources, k), 1)
-    return folder.results(())
+        return folder.results(())
+
+    return m.in_lanes(exp.fn, together, alone)
 
 
 def _map(m: Evaluator, exp: ir.Map, pat: Sequence[ir.Param]) -> list[Data]:

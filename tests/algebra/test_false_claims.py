@@ -380,6 +380,24 @@ DATA: dict[str, Callable[[], Json]] = {
     "strides that add up to another": lambda: put("relax", "a.dims.0.1", p("n - 3")),
     "strides that do not add up": lambda: put("relax", "proof.second", p("2")),
     "a stride of a fraction": lambda: put("relax", "proof.second", [[Fraction(1)]]),
+    "rounded by the scale": lambda: put(
+        "rounded", "proof.because", leaf("x - 1", (1, "3*x - 1"), (1,), scale=3)
+    ),
+    "rounded the other way": lambda: put(
+        "rounded", "nonnegative.0", p("3*x - 4")
+    ),
+    "rounded by a name": lambda: put(
+        "rounded", "proof.because", leaf("x - 1", (1, "3*x - 1"), (1, "3*x - 1"), scale=3)
+    ),
+    "a third that is rounded": lambda: put("rounded", "a.offset", p("x - 1")),
+    "a line that is not shown": lambda: put("line", "proof.line", leaf("x - 2", (1, "2*x - 1"))),
+    "a line that is no sum": lambda: put("line", "proof.line", p("x - 1")),
+    "a line about what is not given": lambda: put(
+        "line", "proof.line", {"rule": "quotient", "of": 0, "numbers": [], "claim": p("x - 1")}
+    ),
+    "a line for something else": lambda: put(
+        "line", "proof.line", leaf("k - 1", (1, "k - 1"))
+    ),
     "numbers that are names": lambda: put("tidy", "proof", {"step": "numbers"}),
     "numbers that meet": lambda: put("numbers", "b.offset", p("-2")),
     "numbers with one point more": lambda: put("numbers", "a.dims.0.0", p("4")),

@@ -134,7 +134,7 @@ def test_the_time_for_a_question_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
             pass
 
     monkeypatch.setattr(explanations, "LONGEST_PROOF", 0.05)
-    monkeypatch.setattr(explanations, "disjoint", endless)
+    monkeypatch.setattr(explanations, "decide", endless)
     answer = worker.answer({"op": "prove", "a": LMAD, "b": LMAD})
     assert answer["error"]["kind"] == "timeout"
     assert "The proof did not finish" in answer["error"]["message"]

@@ -75,6 +75,11 @@ WRONG = [
     ("nearby", "*_within(right, -far, far)]", "*_within(right, -far - 2, far)]"),
     ("unlike", "return [_plus(claim, ONE)]", "return [_plus(claim, ONE, 2)]"),
     ("round", "if 0 <= more < by", "if 0 <= more <= by"),
+    ("floor", "needs = [before, _plus(left, multiple, -1)]", "needs = [_plus(left, multiple, -1)]"),
+    ("floor", '+= [left] * (op == "//")', "+= []"),
+    ("floor", "_plus(_plus(multiple, before), left", "_plus(_plus(multiple, right), left"),
+    ("floor", "_plus(x, claim, -side)", "_plus(x, claim, side)"),
+    ("divisor", "[right if claim == before else back]", "[right]"),
     ("divides", "left if natural else before]", "]"),
     ("divides", "return [_plus(x, ONE, -1), left", "return [x, left"),
     ("chosen", "other = right if claim == first else left", "other = left"),
@@ -91,9 +96,9 @@ WRONG = [
     ("range", "needs = _within(left, *numbers[:2]) + ", "needs = "),
     # sums
     ("sums", "if _key(factor) not in facts", "if False"),
-    ("sums", "if any(left.values())", "if all(left.values())"),
+    ("sums", "if any(left.values()) or not 0 <= rounded < scale", "if False"),
     ("sums", "if _whole(data, at) <= 0", "if _whole(data, at) == 0"),
-    ("sums", "if _whole(data, at) <= 0", "if _whole(data, at) < 0"),
+    ("sums", "not 0 <= rounded < scale", "not 0 <= rounded <= scale"),
     # steps
     ("steps", "if said.keys() != {()} or said[()] > 0", "if said.keys() != {()}"),
     ("steps", "_plus(end, ONE, -1), facts, at)\n ", "end, facts, at)\n "),

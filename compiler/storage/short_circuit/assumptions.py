@@ -11,8 +11,7 @@ from compiler.algebra.alike import Key, answered, question
 from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts, solve
-from compiler.algebra.gate import follow
-from compiler.algebra.inequality import Prover
+from compiler.algebra.inequality import Prover, shown
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -334,19 +333,6 @@ class Assumptions:
         chosen.update(dict.fromkeys(found))
         for line in found.values():
             lines.setdefault(line.claim, line)
-
-
-def shown(prover: Prover, claim: Poly) -> Lemma | None:
-    """The line by which a prover shows that `claim >= 0`, if the checker accepts it."""
-    found = prover.nonnegative(claim)
-    if found is None:
-        return None
-    used = dict.fromkeys(factor for _, factors in found.terms for factor in factors)
-    if not all(factor in prover.facts.bounds for factor in used):
-        return None
-    premises = tuple([prover.facts.line(factor) for factor in used])
-    line = Lemma(prover.facts.normal(claim), found, premises, 0)
-    return line if follow((line,)) else None
 
 
 @lru_cache(maxsize=_REMEMBERED)

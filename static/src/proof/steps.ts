@@ -8,7 +8,7 @@ import { inequality } from "./words";
 
 const TITLES: Record<string, string> = {
   absurd: "Contradiction", apart: "Apart", tidy: "Tidy up", flip: "Turn round", join: "Join", pivot: "Divide",
-  split: "Either or", relax: "Loosen", case: "Case",
+  split: "Either or", relax: "Loosen", line: "It follows", case: "Case",
 };
 
 type Values = Readonly<Record<string, number>>;
@@ -41,7 +41,7 @@ function identity({ claim, scale, sum: products }: Need): string {
     ...(coefficient !== 1 || !factors.length ? [String(coefficient)] : []),
     ...factors.map((factor) => factor.length === 1 && factor[0]!.length === 2 && factor[0]![0] === 1 ? inOrder(factor) : `(${inOrder(factor)})`),
   ].join("·"));
-  return `${scale === 1 ? inOrder(claim) : `${scale}·(${inOrder(claim)})`} = ${terms.join(" + ") || "0"}`;
+  return `${scale === 1 ? inOrder(claim) : `${scale}·(${inOrder(claim)})`} = ${terms.join(" + ").replaceAll("+ -", "- ") || "0"}`;
 }
 
 /** `0 = offset + stride·x + ..`, and the interval of each unknown, in numbers and drawn. */

@@ -1,0 +1,54 @@
+"""A problem in the notation of `docs/proving.md`, read and decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from compiler.algebra.disjoint import Overlap, Unknown, Verdict, disjoint, sought
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.notation import Reader, facts_in_ways
+from compiler.algebra.poly import Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The verdict, both LMADs as they were read, and the reader, which knows what names are."""
+
+    verdict: Verdict
+    a: Lmad[Poly]
+    b: Lmad[Poly]
+    reader: Reader
+
+
+def decide(a: object, b: object, assumptions: object) -> Decided:
+    """Whether two LMADs share a cell. Raises UsageError.
+
+    They are asked about in both orders, so that the verdict is the same in both: a proof may be
+    about `b` and `a`.
+    """
+    found = _decided(a, b, assumptions)
+    if not isinstance(found.verdict, Unknown):
+        return found
+    other = _decided(b, a, assumptions)
+    verdict = other.verdict
+    if isinstance(verdict, Unknown):
+        return found
+    if isinstance(verdict, Overlap):
+        verdict = replace(verdict, first=verdict.second, second=verdict.first)
+    return Decided(verdict, other.b, other.a, other.reader)
+
+
+def _decided(a: object, b: object, assumptions: object) -> Decided:
+    """The same in this order.
+
+    Names of which there are quotients are looked at as these and remainders, and if that does not
+    tell, as they are. A shared cell is sought first, as the search for a proof is longer.
+    """
+    reader = Reader()
+    first, second = reader.lmad(a), reader.lmad(b)
+    verdicts: list[Verdict] = []
+    for facts in facts_in_ways(reader, assumptions):
+        verdicts.append(sought(first, second, facts) or disjoint(first, second, facts))
+        if not isinstance(verdicts[-1], Unknown):
+            return Decided(verdicts[-1], first, second, reader)
+    return Decided(verdicts[0], first, second, reader)
