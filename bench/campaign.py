@@ -4,6 +4,7 @@
     python -m bench.campaign --shrink 1234          one seed, made small if its stages differ
     python -m bench.campaign --generator extremes   programs at the ends of 64 bits, sanitised
     python -m bench.campaign --generator guards     programs that guard what may fail
+    python -m bench.campaign --generator payloads   programs with sums that hold arrays
 
 How they are compared: `testing/campaign.py`. With `--log FILE` finished batches are kept there and
 not done again. With `--sanitize` C runs under sanitisers: what they report, and a crash, counts as

@@ -23,7 +23,7 @@ from bench.machine import save
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from testing import kernels
-from testing.generators import guards, nests, parted, programs, stencils
+from testing.generators import guards, nests, parted, payloads, programs, stencils
 from testing.generators.programs import Generated
 
 SECONDS = 60.0
@@ -34,6 +34,7 @@ GENERATORS: dict[str, Callable[[int], Generated]] = {
     "stencils": stencils.program,
     "parted": parted.program,
     "guards": guards.with_one_input,
+    "payloads": payloads.with_one_input,
 }
 VERSIONS = {
     "programs": kernels.VERSIONS,
@@ -41,6 +42,7 @@ VERSIONS = {
     "stencils": ("default",),
     "parted": kernels.VERSIONS,
     "guards": ("default", "outer", "grid"),
+    "payloads": ("default", "outer", "grid"),
 }
 
 

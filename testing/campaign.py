@@ -32,7 +32,7 @@ from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
 from testing.attempts import Always, attempts
 from testing.compiling import different
-from testing.generators import extremes, guards, storage
+from testing.generators import extremes, guards, payloads, storage
 from testing.generators.storage import Generated
 from testing.outcomes import Outcome, is_limit, kind, outcome
 
@@ -50,6 +50,7 @@ GENERATORS = {
     "storage": storage.program,
     "extremes": extremes.program,
     "guards": guards.program,
+    "payloads": payloads.program,
 }
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]

@@ -107,8 +107,12 @@ class Lowering:
         """By open block: i64 expressions that have a name already."""
         self.computed: list[dict[str, Poly]] = [{}]
         """By open block: sizes that expressions compute, by their text."""
-        self.either: dict[Name, tuple[Poly, Poly]] = {}
-        """Sizes that are one of two, as a branch is taken."""
+        self.either: dict[Name, tuple[Poly, ...]] = {}
+        """Sizes that are one of some, as branches are taken."""
+        self.points = 0
+        """How many mapped functions are around what is lowered."""
+        self.payloads: list[Poly] = []
+        """What sizes of payloads are called that arguments or operands of a fold bring."""
         self.defined: dict[Name, Poly] = {}
         """i64 names that were bound to a polynomial of others."""
         self.facts = IntegerFacts(self.defined, ctx.proved_here())
@@ -307,6 +311,17 @@ class Lowering:
             elif size != result and size.constant != 0:
                 result = self.poly(Bin("max", "i64", se_of(result), se_of(size)))
         return result
+
+    def at_least_none(self, size: Poly) -> Poly:
+        """A size, or 0 where it is negative."""
+        if self.facts.is_size(size):
+            return size
+        return self.poly(Bin("max", "i64", ZERO, se_of(size)), "n")
+
+    def one_of(self, size: Poly) -> frozenset[Poly]:
+        """What a size is one of, through all branches."""
+        parts = self.either.get(size.as_name or "")
+        return frozenset((size,)) if parts is None else frozenset().union(*map(self.one_of, parts))
 
     def size_op(self, op: str, left: Poly, right: Poly) -> Poly:
         """`left op right` as a size."""

@@ -6,6 +6,7 @@ its prologue; other functions take what they need of them as leading parameters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -32,6 +33,8 @@ class Lowered:
     extra: tuple[tuple[int, int], ...]
     doubled: tuple[bool, ...] = ()
     """Which results may have a cell twice, if any."""
+    either: Mapping[Name, tuple[Poly, ...]] = field(default_factory=dict)
+    """Of results that are sizes: which of the arguments' sizes they are one of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from compiler.ir.sizes import prim_of, se_of
 from compiler.lower.build import Lower, Lowering, origin
 from compiler.lower.components import PayloadSize, components, field_at, payload_dims, sum_slots
 from compiler.lower.payload_checks import check_payloads
-from compiler.lower.payloads import fit, fit_all, shapes_of, zeros
+from compiler.lower.payloads import as_brought, fit, fit_all, shapes_of, zeros
 from compiler.lower.values import Arr, Shape, Value
 
 SCRATCH = Rule(
@@ -171,7 +171,8 @@ def _constr(s: Lowering, e: ty.Constr, hint: Name) -> Value:
             continue
         have = filled[k]
         (own,) = shapes_of((have,))
-        result.append(fit(s, have, s.stated(own, payload[k]), payload[k]))
+        shape = as_brought(s, s.stated(own, payload[k]), dims)
+        result.append(fit(s, have, shape, payload[k]))
     return tuple(result)
 
 

@@ -98,6 +98,10 @@ def _results(
     names += s.names(hint or "r", e.type)
     pat, value = instance_params(fun.results, names, mapping)
     s.emit(pat, ir.Call(fun.name, operands))
+    for head, parts in target.either.items():
+        name = mapping[head].as_name
+        assert name is not None
+        s.either[name] = tuple(part.subst(mapping) for part in parts)
     for component in value:
         if isinstance(component, Arr):
             s.facts.array(component.shape)

@@ -15,7 +15,7 @@ from compiler.ir.build import full_slices
 from compiler.ir.nodes import SE, ZERO, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.lower.build import Lower, Lowering, origin
-from compiler.lower.components import components
+from compiler.lower.components import PayloadSize, components
 from compiler.lower.exps import bind_pat, component_names, pat_hint, se
 from compiler.lower.payloads import fit_all, name_of, payload_sizes
 from compiler.lower.values import Arr, Shape, Value, as_params, operand
@@ -31,6 +31,11 @@ class Carried:
     shapes: list[Shape]
     heads: dict[Size, Name]
     starts: list[Poly]
+
+    def shapes_of(self) -> list[Shape]:
+        """What a loop begins with."""
+        now = dict(zip(self.heads.values(), self.starts, strict=True))
+        return [tuple(p.subst(now) for p in shape) for shape in self.shapes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     start = _condition(s, e, carried, carried.starts, init)
     cond_name = s.ctx.fresh("go") if start else ""
     _bind_heads(s, carried, carried.heads.values())
+    depth = s.facts.depth
     outer = s.open()
     _bind_told(s, e, carried, values)
     bind_pat(s, e.pat, values)
@@ -61,10 +67,19 @@ def _loop(s: Lowering, e: ty.Loop, hint: Name) -> Value:
     result = s.lower(e.body)
     s.prov = (e.span,)
     ends = _ends(s, e, carried, result)
+    kept = _kept_sizes(s, carried, ends, depth)
+    ends = [
+        Poly.var(carried.heads[dim]) if dim in kept else end
+        for dim, end in zip(carried.heads, ends, strict=True)
+    ]
     result = _fit(s, e, result, carried, ends)
     goes_on = _condition(s, e, carried, ends, result)
+    ends = [end for dim, end in zip(carried.heads, ends, strict=True) if dim not in kept]
     results = (*goes_on, *(se_of(p) for p in ends), *(operand(x) for x in result))
     body = ir.Body(tuple(s.close(outer)), results, origin(e.body))
+    if kept:
+        carried = _bind_kept(s, carried, kept)
+        init = fit_all(s, init, carried.shapes_of(), e.pat.type)
     heads = [Param(cond_name, ir.BOOL)] if cond_name else []
     heads += [Param(head, ir.I64) for head in carried.heads.values()]
     params = [
@@ -149,6 +164,37 @@ def _ends(s: Lowering, e: ty.Loop, carried: Carried, result: Value) -> list[Poly
             if dim in carried.heads:
                 ends.setdefault(dim, poly)
     return [ends[size] for size in carried.heads]
+
+
+def _kept_sizes(
+    s: Lowering, carried: Carried, ends: list[Poly], depth: int
+) -> dict[Size, list[Poly]]:
+    """Sizes of payloads that need not change, and what they are the largest of.
+
+    Rounds hand on what they are given, what the loop begins with, or nothing; for a point of a map
+    also what has the size of an array that is there, since threads reserve memory beforehand.
+    """
+    found: dict[Size, list[Poly]] = {}
+    for (dim, head), start, end in zip(carried.heads.items(), carried.starts, ends, strict=True):
+        if isinstance(dim, PayloadSize):
+            own = s.one_of(end) - {Poly.const(0), Poly.var(head), start}
+            if not own or (s.points and all(_is_there(s, size, depth) for size in own)):
+                found[dim] = [start, *sorted(own, key=str)]
+    return found
+
+
+def _is_there(s: Lowering, size: Poly, depth: int) -> bool:
+    inside = {param.name for stm in s.stms for param in stm.pat}
+    return inside.isdisjoint(size.names()) and s.facts.is_size(size, depth)
+
+
+def _bind_kept(s: Lowering, carried: Carried, kept: dict[Size, list[Poly]]) -> Carried:
+    """The loop without these sizes, which are bound before it."""
+    for dim, sizes in kept.items():
+        s.emit((Param(carried.heads[dim], ir.I64),), se_of(s.largest(sizes)))
+    pairs = list(zip(carried.heads.items(), carried.starts, strict=True))
+    heads = {dim: head for (dim, head), _ in pairs if dim not in kept}
+    return Carried(carried.shapes, heads, [p for (dim, _), p in pairs if dim not in kept])
 
 
 def _consumed_params(s: Lowering, params: list[Param], body: ir.Body, skip: int) -> list[Param]:

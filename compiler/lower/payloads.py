@@ -43,6 +43,20 @@ def name_of(size: Size) -> Name:
     return inner.name if isinstance(inner, SizeVar) else "n"
 
 
+def as_brought(s: Lowering, shape: Shape, dims: tuple[Size, ...]) -> Shape:
+    """The shape of a payload in the sizes of an argument's, where they are known to be the same."""
+    return tuple(
+        next((own for own in s.payloads if _is_same(s, own, size)), size)
+        if isinstance(dim, PayloadSize) and not dim.always
+        else size
+        for size, dim in zip(shape, dims, strict=True)
+    )
+
+
+def _is_same(s: Lowering, one: Poly, other: Poly) -> bool:
+    return one == other or s.facts.is_true(Bin("==", "i64", se_of(one), se_of(other)))
+
+
 def zeros(s: Lowering, prim: Prim, shape: Shape) -> Component:
     """A value of no interest."""
     zero = Lit(False if prim == "bool" else 0.0 if prim in FLOATS else 0, prim)
@@ -156,6 +170,7 @@ class FoldSizes:
         self.sizes = {size: Poly.var(self.s.name(name_of(size))) for size in wanted}
         for size in self.sizes.values():
             self.s.facts.array([size])
+        self.s.payloads += self.sizes.values()
         self.at = len(self.s.stms)
 
     def shapes(self, of: Iterable[Shape]) -> list[Shape]:
@@ -165,14 +180,9 @@ class FoldSizes:
     def makes(self, result: Value) -> None:
         """Take note of what the operator gives: payloads of its operands, or none, are known."""
         for dim, polys in sizes_in(self.elem, [result]).items():
-            if not all(self._is_known(poly) for poly in polys):
+            own = {size for poly in polys for size in self.s.one_of(poly)}
+            if not own <= {Poly.const(0), *self.sizes.values()}:
                 self.made.add(dim)
-
-    def _is_known(self, size: Poly) -> bool:
-        pair = self.s.either.get(size.as_name or "")
-        if pair is not None:
-            return all(map(self._is_known, pair))
-        return size.constant == 0 or size in self.sizes.values()
 
     def close(self, *values: Value) -> None:
         """Bind the sizes in front of the fold, over what it begins with.
@@ -184,7 +194,7 @@ class FoldSizes:
         s = self.s
         later, s.stms = s.stms, []
         for dim, polys in sizes_in(self.elem, values).items():
-            own = [s.size(dim.size)] if dim in self.made else []
+            own = [s.at_least_none(s.size(dim.size))] if dim in self.made else []
             size = se_of(s.largest([*polys, *own]))
             s.emit((Param(str(self.sizes[dim].as_name), I64),), size)
         later[self.at : self.at] = s.stms

@@ -31,7 +31,7 @@ from compiler.frontend.types import Size, SizeVar, Type, tuple_type
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import of_body
 from compiler.ir.nodes import I64, Function, Operand, Param, Prog
-from compiler.ir.sizes import se_of
+from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.types import as_operand
 from compiler.ir.walk import map_stms
 from compiler.lower import arrays, branches, exps, invoke, loops
@@ -95,7 +95,22 @@ def _definition(s: Lowering, code: ty.Def) -> Lowered:
         implicit,
         (code.span,),
     )
-    return Lowered(fun, () if s.constants.is_entry else tuple(s.constants.needs), tuple(s.extra))
+    needs = () if s.constants.is_entry else tuple(s.constants.needs)
+    return Lowered(fun, needs, tuple(s.extra), either=_one_of_arguments(s, fun, heads))
+
+
+def _one_of_arguments(
+    s: Lowering, fun: Function, heads: list[Operand]
+) -> dict[Name, tuple[Poly, ...]]:
+    """Which sizes of results are one of some that the arguments tell, by the result's name."""
+    params = {p.name for p in fun.params}
+    found: dict[Name, tuple[Poly, ...]] = {}
+    for result, head in zip(fun.results, heads, strict=False):
+        size = None if isinstance(head, str) else poly_of(head)
+        parts = s.one_of(size) if size is not None else frozenset()
+        if parts and all(part.names() <= params for part in parts):
+            found[result.name] = tuple(parts)
+    return found
 
 
 def _parameters(
@@ -149,6 +164,7 @@ def _declared_params(s: Lowering, t: Type, first: int, size_params: list[Param])
             if dim in payload_sizes(t) and dim not in held:
                 size_params.append(Param(s.ctx.fresh(name_of(dim)), I64))
                 held[dim] = Poly.var(size_params[-1].name)
+                s.payloads.append(held[dim])
                 s.extra.append((number, at))
     return _shapes(s, t, held)
 

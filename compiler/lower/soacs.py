@@ -105,7 +105,9 @@ def _map(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     outer = s.open()
     params = _row_params(s, lam.params[0], xs)
     used = tuple(a.name for a in arrays_of(xs)) if params else ()
+    s.points += 1
     body = s.lower(lam.body)
+    s.points -= 1
     s.prov = (e.span,)
     if declared and not s.stms and all(x in params for x in body):
         s.close(outer)
@@ -352,7 +354,8 @@ def _wide(s: Lowering, dests: tuple[Arr, ...], elem: Type) -> tuple[Arr, ...]:
     if not payload_sizes(elem):
         return dests
     sizes = {
-        dim: s.largest([*polys, s.size(dim.size)]) for dim, polys in sizes_in(elem, [dests]).items()
+        dim: s.largest([*polys, s.at_least_none(s.size(dim.size))])
+        for dim, polys in sizes_in(elem, [dests]).items()
     }
     return arrays_of(fit_all(s, dests, shapes_in(shapes_of(dests), elem, sizes), elem))
 

@@ -16,6 +16,7 @@ Blocks that go through loops and branches inside a kernel are made to stay first
 from __future__ import annotations
 
 from collections import ChainMap
+from collections.abc import Iterable
 from dataclasses import replace
 
 from compiler import codes
@@ -66,7 +67,8 @@ def expand(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
     types: dict[Name, ir.Type] = {param.name: param.type for param in fun.params}
     called = Inhabitants(fun, ctx.names.said)
-    stms = _host(fun.body.stms, types, ctx, Sizes(fun, ctx.proved_here()), called)
+    lengths = [_lengths(fun.params)]
+    stms = _host(fun.body.stms, types, lengths, ctx, Sizes(fun, ctx.proved_here()), called)
     if stms is fun.body.stms:
         return fun
     return replace(fun, body=ir.Body(stms, fun.body.results, fun.body.prov))
@@ -75,27 +77,40 @@ def _function(fun: ir.Function, ctx: Ctx) -> ir.Function:
 def _host(
     stms: tuple[ir.Stm, ...],
     types: dict[Name, ir.Type],
+    lengths: list[set[Name]],
     ctx: Ctx,
     sizes: Sizes,
     called: Inhabitants,
 ) -> tuple[ir.Stm, ...]:
-    """Statements outside kernels."""
+    """Statements outside kernels; `lengths` are sizes of arrays that are there, by body around."""
     out: list[ir.Stm] = []
     changed = False
     for stm in stms:
         new = stm
         if isinstance(stm.exp, _SEGOPS):
             if _allocates(stm):
-                new = Expansion(ctx, types, stm.exp, sizes, called).versions(stm, stm.exp, out)
+                expansion = Expansion(ctx, types, lengths, stm.exp, sizes, called)
+                new = expansion.versions(stm, stm.exp, out)
         elif type(stm.exp) in NESTED:
             if isinstance(stm.exp, ir.Loop):
                 types.update((param.name, param.type) for param in stm.exp.params)
-            exp = map_stms(stm.exp, lambda inner: _host(inner, types, ctx, sizes, called))
+            lengths.append(_lengths(stm.exp.params) if isinstance(stm.exp, ir.Loop) else set())
+            exp = map_stms(
+                stm.exp, lambda inner: _host(inner, types, [*lengths, set()], ctx, sizes, called)
+            )
+            lengths.pop()
             new = stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov)
         types.update((param.name, param.type) for param in stm.pat)
+        lengths[-1] |= _lengths(stm.pat)
         changed = changed or new is not stm
         out.append(new)
     return tuple(out) if changed else stms
+
+
+def _lengths(params: Iterable[ir.Param]) -> set[Name]:
+    """The names in the shapes of arrays."""
+    shapes = (param.type.shape for param in params if isinstance(param.type, ir.Array))
+    return {name for shape in shapes for size in shape for name in size.names()}
 
 
 def _shapes(stms: tuple[ir.Stm, ...]) -> dict[Name, tuple[Poly, ...]]:
@@ -150,6 +165,7 @@ class Expansion:
         self,
         ctx: Ctx,
         outer: dict[Name, ir.Type],
+        lengths: list[set[Name]],
         exp: ir.SegOp,
         sizes: Sizes,
         called: Inhabitants,
@@ -159,6 +175,7 @@ class Expansion:
         self.sizes = sizes
         self.ctx = ctx
         self.outer = outer
+        self.lengths = lengths
         self.types: ChainMap[Name, ir.Type] = ChainMap(outer)
         self.counts = AllocationSizes(exp.space, sizes.names)
         self.largest = LargestSizes(ctx, exp.space, exp.body.stms, called.fun, outer)
@@ -202,7 +219,7 @@ class Expansion:
         for earlier in self.before:
             if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
                 earlier = Expansion(
-                    self.ctx, self.outer, earlier.exp, self.sizes, self.called
+                    self.ctx, self.outer, self.lengths, earlier.exp, self.sizes, self.called
                 ).kernel(earlier, earlier.exp, out)
             out.append(earlier)
         return ir.Stm(stm.pat, new, stm.prov)
@@ -216,7 +233,7 @@ class Expansion:
         if not self._has_launch_sizes(body):
             return self._expanded(stm, body, out)
         self.used = set().union(*map(mentioned, body.stms))
-        other = Expansion(self.ctx, self.outer, exp, self.sizes, self.called)
+        other = Expansion(self.ctx, self.outer, self.lengths, exp, self.sizes, self.called)
         other.types, other.travelling = self.types.new_child(), self.travelling
         other.is_other = True
         alone: list[ir.Stm] = []
@@ -428,9 +445,7 @@ class Expansion:
         names = count.names()
         if not self.branches or not names:
             return False
-        shapes = (t.shape for t in self.outer.values() if isinstance(t, ir.Array))
-        sizes = {name for shape in shapes for size in shape for name in size.names()}
-        return not names <= sizes
+        return not all(any(name in known for known in self.lengths) for name in names)
 
     def _kept(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> ir.Stm:
         """A block whose size only its thread knows, which makes it for itself."""

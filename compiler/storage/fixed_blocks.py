@@ -18,7 +18,7 @@ from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
-from compiler.base.errors import Limitation
+from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov
@@ -26,7 +26,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
 from compiler.ir.spelling import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst_mentioned
-from compiler.storage.follow import Followers
+from compiler.storage.follow import Followers, reshaped
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",
@@ -66,6 +66,7 @@ class FixedBlocks:
                 stm = subst_mentioned(stm, self.mapping)
                 self.replaced = len(self.mapping)
             if self.followers.blocks:
+                stm = self._in_order(stm, out)
                 stm = self.followers.stm(stm, self._mem, out)
             if isinstance(stm.exp, ir.If):
                 self._branches(stm, stm.exp, out)
@@ -174,6 +175,20 @@ class FixedBlocks:
         )
         out.append(ir.Stm(_without(pat, dropped), ir.If(exp.cond, then, orelse), stm.prov))
 
+    def _in_order(self, stm: ir.Stm, out: list[ir.Stm]) -> ir.Stm:
+        """A reshape of a copy, where the array lies so now that it has no such view."""
+        exp = stm.exp
+        if not isinstance(exp, ir.Reshape):
+            return stm
+        mem, kind = self._mem(exp.array), self.types[exp.array]
+        if mem.block not in self.followers.blocks or reshaped(mem.lmad, exp.shape) is not None:
+            return stm
+        assert isinstance(kind, ir.Array)
+        block = self._allocate(ir.Param(mem.block, ir.Mem(kind.prim)), kind, stm.prov, out)
+        return replace(
+            stm, exp=replace(exp, array=self._copied(exp.array, kind, block, stm.prov, out))
+        )
+
     def _moved(self, params: Sequence[ir.Param]) -> dict[int, int]:
         """Arrays in blocks whose arrays lie elsewhere now, and where the parts of theirs begin."""
         found: dict[int, int] = {}
@@ -212,6 +227,8 @@ class FixedBlocks:
     def _parts(self, array: Name, first: ir.Param) -> list[ir.Operand]:
         """The values for `_with_parts`, which begins with that parameter."""
         parts = layout_parts(self._mem(array))
+        if not isinstance(first.type, ir.Mem) and parts[0] not in self.followers.blocks:
+            raise CompilerBug(f"`{array}` is in another block than what it is handed on as")
         return [*(parts if isinstance(first.type, ir.Mem) else parts[1:]), array]
 
     def _body(self, body: ir.Body) -> ir.Body:

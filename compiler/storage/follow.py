@@ -29,7 +29,7 @@ class Followers:
 
     def __init__(self, ctx: Ctx) -> None:
         self.ctx = ctx
-        self.places: dict[_Place, Lmad[Poly]] = {}
+        self.places: dict[_Place, ir.MemBind] = {}
         self.blocks: set[Name] = set()
 
     def moved(self, old: ir.Param, new: ir.Param) -> None:
@@ -37,7 +37,7 @@ class Followers:
         before, after = _mem(old), _mem(new)
         if before is None or after is None or before == after:
             return
-        self.places[_place(before)] = after.lmad
+        self.places[_place(before)] = after
         self.blocks.add(before.block)
 
     def stm(self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]) -> ir.Stm:
@@ -54,34 +54,39 @@ class Followers:
             if old is None or old.block not in self.blocks:
                 pat.append(param)
                 continue
-            lmad = self._seen(stm, mem, out) or self._like(old)
-            new = _with(param, ir.MemBind(old.block, lmad))
+            new = _with(param, self._seen(stm, mem, out) or self._like(old))
             self.moved(param, new)
             pat.append(new)
         return replace(stm, pat=tuple(pat))
 
-    def _like(self, old: ir.MemBind) -> Lmad[Poly]:
-        """The index function of what lay in the same place."""
+    def _like(self, old: ir.MemBind) -> ir.MemBind:
+        """Where that is which lay in the same place."""
         found = self.places.get(_place(old))
         if found is None:
             raise CompilerBug(f"what lies in `{old.block}` follows nothing")
-        pairs = zip(old.lmad.dims, found.strides, strict=True)
-        return Lmad(found.offset, tuple(Dim(dim.size, stride) for dim, stride in pairs))
+        pairs = zip(old.lmad.dims, found.lmad.strides, strict=True)
+        dims = tuple(Dim(dim.size, stride) for dim, stride in pairs)
+        return ir.MemBind(found.block, Lmad(found.lmad.offset, dims))
 
     def _seen(
         self, stm: ir.Stm, mem: Callable[[Name], ir.MemBind], out: list[ir.Stm]
-    ) -> Lmad[Poly] | None:
-        """The index function of a view."""
-        match stm.exp:
-            case ir.Slice(array, dims):
-                return sliced(
-                    mem(array).lmad, dims, lambda se: self._poly(se, stm.prov, out), itself
-                )
-            case ir.Rearrange(perm, array):
-                return mem(array).lmad.permute(perm)
-            case ir.Reshape(shape, array):
-                return _reshaped(mem(array).lmad, shape)
-        return None
+    ) -> ir.MemBind | None:
+        """Where a view is."""
+        exp = stm.exp
+        if not isinstance(exp, ir.Slice | ir.Rearrange | ir.Reshape):
+            return None
+        of = mem(exp.array)
+        match exp:
+            case ir.Slice(dims=dims):
+                lmad = sliced(of.lmad, dims, lambda se: self._poly(se, stm.prov, out), itself)
+            case ir.Rearrange(perm):
+                lmad = of.lmad.permute(perm)
+            case ir.Reshape(shape):
+                found = reshaped(of.lmad, shape)
+                if found is None:
+                    raise CompilerBug(f"`{exp.array}` has no such view")
+                lmad = found
+        return ir.MemBind(of.block, lmad)
 
     def _poly(self, se: SE, prov: Prov, out: list[ir.Stm]) -> Poly:
         poly = poly_of(se)
@@ -92,7 +97,7 @@ class Followers:
         return Poly.var(name)
 
 
-def _reshaped(lmad: Lmad[Poly], shape: Iterable[Poly]) -> Lmad[Poly] | None:
+def reshaped(lmad: Lmad[Poly], shape: Iterable[Poly]) -> Lmad[Poly] | None:
     """An index function under a new shape, where its strides do."""
     sizes = tuple(shape)
     seen = lmad.reshape(sizes)

@@ -184,6 +184,8 @@ class _Join:
     visible: Visible
     maker: Maker
     names: dict[tuple[str, str], Name] = field(default_factory=dict)
+    linked: bool = False
+    """Inside of variants whose sizes differ: sums that they hold have sizes of their own, too."""
     opened: list[MetaS] = field(default_factory=list)
     """Sizes of what was unknown until the branches were compared."""
 
@@ -217,7 +219,8 @@ def join(
 
 def _join(j: _Join, a: Type, b: Type) -> Type:
     a, b = resolve(a), resolve(b)
-    if a is b and not isinstance(a, (Array, Record, Sum, Opaque)):
+    open_ = j.linked and isinstance(a, MetaT) and a.variants is not None
+    if a is b and not isinstance(a, (Array, Record, Sum, Opaque)) and not open_:
         return a
     match a, b:
         case Array(), Array():
@@ -237,7 +240,7 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             sizes = zip(a.sizes, b.sizes, strict=True)
             dims = tuple([_join_size(j, p, q) for p, q in sizes])
             return with_meaning(a, args, dims, _join(j, a.meaning, b.meaning))
-        case MetaT(variants=dict()), MetaT(variants=dict()) if _differ(j, a, b):
+        case MetaT(variants=dict()), MetaT(variants=dict()) if j.linked or _differ(j, a, b):
             return _join_variants(j, a, b)
         case (MetaT(), Array() | Record() | Sum() | Opaque()):
             return _join_unknown(j, a, b)
@@ -271,6 +274,7 @@ def _join_variants(j: _Join, a: MetaT, b: MetaT) -> Type:
     assert b.variants is not None
     both = MetaT(min(a.level, b.level), a.span)
     both.variants = {}
+    around, j.linked = j.linked, True
     for name in (*a.variants, *b.variants):
         if name not in both.variants:
             pair = (a.variants.get(name), b.variants.get(name))
@@ -278,6 +282,7 @@ def _join_variants(j: _Join, a: MetaT, b: MetaT) -> Type:
             if len(ts) != len(us):
                 unify(j.st, a, b)
             both.variants[name] = tuple([_join(j, t, u) for t, u in zip(ts, us, strict=True)])
+    j.linked = around
     link(both, a)
     link(both, b)
     return both

@@ -240,12 +240,10 @@ def _one(type_: Type, text: str) -> str:
 
 
 def _variant(meta: MetaT) -> str:
-    """A variant that a value is known to have, the first with arrays, whose sizes are told."""
+    """A variant that a value is known to have, or those with arrays, whose sizes are told."""
     known = meta.variants or {}
-    for name, payload in known.items():
-        if any(map(shows_arrays, payload)):
-            return show_type(final_type(Sum(((name, payload),))))
-    return f"#{next(iter(known))}"
+    sized = [(name, held) for name, held in known.items() if any(map(shows_arrays, held))]
+    return show_type(final_type(Sum(tuple(sorted(sized))))) if sized else f"#{next(iter(known))}"
 
 
 def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:

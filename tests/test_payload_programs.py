@@ -1,0 +1,29 @@
+"""Random programs with sums that hold arrays give the same wherever they are run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compiler.runtime import runner
+from testing import campaign, kernels
+from testing.generators import payloads
+from tests.runtime.cuda_on_cpu import needs_cxx
+
+pytestmark = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
+
+
+def test_a_batch_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(campaign, "BATCH", 6)
+    report = campaign.check_batch(1, generator="payloads")
+    assert report.differences == []
+    assert report.counts["programs"] == 6
+    assert not report.counts["failing"]
+
+
+@needs_cxx
+@pytest.mark.parametrize("seed", range(3))
+def test_texts_of_kernels_agree(seed: int) -> None:
+    kernels.check_text(payloads.with_one_input(seed), "grid")
