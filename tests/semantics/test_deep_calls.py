@@ -51,7 +51,7 @@ def test_only_calls_with_more_to_do_count(
         assert run(soa(SOURCE), entry, [np.int64(500)]) == [500]
         return
     with pytest.raises(RuntimeError_, match="nest deeper"):
-        run(soa(SOURCE), entry, [np.int64(61)])
+        run(soa(SOURCE), entry, [np.int64(60)])
 
 
 ON_A_SMALL_STACK = f"""
