@@ -1806,6 +1806,7 @@ export interface Need {
   claim: Polynomial;
   /** what the claim is multiplied by */
   scale: number;
+  /** products, all added; the last one may be a number above `-scale`: a whole number of which a multiple is above minus the factor is not negative */
   sum: Product[];
 }
 
