@@ -48,6 +48,7 @@ from compiler.frontend.shown import shown
 from compiler.ir import forms, printer
 from compiler.ir.counts import counts
 from compiler.ir.forms import Form
+from compiler.ir.memory import check as check_memory
 from compiler.ir.verify import verify as verify_form
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import SOA
@@ -305,6 +306,8 @@ def verify(prog: Any, stage: str, target: str = "") -> None:
     found = BY_ID[stage]
     if found.form is not None:
         verify_form(prog, found.form, stage)
+        if found.form.memory:
+            check_memory(prog, stage)
     elif found.kind == "imp":
         verify_imp(prog)
     elif found.kind == "kernels":
@@ -337,12 +340,19 @@ def _target(stage: Stage, chosen: str) -> str:
 
 
 def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
-    """The program that a stage's passes make, without those that are switched off."""
+    """The program that a stage's passes make, without those that are switched off.
+
+    Where arrays lie is checked between them if the options say so; behind the last by `verify`.
+    """
     prog = before
+    checked = ctx.options.verify and stage.form is not None and stage.form.memory
     for step in stage.passes:
         if (step.optional and ctx.options.is_off(step)) or (step.cleans and prog is before):
             continue
-        prog = step.run(prog, ctx, before) if step.cleans else step.run(prog, ctx)
+        made = step.run(prog, ctx, before) if step.cleans else step.run(prog, ctx)
+        if checked and step is not stage.passes[-1] and made is not prog:
+            check_memory(made, f"{stage.id}, behind `{step.id}`")
+        prog = made
     return prog
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from compiler import pipeline
+from compiler.base.context import Ctx
+from compiler.ir.memory import check
 from compiler.worker import seldom_look_for_garbage
 from testing.compiling import forget
 
@@ -21,6 +25,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+
+_run = pipeline.run
+
+
+def _checked(stage: pipeline.Stage, before: Any, ctx: Ctx) -> Any:
+    """A stage's program, whose arrays lie right, also where nobody asked for checks."""
+    prog = _run(stage, before, ctx)
+    if stage.form is not None and stage.form.memory and not ctx.options.verify:
+        check(prog, stage.id)
+    return prog
+
+
+pipeline.run = _checked
 
 
 def pytest_xdist_auto_num_workers() -> int:

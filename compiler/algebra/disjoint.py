@@ -109,6 +109,20 @@ def disjoint(first: Lmad[Poly], second: Lmad[Poly], facts: Facts) -> Verdict:
     return replace(found, steps=sum(prover.steps for prover in provers))
 
 
+def glance(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, work: int) -> Verdict:
+    """The verdict that is found within so many inequalities, with the points that facts have."""
+    problem, known = difference(first, second, facts, sampled=bool(facts.points))
+    found = _overlap(first, second, known, known.points, QUICK)
+    if found is not None:
+        return found
+    prover = Prover(known, work=work)
+    proof = _Search().solve(problem, prover, 0)
+    if proof is None or encode.refusal(first, second, facts, proof):
+        return Unknown("No proof was found soon.", None, known, prover.steps)
+    bare, assumed = (replace(some, points=()) for some in (known, facts))
+    return Disjoint(problem, bare, proof, first, second, assumed, prover.steps)
+
+
 def _verdict(first: Lmad[Poly], second: Lmad[Poly], facts: Facts, provers: list[Prover]) -> Verdict:
     """The verdict; `provers` are told, as they know what it took."""
     problem, known = difference(first, second, facts)

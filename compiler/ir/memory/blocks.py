@@ -1,0 +1,149 @@
+"""Which blocks a name may mean, how large they are, and what passes from array to array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.ir import nodes as ir
+from compiler.ir.walk import NESTED, children, stms_of
+
+Meant = frozenset[Name]
+
+
+class Blocks:
+    """The blocks of one function."""
+
+    def __init__(self, fun: ir.Function) -> None:
+        self.sizes: dict[Name, Poly] = {}
+        """Of blocks that are made here or given: how many elements they hold."""
+        self._sources: dict[Name, list[tuple[Name, int]]] = {}
+        """What else a name may mean, with the loop whose earlier rounds have made it so, or 0."""
+        self._made_in: dict[Name, frozenset[int]] = {}
+        self._meant: dict[Name, Meant] = {}
+        self._carried: list[dict[Name, tuple[Name, Name]]] = []
+        """Of each loop the blocks that it carries: what they are at first, and then."""
+        self._given(fun.params)
+        self._enter(fun.body.stms, frozenset())
+
+    def _given(self, params: Sequence[ir.Param]) -> None:
+        for param in params:
+            if isinstance(param.type, ir.Array) and param.type.mem is not None:
+                self.sizes[param.type.mem.block] = Poly.product(param.type.shape)
+
+    def _enter(self, stms: Iterable[ir.Stm], loops: frozenset[int]) -> None:
+        for stm in stms:
+            match stm.exp:
+                case ir.Alloc(count):
+                    self.sizes[stm.pat[0].name] = count
+                    self._made_in[stm.pat[0].name] = loops
+                case ir.Call():
+                    self._given(stm.pat)
+                    self._made_in |= {p.name: loops for p in stm.pat}
+                case ir.If(_, then, orelse):
+                    for param, *both in zip(stm.pat, then.results, orelse.results, strict=True):
+                        self._link(param, both, 0)
+                case ir.Loop(params, init, _, body):
+                    ends = list(zip(params, stm.pat, init, body.results, strict=True))
+                    mems = [end for end in ends if isinstance(end[0].type, ir.Mem)]
+                    if len(mems) > 1:
+                        carried = {p.name: (str(start), str(end)) for p, _, start, end in mems}
+                        self._carried.append(carried)
+                    for param, out, start, end in ends:
+                        self._link(out, (start, end), 0)
+                        self._link(param, (start,), 0)
+                        self._link(param, (end,), id(stm))
+            if type(stm.exp) in NESTED:
+                inner = loops | {id(stm)} if isinstance(stm.exp, ir.Loop) else loops
+                for child in children(stm.exp):
+                    self._enter(stms_of(child), inner)
+
+    def _link(self, param: ir.Param, ends: Iterable[ir.Operand], loop: int) -> None:
+        if isinstance(param.type, ir.Mem):
+            found = self._sources.setdefault(param.name, [])
+            found += ((str(end), loop) for end in ends)
+
+    def meant(self, block: Name) -> Meant:
+        """What a name may mean; a prime marks what an earlier round of a loop has made."""
+        found = self._meant.get(block)
+        if found is None:
+            found = self._meant[block] = frozenset(self._search(block))
+        return found
+
+    def _search(self, block: Name) -> Iterator[Name]:
+        start: tuple[Name, frozenset[int]] = (block, frozenset())
+        seen, todo = {start}, [start]
+        while todo:
+            name, rounds = todo.pop()
+            if name not in self._sources:
+                earlier = not rounds.isdisjoint(self._made_in.get(name, ()))
+                yield f"{name}'" if earlier else name
+            for source, loop in self._sources.get(name, ()):
+                step = (source, rounds | {loop} if loop else rounds)
+                if step not in seen:
+                    seen.add(step)
+                    todo.append(step)
+
+    @cached_property
+    def _renamed(self) -> bool:
+        return bool(self._sources)
+
+    def may_be_one(self, block: Name, other: Name) -> bool:
+        """Whether two names may mean the same block."""
+        if block == other:
+            return True
+        if not self._renamed or self.meant(block).isdisjoint(self.meant(other)):
+            return False
+        return (block, other) not in self._distinct
+
+    @cached_property
+    def _distinct(self) -> set[tuple[Name, Name]]:
+        """Blocks that a loop carries in changing roles, and that are never one."""
+        found: set[tuple[Name, Name]] = set()
+        for carried in self._carried:
+            pairs = {(a, b) for a in carried for b in carried if a != b}
+            while True:
+                wrong = {
+                    (a, b)
+                    for a, b in pairs
+                    if self._may_meet(carried[a][0], carried[b][0], found)
+                    or self._may_meet(carried[a][1], carried[b][1], found | pairs)
+                }
+                if not wrong:
+                    break
+                pairs -= wrong
+            found |= pairs
+        return found
+
+    def _may_meet(self, one: Name, other: Name, apart: set[tuple[Name, Name]]) -> bool:
+        """Whether they may be one block, where those pairs are not."""
+        if one == other:
+            return True
+        return (one, other) not in apart and not self.meant(one).isdisjoint(self.meant(other))
+
+
+def mem_of(param: ir.Param) -> ir.MemBind | None:
+    """Where an array lies; None for numbers and blocks."""
+    return param.type.mem if isinstance(param.type, ir.Array) else None
+
+
+def parts(
+    exp: ir.Copy | ir.ArrayLit | ir.Concat, lmad: Lmad[Poly], types: Mapping[Name, ir.Array]
+) -> Iterator[tuple[Name, Lmad[Poly]]]:
+    """The arrays that an operation puts into its result, which lies there, with their places."""
+    match exp:
+        case ir.Copy(array):
+            yield array, lmad
+        case ir.ArrayLit(elems):
+            for k, elem in enumerate(elems):
+                if isinstance(elem, str):
+                    yield elem, lmad.fix(Poly.const(k))
+        case ir.Concat(arrays):
+            start = Poly.const(0)
+            for array in arrays:
+                count = types[array].shape[0]
+                yield array, lmad.slice(0, start, count, Poly.const(1))
+                start += count

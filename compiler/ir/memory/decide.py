@@ -1,0 +1,213 @@
+"""Questions about cells: proved, refuted by numbers, or left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from compiler.algebra.disjoint import Disjoint, Overlap, glance
+from compiler.algebra.facts import Facts, Point
+from compiler.algebra.inequality import Prover
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+
+FEW = 10
+"""Inequalities that are tried before numbers are looked for that speak against an answer."""
+WORK = 60
+"""Those that are tried then."""
+KEPT = 20_000
+"""Answers that are kept: most questions come again in the next stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """It holds for all numbers that meet the facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """It does not hold for these numbers: a cell that is outside of its block, or in both."""
+
+    point: Point
+    cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Neither was found."""
+
+
+Fits = Callable[[Point], bool]
+"""Whether numbers do occur."""
+Answer = Proved | Refuted | Open
+_PROVED, _OPEN = Proved(), Open()
+_inside: dict[tuple[Lmad[Poly], Poly, tuple[Poly, ...]], Answer] = {}
+_apart: dict[tuple[Lmad[Poly], Lmad[Poly], tuple[Poly, ...]], Answer] = {}
+_wide: dict[tuple[tuple[Poly, ...], tuple[Poly, ...]], bool] = {}
+
+
+def inside(lmad: Lmad[Poly], size: Poly, facts: Iterable[Poly], fits: Fits | None = None) -> Answer:
+    """Whether all cells of an index function are cells of a block of that size.
+
+    Numbers that meet the facts speak against it if they are said to occur, by `fits`.
+    """
+    if lmad.offset == 0 and Poly.product(lmad.shape) == size and lmad.is_row_major():
+        return _PROVED
+    key = lmad, size, tuple(facts)
+    found = _inside.get(key)
+    if found is None or (fits is not None and found is _OPEN):
+        if len(_inside) >= KEPT:
+            _inside.clear()
+        found = _find_inside(*key, fits)
+        _inside[key] = found if isinstance(found, Proved) else _OPEN
+    return found
+
+
+def _find_inside(
+    lmad: Lmad[Poly], size: Poly, facts: tuple[Poly, ...], fits: Fits | None
+) -> Answer:
+    facts = tuple(dict.fromkeys((*facts, *(dim.size - 1 for dim in lmad.dims))))
+    if _is_inside(lmad, size, Prover(Facts(facts), work=FEW)):
+        return _PROVED
+    known = Facts.of(facts, names=lmad.names() | size.names())
+    for point in known.points:
+        here = lmad.evaluate(point)
+        ends, room = here.corners(), size.evaluate(point)
+        for cell in (min(ends), max(ends)):
+            if not 0 <= cell < room and all(n > 0 for n in here.shape):
+                if fits is None:
+                    return _OPEN
+                if fits(point):
+                    return Refuted(point, cell)
+    return _PROVED if _is_inside(lmad, size, Prover(known, work=WORK)) else _OPEN
+
+
+def _is_inside(lmad: Lmad[Poly], size: Poly, prover: Prover) -> bool:
+    ends = _ends(lmad, prover)
+    if ends is None:
+        return False
+    low, high = ends
+    return all(prover.nonnegative(side) is not None for side in (low, size - 1 - high))
+
+
+def _ends(lmad: Lmad[Poly], prover: Prover) -> tuple[Poly, Poly] | None:
+    """The first and the last cell, if the signs of all strides are known."""
+    low = high = lmad.offset
+    for dim in lmad.dims:
+        extent = (dim.size - 1) * dim.stride
+        if prover.nonnegative(dim.stride) is not None:
+            high = high + extent
+        elif prover.nonnegative(-dim.stride) is not None:
+            low = low + extent
+        else:
+            return None
+    return low, high
+
+
+def apart(
+    one: Lmad[Poly], other: Lmad[Poly], facts: Iterable[Poly], fits: Fits | None = None
+) -> Answer:
+    """Whether two index functions share no cell; `fits` as for `inside`."""
+    key = one, other, tuple(facts)
+    found = _apart.get(key)
+    if found is None or (fits is not None and found is _OPEN):
+        if len(_apart) >= KEPT:
+            _apart.clear()
+        found = _find_apart(*key, fits)
+        _apart[key] = found if isinstance(found, Proved) else _OPEN
+    return found
+
+
+def _find_apart(
+    one: Lmad[Poly], other: Lmad[Poly], facts: tuple[Poly, ...], fits: Fits | None
+) -> Answer:
+    if _is_behind(one, other, facts):
+        return _PROVED
+    known = Facts.of(facts, names=one.names() | other.names())
+    if fits is not None:
+        occurring = replace(known, points=tuple(filter(fits, known.points)))
+        verdict = glance(one, other, occurring, 0) if occurring.points else None
+        if isinstance(verdict, Overlap):
+            return Refuted(verdict.point, verdict.cell)
+    return _PROVED if isinstance(glance(one, other, known, WORK), Disjoint) else _OPEN
+
+
+def is_plainly_apart(one: Lmad[Poly], other: Lmad[Poly], natural: Container[Name]) -> bool:
+    """Whether one lies behind the other by the looks of it; natural names are never negative."""
+    ends, others = _plain_ends(one), _plain_ends(other)
+    gaps = (others[0] - ends[1] - 1, ends[0] - others[1] - 1)
+    signs = (dim.stride for dim in (*one.dims, *other.dims))
+    return any(_is_natural(gap, natural) for gap in gaps) and all(
+        _is_natural(stride, natural) for stride in signs
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def _plain_ends(lmad: Lmad[Poly]) -> tuple[Poly, Poly]:
+    """The first and the last cell, where no stride is negative."""
+    high = lmad.offset
+    for dim in lmad.dims:
+        high = high + (dim.size - 1) * dim.stride
+    return lmad.offset, high
+
+
+def _is_natural(poly: Poly, natural: Container[Name]) -> bool:
+    return all(
+        coeff >= 0 and all(name in natural for name, _ in mono)
+        for mono, coeff in poly.terms.items()
+    )
+
+
+def _is_behind(one: Lmad[Poly], other: Lmad[Poly], facts: tuple[Poly, ...]) -> bool:
+    """Whether one lies behind the other."""
+    filled = (dim.size - 1 for dim in (*one.dims, *other.dims))
+    prover = Prover(Facts(tuple(dict.fromkeys((*facts, *filled)))), work=FEW)
+    ends, others = _ends(one, prover), _ends(other, prover)
+    if ends is None or others is None:
+        return False
+    gaps = (others[0] - ends[1] - 1, ends[0] - others[1] - 1)
+    return any(prover.plainly(gap) is not None for gap in gaps)
+
+
+def spread(lmad: Lmad[Poly], ranges: Mapping[Name, Poly]) -> Lmad[Poly]:
+    """All cells for all values of names within their ranges, as far as that is an LMAD."""
+    for name, bound in ranges.items():
+        if name in lmad.names():
+            lmad = lmad.expand(name, Poly.const(0), bound) or lmad
+    return lmad
+
+
+def one_each(
+    lmad: Lmad[Poly], ranges: Mapping[Name, Poly], facts: Callable[[], Iterable[Poly]]
+) -> bool:
+    """Whether an index function has no cell twice, for all values of names within ranges."""
+    seen = spread(lmad, ranges)
+    if ranges.keys() & seen.names():
+        return False
+    dims = sorted((d for d in seen.dims if d.size != 1), key=lambda d: _weight(d.stride))
+    span = Poly.const(1)
+    gaps: list[Poly] = []
+    for dim in dims:
+        gap = dim.stride - span
+        if gap.constant is None:
+            gaps.append(gap)
+        elif gap.constant < 0:
+            return False
+        span = span + (dim.size - 1) * dim.stride
+    if not gaps:
+        return True
+    key = tuple(gaps), (*facts(), *(dim.size - 1 for dim in dims))
+    found = _wide.get(key)
+    if found is None:
+        if len(_wide) >= KEPT:
+            _wide.clear()
+        prover = Prover(Facts(key[1]), work=WORK)
+        found = _wide[key] = all(prover.nonnegative(gap) is not None for gap in gaps)
+    return found
+
+
+def _weight(stride: Poly) -> tuple[int, int]:
+    degree = max((sum(power for _, power in mono) for mono in stride.terms), default=0)
+    return degree, sum(stride.terms.values())

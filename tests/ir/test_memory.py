@@ -1,0 +1,165 @@
+"""Where arrays lie (`compiler/ir/memory`): right programs pass, wrong ones are found out."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+import pytest
+
+from compiler.base.context import Options
+from compiler.base.errors import CompilerBug, RuntimeError_
+from compiler.ir.memory import check
+from compiler.ir.parser import parse
+from compiler.pipeline import BY_ID
+from compiler.semantics import heap, interp
+from testing.campaign import Difference, same
+from testing.compiling import compiled
+from testing.generators import storage
+from tests.ir.memory_mutants import mutants
+
+HEAD = """entry main [n_1] (a_mem_2: mem(i64), a_3: [n_1]i64 @ a_mem_2 -> 0 + {(n_1: 1)})
+  : (r_mem_4: mem(i64), r_5: *[n_1]i64 @ r_mem_4 -> 0 + {(n_1: 1)}) =
+  let (m_6: mem(i64)) = alloc(2*n_1, i64)
+  let (b_7: [n_1]i64 @ m_6 -> 0 + {(n_1: 1)}) = copy(a_3)
+"""
+BEHIND = "n_1 + {(n_1: 1)}"
+TAIL = """  let (o_20: mem(i64)) = alloc(n_1, i64)
+  let (r_21: [n_1]i64 @ o_20 -> 0 + {(n_1: 1)}) =
+    segmap @grid (i_22 < n_1) : (i64) ->
+      let (x_23: i64) = b_7[i_22]
+      let (y_24: i64) = c_8[i_22]
+      in (x_23 + y_24)
+  in (o_20, r_21)
+"""
+COPIED = "  let (c_8: [n_1]i64 @ m_6 -> {}) = copy(a_3)\n"
+THREADS = """  let (c_8: [n_1]i64 @ m_6 -> {}) =
+    segmap @grid (i_9 < n_1) : (i64) ->
+      let (x_10: i64) = b_7[{}]
+      in (x_10)
+"""
+ROWS = """entry main [n_1, m_2]
+    (a_mem_3: mem(i64), a_4: [n_1][m_2]i64 @ a_mem_3 -> 0 + {(n_1: m_2), (m_2: 1)})
+  : (r_mem_5: mem(i64), r_6: *[n_1][m_2]i64 @ r_mem_5 -> 0 + {(n_1: m_2), (m_2: 1)}) =
+  let (o_7: mem(i64)) = alloc(n_1*m_2, i64)
+  let (r_8: [n_1][m_2]i64 @ o_7 -> WHOLE) =
+    segmap @grid (i_9 < n_1) : ([m_2]i64) ->
+      let (s_10: [m_2]i64 @ o_7 -> PLACE) = scratch([m_2]i64)
+      let (s_11: [m_2]i64 @ o_7 -> PLACE) =
+        loop (s_12: *[m_2]i64 @ o_7 -> PLACE) = (s_10)
+        for k_13: i64 < m_2 do
+          let (s_14: [m_2]i64 @ o_7 -> PLACE) = s_12 with [k_13] = k_13
+          in (s_14)
+      in (s_11)
+  in (o_7, r_8)
+"""
+
+
+def says(text: str) -> str:
+    """What is wrong with a program; "open" where that is not known, "" where nothing is."""
+    try:
+        tally = check(parse(text), "test")
+    except CompilerBug as error:
+        return error.message
+    return "open" if tally.open else ""
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        (BEHIND, ""),
+        ("2*n_1 - 1 + {(n_1: -1)}", ""),
+        ("n_1 - 1 + {(n_1: 1)}", "while `b_7` is needed"),
+        ("0 + {(n_1: 2)}", "while `b_7` is needed"),
+        ("n_1 + 1 + {(n_1: 1)}", "`c_8` is outside of `m_6`"),
+        ("n_1 - 1 + {(n_1: -1)}", "while `b_7` is needed"),
+        ("-1 + {(n_1: 1)}", "`c_8` is outside of `m_6`"),
+    ],
+)
+def test_an_array_stays_in_its_block_and_off_those_that_are_needed(place: str, found: str) -> None:
+    said = says(HEAD + COPIED.format(place) + TAIL)
+    assert found in said
+    assert bool(said) == bool(found), said
+
+
+@pytest.mark.parametrize(
+    ("place", "at", "found"),
+    [
+        (BEHIND, "i_9", ""),
+        (BEHIND, "n_1 - i_9 - 1", ""),
+        ("0 + {(n_1: 1)}", "i_9", "while `b_7` is needed"),
+        ("0 + {(n_1: 1)}", "n_1 - i_9 - 1", "two threads meet"),
+    ],
+)
+def test_threads_stay_off_what_others_read(place: str, at: str, found: str) -> None:
+    said = says(HEAD + THREADS.format(place, at) + TAIL)
+    assert found in said
+    assert bool(said) == bool(found), said
+
+
+def test_in_place_each_thread_may_read_what_it_overwrites() -> None:
+    text = HEAD + THREADS.format("0 + {(n_1: 1)}", "i_9")
+    assert not says(text + TAIL.replace("b_7[i_22]", "c_8[i_22]"))
+    text = HEAD + THREADS.format("0 + {(n_1: 1)}", "n_1 - i_9 - 1")
+    assert "two threads meet" in says(text + TAIL.replace("b_7[i_22]", "c_8[i_22]"))
+
+
+IN_ORDER = "0 + {(n_1: m_2), (m_2: 1)}"
+
+
+@pytest.mark.parametrize(
+    ("whole", "place", "found"),
+    [
+        (IN_ORDER, "i_9*m_2 + {(m_2: 1)}", ""),
+        ("m_2 - 1 + {(n_1: m_2), (m_2: -1)}", "i_9*m_2 + m_2 - 1 + {(m_2: -1)}", ""),
+        ("0 + {(n_1: 1), (m_2: n_1)}", "i_9 + {(m_2: n_1)}", ""),
+        (IN_ORDER, "0 + {(m_2: 1)}", "two threads meet"),
+        (IN_ORDER, "i_9 + {(m_2: n_1)}", "two threads meet"),
+        (IN_ORDER, "i_9 + {(m_2: 1)}", "two threads meet"),
+        (IN_ORDER, "i_9*m_2 + m_2 - 1 + {(m_2: -1)}", "while `s_11` is needed"),
+        (IN_ORDER, "i_9*m_2 + m_2 + {(m_2: 1)}", "outside of `o_7`"),
+    ],
+)
+def test_rows_of_threads(whole: str, place: str, found: str) -> None:
+    said = says(ROWS.replace("PLACE", place).replace("WHOLE", whole))
+    assert found in said
+    assert bool(said) == bool(found), said
+
+
+def test_blocks_that_change_places_in_a_loop_are_never_one() -> None:
+    source = (
+        "entry main [n] (t: i64) (xs: [n]i32) = loop ys = xs for _i < t do "
+        "tabulate n (\\i -> ys[i] + ys[n - i - 1])"
+    )
+    for target in ("c", "cuda"):
+        work = compiled(source, Options(target=target))
+        assert not check(work.result("merged").prog, "merged").open
+
+
+@pytest.mark.parametrize("seed", [4, 12, 14, 18])
+def test_programs_that_go_wrong_are_never_taken_for_right(seed: int) -> None:
+    """Two blocks become one, or one gets smaller: where a run shows it, so does the check."""
+    made = storage.program(seed)
+    work = compiled(made.source)
+    wanted = [interp.run(work.result("soa").prog, made.name, args) for args in made.inputs]
+    prog = work.result("merged").prog
+    assert not check(prog, "merged").open
+    wrong = 0
+    for mutant in mutants(prog, BY_ID["merged"].form, random.Random(seed), 4):
+        try:
+            for args, want in zip(made.inputs, wanted, strict=True):
+                same(heap.run(mutant, made.name, args)[0], want, "heap")
+            continue
+        except (CompilerBug, Difference, RuntimeError_):
+            wrong += 1
+        with suppress(CompilerBug):
+            assert check(mutant, "merged").open, "all questions were proved"
+    assert wrong
+
+
+@pytest.mark.parametrize("pieces", [30, 60])
+def test_questions_grow_with_the_program(pieces: int) -> None:
+    parts = " ++ ".join(f"map (+ {k}) xs" for k in range(pieces))
+    work = compiled(f"entry main [n] (xs: [n]i32) = {parts}", Options(target="cuda"))
+    tally = check(work.result("merged").prog, "merged")
+    assert tally.proved <= 60 * pieces
