@@ -88,7 +88,10 @@ class Cells:
         """The arrays that are needed, by block."""
         self.into: dict[Name, list[tuple[int, Name]]] = {}
         """What an array passes into, and when."""
+        self.out_of: dict[Name, list[Name]] = {}
+        """What has passed into an array."""
         self.reads: dict[Name, list[Access]] = {}
+        self.writes: dict[Name, list[Access]] = {}
         self.loops: tuple[int, ...] = ()
         self.sides: Mapping[int, bool] = {}
         self.kernels: list[Kernel] = []
@@ -121,10 +124,12 @@ class Cells:
     def bind(self, param: ir.Param, exp: ir.Exp | None = None) -> None:
         """Enter a name; an array has to lie inside of its block."""
         self.born[param.name] = self.time
-        mem = mem_of(param)
-        if mem is None or not isinstance(param.type, ir.Array):
+        if not isinstance(param.type, ir.Array):
             return
         self.types[param.name] = param.type
+        mem = param.type.mem
+        if mem is None:
+            return  # No memory has been introduced yet.
         self.scope.know(*(self.numbers.normal(size) for size in param.type.shape))
         if isinstance(exp, ir.If | ir.Loop) and mem.block not in self.blocks.sizes:
             self.carried.setdefault(mem.block, []).append(mem)
@@ -423,6 +428,7 @@ class Cells:
     def flow(self, source: Name, name: Name) -> None:
         """Cells of an array are now called so."""
         self.into.setdefault(source, []).append((self.time, name))
+        self.out_of.setdefault(name, []).append(source)
 
     def built(self, part: Name, name: Name) -> None:
         """An array was built in its place in another: from here on its cells are that one's.
@@ -572,6 +578,7 @@ class Cells:
     ) -> None:
         """Cells are written for an array, which is a later state of `taken`."""
         found = self.access(name, mem, whole, known, meeting)
+        self.writes.setdefault(name, []).append(found)
         for kernel in self.kernels:
             if self.born.get(mem.block, 0) < kernel.start:
                 kernel.writes.append(found)
@@ -620,7 +627,7 @@ class Cells:
             answer = self.meet(write, read, again)
             if isinstance(answer, decide.Proved):
                 continue
-            if isinstance(answer, decide.Refuted):
+            if isinstance(answer, decide.Refuted) and not self.is_made_again(write, read):
                 self.fail(
                     f"cell {answer.cell} of `{write.mem.block}` is written for `{write.name}` "
                     f"while `{read.name}` is needed",
@@ -647,6 +654,20 @@ class Cells:
                 if time >= write.time and into not in own and into not in seen:
                     seen.add(into)
                     todo.append(into)
+
+    def is_made_again(self, write: Access, read: Access) -> bool:
+        """Whether what is read may be written behind a write, over what that has left there."""
+        todo, seen = [read.name], {read.name}
+        for name in todo:
+            for other in self.writes.get(name, ()):
+                between = write.time <= other.time <= read.time
+                if between or not set(other.loops).isdisjoint(write.loops):
+                    return True
+            for source in self.out_of.get(name, ()):
+                if source not in seen:
+                    seen.add(source)
+                    todo.append(source)
+        return False
 
     def round(self, write: Access, read: Access, name: Name) -> int:
         """The loop in a later round of which a read follows a write; 0 if there is none."""
