@@ -18,10 +18,11 @@ from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.codegen.kernels.look_back import LOOK_BACK
 from compiler.ir.values import Value, show
 from compiler.parallel.tuning import names
-from compiler.pipeline import Compilation
+from compiler.pipeline import MEMORY_STAGES, Compilation
 from compiler.runtime import cuda_device
 from compiler.runtime.observer import records
-from compiler.semantics import interp
+from compiler.runtime.runner import Settings, run_c
+from compiler.semantics import heap, interp
 from testing import compiling, kernel_interp
 from testing.generators.programs import Generated
 from testing.outcomes import Outcome, kind, outcome
@@ -129,6 +130,23 @@ def compare_text(
     """As `check_text`, of a program that may fail at one check only."""
     found = outcome(partial(observed, work, entry, args, order))
     return alike(found, meaning(work, entry, args), f"{what}, {order}", exactly=True)
+
+
+def check_c(made: Generated, version: str) -> RuntimeError_ | None:
+    """Run C, and all stages with memory before it in the heap semantics, and those for CUDA.
+
+    Gives how it fails, where it has to. Raises Difference for other results or failures.
+    """
+    work, args = compiled(made.source, version), list(made.inputs)
+    wanted = meaning(work, "main", args)
+    for target in ("c", "cuda"):
+        for stage in MEMORY_STAGES:
+            prog = work.result(stage, target).prog
+            found = outcome(lambda prog=prog: heap.run(prog, "main", args)[0])
+            alike(found, wanted, f"{version}, {target}, {stage}")
+    code, settings = plain(work.result("c").text), Settings(flags=("-O0",))
+    run = partial(run_c, code, "main", args, settings=settings)
+    return alike(outcome(lambda: run().values), wanted, f"{version}, c")
 
 
 def observed(

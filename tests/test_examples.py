@@ -6,6 +6,7 @@ expected result are compared with stage `soa`. `codegen/test_cuda.py` compiles t
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from compiler import api, explanations, pipeline
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.ir.memory import check
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text
 from compiler.protocol.kinds import OfProgram
@@ -55,6 +57,18 @@ def test_every_stage_verifies_and_reads_back(path: Path, target: str) -> None:
         text = show_text(work.result(stage).prog)
         assert show_text(parse_ir(text)) == text, stage
     work.result("imp")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=stem)
+def test_what_is_open_of_memory_is_what_the_page_says(path: Path) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "memory.md").read_text("utf-8")
+    said = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.M))
+    found = sum(
+        len(check(compiled(path, target).result(stage).prog, stage).open)
+        for target in ("c", "cuda")
+        for stage in pipeline.MEMORY_STAGES
+    )
+    assert found == int(said.get(path.stem, 0)), "docs/memory.md: the number may only fall"
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)

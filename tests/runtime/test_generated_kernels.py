@@ -13,8 +13,9 @@ import pytest
 from compiler.base.rules import Rule
 from compiler.codegen.kernels.stencils import STENCILS
 from compiler.codegen.kernels.tiles import TILED
+from compiler.storage.coalesce import WRITES
 from testing import kernels
-from testing.generators import nests, programs, stencils
+from testing.generators import nests, programs, results, stencils
 from testing.generators.programs import Generated
 from tests.codegen.helpers import told
 from tests.runtime.cuda_on_cpu import needs_cxx
@@ -45,10 +46,28 @@ def test_texts_of_stencils_agree(seed: int) -> None:
     kernels.check_text(stencils.program(seed), "default")
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_several_results_in_one_destination_agree(seed: int) -> None:
+    made = results.program(seed)
+    for version in kernels.VERSIONS:
+        kernels.check(made, version)
+    kernels.check_c(made, "default")
+
+
+@needs_cxx
+@pytest.mark.parametrize("seed", range(4, 6))
+def test_texts_of_several_results_agree(seed: int) -> None:
+    kernels.check_text(results.program(seed), "default")
+
+
 @pytest.mark.parametrize(
     ("made", "version", "rule"),
-    [(nests.program, "outer", TILED), (stencils.program, "default", STENCILS)],
-    ids=["tiles", "windows"],
+    [
+        (nests.program, "outer", TILED),
+        (stencils.program, "default", STENCILS),
+        (results.program, "default", WRITES),
+    ],
+    ids=["tiles", "windows", "rows"],
 )
 def test_some_are_what_they_are_made_for(
     made: Callable[[int], Generated], version: str, rule: Rule
