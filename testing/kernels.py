@@ -16,6 +16,7 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.codegen.kernels.look_back import LOOK_BACK
+from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.parallel.tuning import names
 from compiler.pipeline import MEMORY_STAGES, Compilation
@@ -132,6 +133,11 @@ def compare_text(
     return alike(found, meaning(work, entry, args), f"{what}, {order}", exactly=True)
 
 
+def in_memory(prog: Prog, args: Sequence[Value]) -> list[Value]:
+    """What `main` gives in the heap semantics."""
+    return heap.run(prog, "main", args)[0]
+
+
 def check_c(made: Generated, version: str) -> RuntimeError_ | None:
     """Run C, and all stages with memory before it in the heap semantics, and those for CUDA.
 
@@ -142,7 +148,7 @@ def check_c(made: Generated, version: str) -> RuntimeError_ | None:
     for target in ("c", "cuda"):
         for stage in MEMORY_STAGES:
             prog = work.result(stage, target).prog
-            found = outcome(lambda prog=prog: heap.run(prog, "main", args)[0])
+            found = outcome(partial(in_memory, prog, args))
             alike(found, wanted, f"{version}, {target}, {stage}")
     code, settings = plain(work.result("c").text), Settings(flags=("-O0",))
     run = partial(run_c, code, "main", args, settings=settings)
