@@ -8,6 +8,8 @@ once more, in a simpler way. Only inequalities over integers are proved by the s
     known.py    what holds of integers at a place
     blocks.py   what names of blocks mean, what passes from array to array
     decide.py   questions: proved, refuted by numbers, or open
+    accesses.py what is read and written, and what is needed
+    meetings.py whether two accesses meet
     cells.py    goes through a function, and asks
 
 An answer is only refuted by numbers that do occur: sizes and indices of an entry point, within
@@ -17,7 +19,8 @@ their bounds. All else is left open, and counted.
 from __future__ import annotations
 
 from compiler.ir import nodes as ir
-from compiler.ir.memory.cells import Cells, Tally
+from compiler.ir.memory.accesses import Tally
+from compiler.ir.memory.cells import Cells
 
 
 def check(prog: ir.Prog, stage: str) -> Tally:

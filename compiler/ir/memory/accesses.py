@@ -1,0 +1,348 @@
+"""What a function reads and writes of its blocks, and which of its arrays are needed.
+
+An array is needed up to the last statement that mentions it. What passes from array to array tells
+what a write is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
+
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.errors import CompilerBug
+from compiler.base.names import Name
+from compiler.base.spans import NOWHERE
+from compiler.ir import nodes as ir
+from compiler.ir.memory import decide
+from compiler.ir.memory.blocks import Blocks, mem_of
+from compiler.ir.memory.known import Known, Numbers, Place, Scope, about
+from compiler.ir.slices import as_lmad
+
+WATCHED = 48
+"""Arrays of one block that a write is compared with; what is beyond is left open."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many questions were proved, and what was left open, as sentences."""
+
+    proved: int = 0
+    open: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Cells that are read or written by a name, with where in the program that is."""
+
+    name: Name
+    mem: ir.MemBind
+    whole: ir.MemBind
+    """The place of the array that is accessed."""
+    time: int
+    place: Place
+    loops: tuple[int, ...]
+    """When the loops around began."""
+    sides: Mapping[int, bool]
+    """The branches around, by when they began: whether the first side."""
+    meeting: bool = False
+    """Whether several threads may write there at once."""
+
+
+Part = tuple[ir.MemBind, list[Poly]]
+"""Cells, and what holds if there are any."""
+
+
+@dataclass(slots=True)
+class Kernel:
+    """A kernel that is being gone through."""
+
+    start: int
+    dims: tuple[tuple[Name, Poly], ...]
+    reads: list[Access] = field(default_factory=list)
+    writes: list[Access] = field(default_factory=list)
+
+
+class Accesses:
+    """One function, up to a point of it."""
+
+    def __init__(self, fun: ir.Function, stage: str, tally: Tally) -> None:
+        self.fun = fun
+        self.stage = stage
+        self.tally = tally
+        self.blocks = Blocks(fun)
+        self.numbers = Numbers()
+        self.scope = Scope()
+        self.time = 0
+        self.born: dict[Name, int] = {}
+        """When each name was bound."""
+        self.types: dict[Name, ir.Array] = {}
+        self.live: dict[Name, dict[Name, None]] = {}
+        """The arrays that are needed, by block."""
+        self.into: dict[Name, list[tuple[int, Name]]] = {}
+        """What an array passes into, and when."""
+        self.out_of: dict[Name, list[Name]] = {}
+        """What has passed into an array."""
+        self.reads: dict[Name, list[Access]] = {}
+        self.writes: dict[Name, list[Access]] = {}
+        self.loops: tuple[int, ...] = ()
+        self.sides: Mapping[int, bool] = {}
+        self.kernels: list[Kernel] = []
+        self.ranges: dict[Name, Poly] = {}
+        """Indices of loops and kernels, which count from 0, with their bounds."""
+        self.carried: dict[Name, list[ir.MemBind]] = {}
+        """What is known to lie in blocks that branches and loops give."""
+        self.asked: set[tuple[Name, Lmad[Poly]]] = set()
+        self.later: list[tuple[Access, Name]] = []
+        """Writes to arrays that are needed, where perhaps nobody reads what they overwrite."""
+        self.where: list[ir.Stm] = []
+
+    # --- names ---
+
+    def bind(self, param: ir.Param, exp: ir.Exp | None = None) -> None:
+        """Enter a name; an array has to lie inside of its block."""
+        self.born[param.name] = self.time
+        if not isinstance(param.type, ir.Array):
+            return
+        self.types[param.name] = param.type
+        mem = param.type.mem
+        if mem is None:
+            return  # No memory has been introduced yet.
+        self.scope.know(*(self.numbers.normal(size) for size in param.type.shape))
+        if isinstance(exp, ir.If | ir.Loop) and mem.block not in self.blocks.sizes:
+            self.carried.setdefault(mem.block, []).append(mem)
+        elif isinstance(exp, ir.Slice) and (of := self.types[exp.array]).mem is not None:
+            assert of.mem is not None
+            self.is_inside(param.name, mem, self.slice(of.mem, exp.dims, of)[1])
+        else:
+            self.is_inside(param.name, mem)
+
+    def is_inside(self, name: Name, mem: ir.MemBind, more: Sequence[Poly] = ()) -> None:
+        """Ask whether an array lies inside of its block; `more` holds if it is not empty."""
+        key = mem.block, mem.lmad
+        if key in self.asked:
+            return
+        self.asked.add(key)
+        lmad = self.numbers.normal_lmad(mem.lmad)
+        size = self.size(mem.block)
+        if size is None:
+            there = self.carried.get(mem.block, ())
+            if any(lmad.same_cells(self.numbers.normal_lmad(one.lmad)) for one in there):
+                self.tally.proved += 1
+            else:
+                self.tally.open.append(f"`{name}` in `{mem.block}`, whose size is not known")
+            return
+        names = lmad.names() | size.names()
+        known = about((self.here(more),), names)
+        answer = decide.inside(lmad, size, known.facts, self.fits(known, names))
+        if isinstance(answer, decide.Proved):
+            self.tally.proved += 1
+        elif isinstance(answer, decide.Refuted):
+            self.fail(f"cell {answer.cell} of `{name}` is outside of `{mem.block}`", answer)
+        else:
+            self.tally.open.append(f"`{name}` inside of `{mem.block}`")
+
+    def size(self, block: Name) -> Poly | None:
+        """How large a block is; None where a name may mean blocks of several sizes."""
+        sizes = {
+            self.numbers.normal(self.blocks.sizes[one.rstrip("'")])
+            for one in self.blocks.meant(block)
+            if one.rstrip("'") in self.blocks.sizes
+        }
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def fits(self, known: Known, names: Iterable[Name]) -> decide.Fits | None:
+        """Which numbers that meet facts do occur; None where some are no inputs or indices."""
+        every = {name.rstrip("'") for name in known.names().union(names)}
+        if not known.all or not every <= self.numbers.chosen:
+            return None
+        return partial(self.numbers.meets, conditions=tuple(known.conditions))
+
+    def fail(self, what: str, answer: decide.Refuted) -> NoReturn:
+        """Raise an error: an answer is no."""
+        numbers = ", ".join(f"{name} = {value}" for name, value in answer.point.items())
+        stm = self.where[-1] if self.where else None
+        span = stm.prov[0] if stm is not None and stm.prov else NOWHERE
+        raise CompilerBug(f"{self.stage}, function `{self.fun.name}`: {what}, for {numbers}", span)
+
+    def need(self, name: Name) -> None:
+        """An array is needed from here on."""
+        mem = self.types[name].mem
+        if mem is not None:
+            self.live.setdefault(mem.block, {})[name] = None
+
+    def drop(self, name: Name) -> bool:
+        """An array is needed no more; whether it was."""
+        kind = self.types.get(name)
+        if kind is None or kind.mem is None or name not in self.live.get(kind.mem.block, ()):
+            return False
+        del self.live[kind.mem.block][name]
+        return True
+
+    def put(
+        self,
+        name: Name,
+        whole: ir.MemBind,
+        place: ir.MemBind,
+        part: Name,
+        taken: Name = "",
+        known: Sequence[Poly] = (),
+    ) -> None:
+        """An array goes to a place, unless it is there."""
+        there = self.types[part].mem
+        if there is not None and self.is_there(there, place):
+            self.built(part, name)
+            return
+        self.read(part)
+        self.write(name, place, whole, taken, known)
+
+    def is_there(self, mem: ir.MemBind, place: ir.MemBind) -> bool:
+        """Whether a copy from one to the other has nothing to do."""
+        normal = self.numbers.normal_lmad
+        return mem.block == place.block and normal(mem.lmad).same_cells(normal(place.lmad))
+
+    def slice(self, mem: ir.MemBind, dims: Sequence[ir.DimIndex], of: ir.Array) -> Part:
+        """The part of an array that indices select; where they are no polynomials, unknown ones.
+
+        With what holds where there is anything: checks have seen to it that it is in the array.
+        """
+        lmads = [as_lmad(dim, self.numbers.number, self.numbers.normal) for dim in dims]
+        known: list[Poly] = []
+        for lmad, size in zip(lmads, of.shape, strict=True):
+            last = lmad.offset
+            for dim in lmad.dims:
+                last = last + (dim.size - 1) * dim.stride
+            most = self.numbers.normal(size) - 1
+            known += (lmad.offset, most - lmad.offset, last, most - last)
+        return ir.MemBind(mem.block, mem.lmad.slice_lmad(*lmads)), known
+
+    def row(self, name: Name, mem: ir.MemBind, at: Sequence[ir.SE]) -> Part:
+        """The cell, or row, of an array at indices, with that these are within it."""
+        places = [self.numbers.number(se) for se in at]
+        known: list[Poly] = []
+        for place, size in zip(places, self.types[name].shape, strict=False):
+            known += (place, self.numbers.normal(size) - 1 - place)
+        return ir.MemBind(mem.block, mem.lmad.fix(*places)), known
+
+    def index_read(self, array: Name, at: Sequence[ir.SE]) -> None:
+        """An element is read."""
+        mem = self.types[array].mem
+        if mem is not None:
+            row, known = self.row(array, mem, at)
+            unknown = any(name[0] == "?" for name in row.lmad.names())
+            self.read(array, row, known if unknown else ())
+
+    def passes(self, source: ir.Operand, param: ir.Param) -> None:
+        """An array becomes another without a copy."""
+        if isinstance(source, str) and mem_of(param) is not None:
+            self.flow(source, param.name)
+
+    def flow(self, source: Name, name: Name) -> None:
+        """Cells of an array are now called so."""
+        self.into.setdefault(source, []).append((self.time, name))
+        self.out_of.setdefault(name, []).append(source)
+
+    def built(self, part: Name, name: Name) -> None:
+        """An array was built in its place in another: from here on its cells are that one's.
+
+        Nothing is read, but as if all of it were, it has to be there as it was made.
+        """
+        mem = self.types[part].mem
+        if mem is not None:
+            found = self.access(part, mem, mem, ())
+            self.reads.setdefault(part, []).append(found)
+        self.flow(part, name)
+
+    # --- accesses ---
+
+    def access(
+        self,
+        name: Name,
+        mem: ir.MemBind,
+        whole: ir.MemBind,
+        known: Sequence[Poly],
+        meeting: bool = False,
+    ) -> Access:
+        """Cells that are touched here; `known` holds where there are any."""
+        mem = ir.MemBind(mem.block, self.numbers.normal_lmad(mem.lmad))
+        place = self.here(known)
+        return Access(name, mem, whole, self.time, place, self.loops, self.sides, meeting)
+
+    def here(self, known: Sequence[Poly] = ()) -> Place:
+        """This point, with more that is known."""
+        place = Place.of(self.scope)
+        if not known:
+            return place
+        scope = Scope(place)
+        scope.know(*known)
+        return Place.of(scope)
+
+    def read(
+        self, name: ir.KernelResult, mem: ir.MemBind | None = None, known: Sequence[Poly] = ()
+    ) -> None:
+        """Cells of an array are read; all of them if none are given."""
+        if not isinstance(name, str) or name not in self.types:
+            return
+        whole = self.types[name].mem
+        if whole is None:
+            return
+        found = self.access(name, mem or whole, whole, known)
+        self.reads.setdefault(name, []).append(found)
+        for kernel in self.kernels:
+            if self.born.get(whole.block, 0) < kernel.start:
+                kernel.reads.append(found)
+
+    def write(
+        self,
+        name: Name,
+        mem: ir.MemBind,
+        whole: ir.MemBind,
+        taken: Name = "",
+        known: Sequence[Poly] = (),
+        meeting: bool = False,
+    ) -> None:
+        """Cells are written for an array, which is a later state of `taken`."""
+        found = self.access(name, mem, whole, known, meeting)
+        self.writes.setdefault(name, []).append(found)
+        for kernel in self.kernels:
+            if self.born.get(mem.block, 0) < kernel.start:
+                kernel.writes.append(found)
+        watched = 0
+        for block, names in self.live.items():
+            if not names or not self.blocks.may_be_one(block, mem.block):
+                continue
+            for other in names:
+                if other in (name, taken):
+                    continue
+                watched += 1
+                if watched > WATCHED:
+                    self.tally.open.append(f"`{name}` and more of `{block}`")
+                    return
+                self.is_apart(found, other)
+
+    def is_apart(self, write: Access, other: Name) -> None:
+        """Ask whether a write meets an array that is needed."""
+        mem = self.types[other].mem
+        assert mem is not None
+        lmad = self.numbers.normal_lmad(mem.lmad)
+        written = decide.spread(write.mem.lmad, self.within(write, lmad.names()))
+        if decide.is_plainly_apart(written, lmad, self.numbers.natural):
+            self.tally.proved += 1
+            return
+        known = about((write.place,), written.names() | lmad.names())
+        if isinstance(decide.apart(written, lmad, known.facts), decide.Proved):
+            self.tally.proved += 1
+        else:
+            self.later.append((write, other))
+
+    def within(self, access: Access, kept: Iterable[Name], since: int = 0) -> dict[Name, Poly]:
+        """The indices of an access, the innermost first, but for some, or those of before."""
+        names = [
+            name
+            for name in access.mem.lmad.names()
+            if name in self.ranges and name not in kept and self.born[name] >= since
+        ]
+        return {name: self.ranges[name] for name in sorted(names, key=lambda n: -self.born[n])}
