@@ -18,8 +18,8 @@ from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
 from compiler.ir import nodes as ir
 from compiler.ir.memory import decide
-from compiler.ir.memory.blocks import Blocks, mem_of
-from compiler.ir.memory.known import Known, Numbers, Place, Scope, about
+from compiler.ir.memory.blocks import BlockNames, mem_of
+from compiler.ir.memory.known import Integers, KnownHere, Moment, Relevant, about
 from compiler.ir.slices import as_lmad
 
 WATCHED = 48
@@ -35,7 +35,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CellsTouched:
     """Cells that are read or written by a name, with where in the program that is."""
 
     name: Name
@@ -43,7 +43,7 @@ class Access:
     whole: ir.MemBind
     """The place of the array that is accessed."""
     time: int
-    place: Place
+    place: Moment
     loops: tuple[int, ...]
     """When the loops around began."""
     sides: Mapping[int, bool]
@@ -62,8 +62,8 @@ class Kernel:
 
     start: int
     dims: tuple[tuple[Name, Poly], ...]
-    reads: list[Access] = field(default_factory=list)
-    writes: list[Access] = field(default_factory=list)
+    reads: list[CellsTouched] = field(default_factory=list)
+    writes: list[CellsTouched] = field(default_factory=list)
 
 
 class Accesses:
@@ -73,9 +73,9 @@ class Accesses:
         self.fun = fun
         self.stage = stage
         self.tally = tally
-        self.blocks = Blocks(fun)
-        self.numbers = Numbers()
-        self.scope = Scope()
+        self.blocks = BlockNames(fun)
+        self.numbers = Integers()
+        self.scope = KnownHere()
         self.time = 0
         self.born: dict[Name, int] = {}
         """When each name was bound."""
@@ -86,8 +86,8 @@ class Accesses:
         """What an array passes into, and when."""
         self.out_of: dict[Name, list[Name]] = {}
         """What has passed into an array."""
-        self.reads: dict[Name, list[Access]] = {}
-        self.writes: dict[Name, list[Access]] = {}
+        self.reads: dict[Name, list[CellsTouched]] = {}
+        self.writes: dict[Name, list[CellsTouched]] = {}
         self.loops: tuple[int, ...] = ()
         self.sides: Mapping[int, bool] = {}
         self.kernels: list[Kernel] = []
@@ -96,7 +96,7 @@ class Accesses:
         self.carried: dict[Name, list[ir.MemBind]] = {}
         """What is known to lie in blocks that branches and loops give."""
         self.asked: set[tuple[Name, Lmad[Poly]]] = set()
-        self.later: list[tuple[Access, Name]] = []
+        self.later: list[tuple[CellsTouched, Name]] = []
         """Writes to arrays that are needed, where perhaps nobody reads what they overwrite."""
         self.where: list[ir.Stm] = []
 
@@ -154,7 +154,7 @@ class Accesses:
         }
         return sizes.pop() if len(sizes) == 1 else None
 
-    def fits(self, known: Known, names: Iterable[Name]) -> decide.Fits | None:
+    def fits(self, known: Relevant, names: Iterable[Name]) -> decide.Fits | None:
         """Which numbers that meet facts do occur; None where some are no inputs or indices."""
         every = {name.rstrip("'") for name in known.names().union(names)}
         if not known.all or not every <= self.numbers.chosen:
@@ -265,20 +265,20 @@ class Accesses:
         whole: ir.MemBind,
         known: Sequence[Poly],
         meeting: bool = False,
-    ) -> Access:
+    ) -> CellsTouched:
         """Cells that are touched here; `known` holds where there are any."""
         mem = ir.MemBind(mem.block, self.numbers.normal_lmad(mem.lmad))
         place = self.here(known)
-        return Access(name, mem, whole, self.time, place, self.loops, self.sides, meeting)
+        return CellsTouched(name, mem, whole, self.time, place, self.loops, self.sides, meeting)
 
-    def here(self, known: Sequence[Poly] = ()) -> Place:
+    def here(self, known: Sequence[Poly] = ()) -> Moment:
         """This point, with more that is known."""
-        place = Place.of(self.scope)
+        place = Moment.of(self.scope)
         if not known:
             return place
-        scope = Scope(place)
+        scope = KnownHere(place)
         scope.know(*known)
-        return Place.of(scope)
+        return Moment.of(scope)
 
     def read(
         self, name: ir.KernelResult, mem: ir.MemBind | None = None, known: Sequence[Poly] = ()
@@ -323,7 +323,7 @@ class Accesses:
                     return
                 self.is_apart(found, other)
 
-    def is_apart(self, write: Access, other: Name) -> None:
+    def is_apart(self, write: CellsTouched, other: Name) -> None:
         """Ask whether a write meets an array that is needed."""
         mem = self.types[other].mem
         assert mem is not None
@@ -338,7 +338,9 @@ class Accesses:
         else:
             self.later.append((write, other))
 
-    def within(self, access: Access, kept: Iterable[Name], since: int = 0) -> dict[Name, Poly]:
+    def within(
+        self, access: CellsTouched, kept: Iterable[Name], since: int = 0
+    ) -> dict[Name, Poly]:
         """The indices of an access, the innermost first, but for some, or those of before."""
         names = [
             name

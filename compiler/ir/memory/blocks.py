@@ -14,7 +14,7 @@ from compiler.ir.walk import NESTED, children, stms_of
 Meant = frozenset[Name]
 
 
-class Blocks:
+class BlockNames:
     """The blocks of one function."""
 
     def __init__(self, fun: ir.Function) -> None:

@@ -9,7 +9,7 @@ from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.memory.accesses import Kernel
 from compiler.ir.memory.blocks import mem_of, parts
-from compiler.ir.memory.known import Place, Scope
+from compiler.ir.memory.known import KnownHere, Moment
 from compiler.ir.memory.meetings import Meetings
 from compiler.ir.walk import mentioned, visit
 
@@ -84,7 +84,7 @@ class Cells(Meetings):
     ) -> None:
         """Go through a body with what is known in it."""
         outer = self.scope
-        self.scope = Scope(Place.of(outer))
+        self.scope = KnownHere(Moment.of(outer))
         self.scope.know(*more)
         for cond, holds in conds:
             self.numbers.holds(cond, self.scope, holds)

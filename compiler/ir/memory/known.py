@@ -36,10 +36,10 @@ class Condition:
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class KnownHere:
     """A body: what is known in it, and in front of how many of the facts around it it begins."""
 
-    outer: Place | None = None
+    outer: Moment | None = None
     facts: list[Poly] = field(default_factory=list)
     """Polynomials that are not negative."""
     by_name: dict[Name, list[int]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Scope:
 
     def knows(self, fact: Poly) -> bool:
         """Whether a fact was entered here or around."""
-        scope: Scope | None = self
+        scope: KnownHere | None = self
         while scope is not None:
             if fact in scope._all:
                 return True
@@ -69,27 +69,27 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Moment:
     """A point in a body: what was known there."""
 
-    scope: Scope
+    scope: KnownHere
     count: int
 
     @staticmethod
-    def of(scope: Scope) -> Place:
+    def of(scope: KnownHere) -> Moment:
         """The point that a scope has come to."""
-        return Place(scope, len(scope.facts))
+        return Moment(scope, len(scope.facts))
 
-    def chain(self) -> Iterator[Place]:
+    def chain(self) -> Iterator[Moment]:
         """This point, and the statements around it, from inside to outside."""
-        place: Place | None = self
+        place: Moment | None = self
         while place is not None:
             yield place
             place = place.scope.outer
 
 
 @dataclass(slots=True)
-class Known:
+class Relevant:
     """What has to do with some names; not `all` if there is more than one question may use."""
 
     facts: dict[Poly, None] = field(default_factory=dict)
@@ -102,14 +102,14 @@ class Known:
         return set().union(*found, *(one.names for one in self.conditions))
 
 
-def about(places: Iterable[Place], names: Iterable[Name]) -> Known:
+def about(places: Iterable[Moment], names: Iterable[Name]) -> Relevant:
     """What is known at all of some points that has to do with names."""
     chains = [place for start in places for place in start.chain()]
     scopes = {id(place.scope): place for place in reversed(chains)}
     for place in chains:
         if place.count > scopes[id(place.scope)].count:
             scopes[id(place.scope)] = place
-    known = Known()
+    known = Relevant()
     seen: set[Name] = set()
     todo = sorted(names)
     for name in todo:
@@ -132,7 +132,7 @@ def about(places: Iterable[Place], names: Iterable[Name]) -> Known:
     return known
 
 
-class Numbers:
+class Integers:
     """Integers of one function: which polynomials names stand for, and which of them are inputs."""
 
     def __init__(self) -> None:
@@ -186,7 +186,7 @@ class Numbers:
             found = Poly.var(f"?{self._unknown}")
         return found
 
-    def define(self, name: Name, se: ir.SE, scope: Scope) -> None:
+    def define(self, name: Name, se: ir.SE, scope: KnownHere) -> None:
         """Enter a scalar that a statement binds."""
         if (isinstance(se, ir.Bin) and se.op in _NEGATED) or isinstance(
             se, ir.Bin | ir.Un | ir.Var
@@ -210,7 +210,7 @@ class Numbers:
                 elif whole is not None:
                     scope.know(whole - it * by, it * by + (by - 1) - whole)
 
-    def holds(self, cond: ir.SE, scope: Scope, holds: bool = True) -> None:
+    def holds(self, cond: ir.SE, scope: KnownHere, holds: bool = True) -> None:
         """Enter what follows from a condition that holds, or does not."""
         match cond:
             case ir.Var(name, _) if name in self.tests:

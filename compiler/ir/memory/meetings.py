@@ -12,8 +12,8 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.memory import decide
-from compiler.ir.memory.accesses import Access, Accesses, Kernel
-from compiler.ir.memory.known import Known, about
+from compiler.ir.memory.accesses import Accesses, CellsTouched, Kernel
+from compiler.ir.memory.known import Relevant, about
 
 PAIRS = 64
 """Pairs of accesses of one kernel that are looked at."""
@@ -24,7 +24,7 @@ class Meetings(Accesses):
 
     # --- what comes later ---
 
-    def seen_later(self, write: Access, other: Name) -> None:
+    def seen_later(self, write: CellsTouched, other: Name) -> None:
         """Ask whether a write meets a cell of an array that is read behind it."""
         for read, again in self.reads_behind(write, other):
             answer = self.meet(write, read, again)
@@ -40,7 +40,7 @@ class Meetings(Accesses):
             return
         self.tally.proved += 1
 
-    def reads_behind(self, write: Access, other: Name) -> Iterator[tuple[Access, bool]]:
+    def reads_behind(self, write: CellsTouched, other: Name) -> Iterator[tuple[CellsTouched, bool]]:
         """What is read of an array behind a write, other than as what is written.
 
         With whether that is in a later round of a loop.
@@ -58,7 +58,7 @@ class Meetings(Accesses):
                     seen.add(into)
                     todo.append(into)
 
-    def is_made_again(self, write: Access, read: Access) -> bool:
+    def is_made_again(self, write: CellsTouched, read: CellsTouched) -> bool:
         """Whether what is read may be written behind a write, over what that has left there."""
         todo, seen = [read.name], {read.name}
         for name in todo:
@@ -72,14 +72,14 @@ class Meetings(Accesses):
                     todo.append(source)
         return False
 
-    def round(self, write: Access, read: Access, name: Name) -> int:
+    def round(self, write: CellsTouched, read: CellsTouched, name: Name) -> int:
         """The loop in a later round of which a read follows a write; 0 if there is none."""
         for loop in write.loops:
             if loop in read.loops and self.born[name] < loop:
                 return loop
         return 0
 
-    def own(self, write: Access) -> set[Name]:
+    def own(self, write: CellsTouched) -> set[Name]:
         """The arrays that have what is written, and are made of it."""
         todo, seen = [write.name], {write.name}
         for name in todo:
@@ -89,7 +89,7 @@ class Meetings(Accesses):
                     todo.append(into)
         return seen
 
-    def meet(self, one: Access, other: Access, again: bool) -> decide.Answer:
+    def meet(self, one: CellsTouched, other: CellsTouched, again: bool) -> decide.Answer:
         """Whether two accesses share no cell, the second perhaps in a later round."""
         left, right = one.mem.lmad, other.mem.lmad
         shared = set(left.names() & right.names())
@@ -133,7 +133,7 @@ class Meetings(Accesses):
                     return
                 self.of_threads(kernel, write, other)
 
-    def of_threads(self, kernel: Kernel, one: Access, other: Access) -> None:
+    def of_threads(self, kernel: Kernel, one: CellsTouched, other: CellsTouched) -> None:
         """Ask that of two accesses."""
         if self.fill_apart(kernel, one, other):
             self.tally.proved += 1
@@ -160,7 +160,9 @@ class Meetings(Accesses):
         else:
             self.tally.open.append(f"threads at `{one.name}` and `{other.name}`")
 
-    def of_two(self, kernel: Kernel, one: Access, other: Access) -> Iterator[decide.Answer]:
+    def of_two(
+        self, kernel: Kernel, one: CellsTouched, other: CellsTouched
+    ) -> Iterator[decide.Answer]:
         """The answers for two threads whose first index that differs is less, or more."""
         indices = [index for index, _ in kernel.dims]
         left = decide.spread(one.mem.lmad, self.within(one, indices, kernel.start))
@@ -183,19 +185,19 @@ class Meetings(Accesses):
                 if not isinstance(answer, decide.Proved):
                     return
 
-    def facts_of(self, access: Access, lmad: Lmad[Poly]) -> Iterable[Poly]:
+    def facts_of(self, access: CellsTouched, lmad: Lmad[Poly]) -> Iterable[Poly]:
         """What is known where something is accessed."""
         return about((access.place,), lmad.names()).facts
 
     def of_both(
         self,
-        one: Access,
+        one: CellsTouched,
         left: Lmad[Poly],
-        other: Access,
+        other: CellsTouched,
         right: Lmad[Poly],
         prime: Mapping[Name, Poly],
         more: Iterable[Name] = (),
-    ) -> Known:
+    ) -> Relevant:
         """What is known of one thread and another."""
         mine = about((one.place,), left.names().union(more))
         theirs = about((other.place,), right.names().union(more))
@@ -207,7 +209,7 @@ class Meetings(Accesses):
         mine.all = mine.all and theirs.all
         return mine
 
-    def fill_apart(self, kernel: Kernel, one: Access, other: Access) -> bool:
+    def fill_apart(self, kernel: Kernel, one: CellsTouched, other: CellsTouched) -> bool:
         """Whether both are in arrays that lie in one way, of which each thread has its own."""
         for left, right in (
             (one.mem.lmad, other.mem.lmad),
@@ -227,6 +229,6 @@ class Meetings(Accesses):
         return False
 
 
-def _on_other_sides(one: Access, other: Access) -> bool:
+def _on_other_sides(one: CellsTouched, other: CellsTouched) -> bool:
     """Whether they are on both sides of a branch."""
     return any(other.sides.get(at, side) != side for at, side in one.sides.items())
