@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from compiler.base.context import Options
+from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from testing import campaign, kernels
 from testing.generators import payloads
@@ -21,6 +23,13 @@ def test_a_batch_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert report.differences == []
     assert report.counts["programs"] == 6
     assert not report.counts["failing"]
+
+
+@pytest.mark.parametrize("seed", [139, 283])
+def test_what_once_broke_a_pass_is_compiled(seed: int) -> None:
+    """139: a reshape in a block with other strides; 283: a result that is another's alias."""
+    work = Compilation(payloads.program(seed).source, Options(verify=True))
+    assert work.result("merged").prog
 
 
 @needs_cxx

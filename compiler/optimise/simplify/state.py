@@ -295,10 +295,13 @@ class State:
     # --- names and sizes ---------------------------------------------------------------------
 
     def name(self, name: Name) -> Name:
-        """The array that a name stands for now."""
-        self.depths |= self.depths_of.get(name, 0)
-        found = self.subst.get(name)
-        return found if type(found) is str else name
+        """The array that a name stands for now, which may be another's name that stands for one."""
+        while True:
+            self.depths |= self.depths_of.get(name, 0)
+            found = self.subst.get(name)
+            if type(found) is not str:
+                return name
+            name = found
 
     def poly(self, poly: Poly) -> Poly:
         """A size with known sizes put in place."""
