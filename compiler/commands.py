@@ -72,7 +72,7 @@ from compiler.tuning_file import with_tuning
 
 _Program: TypeAlias = tuple[str, Options, dict[str, str], str]
 OK, WRONG_PROGRAM, WRONG_USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
-_NUMBER = re.compile(r"-?[0-9]{1,30}")
+_NUMBER, _MOST = re.compile(r"-?[0-9]{1,30}"), checker.BYTES + 1
 
 
 def run(args: argparse.Namespace) -> int:
@@ -558,7 +558,7 @@ def _prove(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     """By the checker alone: nothing else of the compiler has a say."""
-    data = sys.stdin.buffer.read() if args.file == "-" else _input(args.file)
+    data = sys.stdin.buffer.read(_MOST) if args.file == "-" else _input(args.file, _MOST)
     claims: list[str] = []
     try:
         for claim in checker.verify(checker.read(data)):
@@ -573,10 +573,9 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    data = sys.stdin.buffer.read() if args.file == "-" else _input(args.file)
+    data = sys.stdin.buffer.read(_MOST) if args.file == "-" else _input(args.file, _MOST)
     try:
-        certificate: Any = checker.read(data)
-        print(exported(certificate, args.to))
+        print(exported(checker.read(data), args.to))
     except checker.Refused as why:
         raise InputError(str(why)) from None
     return OK
@@ -632,9 +631,10 @@ def _source(file: str) -> str:
     return read_source(file)
 
 
-def _input(file: str) -> bytes:
+def _input(file: str, most: int = -1) -> bytes:
     try:
-        return Path(file).read_bytes()
+        with Path(file).open("rb") as opened:
+            return opened.read(most)
     except OSError as error:
         raise UsageError(f"Cannot read `{file}`: {error.strerror}.") from None
 

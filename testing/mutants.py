@@ -25,7 +25,7 @@ SOURCE = Path(checker.__file__).read_text("utf-8")
 RULES, SUMS, STEPS = "rules", "sums", "steps"
 LOOKED_AT = {
     "conclude": (RULES,), "_needs": (RULES,), "_result": (RULES,), "in_range": (RULES,),
-    "_within": (RULES, STEPS), "_is_known": (RULES,), "add_up": (SUMS,), "_positive": (SUMS,),
+    "_within": (RULES, STEPS), "_is_known": (RULES,), "add_up": (SUMS,), "_shown": (SUMS,),
     "_follow": (STEPS,), "_ends": (STEPS,), "_tidy": (STEPS,), "_join": (STEPS,),
     "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS,), "_negative": (RULES, STEPS),
     "_plus": (RULES, STEPS),

@@ -15,15 +15,15 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
-from itertools import chain
 from math import gcd
 from typing import Any, NamedTuple
 
 FORMAT, VERSION = "stridescope-certificate", 3
-BYTES, BITS, DEGREE, DEPTH = 1 << 26, 4096, 64, 100
+BYTES, BITS, DEGREE, DEPTH = 1 << 24, 4096, 64, 100
 """The largest file, number, monomial, and height of a proof that are read."""
-WORK, STATES = 2_000_000, 200_000
-"""Products of terms for one claim, and sums looked at for one equation of numbers."""
+WORK, STATES, EQUATIONS = 2_000_000, 200_000, 1000
+"""Products of terms for one claim, and sums looked at for one equation of numbers, of which there
+may be so many."""
 
 Monomial = tuple[str, ...]
 Polynomial = dict[Monomial, int]
@@ -104,7 +104,7 @@ class Refused(Exception):
 def read(file: bytes) -> object:
     """The JSON of a file, in which no key comes twice. Raises Refused."""
     if len(file) > BYTES:
-        raise Refused(f"The file has more than {BYTES} bytes.")
+        raise Refused(f"The file has more than {BYTES} bytes, and no more are read.")
     try:
         return json.loads(file.decode("utf-8"), object_pairs_hook=_once)
     except RecursionError:
@@ -270,9 +270,9 @@ class Inequalities:
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         """Their product. Raises Refused if it is too large, or there were too many before."""
-        self._work -= len(left) * len(right)
+        self._spend(len(left) * len(right))
         found: Polynomial = {}
-        for mine, first in left.items() if self._work > 0 else ():
+        for mine, first in left.items():
             for yours, second in right.items():
                 monomial = tuple(sorted(mine + yours)) if mine and yours else mine or yours
                 found[monomial] = found.get(monomial, 0) + first * second
@@ -280,13 +280,17 @@ class Inequalities:
             if not coefficient:
                 del found[monomial]
             elif len(monomial) > DEGREE or coefficient.bit_length() > BITS:
-                self._work = 0
-        if self._work <= 0:
-            raise Refused("Its polynomials are too large.")
+                self._spend(WORK)
         return found
+
+    def _spend(self, work: int) -> None:
+        self._work -= work
+        if self._work <= 0:
+            raise Refused("Its polynomials are too large, or too many.")
 
     def _put(self, values: dict[str, Polynomial], into: Polynomial) -> Polynomial:
         """Names replaced by polynomials, all at once."""
+        self._spend(len(into))
         if not any(name in values for monomial in into for name in monomial):
             return into
         found = ZERO
@@ -374,8 +378,8 @@ class Theorem(Inequalities):
                 raise Refused(f"The equalities define {_quoted(name)} twice, or by itself.")
             solved = {other: self._put({name: value}, old) for other, old in solved.items()}
             solved[name] = value
-        fits = [in_range({(name,): 1}, prim) for name, prim in self.types.items()]
-        facts = {_key(self._put(solved, bound)) for bound in (*self.bounds, *chain(*fits))}
+        fits = [p for name, prim in self.types.items() for p in in_range({(name,): 1}, prim)]
+        facts = {_key(self._put(solved, bound)) for bound in (*self.bounds, *fits)}
         for one in self.given:
             x, left, right = (self._put(solved, p) for p in (one.itself, one.left, one.right))
             reads = tuple([(self._put(solved, poly), prim) for poly, prim in one.reads])
@@ -470,6 +474,7 @@ class Theorem(Inequalities):
                 said = self._line(step["line"], facts, at)
                 self._follow(step["rest"], offset, dims, facts | {_key(said)}, at)
             case "numbers":
+                self._spend(WORK // EQUATIONS)
                 parts = [[_number(part, at) for part in dim] for dim in dims]
                 if _solvable(_number(offset, at), parts):
                     raise Refused(f"{at}: the equation has a solution.")
@@ -484,10 +489,10 @@ class Theorem(Inequalities):
         if claim is not None and said != claim:
             raise Refused(f"{at}: {_text(said)} >= 0 is not {_text(claim)} >= 0, which is needed.")
         terms = [
-            (_positive(coefficient, at), [self._poly(factor) for factor in _items(f, at, DEGREE)])
+            (_whole(coefficient, at, 1), [self._poly(factor) for factor in _items(f, at, DEGREE)])
             for coefficient, f in _pairs(leaf["terms"], at)
         ]
-        self.add_up(said, _positive(leaf["scale"], at), terms, facts, at)
+        self.add_up(said, _whole(leaf["scale"], at, 1), terms, facts, at)
         return said
 
     def _ends(
@@ -712,16 +717,10 @@ def _pairs(data: object, at: str) -> list[list[Any]]:
     return _items(data, at)
 
 
-def _whole(data: object, at: str) -> int:
-    if type(data) is not int or data.bit_length() > BITS:
-        raise Refused(f"{at}: a whole number of at most {BITS} bits is needed.")
+def _whole(data: object, at: str, least: int = -(1 << BITS)) -> int:
+    if type(data) is not int or data.bit_length() > BITS or data < least:
+        raise Refused(f"{at}: a whole number of at most {BITS} bits, not too small, is needed.")
     return data
-
-
-def _positive(data: object, at: str) -> int:
-    if _whole(data, at) <= 0:
-        raise Refused(f"{at}: a positive number is needed.")
-    return _whole(data, at)
 
 
 def _one_of(data: object, choices: Sequence[int], at: str) -> int:
@@ -783,13 +782,11 @@ def main(arguments: Sequence[str]) -> int:
     """Verifies one file; 0: all is shown, 1: not, 2: there is no such file."""
     try:
         with open(arguments[0], "rb") as file:
-            data = file.read(BYTES + 1)
+            for sentence in verify(read(file.read(BYTES + 1))):
+                sys.stdout.write(sentence.encode("ascii", "backslashreplace").decode() + "\n")
     except (IndexError, OSError) as error:
         sys.stderr.write(f"usage: checker.py certificate.json ({error})\n")
         return 2
-    try:
-        for sentence in verify(read(data)):
-            sys.stdout.write(sentence.encode("ascii", "backslashreplace").decode() + "\n")
     except Refused as why:
         sys.stderr.write(f"{why}\n".encode("ascii", "backslashreplace").decode())
         return 1

@@ -13,7 +13,6 @@ from compiler.algebra.checker import Theorem, theorems
 from compiler.algebra.formulas import on_one_line
 from compiler.algebra.lean import lean
 from compiler.algebra.smtlib import smtlib
-from compiler.protocol.kinds import Json
 
 FORMATS = ("smtlib", "claims", "lean")
 _HEADS = {
@@ -40,13 +39,14 @@ private theorem rounded {{s c k : Int}} (hs : 0 < s) (hk : k < s) (h : 0 ≤ s *
 }
 
 
-def exported(certificate: Json, to: str) -> str:
+def exported(certificate: object, to: str) -> str:
     """All claims of a certificate in one of the formats. Raises `checker.Refused`.
 
     Proofs are followed, unless it is the claims themselves that are wanted.
     """
     ask = _nothing if to == "claims" else Theorem.check
     parts: list[str] = []
+    number = 0
     for number, theorem in enumerate(theorems(certificate, ask), 1):
         comment = "--" if to == "lean" else ";"
         parts.append(f"{comment} Claim {number}: {on_one_line(str(theorem))}\n")
@@ -57,7 +57,6 @@ def exported(certificate: Json, to: str) -> str:
                 parts.append(counterexample(theorem, f"claim {number}"))
             case "lean":
                 parts += lean(theorem, number)
-    number = len(certificate["claims"])
     head = _HEADS[to].format(claims=f"{number} claim{'s' * (number != 1)}")
     return "\n".join([head, *parts])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,20 @@ def test_a_certificate_that_cannot_be_written_is_an_error(
     assert "Cannot write" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"format": 1}'])
+WHOLE = json.dumps(document([genuine()["tidy"]])).encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"{}", b"\xff", b"[" * 100_000, b'{"format": 1}', WHOLE[:-1], WHOLE[: len(WHOLE) // 2],
+        WHOLE + WHOLE, WHOLE.replace(b"tidy", b"ti\xffdy"), WHOLE.decode().encode("utf-16"),
+        b"\xef\xbb\xbf" + WHOLE, WHOLE.replace(b"tidy", b"\\ud800"), WHOLE.replace(b"1", b"NaN"),
+        WHOLE.replace(b'"given": []', b'"given": ' + b"[" * 50_000 + b"]" * 50_000),
+        WHOLE.replace(b"1", b"9" * 100_000),
+    ],
+    ids=range(15),
+)  # fmt: skip
 def test_what_is_no_certificate_is_refused_without_a_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: bytes
 ) -> None:
@@ -219,3 +232,39 @@ def test_the_document_has_every_step_and_field() -> None:
     for limit in ("BYTES", "BITS", "DEGREE", "DEPTH", "WORK", "STATES"):
         assert f"{getattr(checker, limit):,}" in text, limit
     assert f'"format": "{checker.FORMAT}", "version": {checker.VERSION}' in text
+
+
+@pytest.mark.parametrize(
+    "verify", [lambda file: main(["verify", file]), lambda f: checker.main([f])]
+)
+def test_of_a_file_that_is_too_long_no_more_is_read_than_may_be(
+    verify: Callable[[str], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify("/dev/zero") == 1
+    assert "more than 16777216 bytes" in capsys.readouterr().err
+
+
+def test_a_file_of_an_earlier_version_is_refused_with_the_way_to_make_it_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its claims did not say in which type a program computes, and were false: n = k = 2^32."""
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps({**document([]), "version": 2}))
+    assert main(["verify", str(file)]) == 1
+    said = capsys.readouterr().err
+    assert "version 2 of the format, not 3: make the file anew by `--certificate`" in said
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"equal": [[f"x{k}", [[1, f"y{k}"]]] for k in range(20_000)]},
+        {"equal": [["x", [[1, f"y{k}"] for k in range(3000)]]], "nonnegative": [[[1, *["x"] * 9]]]},
+        {"nonnegative": [[[1, f"y{k}"] for k in range(1500)]], "lines": [
+            {"claim": [], "scale": 1, "terms": [[1, [[[1, f"y{k}"] for k in range(1500)]] * 2]]}]},
+    ],
+    ids=["equalities", "powers", "products"],
+)  # fmt: skip
+def test_work_without_end_is_refused(part: Json) -> None:
+    with pytest.raises(checker.Refused, match="too large, or too many"):
+        checker.Theorem({**genuine()["tidy"], **part}).check()

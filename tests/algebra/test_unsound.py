@@ -97,8 +97,8 @@ WRONG = [
     # sums
     ("sums", "if _key(factor) not in facts", "if False"),
     ("sums", "if any(left.values()) or not 0 <= rounded < scale", "if False"),
-    ("sums", "if _whole(data, at) <= 0", "if _whole(data, at) == 0"),
     ("sums", "not 0 <= rounded < scale", "not 0 <= rounded <= scale"),
+    ("sums", "_whole(coefficient, at, 1)", "_whole(coefficient, at)"),
     # steps
     ("steps", "if said.keys() != {()} or said[()] > 0", "if said.keys() != {()}"),
     ("steps", "_plus(end, ONE, -1), facts, at)\n ", "end, facts, at)\n "),
