@@ -59,7 +59,7 @@ def main() -> int:
         found |= on_device()
     found = load() | found
     save("numbers", "python -m bench.numbers", found)
-    write(found)
+    DOCUMENT.write_text(filled(DOCUMENT.read_text(), found))
     return 0
 
 
@@ -177,24 +177,23 @@ def table(at: Prim, found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def costs(at: Prim, found: dict[str, Any]) -> str:
+def costs(found: dict[str, Any]) -> str:
     """What the switch saves."""
     lines = ["| function | usual, ns | `--fast-functions`, ns |", "| --- | --- | --- |"]
     lines += [f"| `{name}` | {usual} | {fast} |" for name, (usual, fast) in found.items()]
     return "\n".join(lines)
 
 
-def write(found: dict[str, Any]) -> None:
-    """The tables of the document."""
+def filled(text: str, found: dict[str, Any]) -> str:
+    """The document with the tables of what was measured."""
     parts = [f"## {at}\n\n{table(at, found)}" for at in TYPES if f"c {at}" in found]
     parts += [
-        f"## What `--fast-functions` saves, {at}\n\n{costs(at, found[f'times {at}'])}"
+        f"## What `--fast-functions` saves, {at}\n\n{costs(found[f'times {at}'])}"
         for at in TYPES
         if f"times {at}" in found
     ]
-    text = DOCUMENT.read_text()
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    DOCUMENT.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}")
+    return f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}"
 
 
 if __name__ == "__main__":
