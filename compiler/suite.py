@@ -276,10 +276,30 @@ def summary(whole: TestReport) -> str:
 
 
 def main(paths: Sequence[str], wanted: Wanted, jobs: int, as_json: bool) -> bool:
-    """Test programs and folders, and print what became of that; whether nothing failed."""
+    """Test programs and folders, and print what became of that; whether nothing failed.
+
+    A file that is named and in which no test is wanted counts as one that failed.
+    """
     found = programs(paths)
-    if not as_json:
-        return told(found, wanted, jobs, sys.stdout, sys.stderr)["ok"]
-    whole = report(all_tested(found, wanted, jobs, _Progress(len(found), sys.stderr)))
-    sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
+    if as_json:
+        whole = report(all_tested(found, wanted, jobs, _Progress(len(found), sys.stderr)))
+    else:
+        whole = told(found, wanted, jobs, sys.stdout, sys.stderr)
+    named = {str(path) for path in map(Path, paths) if path.is_file()}
+    for program in whole["programs"]:
+        if program["file"] in named and not program["cases"] and "error" not in program:
+            whole["ok"] = False
+            print(
+                f"{program['file']}: NOTHING TESTED. {_nothing(program, wanted)}", file=sys.stderr
+            )
+    if as_json:
+        sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     return whole["ok"]
+
+
+def _nothing(program: ProgramTested, wanted: Wanted) -> str:
+    """Why no test of a program was run."""
+    if cases.spec(read_source(Path(program["file"]))).cases:
+        left_out = "of that entry point" if wanted.entry else "that is wanted"
+        return f"It has tests, but none {left_out}."
+    return "No test begins in it: a block of tests is a comment that begins with `-- ==`."

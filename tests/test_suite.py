@@ -369,3 +369,22 @@ def test_ctrl_c_ends_it(tmp_path: Path, jobs: str) -> None:
         os.kill(running.pid, signal.SIGINT)
         running.communicate(timeout=20)  # ends when no process holds the standard output any more
         assert running.returncode == 130
+
+
+def test_a_file_that_is_named_and_has_no_test_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, tests = tmp_path / "plain.fut", tmp_path / "tests.fut"
+    plain.write_text("entry main (x: i32) = x + 1\n")
+    tests.write_text("-- == input { 1 } output { 2 }\nentry main (x: i32) = x + 1\n")
+    assert main(["test", str(tmp_path), "--backend", "ref"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["test", str(plain), str(tests), "--backend", "ref"]) == 1
+    told = capsys.readouterr()
+    assert told.err == (
+        f"{plain}: NOTHING TESTED. No test begins in it: a block of tests is a comment that begins"
+        " with `-- ==`.\n"
+    )
+    assert told.out == f"{tests}: 1 passed\n1 passed in 1 program; 1 without tests\n"
+    assert main(["test", str(tests), "--backend", "ref", "--entry", "other"]) == 1
+    assert "It has tests, but none of that entry point." in capsys.readouterr().err

@@ -69,7 +69,8 @@ class Blocks:
     tags: frozenset[str]
 
 
-_BLOCK = re.compile(r"^-- ==[ \t]*(?:\r?\n|\Z)(?:^--(?! ==[ \t]*\r?$).*(?:\n|\Z))*", re.MULTILINE)
+_BLOCK = re.compile(r"^-- ==(?!=).*(?:\n|\Z)(?:^--(?! ==(?!=)).*(?:\n|\Z))*", re.MULTILINE)
+"""A block may begin on the line of its sign; a rule of more such signs is none."""
 _START = re.compile(r"^--", re.MULTILINE)
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[\w-]+")

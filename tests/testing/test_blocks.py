@@ -67,7 +67,7 @@ def test_a_program_that_must_be_refused_has_one_test() -> None:
 
 def test_a_block_without_data_says_that_the_program_compiles() -> None:
     assert [case.kind for case in read("-- ==\n\nentry main = 1").cases] == ["compiles"]
-    assert read("-- Nothing to test.\nentry main = 1\n-- == is no block").cases == ()
+    assert read("-- Nothing to test.\nentry main = 1\n-- ===== no block").cases == ()
 
 
 def test_blocks_may_have_tests_of_one_name() -> None:
@@ -104,3 +104,11 @@ def test_a_malformed_block_is_an_error_with_its_place_and_a_way_out(
     assert says in caught.value.message
     assert hint in caught.value.hint
     assert caught.value.span[:2] == place
+
+
+def test_a_block_may_begin_on_the_line_of_its_sign() -> None:
+    source = "-- == entry: double\n-- input { [1, 2] }\n-- output { [2, 5] }\n-- == input { 3 }\n"
+    assert [(case.kind, case.entry) for case in read(source).cases] == [
+        ("run", "double"),
+        ("run", "main"),
+    ]
