@@ -289,9 +289,8 @@ def main(paths: Sequence[str], wanted: Wanted, jobs: int, as_json: bool) -> bool
     for program in whole["programs"]:
         if program["file"] in named and not program["cases"] and "error" not in program:
             whole["ok"] = False
-            print(
-                f"{program['file']}: NOTHING TESTED. {_nothing(program, wanted)}", file=sys.stderr
-            )
+            why = _nothing(program, wanted)
+            sys.stderr.write(f"{program['file']}: NOTHING TESTED. {why}\n")
     if as_json:
         sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     return whole["ok"]

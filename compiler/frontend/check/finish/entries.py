@@ -16,7 +16,18 @@ from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.check.types.wording import arguments
 from compiler.frontend.show_type import is_tuple, show_type
-from compiler.frontend.types import ACC, Array, Arrow, Opaque, Record, Size, SizeVar, Sum, Type
+from compiler.frontend.types import (
+    ACC,
+    Array,
+    Arrow,
+    Opaque,
+    Record,
+    Size,
+    SizeVar,
+    Sum,
+    Type,
+    TypeVar,
+)
 
 
 def entry_point(
@@ -117,8 +128,15 @@ def _function_in(type_: Type, functional: Collection[Name]) -> str:
             return "a function"
         case Opaque(name=name) if name == ACC:
             return "an accumulator"
-        case Opaque(name=name, shown=shown) if name in functional:
-            return f"a value of the abstract type `{shown}`, which may be a function"
+        case Opaque(name=name, shown=shown, meaning=meaning) if name in functional:
+            is_data = not isinstance(meaning, Opaque | TypeVar) and not _function_in(
+                meaning, functional
+            )
+            return (
+                ""
+                if is_data
+                else f"a value of the abstract type `{shown}`, which may be a function"
+            )
         case Array(_, elem):
             return _function_in(elem, functional)
         case Record(fields):
