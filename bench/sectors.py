@@ -9,6 +9,7 @@ status is 1 then, and 69 without a GPU.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shlex
 import shutil
@@ -182,13 +183,20 @@ def compared(name: str) -> dict[str, Any]:
 
 def main() -> int:
     """The exit status."""
-    given = sys.argv[1:]
-    if given[:1] == ["--inside"]:
-        source, sizes = PROGRAMS[given[1]]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("programs", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument("--observed", action="store_true", help="the observer's counts alone")
+    parser.add_argument("--inside", action="store_true", help="run one, for whoever profiles it")
+    asked = parser.parse_args()
+    names = asked.programs or list(PROGRAMS)
+    if unknown := next((name for name in names if name not in PROGRAMS), ""):
+        parser.error(f"there is no program `{unknown}`: there are {', '.join(PROGRAMS)}")
+    if asked.inside:
+        source, sizes = PROGRAMS[names[0]]
         device.here(GPUS, device.code_of(source), device.given(source, sizes))
         return 0
-    if given[:1] == ["--observed"]:
-        for name in given[1:] or PROGRAMS:
+    if asked.observed:
+        for name in names:
             print(name, observed(name), flush=True)
         return 0
     why = device_process.why_not() or ("" if shutil.which("ncu") else "there is no ncu on the PATH")
@@ -197,14 +205,13 @@ def main() -> int:
         return device.UNAVAILABLE
     place = device_process.found(GPUS)[0]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        names = given or list(PROGRAMS)
         figures = dict(zip(names, pool.map(compared, names), strict=True))
     wrong = {name: one for name, one in figures.items() if one.get("device") != one.get("observer")}
     wrong |= {name: one for name, one in figures.items() if "problem" in one}
     for name, one in wrong.items():
         print(name, json.dumps(one))
     print(f"{len(figures) - len(wrong)} of {len(figures)} are equal")
-    command = shlex.join(["python", "-m", "bench.sectors", *given])
+    command = shlex.join(["python", "-m", "bench.sectors", *asked.programs])
     print(save("sectors", command, {"device": place.name, "programs": figures}))
     return int(bool(wrong))
 
