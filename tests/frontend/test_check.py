@@ -207,7 +207,7 @@ ERRORS = [
     ("entry f (g: i32 -> i32) = g 1", 1, "takes or returns a function"),
     ("module m: {type^ t val a: i32 -> t} = {type^ t = i32 def a (x: i32) = x}\n"
      "entry f (x: i32) = [(x, m.a x)][0]", 2, "An array element cannot be a function"),
-    ("module m: {type^ t val a: i32 -> t} = {type^ t = i32 def a (x: i32) = x}\n"
+    ("module m: {type^ t val a: i32 -> t} = {type^ t = i32 -> i32 def a (x: i32) : t = (+ x)}\n"
      "entry f (x: i32) = (x, m.a x)", 2, "of the abstract type `m.t`, which may be a function"),
     ("type t = i32 type t = f32", 1, "is defined twice"),
     ("def f (s: #a | #b) = match s case #a -> 1", 1, "`#b` is not"),
