@@ -160,9 +160,11 @@ class Exact:
                 self._facts.defined(param.name, ir.Select(exp.cond, one, other), self._facts.depth)
 
     def _indices(self, dims: Iterable[tuple[Name, Poly]]) -> None:
+        # That there are points may show that the numbers of them fit.
+        for _, bound in dims:
+            self._facts.runs(bound)
         for index, bound in dims:
             self._facts.index(index, bound)
-            self._facts.runs(bound)
 
     def _nested(
         self,

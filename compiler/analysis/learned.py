@@ -171,7 +171,10 @@ class Learned(Ranges):
     def _entered(self, trips: Poly, prim: Prim, depth: int) -> None:
         """Learn `trips >= 1`, and what checks said for that case."""
         self._learn_gap(trips - 1, depth, self._source("runs", (trips, prim)))
-        names = trips.names()
+        names = set(trips.names())
+        for name in trips.names() & self._wrapped.keys():
+            # That it is not nought says of what it is made of that it is not either.
+            names |= self._wrapped[name][0].names()
         refuted: set[SE] = set()  # most alternatives say the same, that there are none
         for name in names:
             for lhs, rhs, since in self._alternatives.get(name, ()):

@@ -370,23 +370,32 @@ def simple(s: Lowering, se: ir.SE, hint: str) -> ir.SE:
 def _unit_slice(
     s: Lowering, start: ir.SE, stop: ir.SE, size: Poly
 ) -> tuple[ir.DimSlice, ir.SE, ir.SE]:
-    """`start:stop`; valid if empty, or ordered and inside."""
+    """`start:stop`; valid if empty, or ordered and inside.
+
+    Where it is empty, one end says about the other what is known of it: `l:n` of `n` elements has
+    nothing to do with whether it is empty.
+    """
     first, last = s.poly(start), s.poly(stop)
-    conditions = (
-        ir.Bin("<=", "i64", ir.ZERO, start),
-        ir.Bin("<=", "i64", start, stop),
-        ir.Bin("<=", "i64", stop, se_of(size)),
-    )
-    full: ir.SE = ir.TRUE
-    needed: ir.SE = ir.TRUE
-    for cond in conditions:
-        full = both(full, cond)
-        needed = both(needed, _open_part(s, cond))
-    if s.facts.rising(first, last, size):
-        needed = ir.TRUE
+    piece = ir.DimSlice(start, last - first, ir.ONE)
+    ordered = ir.Bin("<=", "i64", start, stop)
+    low, high = ir.Bin("<=", "i64", ir.ZERO, start), ir.Bin("<=", "i64", stop, se_of(size))
     empty = ir.Bin("==", "i64", start, stop)
-    needed = needed if needed == ir.TRUE else either(empty, needed)
-    return ir.DimSlice(start, last - first, ir.ONE), either(empty, full), needed
+    full = either(empty, both(both(low, ordered), high))
+    if s.facts.rising(first, last, size):
+        return piece, full, ir.TRUE
+    needed: ir.SE = ir.TRUE
+    inside: ir.SE = ir.TRUE
+    for cond, other in (
+        (low, ir.Bin("<=", "i64", ir.ZERO, stop)),
+        (high, ir.Bin("<=", "i64", start, se_of(size))),
+    ):
+        part = _open_part(s, cond)
+        if part == ir.TRUE or s.facts.decide(other.op, other.lhs, other.rhs) is True:
+            needed = both(needed, part)
+        else:
+            inside = both(inside, part)
+    needed = both(needed, _open_part(s, ordered))
+    return piece, full, needed if inside == ir.TRUE else both(needed, either(empty, inside))
 
 
 def _strided_slice(

@@ -79,6 +79,7 @@ class Refusal(Kind):
     IN_OPERATOR = (5, Ending.NOTHING, "an operator uses it")
     COMPUTED_CELLS = (5, Ending.NOTHING, "which elements are used is computed")
     ANY_CELL = (5, Ending.NOTHING, "any element of the destination may be used")
+    UNKNOWN_CELLS = (5, Ending.NOTHING, "which elements are used is not known")
     NOT_APART = (5, Ending.CONDITION, "what is written early may meet what is still needed")
     MADE_OUTSIDE = (6, Ending.NOTHING, "what would be overwritten is made outside")
     KEPT = (6, Ending.NOTHING, "what would be overwritten is used again, or handed on")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from compiler import explanations
 from compiler.pipeline import Compilation
@@ -117,3 +118,39 @@ def test_a_unique_type_is_not_proposed_where_it_does_not() -> None:
         assert one["hint"] == "Nothing is known to help."
     changed = READ_THERE.replace("xs: [n]", "xs: *[n]")
     assert all(not one["done"] for one in refused(changed, "in-place-map"))
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "given"),
+    [
+        ("l:n", "l:n", "(l: i64)"),
+        ("l:", "l:", "(l: i64)"),
+        (":l", ":l", "(l: i64)"),
+        ("h:2 * h", "h:2 * h", ""),
+        ("0:h", "h:2 * h", ""),
+        ("n - h:n", "0:h", ""),
+        ("t:2 * t", "2 * t:3 * t", ""),
+        ("k:l", "k:l", "(k: i64) (l: i64)"),
+    ],
+)
+def test_a_part_is_changed_in_its_place(read: str, written: str, given: str) -> None:
+    source = f"""
+entry main [n] (a: *[n]i64) {given} =
+  let h = n / 2
+  let t = n / 3
+  let v = map (+ (h + t)) a[{read}]
+  in a with [{written}] = v
+"""
+    assert refused(source, "update") == []
+
+
+def test_any_element_is_said_only_where_each_is_used() -> None:
+    """A sum of two numbers that are given may wrap: which cells are read is not known."""
+    source = """
+entry main [n] (a: *[n]i64) (k: i64) (l: i64) =
+  let v = tabulate n (\\i -> if 0 <= i + l * k && i + l * k < n then a[i + l * k] else i)
+  in a with [0:n] = v
+"""
+    (one,) = refused(source, "update")
+    assert one["refusal"] == "unknown-cells" or one["witness"] is not None
+    assert "Any element" not in one["because"]

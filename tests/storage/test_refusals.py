@@ -93,6 +93,11 @@ entry main [n] (xs: *[n]i32) (is: [n]i64): *[n]i32 =
   let new = map (\\i -> xs[is[i]]) (iota n)
   in xs with [0:n] = new
 """
+EVERYWHERE = """
+entry main [n] (xs: *[n]i32): *[n]i32 =
+  let new = map (\\i -> loop s = i32.i64 i for k < n do s + xs[k]) (iota n)
+  in xs with [0:n] = new
+"""
 SHARED = """
 entry main [n] (xs: [n]i32) (k: i64): [n]i32 =
   let ys = scan (+) 0 xs
@@ -173,7 +178,8 @@ PROGRAMS = {
     Refusal.OUTSIDE: SCATTERED,
     Refusal.IN_OPERATOR: OPERATOR,
     Refusal.COMPUTED_CELLS: HISTOGRAM,
-    Refusal.ANY_CELL: ANYWHERE,
+    Refusal.ANY_CELL: EVERYWHERE,
+    Refusal.UNKNOWN_CELLS: ANYWHERE,
     Refusal.NOT_APART: OLD,
     Refusal.MADE_OUTSIDE: test_reasons.COUNTED,
     Refusal.KEPT: KEPT,

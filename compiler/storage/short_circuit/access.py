@@ -20,13 +20,15 @@ class Access:
     """Cells that are touched through `array`; `lmad` is None if nothing is known of them.
 
     `wider` are index functions of the arrays that it is a view of, from inside out: what to fall
-    back on where the exact cells cannot be said.
+    back on where the exact cells cannot be said. `lost` is why that was done: a name of the exact
+    cells that means nothing outside, "" if there is none; None if they are the exact cells.
     """
 
     array: Name
     lmad: Lmad[Poly] | None
     writes: bool
     wider: tuple[Lmad[Poly], ...] = ()
+    lost: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,13 @@ def unique(accesses: Iterable[Access]) -> list[Access]:
     return list(found.values())
 
 
-def with_lmad(access: Access, lmad: Lmad[Poly] | None) -> Access:
-    """The access with other cells."""
-    if lmad is access.lmad:
+def with_lmad(access: Access, lmad: Lmad[Poly] | None, lost: Name | None = None) -> Access:
+    """The access with other cells; `lost`: why they may be more than it touches."""
+    if access.lost is not None:
+        lost = access.lost
+    if lmad is access.lmad and lost == access.lost:
         return access
-    return Access(access.array, lmad, access.writes, access.wider)
+    return Access(access.array, lmad, access.writes, access.wider, lost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,14 @@ from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, together, uses
-from compiler.storage.short_circuit.wording import both, called, doing, not_apart, unbounded
+from compiler.storage.short_circuit.wording import (
+    anywhere,
+    both,
+    called,
+    doing,
+    not_apart,
+    unbounded,
+)
 
 _FEW = 8
 """Up to so many uses each have a proof of their own; more are taken together where they can be."""
@@ -271,11 +278,19 @@ class Safety:
         """The access over all values of some indices."""
         if access.lmad is None:
             return access
+        lost: Name | None = None
         for lmad in (access.lmad, *access.wider):
             found = self._outside(lmad, scope, over)
             if found is not None:
-                return with_lmad(access, found)
-        return with_lmad(access, None)
+                return with_lmad(access, found, lost)
+            lost = self._lost(access.lmad, scope, over)
+        return with_lmad(access, None, lost)
+
+    def _lost(self, lmad: Lmad[Poly], scope: TreeBody, fixed: Iterable[Range]) -> Name:
+        """A name that cells depend on and that means nothing outside of a scope; "" if none."""
+        names = {one.name for one in fixed}
+        inside = (x for x in sorted(lmad.names()) if x not in names and self._bound_in(x, scope))
+        return next(inside, "")
 
     def _left(self, some: Uses, scope: TreeBody, over: Sequence[Range]) -> Uses:
         """What is touched over all values of a body's indices."""
@@ -556,19 +571,19 @@ class Safety:
         if use.lmad is None:
             return use
         names = {one.name for one in fixed}
+        lost: Name | None = None
         for lmad in (use.lmad, *use.wider):
             found: Lmad[Poly] | None = lmad
             for one in reversed(inner):
                 found = expanded(found, one) if found is not None else None
-            if found is None:
-                continue
-            moved = found.subst({index.name: Poly.var(side.name)})
-            found = expanded(moved, side)
+            if found is not None:
+                found = expanded(found.subst({index.name: Poly.var(side.name)}), side)
             if found is not None and not any(
                 self._bound_in(name, scope) and name not in names for name in found.names()
             ):
-                return with_lmad(use, found)
-        return with_lmad(use, None)
+                return with_lmad(use, found, lost)
+            lost = self._lost(use.lmad, scope, (*fixed, *inner))
+        return with_lmad(use, None, lost)
 
     def _all(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
         """All writes of all iterations against all uses."""
@@ -590,12 +605,8 @@ class Safety:
                         "computed there.",
                     )
                 if use.lmad == self.destination:
-                    raise Failed(
-                        Refusal.ANY_CELL,
-                        f"Any element of the destination may be "
-                        f"{'written' if use.writes else 'read'} {where}, through "
-                        f"{called(self.now, use.array)}.",
-                    )
+                    kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS
+                    raise Failed(kind, anywhere(self.now, self.terms, use, where))
                 verdict = self._verdict(write.lmad, use.lmad, known)
                 self._record(write.lmad, use.lmad, where, verdict)
                 if not isinstance(verdict, Disjoint):

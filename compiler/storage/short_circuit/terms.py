@@ -194,6 +194,16 @@ class Terms:
         exact = self.exact
         return (exact.places if where == "places" else exact.conditions).get(se)
 
+    def wrapping(self, name: Name) -> Poly | None:
+        """The sum or product that a name stands for, as it is not known to fit in 64 bits."""
+        what = self.atoms[name].what if name in self.atoms else None
+        if isinstance(what, Poly):
+            defined = self.defs.get(what.as_name or "")
+            return what if defined is None else self._ring(defined, "places")
+        if isinstance(what, ir.Bin | ir.Un) and what.op in ("+", "-", "*", "neg"):
+            return self._ring(what, "places")
+        return None
+
     def _is_sum(self, name: Name) -> bool:
         """Whether a name is defined by a sum or product, which may wrap."""
         return name in self.defs and name in self.exact.defined

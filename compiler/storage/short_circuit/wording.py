@@ -10,6 +10,7 @@ from compiler.base.names import Name
 from compiler.base.spans import line_of
 from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
 from compiler.ir.spelling import sentence
+from compiler.storage.short_circuit.access import Access
 from compiler.storage.short_circuit.clash import Clash, Stop
 from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.terms import Terms
@@ -77,6 +78,20 @@ def not_apart(
     missing = verdict.missing if isinstance(verdict, Unknown) else None
     needs = f": that needs {spell(missing)} >= 0" if missing is not None else ""
     return f"It is not proved that {write} keeps away from {use}, which is {does} {where}{needs}."
+
+
+def anywhere(now: Edited, terms: Terms, use: Access, where: str) -> str:
+    """Why all of the destination has to be kept: all of it is used, or it is not known which."""
+    does, array = "written" if use.writes else "read", called(now, use.array)
+    if use.lost is None:
+        return f"Any element of the destination may be {does} {where}, through {array}."
+    what = f"It is not known which elements of {array} are {does} {where}"
+    if not use.lost:
+        return f"{what}."
+    whole = terms.wrapping(use.lost)
+    if whole is not None:
+        return f"{what}: that needs {now.spell.poly(whole)} to fit in 64 bits, which is not proved."
+    return f"{what}: they depend on {now.spell.poly(Poly.var(use.lost))}."
 
 
 def clashing(now: Edited, clash: Clash) -> str:
