@@ -78,6 +78,7 @@ def test_the_example_of_an_operation_is_answered(one: Operation[Any]) -> None:
     assert wrong_answer(one.id, answer) == []
 
 
+MEETING = "entry main (xs: []i32) = scatter [0, 0, 0] (map (const 1) xs) xs"
 ENDLESS = "entry main (n: i64) = map (\\i -> loop x = i while x >= 0 do x ^ 1) (iota 9)"
 
 
@@ -155,6 +156,7 @@ def requests() -> list[dict[str, Any]]:
         {"op": "observe", "source": EXAMPLE, **small},
         {"op": "profile", "source": EXAMPLE, **small, "backend": "cuda"},
         {"op": "observe", "source": ENDLESS, "deadline": 12.0},
+        {"op": "observe", "source": MEETING, "input": "[1, 2]"},
         {"op": "eval", "source": EXAMPLE, "expression": "main"},
         {
             "op": "literate",
