@@ -313,17 +313,19 @@ class Trials:
         """Small inputs, those first for which the cells in question meet and claims hold."""
         mine = self._points(attempt, claims) if self.fun.entry else iter(())
         callers = [self.fun] if self.fun.entry else [f for f in self.prog.funs if f.entry]
-        usual = ((fun, dict.fromkeys(_free(fun), size)) for size in _USUAL for fun in callers)
+        usual = (
+            (fun, dict.fromkeys(given_numbers(fun), size)) for size in _USUAL for fun in callers
+        )
         seen: list[Point] = []
         found = 0
         for fun, point in (*islice(((self.fun, p) for p in mine), RUNS - len(_USUAL)), *usual):
-            numbers = {name: point[name] for name in _free(fun) if name in point}
+            numbers = {name: point[name] for name in given_numbers(fun) if name in point}
             if numbers in seen:
                 continue
             seen.append(numbers)
-            made = _made(fun, numbers, found)
-            if made is not None:
-                yield made
+            trial = made(fun, numbers, found)
+            if trial is not None:
+                yield trial
                 found += 1
             if found == RUNS or self.is_late:
                 return
@@ -333,7 +335,7 @@ class Trials:
         pair = next((o for o in attempt.obligations if not isinstance(o.verdict, Disjoint)), None)
         lmads = (pair.write, pair.use) if pair is not None else ()
         cells = [dim.size - 1 for lmad in lmads for dim in lmad.dims]
-        names = {name for lmad in lmads for name in lmad.names()} | _free(self.fun)
+        names = {name for lmad in lmads for name in lmad.names()} | given_numbers(self.fun)
         known = self.known(attempt)
         points: list[Point] = []
         for side in (1, 0):
@@ -356,7 +358,7 @@ class Trials:
         return found
 
 
-def _free(fun: Function) -> set[Name]:
+def given_numbers(fun: Function) -> set[Name]:
     """The sizes and whole numbers that a function is given."""
     return {
         param.name
@@ -393,15 +395,17 @@ def _meet(write: Lmad[Poly], use: Lmad[Poly], point: Point) -> bool:
     if not write.names() | use.names() <= point.keys():
         return False
     first, second = write.evaluate(point), use.evaluate(point)
-    if any(np.prod([max(d.size, 0) for d in one.dims]) > _CELLS for one in (first, second)):
+    if any(math.prod(max(d.size, 0) for d in one.dims) > _CELLS for one in (first, second)):
         return False
     return not set(first.points()).isdisjoint(second.points())
 
 
-def _made(fun: Function, numbers: Mapping[Name, int], seed: int) -> Trial | None:
-    """Inputs with these sizes and numbers, the rest small and random; None if too large."""
+def made(
+    fun: Function, numbers: Mapping[Name, int], seed: int, most: int = _USUAL[0]
+) -> Trial | None:
+    """Inputs with these sizes and numbers, the rest random and below `most`; None if too large."""
     rng = np.random.default_rng(seed)
-    known = {name: numbers.get(name, _USUAL[0]) for name in sorted(_free(fun))}
+    known = {name: numbers.get(name, _USUAL[0]) for name in sorted(given_numbers(fun))}
     args: list[Value] = []
     for param in entries.external(fun):
         kind = param.type
@@ -413,17 +417,17 @@ def _made(fun: Function, numbers: Mapping[Name, int], seed: int) -> Trial | None
             return None
         dtype = DTYPE[kind.prim]
         if kind.prim == "bool":
-            made = rng.integers(0, 2, shape).astype(dtype)
+            value = rng.integers(0, 2, shape).astype(dtype)
         elif kind.prim[0] == "f":
-            made = rng.random(shape).astype(dtype)
+            value = rng.random(shape).astype(dtype)
         elif param.name in known:
             low, high = int_range(kind.prim)
             if not low <= known[param.name] <= high:
                 return None
-            made = np.asarray(known[param.name], dtype)
+            value = np.asarray(known[param.name], dtype)
         else:
-            made = rng.integers(0, _USUAL[0], shape).astype(dtype)
-        args.append(np.asarray(made) if shape else dtype.type(made))
+            value = rng.integers(0, most, shape).astype(dtype)
+        args.append(np.asarray(value) if shape else dtype.type(value))
     try:
         entries.bind(fun, args)
     except UsageError:
