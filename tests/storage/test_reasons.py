@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from compiler import explanations
+from compiler.explain import validity
 from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
-from compiler.semantics import interp
+from compiler.semantics import heap, interp
 
 LIVING = """
 entry main [k] [n] (inputsets: [k][n]i32) (ys: *[k][n]i32) (i: i64): (*[k][n]i32, i32) =
@@ -142,6 +143,26 @@ entry main [n] (a: *[n]i64) {given} =
   in a with [{written}] = v
 """
     assert refused(source, "update") == []
+
+
+CHOSEN = """
+entry main [n] (a: *[n]i64) (f: bool) =
+  let h = n / 2
+  let v = map (\\i -> a[if f then i else h + i] + 1) (iota h)
+  in a with [0:h] = v
+"""
+
+
+def test_either_side_of_a_chosen_index_is_read() -> None:
+    assert refused(CHOSEN, "update") == []
+    (one,) = refused(CHOSEN.replace("h + i", "h - 1 - i"), "update")
+    assert one["refusal"] == "not-apart"
+    work = Compilation(CHOSEN)
+    for flag in (True, False):
+        args = [np.arange(7), np.bool_(flag)]
+        expected = interp.run(work.result("funmem").prog, "main", args)
+        found, _ = heap.run(work.result("shortcircuit").prog, "main", args)
+        assert validity.compare(found, expected)["valid"]
 
 
 def test_any_element_is_said_only_where_each_is_used() -> None:

@@ -149,9 +149,7 @@ class Safety:
             case ir.Index(array, at):
                 lmad = self._lmad(array)
                 if lmad is not None:
-                    thread = list(map(self.terms.poly, at))
-                    rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
-                    self._use(out, array, lmad.fix(*thread), False, rows)
+                    self._indexed(out, array, lmad, at)
             case ir.Slice() | ir.Rearrange() | ir.Reshape():
                 self._view(item, exp, out)
             case ir.Update(array, dims, value):
@@ -189,6 +187,13 @@ class Safety:
         return out
 
     # --- single accesses ---
+
+    def _indexed(self, out: Summary, array: Name, lmad: Lmad[Poly], at: Sequence[ir.SE]) -> None:
+        """One element is read."""
+        for one in self.terms.chosen(at):
+            thread = list(map(self.terms.poly, one))
+            rows = tuple(lmad.fix(*thread[:k]) for k in range(len(thread) - 1, 0, -1))
+            self._use(out, array, lmad.fix(*thread), False, rows)
 
     def _lmad(self, name: Name) -> Lmad[Poly] | None:
         """Where an array is, if it has to do with the destination."""

@@ -7,7 +7,7 @@ conversion becomes a name of its own, the same for equal ones, and `facts` says 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -291,6 +291,16 @@ class Terms:
         return self._innermost.get(name) or self.now.tree.scope_of.get(name)
 
     # --- index functions ---
+
+    def chosen(self, at: Sequence[ir.SE]) -> Iterator[Sequence[ir.SE]]:
+        """What an index may be, of which one part is chosen by a condition: either."""
+        for k, part in enumerate(at):
+            found = self.defs.get(part.name) if isinstance(part, ir.Var) else part
+            if isinstance(found, ir.Select):
+                for side in (found.then, found.orelse):
+                    yield (*at[:k], side, *at[k + 1 :])
+                return
+        yield at
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
