@@ -163,3 +163,49 @@ def test_questions_grow_with_the_program(pieces: int) -> None:
     work = compiled(f"entry main [n] (xs: [n]i32) = {parts}", Options(target="cuda"))
     tally = check(work.result("merged").prog, "merged")
     assert tally.proved <= 60 * pieces
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("false", ""),
+        ("n_1 < n_1", ""),
+        ("n_1 == 0i64", ""),
+        ("true", "`r_9` is outside of `m_6`"),
+        ("n_1 < 3i64", "`r_9` is outside of `m_6`"),
+    ],
+)
+def test_where_no_run_comes_nothing_is_wrong(condition: str, found: str) -> None:
+    text = (
+        "entry main [n_1] (a_mem_2: mem(i64), a_3: [n_1]i64 @ a_mem_2 -> 0 + {(n_1: 1)})\n"
+        "  : (s_4: i64) =\n"
+        "  let (m_6: mem(i64)) = alloc(0, i64)\n"
+        "  let (b_7: [0]i64 @ m_6 -> 0 + {(0: 1)}) = replicate([0], 0i64)\n"
+        f'  assert({condition}, "no")\n'
+        "  let (r_9: [n_1]i64 @ m_6 -> 0 + {(n_1: 1)}) = reshape([n_1], b_7)\n"
+        "  let (x_10: i64) = r_9[0]\n"
+        "  in (x_10)\n"
+    )
+    said = says(text)
+    assert found in said
+    assert bool(said) == bool(found), said
+
+
+def test_what_holds_in_one_branch_is_not_taken_to_hold_in_the_other() -> None:
+    part = (
+        "      let (r_{0}: [n_1]i64 @ m_6 -> 0 + {{(n_1: 1)}}) = copy(a_3)\n"
+        "      let (x_{0}0: i64) = r_{0}[0]\n"
+        "      in (x_{0}0)\n"
+    )
+    text = (
+        "entry main [n_1] (a_mem_2: mem(i64), a_3: [n_1]i64 @ a_mem_2 -> 0 + {(n_1: 1)})\n"
+        "  : (s_4: i64) =\n"
+        "  let (m_6: mem(i64)) = alloc(3, i64)\n"
+        "  let (s_5: i64) =\n"
+        "    if n_1 <= 3i64\n"
+        f"    then\n{part.format(8)}"
+        f"    else\n{part.format(9)}"
+        "  in (s_5)\n"
+    )
+    assert "`r_9` is outside of `m_6`" in says(text)
+    assert not says(text.replace(part.format(9), "      in (0i64)\n"))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NoReturn
 
-from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -95,7 +94,6 @@ class Accesses:
         """Indices of loops and kernels, which count from 0, with their bounds."""
         self.carried: dict[Name, list[ir.MemBind]] = {}
         """What is known to lie in blocks that branches and loops give."""
-        self.asked: set[tuple[Name, Lmad[Poly]]] = set()
         self.later: list[tuple[CellsTouched, Name]] = []
         """Writes to arrays that are needed, where perhaps nobody reads what they overwrite."""
         self.where: list[ir.Stm] = []
@@ -122,10 +120,8 @@ class Accesses:
 
     def is_inside(self, name: Name, mem: ir.MemBind, more: Sequence[Poly] = ()) -> None:
         """Ask whether an array lies inside of its block; `more` holds if it is not empty."""
-        key = mem.block, mem.lmad
-        if key in self.asked:
+        if not self.scope.is_new(mem):
             return
-        self.asked.add(key)
         lmad = self.numbers.normal_lmad(mem.lmad)
         size = self.size(mem.block)
         if size is None:

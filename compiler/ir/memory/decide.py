@@ -12,6 +12,7 @@ from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.ir.memory.known import NEVER
 
 FEW = 10
 """Inequalities that are tried before numbers are looked for that speak against an answer."""
@@ -56,6 +57,8 @@ def inside(lmad: Lmad[Poly], size: Poly, facts: Iterable[Poly], fits: Fits | Non
     if lmad.offset == 0 and Poly.product(lmad.shape) == size and lmad.is_row_major():
         return _PROVED
     key = lmad, size, tuple(facts)
+    if NEVER in key[2]:
+        return _PROVED
     found = _inside.get(key)
     if found is None or (fits is not None and found is _OPEN):
         if len(_inside) >= KEPT:
@@ -111,6 +114,8 @@ def apart(
 ) -> Answer:
     """Whether two index functions share no cell; `fits` as for `inside`."""
     key = one, other, tuple(facts)
+    if NEVER in key[2]:
+        return _PROVED
     found = _apart.get(key)
     if found is None or (fits is not None and found is _OPEN):
         if len(_apart) >= KEPT:

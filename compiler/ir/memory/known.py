@@ -20,6 +20,8 @@ from compiler.ir import nodes as ir
 from compiler.ir.walk import se_uses
 
 ONE = Poly.const(1)
+NEVER = Poly.const(-1)
+"""Not negative where no run comes to."""
 TERMS = 12
 """Of a polynomial that stands for a name at most."""
 FACTS = 24
@@ -46,16 +48,28 @@ class KnownHere:
     """The facts that mention a name."""
     conditions: dict[Name, list[Condition]] = field(default_factory=dict)
     """Those of which no facts could be made, by the names in them."""
+    never: int | None = None
+    """Which of the facts is a negative number: no run comes to what is behind it."""
     _all: set[Poly] = field(default_factory=set)
+    _places: set[ir.MemBind] = field(default_factory=set)
+
+    def around(self) -> Iterator[KnownHere]:
+        """This body and those around it: what holds there holds here."""
+        scope: KnownHere | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer.scope if scope.outer is not None else None
 
     def knows(self, fact: Poly) -> bool:
         """Whether a fact was entered here or around."""
-        scope: KnownHere | None = self
-        while scope is not None:
-            if fact in scope._all:
-                return True
-            scope = scope.outer.scope if scope.outer is not None else None
-        return False
+        return any(fact in scope._all for scope in self.around())
+
+    def is_new(self, place: ir.MemBind) -> bool:
+        """Enter where an array lies; false if an array here or around has been there."""
+        if any(place in scope._places for scope in self.around()):
+            return False
+        self._places.add(place)
+        return True
 
     def know(self, *facts: Poly) -> None:
         """Add facts."""
@@ -63,6 +77,9 @@ class KnownHere:
             if (fact.constant is not None and fact.constant >= 0) or self.knows(fact):
                 continue
             self._all.add(fact)
+            if fact.constant is not None:
+                fact = NEVER
+                self.never = len(self.facts) if self.never is None else self.never
             for name in fact.names():
                 self.by_name.setdefault(name, []).append(len(self.facts))
             self.facts.append(fact)
@@ -110,6 +127,9 @@ def about(places: Iterable[Moment], names: Iterable[Name]) -> Relevant:
         if place.count > scopes[id(place.scope)].count:
             scopes[id(place.scope)] = place
     known = Relevant()
+    if any(one.scope.never is not None and one.scope.never < one.count for one in scopes.values()):
+        known.facts[NEVER] = None
+        return known
     seen: set[Name] = set()
     todo = sorted(names)
     for name in todo:
@@ -230,7 +250,9 @@ class Integers:
                 if left is not None and right is not None and op != "!=":
                     scope.know(*_compared(op, left, right))
                     return
-            case ir.Lit():
+            case ir.Lit(value):
+                if value != holds:
+                    scope.know(NEVER)
                 return
         names = frozenset(self.names(cond))
         for name in names:
