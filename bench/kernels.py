@@ -35,8 +35,8 @@ GENERATORS: dict[str, Callable[[int], Generated]] = {
     "nests": nests.program,
     "stencils": stencils.program,
     "parted": parted.program,
-    "guards": guards.with_one_input,
-    "payloads": payloads.with_one_input,
+    "guards": lambda seed: guards.program(seed).with_one_input(),
+    "payloads": lambda seed: payloads.program(seed).with_one_input(),
     "results": results.program,
 }
 VERSIONS = {

@@ -19,8 +19,6 @@ Val = Any
 OPERATORS = {"neg": "-x", "abs": "T.abs x", "sgn": "T.sgn x", "%": "x % y", "**": "x ** y"}
 OPERATORS |= {name: f"T.{name} x y" for name in ("min", "max")}
 UNARY = ("neg", "abs", "sgn")
-ROUND_STEPS = frozenset(("lerp", "mad"))
-"""Functions that are steps of arithmetic, each of which rounds: there is one right result."""
 CHANGED = frozenset(floats.WIDE)
 """Functions that are not rounded once by definition."""
 DIGITS = {"f16": (11, -24), "f32": (24, -149), "f64": (53, -1074)}

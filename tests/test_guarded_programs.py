@@ -39,13 +39,13 @@ def test_a_batch_agrees(batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("seed", range(12))
 def test_kernels_agree(seed: int) -> None:
-    kernels.check(guards.with_one_input(seed), "grid" if seed % 2 else "default")
+    kernels.check(guards.program(seed).with_one_input(), "grid" if seed % 2 else "default")
 
 
 @needs_cxx
 @pytest.mark.parametrize("seed", range(20, 24))
 def test_texts_of_kernels_agree(seed: int) -> None:
-    kernels.check_text(guards.with_one_input(seed), "default")
+    kernels.check_text(guards.program(seed).with_one_input(), "default")
 
 
 def test_a_reference_that_fails_where_others_do_not_differs(

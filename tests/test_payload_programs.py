@@ -35,4 +35,4 @@ def test_what_once_broke_a_pass_is_compiled(seed: int) -> None:
 @needs_cxx
 @pytest.mark.parametrize("seed", range(3))
 def test_texts_of_kernels_agree(seed: int) -> None:
-    kernels.check_text(payloads.with_one_input(seed), "grid")
+    kernels.check_text(payloads.program(seed).with_one_input(), "grid")

@@ -7,6 +7,10 @@
     constant.py     decides LMADs of numbers exactly
     problem.py      two LMADs as one equation (difference form), and its lossless rewritings
     disjoint.py     proves that the equation has no solution, finds one, or says what is missing
+    tighten.py      what a fact says once what stands before its names is divided out
+    quotients.py    what is known of quotients, with the lines that show it
+    decide.py       reads a problem as it is written, and answers it
+    divide.py       polynomials divided by polynomials
     alike.py        questions that differ in their names only, and their answers
     certificate.py  what a proof looks like
     encode.py       a claim and its proof as plain data

@@ -5,6 +5,8 @@ All polynomials are over the facts' free names: equalities have been substituted
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from math import prod
 
 from compiler.algebra.poly import Poly
@@ -165,3 +167,17 @@ class Inferred(Proof):
 @dataclass(frozen=True, slots=True)
 class Numbers(Proof):
     """Offset, strides and bounds are numbers; none of the sums is 0, as the checker counts out."""
+
+
+def factors(proof: Proof) -> Iterator[Poly]:
+    """The facts that a proof makes use of."""
+    waiting: list[object] = [proof]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Sum):
+            for _, product in part.terms:
+                yield from product
+        elif isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part) and not isinstance(part, type):
+            waiting += [getattr(part, one.name) for one in fields(part)]

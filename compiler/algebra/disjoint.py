@@ -7,11 +7,10 @@ value, or the rest cannot make up for it. Both are smaller problems.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from math import gcd, lcm
 
 from compiler.algebra import constant, encode
 from compiler.algebra.certificate import (
@@ -19,7 +18,6 @@ from compiler.algebra.certificate import (
     Case,
     DisjointRanges,
     Flip,
-    Inferred,
     Join,
     Normalise,
     Numbers,
@@ -30,13 +28,15 @@ from compiler.algebra.certificate import (
     Split,
     Sum,
     Summand,
+    factors,
 )
 from compiler.algebra.divide import divide, exact, pivots
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.algebra.problem import ZERO, Problem, difference, flipped, joined, normalised
+from compiler.algebra.problem import Problem, difference, flipped, joined, normalised
+from compiler.algebra.tighten import roundings
 from compiler.protocol.kinds import Json
 
 NODES = 160
@@ -52,8 +52,6 @@ SOON = 100
 """Inequalities within which most proofs are found: the other points are looked at before more."""
 THOROUGH = 600
 """Inequalities for the last search, which tries more of everything."""
-_MOST_FACTORS = 3
-"""Divisors of one fact, of which it is looked what it says of the multiple."""
 SPLITS = 4
 """How many differences of names cases are made of."""
 
@@ -557,70 +555,6 @@ def _sign(stride: Poly, prover: Prover) -> tuple[int, Sum] | None:
         return 1, up
     down = prover.nonnegative(-stride)
     return None if down is None else (-1, down)
-
-
-def roundings(fact: Poly, prover: Prover | None) -> Iterator[tuple[Poly, Callable[[Proof], Proof]]]:
-    """What a fact says whose names are all multiplied by a number: `x >= 1` for `2*x >= 1`.
-
-    With a prover also what it says if they are multiplied by names: `x >= 0` for `n*x >= 1 - n`.
-    Each comes with the step that shows it to what is behind it.
-    """
-    by = gcd(*(coefficient for mono, coefficient in fact.terms.items() if mono))
-    if by > 1:
-        claim = Poly({mono: c // by for mono, c in fact.terms.items() if c // by})
-        yield claim, partial(Inferred, Sum(claim, by, ((1, (fact,)),)))
-    for factor in _factors(fact) if prover is not None else ():
-        multiple, rest = divide(fact, factor)
-        for claim, left in ((multiple - 1, rest + factor), (multiple, rest)):
-            split = None if prover is None else _contrary(fact, factor, claim, left, prover)
-            if split is not None:
-                yield claim, split
-                break
-
-
-def _factors(fact: Poly) -> list[Poly]:
-    """What stands before the names of a fact, where that is no number."""
-    found: dict[Poly, None] = {}
-    for mono, _ in fact.terms.items():
-        for name, power in mono if len(mono) > 1 else ():
-            slope = fact.coefficient(name) if power == 1 else ZERO
-            if len(slope.terms) == 1 and fact.degree(name) == 1:
-                (rest,) = slope.terms
-                found[Poly({rest: abs(slope.terms[rest])})] = None
-    return list(found)[:_MOST_FACTORS]
-
-
-def _contrary(
-    fact: Poly, factor: Poly, claim: Poly, left: Poly, prover: Prover
-) -> Callable[[Proof], Proof] | None:
-    """That `claim >= 0`, as else `factor*claim + left`, which is the fact, were negative."""
-    if claim.constant is not None or prover.facts.refutes(claim):
-        return None
-    positive = prover.plainly(factor - 1)
-    small = None if positive is None else prover.plainly(factor - 1 - left)
-    if positive is None or small is None:
-        return None
-    contrary = -claim - 1
-    scale = lcm(positive.scale, small.scale)
-    terms: list[tuple[int, tuple[Poly, ...]]] = [(scale, (fact,)), (scale, (contrary,))]
-    terms += [(c * (scale // positive.scale), (*p, contrary)) for c, p in positive.terms]
-    terms += [(c * (scale // small.scale), p) for c, p in small.terms]
-    absurd = Absurd(Sum(Poly.const(-1), scale, tuple(terms)))
-    return lambda rest: Split(claim, rest, absurd)
-
-
-def factors(proof: Proof) -> Iterator[Poly]:
-    """The facts that a proof makes use of."""
-    waiting: list[object] = [proof]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Sum):
-            for _, product in part.terms:
-                yield from product
-        elif isinstance(part, tuple):
-            waiting += part
-        elif is_dataclass(part) and not isinstance(part, type):
-            waiting += [getattr(part, one.name) for one in fields(part)]
 
 
 def _absurd(prover: Prover, *, thorough: bool) -> Sum | None:

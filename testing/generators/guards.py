@@ -15,7 +15,6 @@ import numpy as np
 
 from compiler.base.prim import DTYPE, Prim, int_range
 from compiler.ir.values import Value
-from testing.generators import programs
 from testing.generators.storage import Generated
 
 TYPES: tuple[Prim, ...] = ("i64", "i64", "i32", "i8", "u8", "u32", "i16", "u64")
@@ -27,12 +26,6 @@ def program(seed: int, name: str = "main") -> Generated:
     """The program of that seed: 1 to 4 statements and 4 inputs, one of them without elements."""
     rng = random.Random(f"guards {seed}")
     return _Writer(rng, name, rng.choice(TYPES)).program(seed)
-
-
-def with_one_input(seed: int) -> programs.Generated:
-    """The program of that seed with one of its inputs."""
-    made = program(seed)
-    return programs.Generated(seed, made.source, made.inputs[seed % len(made.inputs)])
 
 
 @dataclass

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from compiler.ir.values import Value
-from testing.generators import programs
 from testing.generators.storage import Generated
 
 HUGE = 1 << 40
@@ -77,12 +76,6 @@ KINDS = {
 def program(seed: int, name: str = "main") -> Generated:
     """The program of that seed: 1 to 4 statements and 4 inputs, one of them without elements."""
     return _Writer(random.Random(f"payloads {seed}"), name).program(seed)
-
-
-def with_one_input(seed: int) -> programs.Generated:
-    """The program of that seed with one of its inputs."""
-    made = program(seed)
-    return programs.Generated(seed, made.source, made.inputs[seed % len(made.inputs)])
 
 
 @dataclass

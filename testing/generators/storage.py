@@ -16,6 +16,7 @@ import numpy as np
 from compiler.algebra.poly import Poly
 from compiler.base.prim import DTYPE
 from compiler.ir.values import Value
+from testing.generators import programs
 from testing.generators.arrays import Arrays, Shape, shown_dims
 from testing.generators.places import ONE, Arr, Column, Scope, text
 
@@ -30,6 +31,10 @@ class Generated:
     name: str
     source: str
     inputs: list[list[Value]]
+
+    def with_one_input(self) -> programs.Generated:
+        """The same with one of its inputs, by its seed."""
+        return programs.Generated(self.seed, self.source, self.inputs[self.seed % len(self.inputs)])
 
 
 def program(seed: int, name: str = "main", statements: int = 0) -> Generated:
