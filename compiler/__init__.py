@@ -28,11 +28,12 @@ in them; `worker.py` speaks JSON over them, `__main__.py` is the command line wi
 `commands.py`. A worker imports what few requests need when the first of them comes
 (`protocol/answering.py`). `cases.py` runs the tests in a program's comments, `suite.py` those of
 many programs, in the processes of `testers.py`; `expressions.py` evaluates over a program's
-definitions, `literate.py` runs its directives, `streaming.py` goes through files larger than
-memory, `rulebook.py` shows rules at work on tiny programs, `measuring.py` and `profile.py` tell
-what runs take, `flows.py` what every statement of a stage gives. The commands `bench`, `doc`,
-`fmt`, `lsp` and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`, `lsp.py` and
-`repl.py`; `arguments.py` has the options of all, and `serving.py` starts the server.
+definitions, `literate.py` runs its directives, for which `exposing.py` makes entry points of what
+they call, `streaming.py` goes through files larger than memory, `rulebook.py` shows rules at work
+on tiny programs, `measuring.py` and `profile.py` tell what runs take, `flows.py` what every
+statement of a stage gives. The commands `bench`, `doc`, `fmt`, `lsp` and `repl` are `benchmark.py`,
+`documentation.py`, `formatting.py`, `lsp.py` and `repl.py`; `arguments.py` has the options of all,
+and `serving.py` starts the server.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

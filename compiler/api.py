@@ -162,7 +162,8 @@ def compilation(asked: OfProgram) -> Compilation:
     Raises UsageError for options that are wrong, or that name thresholds the program has not.
     """
     options = options_from(asked.options, asked.files, asked.main)
-    key = (asked.source, replace(options, expression=getattr(asked, "expression", "")))
+    expression, exposed = getattr(asked, "expression", ""), getattr(asked, "exposed", ())
+    key = (asked.source, replace(options, expression=expression, exposed=exposed))
     if key in _recent:
         _recent.move_to_end(key)
         return _recent[key]

@@ -34,8 +34,9 @@ from compiler.protocol.tests import Outcome, Tested
 from compiler.testing.blocks import Blocks, Data, Load, Trial, read
 from compiler.testing.compare import difference
 from compiler.testing.inputs import given, wanted
+from compiler.testing.made import Whole
 from compiler.testing.property import Property, counterexample
-from compiler.testing.script import Callee, Whole, evaluate
+from compiler.testing.script import Callee, evaluate
 
 PIPELINES = {
     "": ("fused", "c"),

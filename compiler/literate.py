@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,7 @@ from compiler.base import cache
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.spans import Span, span_at
 from compiler.base.text import plain
+from compiler.exposing import defined, exposing
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Array, PrimT
@@ -34,20 +35,12 @@ from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
 from compiler.testing import media, plot
 from compiler.testing.blocks import Data, Load
-from compiler.testing.script import (
-    Callee,
-    Literal,
-    Made,
-    RecordOf,
-    Tuple,
-    applied,
-    flat,
-    kind_of,
-    value,
-)
+from compiler.testing.made import Literal, Made, RecordOf, Tuple, flat, kind_of
+from compiler.testing.script import Callee, Callees, Uncallable, applied, value
 
 _DIRECTIVE = re.compile(r"-- ?>")
 _KIND = re.compile(r"\s*:(\w+)")
+_NAME = re.compile(r"[A-Za-z_][\w']*")
 _PARAMETER = re.compile(r"\s*(\w+)\s*:\s*(.*?)\s*")
 MOST_FRAMES = 2000
 LONGEST = 20_000
@@ -152,6 +145,7 @@ def _directive(block: NotebookCell) -> _Directive:
     place = Span(block.span.line + start.line - 1, start.col, 0, 0)
     found.data = Data("script", script, place)
     whole = text[at:].strip() if not (found.brief and found.kind) else script.strip()
+    whole = whole.replace("\n   ", "\n")  # what stood for the signs of comments
     found.shown = f"{f':{found.kind} ' if found.kind else ''}{whole}"
     return found
 
@@ -163,7 +157,7 @@ def _directive(block: NotebookCell) -> _Directive:
 class _Results:
     """Makes results of directives."""
 
-    callees: Mapping[str, Callee]
+    callees: Callees
     load: Load
     key: str = ""
     """What they depend on beside the directive, where they are kept."""
@@ -281,14 +275,18 @@ def run(
 ) -> notebooks.LiterateAnswer:
     """As `notebook`; `load` reads files beside the program; `keep`: in the user's cache folder."""
     found = list(blocks(asked.source))
-    typed: TypedProg = api.compilation(asked).result("typed").prog
-    callees: dict[str, Callee] = {}
+    directives = "\n".join(block.text for block in found if block.kind == "directive")
+    program, refused = exposing(asked, set(_NAME.findall(directives)))
+    typed: TypedProg = api.compilation(program).result("typed").prog
+    # The others are there for hints: no directive names them.
+    callees: dict[str, Callee | Uncallable] = dict.fromkeys(defined(asked), Uncallable(""))
+    callees |= {name: Uncallable(why) for name, why in refused.items()}
     key = ""
-    if typed.entries and any(block.kind == "directive" for block in found):
+    if typed.entries and directives:
         manner = cases.Manner(backend, seconds=seconds, load=load)
-        callees = cases.callees(asked, "", manner)
+        callees |= cases.callees(program, "", manner)
         if keep:
-            made = api.compilation(api.for_entry(asked, ""))
+            made = api.compilation(api.for_entry(program, ""))
             code = plain(made.result(backend if backend in api.TARGETS else "soa").text)
             key = f"{typed.entries} {code}"
     results = _Results(callees, load, key)

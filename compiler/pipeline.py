@@ -101,13 +101,25 @@ def _parse(source: str, ctx: Ctx) -> Any:
         if not options.expression:
             return flatpack.read(source)
         return flatpack.over(source, options.expression).meaning
-    return _with_expression(parse(source), ctx)
+    return _with_expression(_exposing(parse(source), ctx), ctx)
 
 
 def _translate(program: Any, ctx: Ctx) -> Any:
     if isinstance(program, decs.Program):
         return program
     return flatpack.to_futhark(program)
+
+
+def _exposing(program: decs.Program, ctx: Ctx) -> decs.Program:
+    """The program with the definitions that are asked for as entry points."""
+    exposed = ctx.options.exposed
+    if not exposed:
+        return program
+    own = (
+        replace(one, kind="entry") if isinstance(one, decs.ValDec) and one.name in exposed else one
+        for one in program.decs
+    )
+    return replace(program, decs=tuple(own))
 
 
 def _with_expression(program: decs.Program, ctx: Ctx) -> decs.Program:

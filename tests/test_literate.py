@@ -106,6 +106,68 @@ def test_values_of_the_programs_types_read_as_the_program_writes_them() -> None:
     assert "one type and shape" in found[-1]["error"]["message"]
 
 
+DEFS = """def double (xs: []i32) : []i32 = map (* 2) xs
+def k = 5i32
+def grid = [[1i32, 2], [3, 4]]
+def pair = ((1i64, {x = k}), [(true, 2f32)])
+def plus = (+ k)
+def size [n] 't (_: [n]t) = n
+def twice (f: i32 -> i32) = f 2
+def ones (n: i64): [n]i32 = replicate n 1
+local def own = 3i32
+module m = { def inner = 1i32 }
+type c = #red | #rgb u8
+def k' = 3u8
+let colour : c = #rgb k'
+"""
+
+
+def test_definitions_are_called() -> None:
+    texts = ["double [1, 2, 3]", "(k, double (double [k]))", "grid[1]", "grid[1, 0]", "pair",
+             "pair.0.1.x", "let (a, b) = pair in let (c, _) = a in (c, b[0])", "plus 1",
+             "ones k", "colour", "double[k]", "ones 2i64"]  # fmt: skip
+    source = DEFS + "".join(f"\n-- > {text}\n" for text in texts)
+    told = answer({"op": "literate", "source": source, "backend": "ref"})
+    assert told["ok"], told
+    found = [block for block in told["blocks"] if block["kind"] == "directive"]
+    shown = [one["result"]["text"] if "result" in one else "" for one in found]
+    assert shown == [
+        "[2i32, 4i32, 6i32]",
+        "(5i32, [20i32])",
+        "[3i32, 4i32]",
+        "3i32",
+        "((1i64, {x = 5i32}), [(true, 2.0f32)])",
+        "5i32",
+        "(1i64, (true, 2.0f32))",
+        "6i32",
+        "",
+        "#rgb 3u8",
+        "[10i32]",
+        "[1i32, 1i32]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("duoble [1]", "There is no entry point `duoble`.", "Did you mean `double`?"),
+        ("size [1]", "A script cannot call `size`: it is for values of any type.", "Call it in"),
+        ("twice plus", "A script cannot call `twice`: it takes or gives a function.", "Call it in"),
+        ("(size [1], twice plus)", "A script cannot call `size`", ""),
+        ("own", "There is no entry point `own`.", "Scripts can call"),
+        ("inner", "There is no entry point `inner`.", ""),
+        ("plus", "`plus` lacks arguments", ""),
+    ],
+)
+def test_what_cannot_be_called_leaves_the_rest(text: str, says: str, hint: str) -> None:
+    source = DEFS + f"\n-- > {text}\n\n-- > double [k]\n"
+    told = answer({"op": "literate", "source": source, "backend": "ref"})
+    wrong, right = (block for block in told["blocks"] if block["kind"] == "directive")
+    assert says in wrong["error"]["message"]
+    assert hint in wrong["error"].get("hint", "")
+    assert right["result"]["text"] == "[10i32]"
+
+
 def test_a_result_that_was_kept_reads_as_the_program_is_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

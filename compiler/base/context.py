@@ -23,6 +23,8 @@ class Options:
     """Compile only this entry point; empty: all of them."""
     expression: str = ""
     """A text that is read as one more definition: the entry point `entry`, or none."""
+    exposed: tuple[str, ...] = ()
+    """Names of definitions that are entry points as well."""
     target: str = "c"
     """The id of the target that panes between `flat` and `imp` show."""
     disabled: frozenset[str] = frozenset()

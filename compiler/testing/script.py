@@ -1,15 +1,16 @@
 """FutharkScript: expressions that call entry points, for inputs of tests and for notebooks.
 
-Calls, literals, tuples, records, arrays, `let`, and the built-in functions of `BUILTINS`. A
-function of `n` parameters that is given one `n`-tuple takes its components; given fewer arguments
-it waits for the others.
+Calls, literals, tuples, records, arrays, fields `e.a`, elements `a[i]`, `let`, and the built-in
+functions of `BUILTINS`. A function of `n` parameters that is given one `n`-tuple takes its
+components; given fewer arguments it waits for the others. `f[1]` is a call where `f` is a function.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -18,13 +19,23 @@ from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.prim import Prim
 from compiler.base.spans import span_at
 from compiler.frontend.check.scope.scope import did_you_mean
-from compiler.frontend.types import Array, PrimT, Record, SizeConst, Type, array_of, tuple_type
 from compiler.ir import values
 from compiler.ir.values import Value
-from compiler.lower.outside import type_texts
 from compiler.testing import media
 from compiler.testing.blocks import Data, Load, place_in
 from compiler.testing.inputs import unpacked
+from compiler.testing.made import (
+    Literal,
+    Made,
+    RecordOf,
+    Tuple,
+    Waiting,
+    array,
+    element,
+    fields,
+    tuple_parts,
+    typed,
+)
 
 T = TypeVar("T")
 
@@ -42,59 +53,31 @@ class Callee:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """As it was written: numbers without a type take that of the parameter."""
+class Uncallable:
+    """A definition that scripts cannot call, and why."""
 
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tuple:
-    """Several values."""
-
-    parts: tuple[Made, ...]
+    why: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordOf:
-    """A record, whose fields are in the order of their names."""
+Callees: TypeAlias = Mapping[str, Callee | Uncallable]
+"""What scripts can name, by its name."""
 
-    names: tuple[str, ...]
-    parts: tuple[Made, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """An entry point that has not got all of its arguments."""
-
-    name: str
-    args: tuple[Made, ...]
-
-
-class Whole(list[Value]):
-    """The components of a value of a type that is no array of numbers, such as a sum."""
-
-    def __init__(self, kind: Type, flat: Iterable[Value]) -> None:
-        super().__init__(flat)
-        self.kind = kind
-
-
-Made: TypeAlias = "Literal | Tuple | RecordOf | Waiting | list[Value]"
-"""What an expression gives: a list has the values of the components of one result."""
 _Env: TypeAlias = Mapping[str, Made]
 _Exp: TypeAlias = Callable[[_Env], Made]
 _TOKEN = re.compile(
     r"(?P<literal>(?:true|false)(?!\w)|empty\s*\([^)]*\)|-?f(?:16|32|64)\.(?:nan|inf)(?!\w)"
-    r"|-?[0-9][\w.]*(?:(?<=[eE])[+-]?[0-9]+\w*)?)"
-    r'|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>\$?[A-Za-z_][\w\'.]*)|(?P<sign>[(){}\[\],=])'
+    r"|[+-]?[0-9][\w.]*(?:(?<=[eE])[+-]?[0-9]+\w*)?)"
+    r'|(?P<text>"(?:[^"\\]|\\.)*")|(?P<name>\$?[A-Za-z_][\w\']*)|(?P<sign>[(){}\[\],=.])'
     r"|(?P<end>\Z)"
 )
+_RESERVED = ("in", "let")
+_FIELD = re.compile(r"\s*([A-Za-z_][\w']*|[0-9]+)")
+_NO_OPERATORS = "It has no operators and variants: define what has them in the program."
+_CALL_IT = "Call it in a definition of the program, and that one here."
 BUILTINS = ("$loaddata", "$loadbytes", "$loadimg", "$loadaudio", "$fst", "$snd")
 
 
-def evaluate(
-    script: Data, callees: Mapping[str, Callee], load: Load, wanted: Callee
-) -> list[Value]:
+def evaluate(script: Data, callees: Callees, load: Load, wanted: Callee) -> list[Value]:
     """The values that a script gives for the parameters of an entry point.
 
     Raises InputError and UsageError with the place in the program, and what a call raises.
@@ -102,39 +85,16 @@ def evaluate(
     return _arguments([value(script, callees, load)], wanted.params)
 
 
-def value(script: Data, callees: Mapping[str, Callee], load: Load) -> Made:
+def value(script: Data, callees: Callees, load: Load) -> Made:
     """What a script gives. Raises as `evaluate` does."""
     return _Reader(script, callees, load).whole()({})
 
 
-def applied(made: Made, args: Sequence[Made], callees: Mapping[str, Callee]) -> Made:
+def applied(made: Made, args: Sequence[Made], callees: Callees) -> Made:
     """What a function of a script gives for more arguments. Raises UsageError, and what it does."""
     if not isinstance(made, Waiting):
         raise UsageError("This should be a function.")
     return _apply(made.name, (*made.args, *args), callees)
-
-
-def flat(made: Made) -> list[Value]:
-    """All values of something; numbers without a type take the usual one."""
-    return _flat(made, iter(()))
-
-
-def _of_shape(value: Value) -> Type:
-    elem = PrimT(values.prim_of(value))
-    return Array(tuple(map(SizeConst, value.shape)), elem) if value.shape else elem
-
-
-def kind_of(made: Made) -> Type:
-    """The type of something; its sizes are those of its components."""
-    match made:
-        case Whole():
-            return made.kind
-        case Tuple(parts):
-            return tuple_type(tuple(map(kind_of, parts)))
-        case RecordOf(names, parts):
-            return Record(tuple(zip(names, map(kind_of, parts), strict=True)))
-    kinds = [_of_shape(one) for one in flat(made)]
-    return kinds[0] if len(kinds) == 1 else tuple_type(tuple(kinds))
 
 
 def _arguments(given: Sequence[Made], params: Sequence[Sequence[Prim]]) -> list[Value]:
@@ -145,7 +105,7 @@ def _arguments(given: Sequence[Made], params: Sequence[Sequence[Prim]]) -> list[
         raise InputError(f"Wanted: {len(params)} arguments; given: {len(given)}.")
     found: list[Value] = []
     for number, (one, prims) in enumerate(zip(given, params, strict=True)):
-        flat = _flat(one, iter(prims))
+        flat = typed(one, iter(prims))
         if len(flat) != len(prims):
             said = f"Argument {number + 1} should be {len(prims)} values and is {len(flat)}."
             raise InputError(said)
@@ -153,25 +113,10 @@ def _arguments(given: Sequence[Made], params: Sequence[Sequence[Prim]]) -> list[
     return found
 
 
-def _flat(made: Made, prims: Iterator[Prim]) -> list[Value]:
-    """All values of something; each takes one of the types."""
-    match made:
-        case Literal(text):
-            prim = next(prims, None)
-            return values.parse(text, [prim] if prim else [])
-        case Waiting(name):
-            raise InputError(f"`{name}` lacks arguments: it is a function.")
-        case Tuple(parts) | RecordOf(_, parts):
-            return [value for part in parts for value in _flat(part, prims)]
-    for _ in made:
-        next(prims, None)
-    return list(made)
-
-
 class _Reader:
     """Reads a script; what it gives evaluates it."""
 
-    def __init__(self, script: Data, callees: Mapping[str, Callee], load: Load) -> None:
+    def __init__(self, script: Data, callees: Callees, load: Load) -> None:
         self.script, self.callees, self.load = script, callees, load
         self.word, self.kind, self.start, self.at = "", "", 0, 0
         self.step()
@@ -182,8 +127,11 @@ class _Reader:
         self.start = len(text) - len(text[self.at :].lstrip())
         found = _TOKEN.match(text, self.start)
         if found is None:
-            own = " Its functions are those of the program." * (text[self.start] == "\\")
-            raise self.wrong(f"`{text[self.start]}` begins nothing in a script.{own}")
+            sign = text[self.start]
+            own = "Its functions are those of the program." if sign == "\\" else _NO_OPERATORS
+            if text.startswith("--", self.start):
+                own = "It has no comments."
+            raise self.wrong(f"`{sign}` begins nothing in a script. {own}")
         self.word, self.kind, self.at = found[0], str(found.lastgroup), found.end()
         return before
 
@@ -218,17 +166,78 @@ class _Reader:
         if self.kind != "name":
             return self.atom()
         at, name = self.start, self.step()
+        if self.word == "[" and self.start == at + len(name):
+            return self.projected(self.indexed(name, at))
+        if self.word == ".":
+            return self.projected(self.call(name, [], at))
+        return self.call(name, self.arguments(), at)
+
+    def arguments(self) -> list[_Exp]:
         args: list[_Exp] = []
         while self.begins_atom():
             args.append(self.atom())
-        return self.call(name, args, at)
+        return args
+
+    def indexed(self, name: str, at: int) -> _Exp:
+        """An element of an array, or a call where `name` is a function."""
+        indices = self.several("]", self.exp)
+        more = self.arguments()
+
+        def row(env: _Env) -> Made:
+            return self.placed(at, lambda: array([index(env) for index in indices]))
+
+        called, held = self.call(name, [row, *more], at), self.call(name, [], at)
+
+        def run(env: _Env) -> Made:
+            callee = self.callees.get(name)
+            if name not in env and not (isinstance(callee, Callee) and not callee.params):
+                return called(env)
+            if more:
+                raise self.error(UsageError(f"`{name}` is no function."), at)
+            chosen, whole = [index(env) for index in indices], held(env)
+            return self.placed(at, lambda: element(whole, chosen))
+
+        return run
+
+    def placed(self, at: int, made: Callable[[], Made]) -> Made:
+        """What that makes; its errors are those of an offset of the script."""
+        try:
+            return made()
+        except CompileError as error:
+            raise error if error.kind == "runtime" else self.error(error, at) from None
 
     def begins_atom(self) -> bool:
         if self.kind == "name":
-            return self.word not in ("in", "let")
+            return self.word not in _RESERVED
         return self.kind in ("literal", "text") or self.word in ("(", "[", "{")
 
     def atom(self) -> _Exp:
+        return self.projected(self.unit())
+
+    def projected(self, whole: _Exp) -> _Exp:
+        """The field of something that the names behind it say."""
+        while self.word == ".":
+            name = _FIELD.match(self.script.text, self.at)  # `0.1` are two of them, no number
+            if name is None:
+                self.step()
+                raise self.wrong(f"Expected the name of a field, found {self.found()}.")
+            whole = self.field_of(whole, name[1], name.start(1))
+            self.at = name.end()
+            self.step()
+        return whole
+
+    def field_of(self, whole: _Exp, name: str, at: int) -> _Exp:
+        def run(env: _Env) -> Made:
+            known = fields(whole(env)) or {}
+            if name not in known:
+                hint = f"It has {', '.join(f'`{one}`' for one in known)}." if known else ""
+                raise self.error(UsageError(f"This has no field `{name}`.", hint=hint), at)
+            return known[name]
+
+        return run
+
+    def unit(self) -> _Exp:
+        """An atom without the names of fields."""
         if self.kind in ("literal", "text"):
             literal = Literal(self.step())
             return lambda _: literal
@@ -243,11 +252,9 @@ class _Reader:
         if self.word == "[":
             at = self.start
             rows = self.several("]", self.exp)
-            return lambda env: self.array([row(env) for row in rows], at)
+            return lambda env: self.placed(at, lambda: array([row(env) for row in rows]))
         if self.word == "{":
-            fields = sorted(self.several("}", self.field), key=lambda pair: pair[0])
-            names = tuple(name for name, _ in fields)
-            return lambda env: RecordOf(names, tuple(made(env) for _, made in fields))
+            return self.record()
         raise self.wrong(f"Expected an expression, found {self.found()}.")
 
     def several(self, end: str, one: Callable[[], T]) -> list[T]:
@@ -261,6 +268,14 @@ class _Reader:
         self.step()
         return found
 
+    def record(self) -> _Exp:
+        at = self.start
+        parts = sorted(self.several("}", self.field), key=lambda pair: pair[0])
+        names = tuple(name for name, _ in parts)
+        if twice := [name for name, after in pairwise(names) if name == after]:
+            raise self.error(UsageError(f"The field `{twice[0]}` is given twice."), at)
+        return lambda env: RecordOf(names, tuple(made(env) for _, made in parts))
+
     def field(self) -> tuple[str, _Exp]:
         if self.kind != "name" and not self.word.isdigit():
             raise self.wrong(f"Expected the name of a field, found {self.found()}.")
@@ -268,10 +283,16 @@ class _Reader:
         self.expect("=")
         return name, self.exp()
 
+    def name(self) -> str:
+        """A name that `let` binds."""
+        if self.kind != "name" or self.word[0] == "$" or self.word in _RESERVED:
+            raise self.wrong(f"Expected a name, found {self.found()}.")
+        return self.step()
+
     def let(self) -> _Exp:
         self.step()
         at = self.start
-        names = self.several(")", self.step) if self.word == "(" else [self.step()]
+        names = self.several(")", self.name) if self.word == "(" else [self.name()]
         single = len(names) == 1
         self.expect("=")
         bound = self.exp()
@@ -283,35 +304,25 @@ class _Reader:
             made = bound(env)
             parts: tuple[Made, ...] = (made,)
             if not single:
-                if not isinstance(made, Tuple) or len(made.parts) != len(names):
+                found = tuple_parts(made)
+                if found is None or len(found) != len(names):
                     problem = f"This is no tuple of {len(names)} values."
                     raise self.error(UsageError(problem), at)
-                parts = made.parts
+                parts = found
             return body({**env, **dict(zip(names, parts, strict=True))})
 
         return run
 
-    def array(self, rows: Sequence[Made], at: int) -> Made:
-        if all(isinstance(row, Literal) for row in rows):
-            return Literal(f"[{', '.join(row.text for row in rows if isinstance(row, Literal))}]")
-        found = [(kind_of(row), flat(row)) for row in rows]
-        if len({type_texts([kind], own)[0] for kind, own in found}) > 1:
-            said = "The elements of an array are values of one type and shape."
-            raise self.error(UsageError(said), at)
-        stacked = [np.array(column) for column in zip(*(own for _, own in found), strict=True)]
-        return Whole(array_of(SizeConst(len(rows)), found[0][0]), stacked)
-
     def call(self, name: str, args: Sequence[_Exp], at: int) -> _Exp:
         def run(env: _Env) -> Made:
             given = [arg(env) for arg in args]
-            if not given and name in env:
+            if name in env:
+                if given:
+                    raise self.error(UsageError(f"`{name}` is no function."), at)
                 return env[name]
-            try:
-                if name[0] == "$":
-                    return self.builtin(name, given)
-                return _apply(name, given, self.callees)
-            except CompileError as error:
-                raise error if error.kind == "runtime" else self.error(error, at) from None
+            if name[0] == "$":
+                return self.placed(at, lambda: self.builtin(name, given))
+            return self.placed(at, lambda: _apply(name, given, self.callees))
 
         return run
 
@@ -320,9 +331,10 @@ class _Reader:
             listed = f"{', '.join(BUILTINS[:-1])} and {BUILTINS[-1]}"
             raise UsageError(f"There is no `{name}` in scripts.", hint=f"There are {listed}.")
         if name in ("$fst", "$snd"):
-            if len(given) != 1 or not isinstance(given[0], Tuple) or len(given[0].parts) != 2:
+            pair = tuple_parts(given[0]) if len(given) == 1 else None
+            if pair is None or len(pair) != 2:
                 raise UsageError(f"`{name}` takes a pair.")
-            return given[0].parts[name == "$snd"]
+            return pair[name == "$snd"]
         if len(given) != 1 or not isinstance(given[0], Literal) or given[0].text[:1] != '"':
             raise UsageError(f'`{name}` takes the name of a file: `{name} "data/input.in"`.')
         path = values.parse(given[0].text)[0].tobytes().decode()
@@ -338,13 +350,17 @@ class _Reader:
         return [found[0]] if len(found) == 1 else Tuple(tuple([one] for one in found))
 
 
-def _apply(name: str, given: Sequence[Made], callees: Mapping[str, Callee]) -> Made:
+def _apply(name: str, given: Sequence[Made], callees: Callees) -> Made:
     callee = callees.get(name)
     if callee is None:
         listed = ", ".join(f"`{one}`" for one in callees)
-        hint = f"{did_you_mean(name, callees)} A script calls entry points: {listed}."
-        raise UsageError(f"There is no entry point `{name}`.", hint=hint.strip())
-    spread = len(given) == 1 and isinstance(given[0], Tuple)
+        known = f"Scripts can call {listed}." if listed else "There is nothing to call."
+        hint = f"{did_you_mean(name, callees)} {known}".strip()
+        raise UsageError(f"There is no entry point `{name}`.", hint=hint)
+    if isinstance(callee, Uncallable):
+        raise UsageError(f"A script cannot call `{name}`: {callee.why}.", hint=_CALL_IT)
+    whole = given[0] if len(given) == 1 else None
+    spread = isinstance(whole, Tuple) and len(whole.parts) == len(callee.params)
     if len(given) < len(callee.params) and not spread:
         return Waiting(name, tuple(given))
     results = callee.call(_arguments(given, callee.params))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from compiler.base.errors import CompileError
 from compiler.base.spans import Span
 from compiler.ir.values import Value, show
 from compiler.testing.blocks import Data
-from compiler.testing.script import Callee, evaluate
+from compiler.testing.script import Callee, Callees, Uncallable, evaluate
 
 
 def load(path: str) -> bytes:
@@ -26,11 +24,15 @@ def both(args: list[Value]) -> list[list[Value]]:
     return [[args[0]], [np.int32(int(args[0]) + 1)]]
 
 
-CALLEES: Mapping[str, Callee] = {
+CALLEES: Callees = {
     "iota": Callee((("i64",),), iota),
     "both": Callee((("i32",),), both),
     "swap": Callee((("i32",), ("i64",)), lambda args: [[args[1]], [args[0]]]),
     "record": Callee((("i32", "bool"),), lambda args: [list(args)]),
+    "bits": Callee((), lambda _: [[np.array([True, False])]]),
+    "sum": Callee((("i32",),), lambda args: [[np.int32(np.sum(args[0]))]]),
+    "of_pair": Callee((("i32", "i32"),), lambda args: [[np.int32(int(args[0]) - int(args[1]))]]),
+    "hidden": Uncallable("it takes or gives a function"),
     "none": Callee((), lambda args: [[np.bool_(True)]]),
 }
 
@@ -61,6 +63,23 @@ def made(text: str, *prims: tuple[str, ...], form: str = "script") -> list[str]:
         ('(2f32, $loaddata "one")', [("f32",), ("f32",)], ["2.0f32", "[1.5f32, 2.0f32]"]),
         ('let (a, b) = $loaddata "two" in (b, a)', [("bool",), ("i32",)], ["[true]", "1i32"]),
         ('$loadbytes "raw"', [("u8",)], ["[1u8, 255u8]"]),
+        ("+5", [("i64",)], ["5i64"]),
+        ("(swap 1 2).1", [("i32",)], ["1i32"]),
+        ("let p = {a = 1i32, b = (2i32, 3i32)} in p.b.1", [("i32",)], ["3i32"]),
+        ("let p = (1i32, ((2i32, 3i32), 4i32)) in p.1.0.1", [("i32",)], ["3i32"]),
+        ("let p = (1, {x' = (2, 3)}) in p.1.x'.0", [("i32",)], ["2i32"]),
+        ("let a = iota 3 in a[2]", [("i64",)], ["2i64"]),
+        (
+            "let a = [[1, 2], [3, 4]] in (a[1], a[0, 1])",
+            [("i32",), ("i32",)],
+            ["[3i32, 4i32]", "2i32"],
+        ),
+        ("bits[1]", [("bool",)], ["false"]),
+        ("sum[1, 2]", [("i32",)], ["3i32"]),
+        ("sum [1, 2]", [("i32",)], ["3i32"]),
+        ("sum (let a = [1, 2] in a)", [("i32",)], ["3i32"]),
+        ("of_pair (1, 2)", [("i32",)], ["-1i32"]),
+        ("of_pair (of_pair (1, 2), 3)", [("i32",)], ["-4i32"]),
         ('"text"', [("u8",)], ["[116u8, 101u8, 120u8, 116u8]"]),
     ],
 )
@@ -83,6 +102,20 @@ def test_values(text: str, prims: list[tuple[str, ...]], values: list[str] | Non
         ("itoa 1", "no entry point `itoa`", 0),
         ("iota 1 2", "Wanted: 1 arguments; given: 2.", 0),
         ("1 # 2", "`#` begins nothing", 2),
+        ("1 + 2", "It has no operators and variants", 2),
+        ("#red", "It has no operators and variants", 0),
+        ("1 -- one", "It has no comments", 2),
+        ("{a = 1, a = 2}", "The field `a` is given twice.", 0),
+        ("let p = {a = 1} in p.b", "no field `b`", 21),
+        ("let p = {a = 1} in p.[", "Expected the name of a field", 21),
+        ("let (1, a) = 2 in a", "Expected a name, found `1`", 5),
+        ("let a = [1, 2] in a[2]", "Index [2] is out of bounds for an array of shape [2].", 18),
+        ("let a = [1, 2] in a[-1]", "Index [-1] is out of bounds", 18),
+        ("let a = [1, 2] in a[0, 1]", "Given 2 indices, and the value has 1 dimensions", 18),
+        ("let a = 1 in a[0]", "the value has 0 dimensions", 13),
+        ("let a = [1, 2] in a[true]", "An index is one integer", 18),
+        ("let a = [1, 2] in a [0]", "`a` is no function", 18),
+        ("hidden 1", "A script cannot call `hidden`: it takes or gives a function.", 0),
         ("f (\\x -> x) 2", "Its functions are those of the program.", 3),
         ("let (a, b) = 1 in a", "no tuple of 2 values", 4),
         ("$loadvideo 1", "no `$loadvideo`", 0),
