@@ -60,7 +60,7 @@ Made: TypeAlias = "Literal | Tuple | RecordOf | Waiting | list[Value]"
 
 
 def flat(made: Made) -> list[Value]:
-    """All values of something; numbers without a type take the usual one."""
+    """All values of something; numbers without a type take the usual one. Raises as `typed`."""
     return typed(made, iter(()))
 
 
@@ -83,7 +83,7 @@ def kind_of(made: Made) -> Type:
 
 
 def typed(made: Made, prims: Iterator[Prim]) -> list[Value]:
-    """All values of something; each takes one of the types."""
+    """All values of something; each takes one of the types. Raises InputError for a function."""
     match made:
         case Literal(text):
             prim = next(prims, None)
