@@ -35,7 +35,17 @@ TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in DOCUME
 EXAMPLES = sorted((ROOT / "app" / "examples").glob("*.fut"))
 FILES = [
     f"/{path.relative_to(ROOT).as_posix()}"
-    for folder in ("app", "bench", "compiler", "docs", "static", "templates", "testing", "tests")
+    for folder in (
+        "app",
+        "bench",
+        "compiler",
+        "docs",
+        "findings",
+        "static",
+        "templates",
+        "testing",
+        "tests",
+    )
     for path in (ROOT / folder).rglob("*.*")
     if "__pycache__" not in path.parts
 ] + [f"/{path.name}" for path in ROOT.iterdir()]
@@ -86,6 +96,13 @@ def test_every_picture_is_shown_and_made_anew_unless_it_is_said_to_stay() -> Non
     made = {ROOT / "docs" / one.file for one in PICTURES}
     assert shown == there
     assert made == there - {walks / file for file in stay}
+
+
+def test_all_findings_are_listed() -> None:
+    told = re.findall(
+        r"^\| `([\w.-]+)` \|", (ROOT / "findings" / "README.md").read_text("utf-8"), re.M
+    )
+    assert told == sorted(path.name for path in (ROOT / "findings").glob("*.sh"))
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS.keys() - {"docs/thesis.md"}))  # has its own test

@@ -18,16 +18,20 @@ pytestmark = pytest.mark.skipif(not runner.compiler_available(), reason="no C co
 
 def test_a_batch_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(campaign, "BATCH", 6)
+    monkeypatch.setattr(campaign, "BATCH", 4)
     report = campaign.check_batch(1, generator="payloads")
     assert report.differences == []
-    assert report.counts["programs"] == 6
+    assert report.counts["programs"] == 4
     assert not report.counts["failing"]
 
 
-@pytest.mark.parametrize("seed", [139, 283])
+@pytest.mark.parametrize("seed", [11, 139, 283])
 def test_what_once_broke_a_pass_is_compiled(seed: int) -> None:
-    """139: a reshape in a block with other strides; 283: a result that is another's alias."""
+    """What each is about.
+
+    11: an array behind a check of `false`; 139: a reshape in a block with other strides; 283: a
+    result that is another's alias.
+    """
     work = Compilation(payloads.program(seed).source, Options(verify=True))
     assert work.result("merged").prog
 
