@@ -313,3 +313,8 @@ def test_results_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path.write_text(PROGRAM.replace("/ 9", "/ 8") + "\n-- > :img grid 2i64\n")
     assert main(["literate", str(path), "--backend", "ref"]) == 0
     assert len(made) == 2
+
+
+def test_a_directive_of_several_lines_is_shown_without_the_signs_of_comments() -> None:
+    (one,) = directives(":img grid 3i64;\n--   file: a.png")
+    assert one["text"] == ":img grid 3i64;\n  file: a.png"
