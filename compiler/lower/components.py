@@ -127,7 +127,7 @@ def _payload_sizes(sizes: tuple[Size, ...]) -> tuple[Size, ...]:
     """The sizes of an array in a slot; group 0 is that of the variant."""
     own = [size for size in sizes if not isinstance(size, PayloadSize)]
     known = [size.value for size in own if isinstance(size, SizeConst)]
-    small = len(known) == len(own) and prod(known) <= FEW
+    small = len(known) == len(own) and min(known, default=0) >= 0 and prod(known) <= FEW
     return tuple(
         replace(size, group=size.group + 1)
         if isinstance(size, PayloadSize)

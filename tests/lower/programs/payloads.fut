@@ -249,3 +249,13 @@ entry pairs (n: i64) (k: i64) : i64 =
        i64.sum (map (.0) ps) + i64.f32 (f32.sum (map (.1) ps)) + i64.sum (flatten m)
      case #one ys -> i64.sum ys
      case #none -> -1
+
+-- A size that is a negative number in the program itself.
+def from_zero (k: i64): (#some ([]i64) | #none) = if k >= 0 then #some (iota k) else #none
+def from_minus_one = from_zero (-1)
+-- ==
+-- entry: negative_number
+-- input { 4i64 }
+-- output { 3i64 }
+entry negative_number (n: i64) : i64 =
+  match from_minus_one case #some xs -> i64.sum xs case #none -> n - 1
