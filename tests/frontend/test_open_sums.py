@@ -19,12 +19,25 @@ REFUSED = [
     "def f (x: opt i32) = (==) #none x",
     "def f (x: opt i32) = let g y = y == #none in g x",
     "def f (xs: [](#a | #b)) = map2 (==) [#a, #a] xs",
+    "def f (c: bool) (x: opt i32) = (if c then #none else #some 1) == x",
+    "def f (x: opt i32) = (let y = 1i32 in #some y) == x",
+    "def f (x: opt i32) = let p = #none in #none == p",
 ]
 ACCEPTED = [
     "def f (xs: []opt i32) = filter (\\x -> x != #none) xs",
     "def f (x: opt i32) = x == #none",
     "def f (x: opt i32) = (==) x #none",
     "def f (x: opt i32) = (#none : opt i32) == x",
+    "def f (x: opt i32) = let p = #none in p == x",
+    "def f (x: opt i32) = let p = #none in p == #none && p == x",
+    "def f (x: opt i32) = let (p, q) = (#none, #some 1) in p == x && q == x",
+    "def f (x: opt i32) = let p = #none let g y = p == y in g x",
+    "def f (xs: []opt i32) = let p = #none in map (== p) xs",
+    "def f (xs: []opt i32) = let p = #none in map ((==) p) xs",
+    "def f (xs: []opt i32) = let p = #none in map (p ==) xs",
+    "def f (x: opt i32) = loop p = #some 1 while p != x do #none",
+    "def f (r: {left: opt i32}) (k: i32) =\n"
+    "  (loop (b, p) = (false, #some (-1)) for i < k do (p == r.left, #some i)).0",
     "def f (xs: [](i32, i32)) = map ((==) (1, 2)) xs",
     "def f (x: i32) = (== 3) x && (3 ==) x && 3 == x",
 ]

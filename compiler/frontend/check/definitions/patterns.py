@@ -85,6 +85,9 @@ def _pattern(ctx: _PatternContext, pat: ast.Pat, type_: Type) -> t.Pat:
     st = ctx.st
     match pat:
         case ast.PName(span=span, name=name):
+            known = resolve(type_)
+            if isinstance(known, MetaT) and known.variants:
+                known.named = True
             return t.PVar(type_, span, st.bind_local(name, type_, span))
         case ast.PWild(span=span):
             return t.PWild(type_, span)

@@ -45,6 +45,7 @@ class MetaT(Type):
         "fields",
         "level",
         "lifted",
+        "named",
         "own",
         "prims",
         "ref",
@@ -65,6 +66,8 @@ class MetaT(Type):
         self.alike: list[MetaT] = []
         """Others that are the same type but for their sizes: branches of an `if`, and its own."""
         self.equality = False
+        self.named = False
+        """A sum whose value has a name: it may be compared although not all variants are known."""
         self.data = False
         self.regular = False
         """It may be the type of an array's elements, so it is no type with sizes of its own."""

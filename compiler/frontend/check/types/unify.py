@@ -385,8 +385,9 @@ _OPEN_SUM = (
 
 
 def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
-    if (meta.equality and other.variants) or (other.equality and meta.variants):
-        raise Mismatch(_OPEN_SUM, code=codes.types.OPERANDS)
+    for one, sum_ in ((meta, other), (other, meta)):
+        if one.equality and not one.variants and sum_.variants and not sum_.named:
+            raise Mismatch(_OPEN_SUM, code=codes.types.OPERANDS)
     if meta.prims is not None:
         both = meta.prims if other.prims is None else meta.prims & other.prims
         if not both:
@@ -402,6 +403,7 @@ def _merge(st: UnifyState, meta: MetaT, other: MetaT) -> None:
     other.level = min(other.level, meta.level)
     other.until = min(other.until, meta.until)
     other.equality = other.equality or meta.equality
+    other.named = other.named or meta.named
     other.data = other.data or meta.data
     other.regular = other.regular or meta.regular
     other.alike += [one for one in meta.alike if one is not other]
@@ -504,7 +506,7 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
     t = resolve(t)
     match t:
         case MetaT():
-            if equality and t.variants:
+            if equality and t.variants and not t.named:
                 raise Mismatch(_OPEN_SUM)
             t.data = True
             t.equality = t.equality or equality
