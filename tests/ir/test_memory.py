@@ -191,6 +191,25 @@ def test_where_no_run_comes_nothing_is_wrong(condition: str, found: str) -> None
     assert bool(said) == bool(found), said
 
 
+def test_a_write_behind_a_condition_is_not_taken_for_all_rounds_of_its_loop() -> None:
+    """A scatter of a row: every other cell, as long as it is inside."""
+    text = (
+        ROWS.replace("WHOLE", "n_1*m_2 - m_2 + {(n_1: -m_2), (m_2: 1)}")
+        .replace(
+            "          let (s_14: [m_2]i64 @ o_7 -> PLACE) = s_12 with [k_13] = k_13\n",
+            "          let (at_15: i64) = k_13 * 2i64 - 1i64\n"
+            "          let (s_14: [m_2]i64 @ o_7 -> PLACE) =\n"
+            "            if at_15 >= 0i64 && at_15 < m_2\n"
+            "            then\n"
+            "              let (s_16: [m_2]i64 @ o_7 -> PLACE) = s_12 with [at_15] = k_13\n"
+            "              in (s_16)\n"
+            "            else (s_12)\n",
+        )
+        .replace("PLACE", "-i_9*m_2 + n_1*m_2 - m_2 + {(m_2: 1)}")
+    )
+    assert says(text) in ("", "open")
+
+
 def test_what_holds_in_one_branch_is_not_taken_to_hold_in_the_other() -> None:
     part = (
         "      let (r_{0}: [n_1]i64 @ m_6 -> 0 + {{(n_1: 1)}}) = copy(a_3)\n"

@@ -169,6 +169,7 @@ class Meetings(Accesses):
         right = decide.spread(other.mem.lmad, self.within(other, indices, kernel.start))
         inner = {n for n in right.names() if self.born.get(n, kernel.start) >= kernel.start}
         same = one.mem.block == other.mem.block and not _on_other_sides(one, other)
+        same = same and self.all_are_touched(one, left) and self.all_are_touched(other, right)
         for at, index in enumerate(indices):
             equal = indices[:at]
             prime = {name: Poly.var(f"{name}'") for name in inner.difference(equal)}
@@ -184,6 +185,24 @@ class Meetings(Accesses):
                 yield answer
                 if not isinstance(answer, decide.Proved):
                     return
+
+    def all_are_touched(self, access: CellsTouched, spread: Lmad[Poly]) -> bool:
+        """Whether nothing but their ranges is known of the names over which cells were spread.
+
+        Where more is known, such as that a write is inside of its array, some of the cells may be
+        touched by no run: that two sets of them meet says nothing then.
+        """
+        lost = access.mem.lmad.names() - spread.names()
+        ranges = {
+            fact
+            for name in lost
+            if name in self.ranges
+            for fact in (Poly.var(name), self.ranges[name] - 1 - Poly.var(name))
+        }
+        known = about((access.place,), lost)
+        more = [fact.names() for fact in known.facts if fact not in ranges]
+        more += [condition.names for condition in known.conditions]
+        return known.all and all(lost.isdisjoint(names) for names in more)
 
     def facts_of(self, access: CellsTouched, lmad: Lmad[Poly]) -> Iterable[Poly]:
         """What is known where something is accessed."""
