@@ -106,6 +106,7 @@ class Meetings(Accesses):
             facts = (*known.facts, *(fact.subst(renamed) for fact in known.facts))
             return decide.apart(left, right.subst(renamed), dict.fromkeys(facts))
         certain = one.mem.block == other.mem.block
+        certain = certain and all(map(self.all_are_touched, (one, other), (left, right)))
         return decide.apart(left, right, known.facts, self.fits(known, names) if certain else None)
 
     # --- other threads ---
