@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 State = Json
 FORMAT = 1
-FIELDS = frozenset({"version", "source", "options", "manifest", "stages"})
-"""What every state has, however old it is."""
+FIELDS = frozenset({"version", "source"})
+"""What a state has that a link cannot be without."""
 DAMAGED = (zstandard.ZstdError, ValueError, TypeError, LookupError, AttributeError)
 """What a row raises that holds something else."""
 SHORTEST = 10
