@@ -99,8 +99,14 @@ def measure(folder: Path) -> Count:
     return total
 
 
-def main(folders: Sequence[str]) -> None:
+def main() -> None:
     """Print the lines of all folders."""
+    folders = words(__doc__, "FOLDER")
+    with_deep_stack(lambda: measured(folders))
+
+
+def measured(folders: Sequence[str]) -> None:
+    """Print the lines of these folders, those of the examples first."""
     for folder in (EXAMPLES, *map(Path, folders)):
         print(folder.name)
         total = measure(folder)
@@ -112,4 +118,4 @@ def main(folders: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    with_deep_stack(lambda: main(words(__doc__, "FOLDER")))
+    main()
