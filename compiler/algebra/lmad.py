@@ -166,12 +166,23 @@ class Lmad(Generic[Num]):
     # --- as a set of cells (thesis 3.5) ---
 
     def corners(self) -> list[Num]:
-        """The cells at both ends of every dimension: if there is any, all lie between them."""
+        """The cells at both ends of every dimension: if there is any, all lie between them.
+
+        Twice as many for each dimension; of ints, `ends` says the same.
+        """
         cells = [self.offset]
         for dim in self.dims:
             extent = (dim.size - 1) * dim.stride
             cells += [cell + extent for cell in cells]
         return cells
+
+    def ends(self: Lmad[int]) -> tuple[int, int]:
+        """The first and the last cell, of an LMAD over ints that has any."""
+        low = high = self.offset
+        for dim in self.dims:
+            extent = (dim.size - 1) * dim.stride
+            low, high = low + min(extent, 0), high + max(extent, 0)
+        return low, high
 
     def points(self: Lmad[int]) -> list[int]:
         """All cells in row-major order of the points, of an LMAD over ints."""

@@ -1,5 +1,7 @@
 """LMADs point where NumPy's views point, over ints and, symbolically, over polynomials."""
 
+import itertools
+
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -189,6 +191,16 @@ def test_reshape_keeps_outer_strides() -> None:
     assert isinstance(seen, Lmad)
     assert seen.strides == (2 * m * b, b, 1)
     assert isinstance(rows.reshape([n * m * b]), NoView)
+
+
+def test_ends_are_the_outermost_corners() -> None:
+    """Of strides of both signs, of none, of sizes 1; in time that grows with the rank alone."""
+    for dims in itertools.product([Dim(1, 7), Dim(3, 5), Dim(2, -4), Dim(4, 0)], repeat=3):
+        lmad = Lmad(10, dims)
+        cells = lmad.points()
+        assert lmad.ends() == (min(cells), max(cells))
+        assert lmad.ends() == (min(lmad.corners()), max(lmad.corners()))
+    assert Lmad(0, (Dim(2, -1), Dim(2, 2)) * 100).ends() == (-100, 200)
 
 
 def test_the_printed_normalisation_is_wrong() -> None:

@@ -77,8 +77,8 @@ def _find_inside(
     known = Facts.of(facts, names=lmad.names() | size.names())
     for point in known.points:
         here = lmad.evaluate(point)
-        ends, room = here.corners(), size.evaluate(point)
-        for cell in (min(ends), max(ends)):
+        room = size.evaluate(point)
+        for cell in here.ends():
             if not 0 <= cell < room and all(n > 0 for n in here.shape):
                 if fits is None:
                     return _OPEN
