@@ -326,7 +326,6 @@ class _Runner:
 
     def ask(self, message: Plain, files: Sequence[int], deadline_s: float) -> Plain:
         """One run in a process of its own: what it says, once it has ended."""
-        self.wait()
         if self.said is not None:
             self.said.seek(0)
             self.said.truncate()
@@ -467,7 +466,8 @@ class _Runner:
             raise RuntimeError_(f"The program could not be run: {said}.")
 
     def orders(self, job: _Job, entry: Plain) -> Plain:
-        """What a run is told beside its inputs."""
+        """What a run is told beside its inputs: the limits are those of the wall that stands."""
+        self.wait()
         once = job.runs == 1 and self.said is None
         return {
             "library": "" if sys.platform.startswith("linux") else str(job.library),

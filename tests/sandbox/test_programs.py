@@ -17,6 +17,7 @@ from compiler.base.errors import RuntimeError_, TimeoutError_
 from compiler.base.text import plain
 from compiler.runtime import runner
 from compiler.sandbox import kernel, walls
+from compiler.sandbox.policies import PROGRAM
 from tests.codegen.helpers import compiled, needs_cc
 from tests.sandbox import hostile
 
@@ -38,6 +39,8 @@ MIB = 1 << 20
 def wall(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Once with whatever this machine has, once with what a process puts on itself alone."""
     if request.param == "no outer wall":
+        if walls.state().wall == walls.Wall():
+            pytest.skip("this machine has no other wall")
         runner.close_runners()
         monkeypatch.setattr(walls, "walls", lambda: [walls.Wall()])
         monkeypatch.setattr(runner._Runner, "wall", None)
@@ -141,6 +144,27 @@ def test_threads_work_and_are_bounded() -> None:
     if os.geteuid() or (runner._Runner.wall or walls.Wall()).user:  # nothing bounds root
         assert made < 200 + walls.ROOM_FOR_OTHERS
     assert run(hostile.program("return 7;")) == 7
+
+
+@pytest.mark.usefixtures("wall")
+def test_the_first_run_has_the_limits_of_all_later_ones() -> None:
+    """What runs are forked from has only been started then, and its wall is still tried."""
+    text = hostile.program(
+        """
+        int of[] = {RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CORE, RLIMIT_NPROC};
+        struct rlimit found;
+        return getrlimit(of[ss_x], &found) ? -1 : (long)found.rlim_max;
+        """
+    )
+    first = []
+    for number in range(5):
+        runner.close_runners()
+        first.append(run(text, number, memory_bytes=64 * MIB))
+    later = [run(text, number, memory_bytes=64 * MIB) for number in range(5)]
+    (started,) = runner._RUNNERS.values()
+    assert first[:4] == later[:4] == [64 * MIB + walls.ADDRESS_SPACE, 64 * MIB, PROGRAM.files, 0]
+    assert later[4] == started.processes
+    assert abs(first[4] - later[4]) < walls.ROOM_FOR_OTHERS  # others start threads meanwhile
 
 
 @pytest.mark.usefixtures("wall")
