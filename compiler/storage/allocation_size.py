@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
@@ -24,6 +24,8 @@ class AllocationSizes:
         """The statement that binds a name inside the kernel."""
         self.wholes: dict[Name, Poly] = {}
         """What a part's size is at most, by its name: the size of the array that it is taken of."""
+        self.equal: list[tuple[Poly, Poly]] = []
+        """What the checks before, in the bodies around, say is equal."""
 
     def index(self, name: Name, bound: Poly) -> None:
         """Enter an index of a kernel."""
@@ -48,6 +50,16 @@ class AllocationSizes:
         if isinstance(stm.exp, ir.Assert):
             for name, limit in _asserted(stm.exp.cond):
                 self.wholes.setdefault(name, limit)
+            self.equal += _equal(stm.exp.cond)
+
+    def others(self, count: Poly) -> Iterator[Poly]:
+        """What the checks before say is equal to a count, in terms of names from outside."""
+        for pair in reversed(self.equal):
+            for one, other in (pair, pair[::-1]):
+                name = one.as_name
+                same = other if count == one else count.subst({name: other}) if name else count
+                if same != count and not self.inner(same):
+                    yield same
 
     def inner(self, poly: Poly) -> set[Name]:
         """The names of `poly` that have no meaning outside the kernel."""
@@ -134,6 +146,17 @@ def _asserted(cond: ir.SE) -> list[tuple[Name, Poly]]:
             return [(one, limit) for one, limit in _asserted(rest) if one == name]
         case ir.Bin("<=", "i64", ir.Var(name), rhs) if (limit := poly_of(rhs)) is not None:
             return [(name, limit)] if limit.constant is None else []
+    return []
+
+
+def _equal(cond: ir.SE) -> list[tuple[Poly, Poly]]:
+    """The sizes that a check says are equal."""
+    match cond:
+        case ir.Bin("&&", _, lhs, rhs):
+            return _equal(lhs) + _equal(rhs)
+        case ir.Bin("==", "i64", lhs, rhs):
+            one, other = poly_of(lhs), poly_of(rhs)
+            return [] if one is None or other is None else [(one, other)]
     return []
 
 

@@ -287,12 +287,14 @@ class Expansion:
 
     def _stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
         out: list[ir.Stm] = []
+        checked = len(self.counts.equal)
         for stm in stms:
             self.counts.enter(stm, self.types)
             if isinstance(stm.exp, ir.Alloc):
                 out += self._alloc(stm.pat[0], stm.exp, stm.prov)
             else:
                 out.append(self._stm(stm))
+        del self.counts.equal[checked:]
         return tuple(out)
 
     def _stm(self, stm: ir.Stm) -> ir.Stm:
@@ -415,7 +417,8 @@ class Expansion:
             shape = self.shapes.get(param.name, (exp.count,))
             count = self.counts.outside(exp.count, shape)
             if count is not None and self._may_be_none(count):
-                count = None
+                others = self.counts.others(count)
+                count = next((one for one in others if not self._may_be_none(one)), None)
             if count is None:
                 if self.ctx.target.allocates_in_kernels and param.name not in self.travelling:
                     return [self._kept(param, exp, prov)]

@@ -92,6 +92,21 @@ entry main [n] (xs: [n]i64) (is: [n]i64) =
 """
 """Two equal maps with a constant result, and with the same result twice."""
 
+FOLD_OF_VARIANTS = """
+def plus [m] (a: #none | #some ([m]i64)) (b: #none | #some ([m]i64)): (#none | #some ([m]i64)) =
+  match (a, b)
+  case (#none, y) -> y
+  case (#some x, #some y) -> #some (map2 (+) x y)
+  case (x, _) -> x
+entry main [n] (k: i64) (xs: [n]i64): [n]i64 =
+  let os =
+    map (\\x -> (if x > 0 && k < 20 then #some (map (+ x) (iota k)) else #none)
+               : #none | #some ([k]i64))
+        xs
+  in map (\\o -> match o case #none -> -1 case #some ys -> i64.sum ys) (scan plus #none os)
+"""
+"""`k` may be too large for an array: that one is made, a check before knows by another size."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
@@ -99,6 +114,7 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "lent to a loop": (LENT_TO_A_LOOP, [np.int64(1), np.arange(9), np.arange(4)]),
     "a name of a name": (A_NAME_OF_A_NAME, [np.int32(1)]),
     "a constant beside": (CONSTANT_BESIDE, [np.arange(2, 5), np.array([2, 0, 1])]),
+    "a fold of variants": (FOLD_OF_VARIANTS, [np.int64(1 << 40), np.arange(4)]),
     "sizes of loops": (
         SIZES_OF_LOOPS,
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],
