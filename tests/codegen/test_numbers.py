@@ -54,7 +54,7 @@ def test_every_f16_is_right_in_c() -> None:
     assert {name: off for name, off in found.items() if not off.is_right} == {}
 
 
-WITH_HELPERS = "exp sin hypot tanpi asinpi rsqrt sinh erfc cbrt gamma lgamma sgn lerp pow"
+WITH_HELPERS = "exp log sin hypot tanpi asinpi rsqrt sinh erfc cbrt gamma lgamma sgn lerp pow"
 
 
 @needs_cc
@@ -63,6 +63,29 @@ def test_others_are_within_a_unit_in_c(at: Prim) -> None:
     found = in_c(at, WITH_HELPERS.split(), QUICK)
     assert {name: off for name, off in found.items() if off.units > 1 or off.other} == {}
     assert found["sin"].units < 0.52
+
+
+BORDERS = {
+    "exp": "0 -0.0 inf -inf nan 709.782712893384 709.7827128933841 710 1e308 -745.1332191019411"
+    " -745.1332191019412 -746 -1e308 5e-324 -1e-17 -708.3964185322641",
+    "log": "0 -0.0 inf -inf nan -5e-324 -1 1 5e-324 2.2250738585072014e-308 0.9999999999999999"
+    " 1.0000000000000002 1.4142135623730951 0.7071067811865476 1.7976931348623157e308",
+}
+"""Where a result begins to be infinite, 0 or subnormal, and where a power of 2 changes."""
+
+
+@needs_cc
+@pytest.mark.parametrize("name", BORDERS)
+def test_what_is_written_out_is_right_at_its_borders(name: str) -> None:
+    """The last number with a finite result, and the next one; no call keeps the loop from lanes."""
+    text = c_text(FUNCTIONS[name].entry("f64"))
+    assert f" {name}_f64(" in text
+    assert f"double {name}(double)" not in text
+    xs = np.array(BORDERS[name].split() * 5, dtype=np.float64)
+    (found,) = run_c(text, name, [xs]).values
+    off = numbers.off(FUNCTIONS[name], "f64", [xs], found)
+    assert off.units < 0.85
+    assert not off.other
 
 
 @needs_cc

@@ -1,6 +1,7 @@
 """Functions of floats in C: which of the C library's computes one, and how it is rounded.
 
-f64: the library's own where it is within one unit in the last place, else that of `long double`.
+f64: `exp` and `log` are written out (`elementary.py`), which vector code can hold; the library's
+own where it is within one unit in the last place, else that of `long double`.
 f32 and f16: that of `double`, rounded, in vector registers where there is a vector library: its
 four units are then a billionth of one. With `c/fast-functions` f32 and f64 have the vector
 library's of their own width.
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 
 from compiler.base.prim import Prim
 from compiler.base.rules import Rule
+from compiler.codegen.c import elementary
+from compiler.codegen.c.helpers import helper
 from compiler.codegen.c.types import C_TYPE
 
 FAST = Rule(
@@ -80,9 +83,18 @@ class Functions:
         self.seen = self.seen or at != "f16"
         if self.fast and at != "f16":
             return self.of_library(fun, end, fun in _VECTOR)
+        if at == "f64" and fun in elementary.TEXTS:
+            return self.own(fun)
         if at == "f64" and fun in _NEAR:
             return self.of_library(fun, end)
         return self.around(fun, at)
+
+    def own(self, fun: str) -> str:
+        """A function of f64 that is written out."""
+        for bits in ("to_bits", "from_bits"):
+            self.helpers[f"{bits}_f64"] = helper(bits, "f64")
+        self.helpers[f"{fun}_f64"] = elementary.TEXTS[fun]
+        return f"{fun}_f64"
 
     def of_library(self, fun: str, end: str, vector: bool = False) -> str:
         """A function of the library as it is."""
