@@ -5,8 +5,10 @@ guards.py       checks of slices by LMADs, proved to be needless (7)
 in_place.py     kernels that write over what they read (6)
 conditions.py   the numbered conditions
 project.py      the new index functions, and what has to move up for them (1 to 4)
-safety.py       access summaries, compared pair by pair (5)
-access.py       one access, seen from outside of a loop or kernel
+safety.py       access summaries (5)
+comparison.py   writes against uses, pair by pair
+access.py       one access
+outside.py      accesses seen from outside of a loop or kernel, and in its other iterations
 quotients.py    the same where an index is divided
 covers.py       many accesses as few
 uses.py         what statements touch, in parts that attempts share

@@ -199,7 +199,7 @@ class Shortcut:
             raise Forced
         common = (self.now, self.terms, self.assumptions, self.aliases)
         safety = Safety(*common, new, block, summaries=self.summaries)
-        attempt.obligations = safety.obligations
+        attempt.obligations = safety.comparison.obligations
         try:
             if isinstance(item.stm.exp, ir.SegMap):
                 safety.item(item)
@@ -452,7 +452,7 @@ class Shortcut:
             frozenset(plan.lifted),
             self.summaries,
         )
-        attempt.obligations = safety.obligations
+        attempt.obligations = safety.comparison.obligations
         safety.segment(point.scope, self.now.at(creation), point.end)
         rows = point.rule is KERNEL_RESULT and not point.row
         safety.others(point.scope, target.lmad, point.source, rows)

@@ -8,51 +8,32 @@ the other ones (6.6), then summed up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
-from compiler.storage.short_circuit import quotients
-from compiler.storage.short_circuit.access import (
-    Access,
-    Obligation,
-    Range,
-    expanded,
-    unique,
-    with_lmad,
-)
+from compiler.storage.short_circuit.access import Access, unique
 from compiler.storage.short_circuit.assumptions import Assumptions
-from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.comparison import Comparison, NoComparison
+from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.covers import covers
 from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.outside import OutsideViews
 from compiler.storage.short_circuit.summaries import Summaries
-from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import NO_USES, Summary, Uses, together, uses
-from compiler.storage.short_circuit.wording import (
-    anywhere,
-    both,
-    called,
-    doing,
-    not_apart,
-    unbounded,
-)
-
-_FEW = 8
-"""Up to so many uses each have a proof of their own; more are taken together where they can be."""
-_LONG = 12
-"""Unless where they begin is a sum of more terms than so many."""
-OPERATORS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
+from compiler.storage.short_circuit.wording import called, doing
 
 
 class Safety:
     """The check of one attempt: `new` are the places of the source and its views if it succeeds."""
+
+    comparing: type[Comparison] = Comparison
 
     def __init__(
         self,
@@ -74,8 +55,6 @@ class Safety:
         """
         self.lifted = lifted
         self.summaries = summaries or Summaries(now)
-        self.destination = destination
-        self.checked = checked
         self.now = now
         self.terms = terms
         self.assumptions = assumptions
@@ -83,7 +62,10 @@ class Safety:
         self.new = new
         self.block = block
         self.roots = aliases(block)
-        self.obligations: list[Obligation] = []
+        self.outside = OutsideViews(terms, assumptions, self.summaries)
+        self.comparison = self.comparing(
+            now, terms, assumptions, self.outside, destination, checked
+        )
         self._kept = self.summaries.of(self.roots)
         self._alone: dict[TreeBody, set[Item]] = {}
         """The statements of bodies that are looked at by themselves, for they have to do with the
@@ -124,7 +106,9 @@ class Safety:
             if item not in self.lifted:
                 here = self.item(item)
                 if here.writes and total.uses.count:
-                    self._compare(here.writes, total.uses, known, f"after {doing(self.now, item)}")
+                    self.comparison.compare(
+                        here.writes, total.uses, known, f"after {doing(self.now, item)}"
+                    )
                 total.writes += here.writes
                 total.uses = together([total.uses, here.uses])
         total.uses = together([total.uses, *others(first, end)]).once()
@@ -171,8 +155,8 @@ class Safety:
             case ir.If():
                 for scope in item.children:
                     inner = self._body(scope)
-                    out.writes += [self._leave(w, scope, ()) for w in inner.writes]
-                    out.uses = together([out.uses, self._left(inner.uses, scope, ())])
+                    out.writes += [self.outside.leave(w, scope, ()) for w in inner.writes]
+                    out.uses = together([out.uses, self.outside.left(inner.uses, scope, ())])
             case ir.Loop():
                 self._loop(item, out)
             case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
@@ -274,55 +258,10 @@ class Safety:
             written = {write.lmad for write in out.writes}
             meeting = uses(use for use in reads if use.lmad not in written)
             known = self.assumptions.in_front(item)
-            self._compare(out.writes, meeting, known, f"within {doing(self.now, item)}")
+            self.comparison.compare(out.writes, meeting, known, f"within {doing(self.now, item)}")
         out.use(reads)
 
     # --- loops and kernels ---
-
-    def _leave(self, access: Access, scope: TreeBody, over: Sequence[Range]) -> Access:
-        """The access over all values of some indices."""
-        if access.lmad is None:
-            return access
-        lost: Name | None = None
-        for lmad in (access.lmad, *access.wider):
-            found = self._outside(lmad, scope, over)
-            if found is not None:
-                return with_lmad(access, found, lost)
-            lost = self._lost(access.lmad, scope, over)
-        return with_lmad(access, None, lost)
-
-    def _lost(self, lmad: Lmad[Poly], scope: TreeBody, fixed: Iterable[Range]) -> Name:
-        """A name that cells depend on and that means nothing outside of a scope; "" if none."""
-        names = {one.name for one in fixed}
-        inside = (x for x in sorted(lmad.names()) if x not in names and self._bound_in(x, scope))
-        return next(inside, "")
-
-    def _left(self, some: Uses, scope: TreeBody, over: Sequence[Range]) -> Uses:
-        """What is touched over all values of a body's indices."""
-        return some.left(lambda use: self._leave(use, scope, over))
-
-    def _outside(
-        self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range]
-    ) -> Lmad[Poly] | None:
-        """Cells for all values of some indices; None if no LMAD has them that means any outside."""
-        key = scope, lmad, len(over)
-        kept = self.summaries.outside
-        if key not in kept:
-            found: Lmad[Poly] | None = lmad
-            for one in reversed(over):
-                if found is not None:
-                    found = quotients.expanded(found, one, scope, self.terms, self.assumptions)
-            kept[key] = None if found is None or self._inside(found, scope) else found
-        return kept[key]
-
-    def _inside(self, lmad: Lmad[Poly], scope: TreeBody) -> bool:
-        """Whether an index function mentions what is bound in a scope."""
-        return any(self._bound_in(name, scope) for name in lmad.names())
-
-    def _bound_in(self, name: Name, scope: TreeBody) -> bool:
-        """Whether a name is bound in a scope or further inside."""
-        found = self.terms.scope(name)
-        return found is not None and found.depth >= scope.depth
 
     def _loop(self, item: Item, out: Summary) -> None:
         """Thesis 6.6.1: what an iteration writes, later ones must not touch."""
@@ -331,9 +270,9 @@ class Safety:
         over = self.assumptions.ranges(scope)
         where = f"in {{}} iterations of {doing(self.now, item)}"
         if one.writes and one.uses.count:
-            self._across(scope, one, over, True, where)
-        out.writes += [self._leave(w, scope, over) for w in one.writes]
-        out.uses = together([out.uses, self._left(one.uses, scope, over)])
+            self.comparison.across(scope, one, over, True, where)
+        out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
+        out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _kernel(self, item: Item, exp: ir.SegOp, out: Summary) -> None:
         """Thesis 6.6.2: what a thread writes, others must not touch."""
@@ -345,11 +284,11 @@ class Safety:
             self._operators(item.children[:-1], out)
             one.uses = together([one.uses, out.uses])
             if one.writes and one.uses.count:
-                self._all(scope, one, over, f"in {doing(self.now, item)}")
+                self.comparison.all_apart(scope, one, over, f"in {doing(self.now, item)}")
         elif one.writes and one.uses.count:
-            self._across(scope, one, over, False, where)
-        out.writes += [self._leave(w, scope, over) for w in one.writes]
-        out.uses = together([out.uses, self._left(one.uses, scope, over)])
+            self.comparison.across(scope, one, over, False, where)
+        out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
+        out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _operators(self, scopes: Iterable[TreeBody], out: Summary) -> None:
         """What an operator's function touches, nobody says when."""
@@ -384,7 +323,8 @@ class Safety:
             start = at + 1
         out.uses = together([out.uses, *row.between(start, len(scope.results), one)])
         known = self.assumptions.at(scope)
-        self._compare(out.writes, out.uses, known, f"in the results of {doing(self.now, item)}")
+        where = f"in the results of {doing(self.now, item)}"
+        self.comparison.compare(out.writes, out.uses, known, where)
         return out
 
     def _result(
@@ -426,7 +366,7 @@ class Safety:
             return
         access = Access(result, lmad, False, self._wider(result))
         where = f"in the results of {doing(self.now, item)}"
-        self._compare(out.writes, uses([access]), known, where)
+        self.comparison.compare(out.writes, uses([access]), known, where)
         out.use([access])
 
     def _somewhere(self, out: Summary, name: Name) -> None:
@@ -450,7 +390,7 @@ class Safety:
                 touched = self._touched(scope, item).unlike(access.lmad)
                 if not touched.count and rows:
                     # Different rows of one array have no cell in common.
-                    access = self._leave(access, scope, over)
+                    access = self.outside.leave(access, scope, over)
                     scope, rows = item.scope, False
                     continue
                 rows = False
@@ -458,10 +398,10 @@ class Safety:
                 if isinstance(item.stm.exp, ir.SegMap):
                     touched = together([touched, uses([access])])
                 else:
-                    self._all(scope, Summary([access], touched), over, where)
+                    self.comparison.all_apart(scope, Summary([access], touched), over, where)
                     touched = uses([access])
-                self._across(scope, Summary([access], touched), over, False, where)
-            access = self._leave(access, scope, over)
+                self.comparison.across(scope, Summary([access], touched), over, False, where)
+            access = self.outside.leave(access, scope, over)
             scope = item.scope
 
     def _touched(self, scope: TreeBody, item: Item) -> Uses:
@@ -479,220 +419,8 @@ class Safety:
         assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses
 
-    # --- comparing ---
-
-    def _across(
-        self,
-        scope: TreeBody,
-        one: Summary,
-        over: Sequence[Range],
-        only_later: bool,
-        where: str,
-    ) -> None:
-        """One iteration's writes against the uses of other ones, or of later ones only."""
-        assert scope.parent is not None
-        outside = self.assumptions.in_front(scope.parent)
-        inside = self.assumptions.at(scope)
-        for write in one.writes:
-            for use in self._not_all_apart(write, one.uses, scope, over, outside, where):
-                if self._apart(write, use, scope, over, outside, where):
-                    continue
-                for other, which, some in self._other(use, scope, over, only_later):
-                    self._compare([write], uses([other]), inside.plus(some), where.format(which))
-
-    def _not_all_apart(
-        self,
-        write: Access,
-        some: Uses,
-        scope: TreeBody,
-        over: Sequence[Range],
-        known: Context,
-        where: str,
-    ) -> Iterable[Access]:
-        """Of many uses those that are left when all writes keep away from all of the others."""
-        first = self._leave(write, scope, over).lmad
-        if some.count <= _FEW or first is None:
-            return some
-        left = self._left(some, scope, over)
-        near = self._uncovered(first, left, known, where.format("other"))
-        return unique(use.origin for use in (*left.unknown(), *near) if use.origin is not None)
-
-    def _apart(
-        self,
-        write: Access,
-        use: Access,
-        scope: TreeBody,
-        over: Sequence[Range],
-        known: Context,
-        where: str,
-    ) -> bool:
-        """Whether all writes together keep away from all uses together, or from their rows."""
-        if write.lmad == use.lmad:
-            return False
-        first = self._leave(write, scope, over).lmad
-        tried: list[Lmad[Poly] | None] = [None, self.destination]
-        for lmad in (use.lmad, *use.wider):
-            second = self._leave(with_lmad(use, lmad), scope, over).lmad
-            if first is None or second is None or second in tried:
-                continue
-            tried.append(second)
-            verdict = self._verdict(first, second, known)
-            if isinstance(verdict, Disjoint):
-                self._record(first, second, where.format("other"), verdict)
-                return True
-        return False
-
-    def _other(
-        self, use: Access, scope: TreeBody, over: Sequence[Range], only_later: bool
-    ) -> Iterable[tuple[Access, str, Context]]:
-        """What other iterations touch: those that agree on the first indices, for each of them.
-
-        With it which they are, and that there are any.
-        """
-        if not over:
-            yield self._leave(use, scope, ()), "other", NOTHING
-            return
-        for k, index in enumerate(over):
-            inner = over[k + 1 :]
-            at = Poly.var(index.name)
-            later = Range(f"{index.name}'", at + 1, index.count - 1 - at)
-            earlier = Range(f"{index.name}'", ZERO, at)
-            for side, text in ((later, "later"), (earlier, "earlier")):
-                if only_later and side is earlier:
-                    continue
-                some = self.assumptions.stated(side.count - 1)
-                yield self._shifted(use, scope, over[: k + 1], index, side, inner), text, some
-
-    def _shifted(
-        self,
-        use: Access,
-        scope: TreeBody,
-        fixed: Sequence[Range],
-        index: Range,
-        side: Range,
-        inner: Sequence[Range],
-    ) -> Access:
-        """The use with one index in another range, and all values of those inside of it."""
-        if use.lmad is None:
-            return use
-        names = {one.name for one in fixed}
-        lost: Name | None = None
-        for lmad in (use.lmad, *use.wider):
-            found: Lmad[Poly] | None = lmad
-            for one in reversed(inner):
-                found = expanded(found, one) if found is not None else None
-            if found is not None:
-                found = expanded(found.subst({index.name: Poly.var(side.name)}), side)
-            if found is not None and not any(
-                self._bound_in(name, scope) and name not in names for name in found.names()
-            ):
-                return with_lmad(use, found, lost)
-            lost = self._lost(use.lmad, scope, (*fixed, *inner))
-        return with_lmad(use, None, lost)
-
-    def _all(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
-        """All writes of all iterations against all uses."""
-        assert scope.parent is not None
-        known = self.assumptions.in_front(scope.parent)
-        writes = [self._leave(w, scope, over) for w in one.writes]
-        self._compare(writes, self._left(one.uses, scope, over), known, where.format("all"))
-
-    def _compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
-        """Each write against each use. Raises Failed."""
-        for write in writes:
-            for use in self._one_by_one(write, some, known, where):
-                if write.lmad is None or use.lmad is None:
-                    unknown = use if use.lmad is None else write
-                    array = called(self.now, unknown.array)
-                    raise Failed(
-                        Refusal.COMPUTED_CELLS,
-                        f"Which elements of {array} are used {where} depends on values that are "
-                        "computed there.",
-                    )
-                if use.lmad == self.destination:
-                    kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS
-                    raise Failed(kind, anywhere(self.now, self.terms, use, where))
-                verdict = self._verdict(write.lmad, use.lmad, known)
-                self._record(write.lmad, use.lmad, where, verdict)
-                if not isinstance(verdict, Disjoint):
-                    first, second = both(self.now, write.array, use.array)
-                    does = "written" if use.writes else "read"
-                    because = not_apart(self.now.spell.poly, first, second, does, where, verdict)
-                    raise Failed(
-                        Refusal.NOT_APART, because + self._unbounded(write.lmad, use.lmad, verdict)
-                    )
-
-    def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
-        missing = verdict.missing if isinstance(verdict, Unknown) else None
-        names = write.names() | use.names() if missing is None else missing.names()
-        return unbounded(self.now, self.terms, names)
-
-    def _one_by_one(
-        self, write: Access, some: Uses, known: Context, where: str
-    ) -> Iterable[Access]:
-        """Of many uses those that have to be looked at alone: all of few ones."""
-        few = some.count <= _FEW and all(len(_offset(use).terms) <= _LONG for use in some)
-        if few or write.lmad is None:
-            return some
-        hard = next((use for use in some.unknown() if use.access is not None), None)
-        if hard is not None:
-            return hard
-        return (
-            use.access
-            for use in self._uncovered(write.lmad, some, known, where)
-            if use.access is not None
-        )
-
-    def _uncovered(
-        self, write: Lmad[Poly], some: Uses, known: Context, where: str
-    ) -> Iterator[Uses]:
-        """Which sets of cells are not shown to be apart from a write together with others."""
-
-        def is_size(size: Poly) -> bool:
-            return self.assumptions.is_size(size, known)
-
-        def is_argument(size: Poly) -> bool:
-            return self.assumptions.is_size(size, self.assumptions.at(self.now.tree.root))
-
-        waiting = [*covers(some.covers(is_argument), is_size, write)][::-1]
-        while waiting:
-            cover = waiting.pop()
-            if cover.count > 1 and self._beyond(write, cover.cells, known, where):
-                continue
-            if cover.member is not None:
-                yield cover.member
-            waiting += cover.halves()[::-1]
-
-    def _beyond(self, write: Lmad[Poly], cover: Lmad[Poly], known: Context, where: str) -> bool:
-        """Whether a write keeps away from a cover."""
-        verdict: Verdict | None = beyond(write, cover)
-        if verdict is None:
-            verdict = self._verdict(write, cover, known)
-        if isinstance(verdict, Disjoint):
-            self._record(write, cover, where, verdict)
-            return True
-        return False
-
-    def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
-        if self.assumptions.budget.is_spent:
-            raise spent()
-        return self.assumptions.disjoint(write, use, known.plus(self.checked))
-
-    def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
-        self.obligations.append(Obligation(write, use, where, verdict))
-
-
-def _offset(access: Access) -> Poly:
-    return ZERO if access.lmad is None else access.lmad.offset
-
 
 class _Quiet(Safety):
     """Summaries without comparisons."""
 
-    def _compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
-        """Nothing to show."""
-
-    def _across(
-        self, scope: TreeBody, one: Summary, over: Sequence[Range], only_later: bool, where: str
-    ) -> None:
-        """Nothing to show."""
+    comparing = NoComparison

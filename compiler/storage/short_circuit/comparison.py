@@ -1,0 +1,216 @@
+"""Writes against uses, pair by pair: each pair is shown to keep apart, or the attempt fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
+from compiler.protocol.refusals import Refusal
+from compiler.storage.short_circuit.access import Access, Obligation, Range, unique, with_lmad
+from compiler.storage.short_circuit.assumptions import Assumptions
+from compiler.storage.short_circuit.conditions import Failed, spent
+from compiler.storage.short_circuit.contexts import Context
+from compiler.storage.short_circuit.covers import covers
+from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.outside import OutsideViews
+from compiler.storage.short_circuit.terms import ZERO, Terms
+from compiler.storage.short_circuit.tree import TreeBody
+from compiler.storage.short_circuit.uses import Summary, Uses, uses
+from compiler.storage.short_circuit.wording import anywhere, both, called, not_apart, unbounded
+
+_FEW = 8
+"""Up to so many uses each have a proof of their own; more are taken together where they can be."""
+_LONG = 12
+"""Unless where they begin is a sum of more terms than so many."""
+
+
+class Comparison:
+    """The comparisons of one attempt, and what has come of them: `obligations`."""
+
+    def __init__(
+        self,
+        now: Edited,
+        terms: Terms,
+        assumptions: Assumptions,
+        outside: OutsideViews,
+        destination: Lmad[Poly] | None,
+        checked: Context,
+    ) -> None:
+        """`destination`, `checked`: as `Safety` has them."""
+        self._now = now
+        self._terms = terms
+        self._assumptions = assumptions
+        self._outside = outside
+        self._destination = destination
+        self._checked = checked
+        self.obligations: list[Obligation] = []
+
+    def compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
+        """Each write against each use. Raises Failed."""
+        for write in writes:
+            for use in self._one_by_one(write, some, known, where):
+                if write.lmad is None or use.lmad is None:
+                    unknown = use if use.lmad is None else write
+                    array = called(self._now, unknown.array)
+                    raise Failed(
+                        Refusal.COMPUTED_CELLS,
+                        f"Which elements of {array} are used {where} depends on values that are "
+                        "computed there.",
+                    )
+                if use.lmad == self._destination:
+                    kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS
+                    raise Failed(kind, anywhere(self._now, self._terms, use, where))
+                verdict = self._verdict(write.lmad, use.lmad, known)
+                self._record(write.lmad, use.lmad, where, verdict)
+                if not isinstance(verdict, Disjoint):
+                    first, second = both(self._now, write.array, use.array)
+                    does = "written" if use.writes else "read"
+                    because = not_apart(self._now.spell.poly, first, second, does, where, verdict)
+                    raise Failed(
+                        Refusal.NOT_APART, because + self._unbounded(write.lmad, use.lmad, verdict)
+                    )
+
+    def across(
+        self,
+        scope: TreeBody,
+        one: Summary,
+        over: Sequence[Range],
+        only_later: bool,
+        where: str,
+    ) -> None:
+        """One iteration's writes against the uses of other ones, or of later ones only."""
+        assert scope.parent is not None
+        outside = self._assumptions.in_front(scope.parent)
+        inside = self._assumptions.at(scope)
+        for write in one.writes:
+            for use in self._not_all_apart(write, one.uses, scope, over, outside, where):
+                if self._apart(write, use, scope, over, outside, where):
+                    continue
+                for other, which, some in self._outside.others(use, scope, over, only_later):
+                    self.compare([write], uses([other]), inside.plus(some), where.format(which))
+
+    def _not_all_apart(
+        self,
+        write: Access,
+        some: Uses,
+        scope: TreeBody,
+        over: Sequence[Range],
+        known: Context,
+        where: str,
+    ) -> Iterable[Access]:
+        """Of many uses those that are left when all writes keep away from all of the others."""
+        first = self._outside.leave(write, scope, over).lmad
+        if some.count <= _FEW or first is None:
+            return some
+        left = self._outside.left(some, scope, over)
+        near = self._uncovered(first, left, known, where.format("other"))
+        return unique(use.origin for use in (*left.unknown(), *near) if use.origin is not None)
+
+    def _apart(
+        self,
+        write: Access,
+        use: Access,
+        scope: TreeBody,
+        over: Sequence[Range],
+        known: Context,
+        where: str,
+    ) -> bool:
+        """Whether all writes together keep away from all uses together, or from their rows."""
+        if write.lmad == use.lmad:
+            return False
+        first = self._outside.leave(write, scope, over).lmad
+        tried: list[Lmad[Poly] | None] = [None, self._destination]
+        for lmad in (use.lmad, *use.wider):
+            second = self._outside.leave(with_lmad(use, lmad), scope, over).lmad
+            if first is None or second is None or second in tried:
+                continue
+            tried.append(second)
+            verdict = self._verdict(first, second, known)
+            if isinstance(verdict, Disjoint):
+                self._record(first, second, where.format("other"), verdict)
+                return True
+        return False
+
+    def all_apart(self, scope: TreeBody, one: Summary, over: Sequence[Range], where: str) -> None:
+        """All writes of all iterations against all uses."""
+        assert scope.parent is not None
+        known = self._assumptions.in_front(scope.parent)
+        writes = [self._outside.leave(w, scope, over) for w in one.writes]
+        self.compare(writes, self._outside.left(one.uses, scope, over), known, where.format("all"))
+
+    def _unbounded(self, write: Lmad[Poly], use: Lmad[Poly], verdict: Verdict) -> str:
+        missing = verdict.missing if isinstance(verdict, Unknown) else None
+        names = write.names() | use.names() if missing is None else missing.names()
+        return unbounded(self._now, self._terms, names)
+
+    def _one_by_one(
+        self, write: Access, some: Uses, known: Context, where: str
+    ) -> Iterable[Access]:
+        """Of many uses those that have to be looked at alone: all of few ones."""
+        few = some.count <= _FEW and all(len(_offset(use).terms) <= _LONG for use in some)
+        if few or write.lmad is None:
+            return some
+        hard = next((use for use in some.unknown() if use.access is not None), None)
+        if hard is not None:
+            return hard
+        return (
+            use.access
+            for use in self._uncovered(write.lmad, some, known, where)
+            if use.access is not None
+        )
+
+    def _uncovered(
+        self, write: Lmad[Poly], some: Uses, known: Context, where: str
+    ) -> Iterator[Uses]:
+        """Which sets of cells are not shown to be apart from a write together with others."""
+
+        def is_size(size: Poly) -> bool:
+            return self._assumptions.is_size(size, known)
+
+        def is_argument(size: Poly) -> bool:
+            return self._assumptions.is_size(size, self._assumptions.at(self._now.tree.root))
+
+        waiting = [*covers(some.covers(is_argument), is_size, write)][::-1]
+        while waiting:
+            cover = waiting.pop()
+            if cover.count > 1 and self._beyond(write, cover.cells, known, where):
+                continue
+            if cover.member is not None:
+                yield cover.member
+            waiting += cover.halves()[::-1]
+
+    def _beyond(self, write: Lmad[Poly], cover: Lmad[Poly], known: Context, where: str) -> bool:
+        """Whether a write keeps away from a cover."""
+        verdict: Verdict | None = beyond(write, cover)
+        if verdict is None:
+            verdict = self._verdict(write, cover, known)
+        if isinstance(verdict, Disjoint):
+            self._record(write, cover, where, verdict)
+            return True
+        return False
+
+    def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
+        if self._assumptions.budget.is_spent:
+            raise spent()
+        return self._assumptions.disjoint(write, use, known.plus(self._checked))
+
+    def _record(self, write: Lmad[Poly], use: Lmad[Poly], where: str, verdict: Verdict) -> None:
+        self.obligations.append(Obligation(write, use, where, verdict))
+
+
+class NoComparison(Comparison):
+    """Compares nothing: for summaries alone."""
+
+    def compare(self, writes: Sequence[Access], some: Uses, known: Context, where: str) -> None:
+        """Nothing to show."""
+
+    def across(
+        self, scope: TreeBody, one: Summary, over: Sequence[Range], only_later: bool, where: str
+    ) -> None:
+        """Nothing to show."""
+
+
+def _offset(access: Access) -> Poly:
+    return ZERO if access.lmad is None else access.lmad.offset
