@@ -9,10 +9,11 @@ from compiler.base.names import base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule
 from compiler.ir.may_fail import cannot_fail
-from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm
+from compiler.ir.nodes import SE, If, Lit, Operand, Param, Select, Stm, Var
 from compiler.ir.types import as_operand
 from compiler.optimise.dead import branch_with, some
 from compiler.optimise.simplify.bodies import Instead
+from compiler.optimise.simplify.scalars import operand
 from compiler.optimise.simplify.state import State
 
 Pair = tuple[Operand, Operand]
@@ -89,6 +90,19 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
     if len(kept) == len(stm.pat):
         return exp, stm.pat
     return branch_with(exp, kept), some(stm.pat, kept)
+
+
+def follow_shared(s: State, stm: Stm, kept: tuple[Param, ...]) -> None:
+    """Results that stand for others of the branch stand for what these stand for by now.
+
+    That is what an equal branch gave before.
+    """
+    if len(kept) == len(stm.pat):
+        return
+    for param in stm.pat:
+        found = s.subst.get(param.name)
+        if isinstance(found, Var) and found.name in s.subst:
+            s.alias(param, operand(s, found))
 
 
 RULES = (

@@ -218,6 +218,7 @@ def _if(s: State, stm: ir.Stm) -> None:
     if not pat and not must_stay(new):
         return
     _shared_or_placed(s, stm, pat, new, then_speculatable and else_speculatable)
+    branch.follow_shared(s, stm, pat)
 
 
 def _loop(s: State, stm: ir.Stm) -> None:
