@@ -28,7 +28,8 @@ from typing import Any
 
 from bench.machine import save
 from compiler.ir.values import show
-from testing.campaign import BATCH, GENERATORS, Manner, Report, check_batch, failure, shrunk
+from testing.campaign import BATCH, GENERATORS, Manner, Report, check_batch, failure
+from testing.shrinking import shrunk
 
 
 def show_shrunk(seed: int, sanitized: bool, generator: str) -> None:

@@ -10,10 +10,9 @@ number: a seed range means the same every time. `bench/campaign.py` runs them by
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -371,32 +370,6 @@ def count_attempts(work: Compilation, report: Report) -> None:
         outcome = "done" if one["done"] else f"condition {one['condition']}"
         report.counts[f"{one['rule'].partition('/')[2]}: {outcome}"] += 1
         report.counts["obligations"] += len(one["obligations"])
-
-
-# --- shrinking -------------------------------------------------------------------------------
-
-
-def shrunk(made: Generated, fails: Callable[[Generated], bool]) -> Generated:
-    """The program with one result, without the lines that it needs not to fail."""
-
-    def still(lines: list[str]) -> bool:
-        return fails(replace(made, source="\n".join(lines) + "\n"))
-
-    lines = made.source.splitlines()
-    for name in re.findall(r"\w+", lines[-1])[1:]:
-        fewer = [*lines[:-1], f"  in {name}"]
-        if still(fewer):
-            lines = fewer
-            break
-    for size in (16, 8, 5, 4, 3, 2, 1):
-        at = 1
-        while at + size < len(lines):
-            fewer = lines[:at] + lines[at + size :]
-            if still(fewer):
-                lines = fewer
-            else:
-                at += 1
-    return replace(made, source="\n".join(lines) + "\n")
 
 
 def failure(made: Generated, manner: Manner) -> str:

@@ -14,8 +14,9 @@ from compiler.base.errors import CompileError
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
-from testing.campaign import Manner, Report, check_batch, count_attempts, failure, shrunk
+from testing.campaign import Manner, Report, check_batch, count_attempts, failure
 from testing.generators.storage import Generated, program
+from testing.shrinking import shrunk
 
 needs_cc = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 
@@ -65,3 +66,11 @@ def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -
     assert failure(made, Manner()).startswith("imp:")
     small = shrunk(made, lambda g: failure(g, Manner()).startswith("imp:"))
     assert "let c" in small.source
+
+
+def test_expressions_are_made_small_as_well() -> None:
+    made = Generated(
+        0, "main", "entry main (x: i64) =\n  f (g (x + 1)) (if x > 0 then (h 3) else 4)\n", []
+    )
+    small = shrunk(made, lambda g: "(x: i64)" in g.source and "h 3" in g.source)
+    assert small.source == "entry main (x: i64) =\n  f 0 (h 3)\n"
