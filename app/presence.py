@@ -13,7 +13,7 @@ _HALF = getattr(select, "POLLRDHUP", 0)
 
 
 def left(environ: Json) -> Callable[[], bool]:
-    """Tells whether the client has closed its connection, or its half of it.
+    """Tells, to any thread, whether the client has closed its connection, or its half of it.
 
     A client that will send nothing more is taken for one that has left, as reverse proxies do.
     Where the server does not give its connection away, nobody ever leaves.
@@ -21,6 +21,13 @@ def left(environ: Json) -> Callable[[], bool]:
     connection = next((environ[name] for name in SOCKETS if name in environ), None)
     if connection is None or not hasattr(select, "poll"):
         return lambda: False
-    poll = select.poll()
-    poll.register(connection, _HALF)  # errors and a closed connection are told in any case
-    return lambda: bool(poll.poll(0))
+
+    def gone() -> bool:
+        number = connection.fileno()
+        if number < 0:
+            return True  # it is closed here, and that number may be another connection's
+        poll = select.poll()  # which one thread at a time may use: each call has its own
+        poll.register(number, _HALF)  # errors and a closed connection are told in any case
+        return bool(poll.poll(0))
+
+    return gone

@@ -2,8 +2,11 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 
@@ -42,6 +45,32 @@ def test_a_client_that_will_send_no_more_has_left(
     gone = left({"gunicorn.socket": served})
     client.shutdown(socket.SHUT_WR)
     assert gone()
+
+
+def test_several_threads_may_look_at_once(pair: tuple[socket.socket, socket.socket]) -> None:
+    """A job looks whether its client is there, and so does each further request of that client."""
+    _, served = pair
+    gone = left({"gunicorn.socket": served})
+    began = threading.Barrier(8)
+
+    def look(_: int) -> list[bool]:
+        began.wait()
+        return [gone() for _ in range(2000)]
+
+    with ThreadPoolExecutor(8) as threads:
+        assert not any(chain.from_iterable(threads.map(look, range(8))))
+
+
+def test_who_asks_when_the_connection_is_closed_here_is_told_so(
+    pair: tuple[socket.socket, socket.socket],
+) -> None:
+    """Its number may be another connection's by then."""
+    _, served = pair
+    gone = left({"gunicorn.socket": served})
+    served.close()
+    assert gone()
+    with socket.create_server(("127.0.0.1", 0)):
+        assert gone()
 
 
 def test_without_a_connection_nobody_leaves() -> None:
