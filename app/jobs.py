@@ -22,7 +22,7 @@ from app.pool import (
     collect,
 )
 from app.results import Results
-from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why
+from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
@@ -36,6 +36,8 @@ SHARED = tuple(fields(OfProgram))
 NOTHING: tuple[tuple[str, Any], ...] = (("options", {}), ("files", {}), ("main", ""))
 """Fields that say what holds without them."""
 MOST_REQUESTS = 24
+OVERTIME = 2.0
+"""Seconds that a run which has ended by its deadline may take to say what came of it."""
 CHARACTER_SECONDS = 80e-6
 """What compiling takes for each character of a program, see `docs/figures.md`."""
 
@@ -310,18 +312,22 @@ class Jobs:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
         pool = self.run_pool if op.runs else self.compile_pool
         seconds = float(self._config["COMPILE_SECONDS"])
-        if op.runs:
-            # A back end compiles first, and stops the program by itself at the deadline.
-            own = 0.0 if request.get("backend") == "ref" else seconds
-            seconds = float(self._config["RUN_SECONDS"]) + own
+        if op.runs:  # the worker ends it by itself at the deadline, and says so
+            seconds = float(self._config["RUN_SECONDS"]) + OVERTIME
         expected = share * CHARACTER_SECONDS * sum(map(len, texts_of(request).values()))
+        began, waited = time.monotonic(), 0.0
         try:
-            yield from pool.stream(request, seconds, client, expected)
+            for answer in pool.stream(request, seconds, client, expected):
+                if answer.get("queued") == 0:
+                    waited = time.monotonic() - began
+                else:
+                    yield with_wait(answer, waited)
         except TooMany:
             self._metrics.job(op.id, "busy", 0.0)
             raise too_many(self._config) from None
         except STOPS as problem:
-            yield why(problem, "run" if op.runs else "compile", self._config)
+            told = why(problem, "run" if op.runs else "compile", self._config)
+            yield with_wait(told, waited)
 
     def _request(self, op: Operation[Any], body: Json) -> Json:
         """What is asked, in the same words wherever it means the same."""

@@ -140,7 +140,9 @@ class Pool:
         client: Client = ANYONE,
         expected: float = 0.0,
     ) -> Iterator[dict[str, Any]]:
-        """The answers to a request: `{"queued": position}` while it waits, partial ones, the last.
+        """The answers to a request: partial ones, and the last.
+
+        While it waits, `{"queued": position}` comes before them, then `{"queued": 0}`.
 
         `expected` seconds help to find whose turn it is. A worker that did not finish is killed and
         replaced; one that gives partial answers never waits for who reads them.
@@ -234,7 +236,7 @@ class Pool:
         return self.size + len(self._spared)
 
     def _acquire(self, ticket: Ticket) -> Iterator[int | Worker]:
-        """Yield the place in the queue whenever it changes, then a worker."""
+        """Yield the place in the queue whenever it changes, 0 after that, then a worker."""
         until = ticket.since + self._bounds.queue_seconds
         said = 0
         while True:
@@ -257,6 +259,8 @@ class Pool:
                     continue
             said = position
             yield position
+        if said:
+            yield 0
         yield worker
 
     def _take(self, ticket: Ticket) -> Worker | None:

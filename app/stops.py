@@ -79,6 +79,15 @@ def why(problem: Exception, what: str, config: Mapping[str, Any]) -> Json:
     raise problem
 
 
+def with_wait(answer: Json, seconds: float) -> Json:
+    """An answer; one that came too late says how long the job had waited before it began."""
+    error = answer.get("error") or {}
+    if error.get("kind") != "timeout" or seconds < 1.0:
+        return answer
+    waited = f"It had waited {seconds:.0f} s for its turn before that."
+    return {**answer, "error": {**error, "hint": f"{error.get('hint', '')} {waited}".strip()}}
+
+
 def too_many(config: Mapping[str, Any]) -> AppError:
     """A client asks for more than one may have at a time."""
     running, waiting = config["CLIENT_RUNNING"], config["CLIENT_WAITING"]

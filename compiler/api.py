@@ -20,7 +20,7 @@ from typing import Any, cast, get_args
 from compiler import switches
 from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
-from compiler.base.deadline import before, within
+from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.later import later
 from compiler.base.prim import int_range
@@ -333,11 +333,13 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
     if asked.runs > MOST_RUNS:
         raise UsageError(f"`runs` is a number of runs, 1 to {MOST_RUNS}.")
     check_deadline(asked.deadline)
-    args, left = before(asked.deadline, partial(input_values, asked), INPUTS, FEWER)
+    deadline = Deadline.of(asked.deadline)
+    args = deadline.within(partial(input_values, asked), INPUTS, FEWER)
     start = time.perf_counter()
-    seen = traced(asked, asked.entry, args, left)
+    seen = traced(asked, asked.entry, args, deadline.left())
+    how = asked.backend, asked.stage, deadline, asked.runs
     try:
-        outcome = run_values(asked, asked.entry, args, asked.backend, asked.stage, left, asked.runs)
+        outcome = run_values(asked, asked.entry, args, *how)
     except CompileError as error:
         error.traces = seen
         raise
@@ -358,6 +360,7 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
 
 
 INPUTS, FEWER = "Making the inputs", "Choose smaller sizes, or a longer deadline."
+COMPILING, SMALLER = "Compiling the program", "Try a smaller program, or a longer deadline."
 
 
 def check_deadline(seconds: float) -> None:
@@ -399,17 +402,18 @@ def run_values(
     args: list[values.Value],
     backend: str,
     stage: str,
-    seconds: float,
+    deadline: float | Deadline,
     times: int = 1,
 ) -> Json:
     """As `run`, on values; the answer holds `values`, `ms`, `backend` and what is known beside.
 
-    Errors: as `run`, and `UsageError` for a back end that is not there or cannot do that.
+    Seconds begin with the run; for a deadline that has begun, compiling counts as well. Errors: as
+    `run`, and `UsageError` for a back end that is not there or cannot do that.
     """
     if backend not in RUNNERS:
         known = ", ".join(RUNNERS)
         raise UsageError(f"There is no back end `{backend}`.", hint=f"The back ends are {known}.")
-    check_deadline(seconds)
+    check_deadline(deadline.seconds if isinstance(deadline, Deadline) else deadline)
     if stage and backend != "ref":
         raise UsageError("Only the reference interpreter (`ref`) runs a stage by name.")
     chosen = BACK_ENDS.get(backend)
@@ -424,12 +428,12 @@ def run_values(
         raise UsageError(f"Only the back end {able} runs under sanitisers.")
     with telling_calls(work, backend):
         if chosen is None or run is None:
-            return _run_reference(work, entry, args, stage or "soa", seconds)
+            return _run_reference(work, entry, args, stage or "soa", deadline)
         if chosen.stand_in and not sanitized and chosen.missing():
-            return {**_run_reference(work, entry, args, "soa", seconds), "note": chosen.stand_in}
+            return {**_run_reference(work, entry, args, "soa", deadline), "note": chosen.stand_in}
         text = work.result(backend).text
         compiled = (time.perf_counter() - began) * 1000
-        done = run(text, entry, args, seconds, **({"runs": times} if times > 1 else {}))
+        done = run(text, entry, args, deadline, **({"runs": times} if times > 1 else {}))
     answer = {
         "values": done.values,
         "ms": round(done.ms, 3),
@@ -470,15 +474,21 @@ def telling_calls(work: Compilation, backend: str) -> Iterator[None]:
 
 
 def _run_reference(
-    work: Compilation, entry: str, args: list[values.Value], stage: str, seconds: float
+    work: Compilation,
+    entry: str,
+    args: list[values.Value],
+    stage: str,
+    deadline: float | Deadline,
 ) -> Json:
     kind = stage_named(stage).kind
     if kind not in _INTERPRETERS:
         known = ", ".join((*VALUE_STAGES, "imp"))
         raise UsageError(f"The stage `{stage}` cannot be run.", hint=f"These can: {known}.")
     prog = work.result(stage).prog
+    deadline = Deadline.of(deadline)
+    deadline.left(COMPILING, SMALLER)
     start = time.perf_counter()
-    results = within(seconds, lambda: _INTERPRETERS[kind](prog, entry, args))
+    results = deadline.within(lambda: _INTERPRETERS[kind](prog, entry, args))
     ms = (time.perf_counter() - start) * 1000
     return {"values": results, "ms": round(ms, 3), "backend": "ref", "stage": stage}
 

@@ -38,7 +38,7 @@ from compiler import (
 from compiler.algebra import checker
 from compiler.algebra.export import exported
 from compiler.answers import failure
-from compiler.base.deadline import before
+from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.codegen.c.program import TARGET as C
 from compiler.codes import CODES
@@ -233,15 +233,14 @@ def _run(args: argparse.Namespace) -> int:
         api.check_present(args.backend)
     api.check_deadline(args.deadline)
     given = partial(_inputs, args, asked)
-    inputs, left = (
-        before(args.deadline, given, api.INPUTS, api.FEWER)
-        if args.generate
-        else (given(), args.deadline)
-    )
-    seen = api.traced(asked, args.entry, inputs, left, partial(_traced, args.file))
+    inputs = None if args.generate else given()  # who types them may take long
+    deadline = Deadline.of(args.deadline)
+    if inputs is None:
+        inputs = deadline.within(given, api.INPUTS, api.FEWER)
+    seen = api.traced(asked, args.entry, inputs, deadline.left(), partial(_traced, args.file))
     if seen and seen["note"]:
         print(seen["note"], file=sys.stderr)
-    outcome = api.run_values(asked, args.entry, inputs, args.backend, args.stage, left)
+    outcome = api.run_values(asked, args.entry, inputs, args.backend, args.stage, deadline)
     if args.binary:
         sys.stdout.buffer.write(values.to_binary(outcome["values"]))
     else:

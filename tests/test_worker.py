@@ -3,9 +3,12 @@
 import io
 import json
 import sys
+import time
 import tracemalloc
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from compiler import api, disk, worker
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, TimeoutError_
+from compiler.runtime import runner
 
 PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 
@@ -251,6 +255,41 @@ def test_a_deadline_that_passes_at_once_is_a_timeout(seconds: float) -> None:
             within(seconds, broken)
         with pytest.raises(TimeoutError_):
             within(seconds, endless)
+
+
+@pytest.mark.parametrize("slow", ["compiling", "the C compiler", "traces"])
+@pytest.mark.parametrize("backend", ["ref", "c"])
+def test_all_that_a_run_needs_has_one_deadline(
+    slow: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if backend == "c" and runner.why_not():
+        pytest.skip("there is no C compiler")
+    late = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late[0])
+
+    def slowly(work: Callable[..., Any]) -> Callable[..., Any]:
+        """It takes a minute, by the clock of deadlines."""
+
+        def done(*given: Any) -> Any:
+            late[0] = 60.0
+            return work(*given)
+
+        return done
+
+    monkeypatch.setattr("compiler.base.deadline.time", clock)
+    where, name = {
+        "compiling": (api, "bind"),
+        "the C compiler": (runner, "compile_c"),
+        "traces": (api, "has_traces"),
+    }[slow]
+    monkeypatch.setattr(where, name, slowly(getattr(where, name)))
+    request = {"op": "run", "source": PROGRAM, "input": "[1]", "backend": backend}
+    answer = worker.answer({**request, "deadline": 50.0})
+    if (slow, backend) == ("the C compiler", "ref"):
+        assert answer["ok"]
+    else:
+        assert answer["error"]["kind"] == "timeout"
+        assert "did not finish within 50 s" in answer["error"]["message"]
 
 
 # --- batches -----------------------------------------------------------------------------------

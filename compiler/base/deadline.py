@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from compiler.base.errors import TimeoutError_
@@ -33,19 +34,40 @@ def _tell_others(swallowed: sys.UnraisableHookArgs) -> None:
 sys.unraisablehook = _tell_others
 
 
-def before(
-    seconds: float, work: Callable[[], T], what: str = "The program", hint: str = _HINT
-) -> tuple[T, float]:
-    """What `work` gives, and the seconds that are left. TimeoutError_ where none are.
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The seconds that several pieces of work have together, and when they are over."""
 
-    As `within`, and work that no bell could stop has taken too long behind it.
-    """
-    began = time.monotonic()
-    found = within(seconds, work, what, hint)
-    left = seconds - (time.monotonic() - began)
-    if left <= 0:
-        raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint)
-    return found, left
+    seconds: float
+    until: float
+    """By the monotonic clock."""
+
+    @classmethod
+    def of(cls, given: float | Deadline) -> Deadline:
+        """A deadline as it is, or one that begins now."""
+        return given if isinstance(given, Deadline) else cls(given, time.monotonic() + given)
+
+    def left(self, what: str = "The program", hint: str = _HINT) -> float:
+        """The seconds that are left. TimeoutError_, about what has taken them, where none are."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise self.late(what, hint)
+        return left
+
+    def late(self, what: str = "The program", hint: str = _HINT) -> TimeoutError_:
+        """The error of work that was not done by then."""
+        return TimeoutError_(f"{what} did not finish within {self.seconds:g} s.", hint=hint)
+
+    def within(self, work: Callable[[], T], what: str = "The program", hint: str = _HINT) -> T:
+        """What `work` gives, as `within`. TimeoutError_ as well where no bell could stop it."""
+        try:
+            found = within(self.left(what, hint), work, what, hint)
+        except TimeoutError_ as error:
+            if time.monotonic() >= self.until:
+                raise self.late(what, hint) from None
+            raise error
+        self.left(what, hint)
+        return found
 
 
 def within(

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Span
@@ -44,7 +45,6 @@ from compiler.runtime.runs import (
     Value,
     apart,
     exchange,
-    late,
     memory_file,
     prepare,
     senseless,
@@ -166,14 +166,15 @@ def run_cuda(
     code: str | Text,
     entry: str,
     values: Sequence[Value],
-    deadline_s: float = 60.0,
+    deadline: float | Deadline = 60.0,
     runs: int = 1,
     toolkit: Toolkit = GPUS,
 ) -> RunResult:
     """Run an entry point of `code`, a CUDA text of ours, on the first device that is free.
 
-    It waits for one, and its deadline begins, when machine code is there. A run whose indices need
-    64 bits begins anew, with kernels that have such.
+    It waits for one when machine code is there, and seconds begin then; for a deadline that has
+    begun, making that counts as well. A run whose indices need 64 bits begins anew, with kernels
+    that have such.
 
     Raises UsageError where there is no device that can be used, RuntimeError_ for what goes wrong
     in the program or with the device, TimeoutError_ at the deadline.
@@ -194,8 +195,9 @@ def run_cuda(
     kernels = split(code)[0]
     kinds = {(one.capability, one.driver) for one in places}
     images = {kind: compiled(kernels, *kind) for kind in kinds}
-    until = time.monotonic() + deadline_s
-    with contextlib.ExitStack() as opened, devices.turn(places, until, deadline_s) as place:
+    deadline = Deadline.of(deadline)
+    deadline.left("Compiling the program", "Try a smaller program, or a longer deadline.")
+    with contextlib.ExitStack() as opened, devices.turn(places, deadline) as place:
         kind = place.capability, place.driver
         inputs, results = (_opened(opened) for _ in range(2))
         request = {
@@ -210,15 +212,13 @@ def run_cuda(
         files = {"inputs": inputs, "results": results, "image": copied(opened, images[kind])}
         with _kept(toolkit, place.identity) as process:
             try:
-                answer = process.ask(request, until, **files)
+                answer = process.ask(request, deadline.until, **files)
                 if answer.get("wide") is True:
-                    before = took
                     image = compiled(widened(kernels), *kind)
-                    until += (took - before) / 1000
                     request["wide"], files["image"] = True, copied(opened, image)
-                    answer = process.ask(request, until, **files)
+                    answer = process.ask(request, deadline.until, **files)
             except TimeoutError:
-                raise late(deadline_s) from None
+                raise deadline.late() from None
             problem = answer.get("error")
             if problem and not (isinstance(problem, dict) and problem.get("fatal") is False):
                 raise _error(problem)
@@ -283,11 +283,11 @@ def _once(
     visible: str = "",
 ) -> Plain:
     """What a process for this request alone answers."""
-    process = Child(toolkit, policy, visible)
+    process, deadline = Child(toolkit, policy, visible), Deadline.of(seconds)
     try:
-        return process.ask(request, time.monotonic() + seconds, **files)
+        return process.ask(request, deadline.until, **files)
     except TimeoutError:
-        raise late(seconds) from None
+        raise deadline.late() from None
     finally:
         process.close()
 

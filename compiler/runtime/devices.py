@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from threading import Lock
 
+from compiler.base.deadline import Deadline
 from compiler.base.errors import TimeoutError_, UsageError
 from compiler.runtime.cuda_driver import NO_DRIVER, Found
 
@@ -86,7 +87,7 @@ def places(found: Sequence[Place]) -> list[Place]:
 
 
 @contextlib.contextmanager
-def turn(places: Sequence[Place], until: float, deadline_s: float) -> Iterator[Place]:
+def turn(places: Sequence[Place], deadline: Deadline) -> Iterator[Place]:
     """The first of these devices that is free, for this run alone.
 
     Runs in other processes of this machine are waited for where there is the file SHARED.
@@ -98,8 +99,8 @@ def turn(places: Sequence[Place], until: float, deadline_s: float) -> Iterator[P
                 if _taken(place.identity, held):
                     yield place
                     return
-        if time.monotonic() > until:
-            raise TimeoutError_(f"{BUSY[0]} ({deadline_s:g} s).", hint=BUSY[1])
+        if time.monotonic() > deadline.until:
+            raise TimeoutError_(f"{BUSY[0]} ({deadline.seconds:g} s).", hint=BUSY[1])
         time.sleep(LOOK_SECONDS)
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.base.deadline import Deadline
 from compiler.base.errors import (
     CompilerBug,
     RuntimeError_,
@@ -49,7 +50,6 @@ from compiler.runtime.runs import (
     apart,
     exchange,
     failed_check,
-    late,
     memory_file,
     prepare,
     seal,
@@ -100,10 +100,12 @@ def run_c(
     code: str | Text,
     entry: str,
     values: Sequence[Value],
-    deadline_s: float = 60.0,
+    deadline: float | Deadline = 60.0,
     settings: Settings = USUAL,
 ) -> RunResult:
     """Compile `code`, a C text of ours that says all about itself, and run an entry point of it.
+
+    Seconds begin with the run; for a deadline that has begun, compiling counts as well.
 
     Raises RuntimeError_ for what goes wrong in the program, TimeoutError_ at the deadline,
     UsageError for values or names that do not fit, and sanitize.Report for what sanitisers find,
@@ -122,9 +124,11 @@ def run_c(
     began = time.perf_counter()
     library = compile_c(text, flags)
     took = (time.perf_counter() - began) * 1000
+    deadline = Deadline.of(deadline)
+    deadline.left("Compiling the program", "Try a smaller program, or a longer deadline.")
     limit = settings.memory_bytes or default_memory()
     counted = settings.runs, settings.measured
-    job = _Job(about(text), library, entry, values, deadline_s, limit, *counted)
+    job = _Job(about(text), library, entry, values, deadline, limit, *counted)
     with _LOCK:
         try:
             return replace(_runner(cores, settings.sanitized).run(job), compile_ms=took)
@@ -137,11 +141,11 @@ def run_often(
     code: str | Text,
     entry: str,
     values: Sequence[Value],
-    deadline_s: float = 60.0,
+    deadline: float | Deadline = 60.0,
     runs: int = 1,
 ) -> RunResult:
     """As `run_c`, with so many runs in one process."""
-    return run_c(code, entry, values, deadline_s, Settings(runs=runs))
+    return run_c(code, entry, values, deadline, Settings(runs=runs))
 
 
 def stream_c(
@@ -149,7 +153,7 @@ def stream_c(
     entry: str,
     steps: Sequence[Sequence[Value | WindowOf]],
     files: Sequence[int],
-    deadline_s: float = 60.0,
+    deadline: float | Deadline = 60.0,
     settings: Settings = USUAL,
 ) -> tuple[list[list[values.Value]], RunResult]:
     """Run an entry point once for each step, in one process, on windows of files.
@@ -162,16 +166,16 @@ def stream_c(
     cores = settings.cores or (available_cores() if find_compiler().parallel else 1)
     library = compile_c(text, settings.flags)
     limit = settings.memory_bytes or default_memory()
-    job = _Job(about(text), library, entry, (), deadline_s, limit, 1, 0)
+    job = _Job(about(text), library, entry, (), Deadline.of(deadline), limit, 1, 0)
     with _LOCK:
         return _runner(cores, False).stream(job, steps, files)
 
 
 def run_sanitized(
-    code: str | Text, entry: str, values: Sequence[Value], deadline_s: float = 60.0
+    code: str | Text, entry: str, values: Sequence[Value], deadline: float | Deadline = 60.0
 ) -> RunResult:
     """As `run_c`, under sanitisers."""
-    return run_c(code, entry, values, deadline_s, Settings(sanitized=True))
+    return run_c(code, entry, values, deadline, Settings(sanitized=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,7 @@ class _Job:
     library: Path
     entry: str
     values: Sequence[Value]
-    deadline_s: float
+    deadline: Deadline
     memory_bytes: int
     runs: int
     measured: int
@@ -324,12 +328,12 @@ class _Runner:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def ask(self, message: Plain, files: Sequence[int], deadline_s: float) -> Plain:
+    def ask(self, message: Plain, files: Sequence[int], deadline: Deadline) -> Plain:
         """One run in a process of its own: what it says, once it has ended."""
         if self.said is not None:
             self.said.seek(0)
             self.said.truncate()
-        until = time.monotonic() + deadline_s
+        until = deadline.until
         channel, other = socket.socketpair()
         with channel:
             with other:
@@ -339,7 +343,7 @@ class _Runner:
                 status = self.status(until)
             except TimeoutError:
                 self.kill()
-                raise late(deadline_s) from None
+                raise deadline.late() from None
             except RuntimeError_:
                 self.kill()
                 raise
@@ -398,7 +402,7 @@ class _Runner:
                 "input_bytes": total,
                 "sizes": sizes,
             }
-            answer = self.ask(message, [code, results, *inputs], job.deadline_s)
+            answer = self.ask(message, [code, results, *inputs], job.deadline)
             self.check(job, answer)
             found = unpack(entry, answer["slots"], sizes, _mapped(results))
         times = tuple(answer["times"])
@@ -443,7 +447,7 @@ class _Runner:
                 "steps": told,
                 "names": [slot["name"] for slot in entry["params"]],
             }
-            answer = self.ask(message, [code, results, *inputs, *files], job.deadline_s)
+            answer = self.ask(message, [code, results, *inputs, *files], job.deadline)
             self.check(job, answer)
             each = len(entry["results"])
             if len(answer["slots"]) != each * len(steps):
@@ -477,7 +481,7 @@ class _Runner:
             "short_runs": SHORT_RUNS if once else 0,
             "results": entry["results"],
             "outputs": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],
-            "cpu_seconds": int(job.deadline_s * self.cores * 2) + 2,
+            "cpu_seconds": int(job.deadline.seconds * self.cores * 2) + 2,
             "memory_bytes": job.memory_bytes,
             "limits": self.limits(job.memory_bytes),
             "confined": self.said is None,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.base.errors import RuntimeError_, TimeoutError_, UsageError
+from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.prim import DTYPE, INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.signature import Plain, check_shapes, shape_of, solve_sizes
@@ -71,14 +71,6 @@ class WindowOf:
     file: int
     first: int
     bytes: int
-
-
-def late(deadline_s: float) -> TimeoutError_:
-    """The error of a run that was killed at its deadline."""
-    return TimeoutError_(
-        f"The program did not finish within {deadline_s:g} s.",
-        hint="Try a smaller input, or look for a loop that does not end.",
-    )
 
 
 def senseless() -> RuntimeError_:

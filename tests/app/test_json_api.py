@@ -2,12 +2,16 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from app.context import EXTENSION
 from app.jobs import OPS
+from app.turns import Client
+from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
 
@@ -271,3 +275,23 @@ def test_what_runs_programs_here_is_asked_once(client: FlaskClient) -> None:
     for _ in range(2):
         found = client.get("/api/backends").get_json()["backends"]
         assert [one["id"] for one in found if not one["missing"]] == ["c", "ref"]
+
+
+def test_a_run_has_one_deadline_in_all_and_what_it_waited_is_told(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not given the time of a compile on top, and a client that waited learns why."""
+    monkeypatch.setattr("app.jobs.OVERTIME", 0.5)
+    app = make_app(RUN_SECONDS=1.0, COMPILE_SECONDS=4.0, RUN_WORKERS=1)
+    jobs = app.extensions[EXTENSION].jobs
+    endless = {"source": "ENDLESS", "input": ""}
+    with ThreadPoolExecutor(2) as clients:
+        first = clients.submit(jobs.of(Client("a")).call, "run", endless)
+        assert until(lambda: jobs.run_pool.busy == 1)
+        second = clients.submit(jobs.of(Client("b")).call, "run", endless)
+        errors = [one.result()["error"] for one in (first, second)]
+    assert [one["message"] for one in errors] == [
+        "The run took longer than 1.5 s and was stopped."
+    ] * 2
+    assert "waited" not in errors[0]["hint"]
+    assert "had waited" in errors[1]["hint"]

@@ -172,7 +172,7 @@ def test_the_queue_tells_places(pool: Pool) -> None:
     pool.ask(request("x"), 20)
     seen = waiting_jobs(pool, "SLOW", "SLOW", "SLOW")
     assert [steps[0].get("queued") for steps in seen] == [None, 1, 2]
-    assert [step.get("queued") for step in seen[2]] == [2, 1, None]
+    assert [step.get("queued") for step in seen[2]] == [2, 1, 0, None]
 
 
 def test_the_queue_is_bounded(pool: Pool) -> None:

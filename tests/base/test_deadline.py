@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from compiler.base.deadline import before, within
+from compiler.base.deadline import Deadline, within
 from compiler.base.errors import TimeoutError_
 
 
@@ -20,12 +20,18 @@ def test_the_outer_deadline_passes_while_an_inner_one_runs() -> None:
         within(0.05, lambda: within(60.0, endless, "The part"), "The whole")
 
 
-def test_what_is_left_of_a_deadline_is_told() -> None:
-    found, left = before(60.0, lambda: "done")
-    assert found == "done"
-    assert 0 < left < 60.0
+def test_several_works_have_one_deadline_together() -> None:
+    deadline = Deadline.of(60.0)
+    assert Deadline.of(deadline) is deadline
+    assert deadline.within(lambda: "done") == "done"
+    assert 0 < deadline.left() < 60.0
+    short = Deadline.of(0.02)
     with pytest.raises(TimeoutError_, match=r"The part did not finish within 0\.02 s"):
-        before(0.02, lambda: time.sleep(0.04), "The part")  # no bell is heard inside of a call
+        short.within(lambda: time.sleep(0.04), "The part")  # no bell is heard inside of a call
+    began: list[str] = []
+    with pytest.raises(TimeoutError_, match=r"The next did not finish within 0\.02 s"):
+        short.within(lambda: began.append("next"), "The next")
+    assert not began
 
 
 def test_the_outer_work_goes_on_after_an_inner_deadline() -> None:

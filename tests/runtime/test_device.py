@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, TimeoutError_, UsageError
 from compiler.codegen.cuda.program import split
 from compiler.runtime import cuda_device, cuda_driver, device_child, device_process, devices, nvrtc
@@ -70,7 +71,7 @@ def the_process() -> int:
     return one.process.pid
 
 
-def test_the_deadline_begins_when_machine_code_is_there(
+def test_seconds_begin_when_machine_code_is_there_and_a_deadline_before(
     toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No device is held meanwhile: what takes a compiler long keeps nobody from it."""
@@ -83,15 +84,18 @@ def test_the_deadline_begins_when_machine_code_is_there(
         made.append(time.monotonic())
         return library
 
-    def waited(places: Any, until: float, seconds: float) -> Any:
-        assert until >= made[-1] + seconds
-        return turn(places, until, seconds)
+    def waited(places: Any, deadline: Deadline) -> Any:
+        assert deadline.until >= made[-1] + deadline.seconds
+        return turn(places, deadline)
 
     monkeypatch.setattr(devices, "turn", waited)
     own = Toolkit(toolkit.driver, slow)
     done = run_cuda(code_of(SOURCE, None), "main", given(3), 30.0, toolkit=own)
     assert made
     assert done.compile_ms > 0
+    shared = Deadline.of(0.0)
+    with pytest.raises(TimeoutError_, match="Compiling the program"):
+        run_cuda(code_of(SOURCE, None), "main", given(3), shared, toolkit=own)
 
 
 def test_any_number_of_elements_in_one_process(toolkit: Toolkit) -> None:
@@ -383,19 +387,19 @@ def test_one_run_at_a_time_on_each_device(
     shared.touch()
     monkeypatch.setattr(devices, "SHARED", str(shared))
     first, second = both = device_process.found(toolkit)
-    soon = time.monotonic() + 0.1
-    with devices.turn(both, soon, 1) as one, devices.turn(both, soon, 1) as other:
+    soon = Deadline.of(0.1)
+    with devices.turn(both, soon) as one, devices.turn(both, soon) as other:
         assert (one, other) == (first, second)
-        with pytest.raises(TimeoutError_) as caught, devices.turn(both, soon, 1):
+        with pytest.raises(TimeoutError_) as caught, devices.turn(both, soon):
             pass
         assert devices.BUSY[0] in caught.value.message
     elsewhere = os.open(shared, os.O_RDWR)
     everything = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     fcntl.fcntl(elsewhere, fcntl.F_OFD_SETLK, everything)
-    with pytest.raises(TimeoutError_), devices.turn(both, soon, 1):
+    with pytest.raises(TimeoutError_), devices.turn(both, soon):
         pass
     os.close(elsewhere)
-    with devices.turn(both, soon, 1) as one:
+    with devices.turn(both, soon) as one:
         assert one == first
 
 

@@ -65,7 +65,7 @@ def test_a_failed_assertion_of_the_host() -> None:
 def test_an_endless_loop_ends_at_the_deadline() -> None:
     text = code("def main (x: i32): i32 = loop x while x != 1 do x * 3 - x * 2")
     with pytest.raises(RuntimeError_) as caught:
-        runner.run_c(text, "main", [np.int32(5)], deadline_s=0.5)
+        runner.run_c(text, "main", [np.int32(5)], deadline=0.5)
     assert caught.value.kind == "timeout"
     assert caught.value.message == "The program did not finish within 0.5 s."
     assert runner.run_c(text, "main", [np.int32(1)]).values == [1]
