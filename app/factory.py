@@ -27,7 +27,7 @@ from app.metrics import Metrics
 from app.paths import EXAMPLES, LESSONS, static_folder, template_folder
 from app.permalinks import Permalinks
 from app.renderings import Renderings
-from app.settings import PREFIX, check, database_url, from_environment
+from app.settings import PREFIX, check, database_url, from_environment, public_address
 from app.version import compiler_version
 from app.worker import COMMAND
 
@@ -67,11 +67,13 @@ def _parts(app: Flask) -> Parts:
     jobs = Jobs(app.config, metrics)
     database = Database(lambda: database_url(app.config), int(app.config["LINKS_MB"]))
     memory, stored = (int(app.config[f"RENDERED_{name}"]) << 20 for name in ("CACHE_MB", "MB"))
-    renderings = Renderings(database, memory, stored)
+    address = public_address(app.config)
+    renderings = Renderings(database, memory, stored, address)
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     lessons = load_lessons(LESSONS)
     app.jinja_env.filters["quoted"] = quoted
     app.jinja_env.filters["grouped"] = grouped
+    app.jinja_env.globals["address"] = address
     app.jinja_env.globals["version"] = compiler_version()
     app.jinja_env.globals["page_files"] = http.page_files
     permalinks = Permalinks(database, renderings.drop_stored)

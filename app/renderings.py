@@ -67,12 +67,12 @@ class Rendering:
 class Renderings:
     """The store."""
 
-    def __init__(self, database: Database, memory: int, stored: int, renderer: str = "") -> None:
-        """So many bytes are kept in memory and in the database, by a renderer of this name."""
+    def __init__(self, database: Database, memory: int, stored: int, address: str = "") -> None:
+        """So many bytes are kept in memory and in the database, by a server at this address."""
         self._database = database
         self._memory: Bounded[Rendering] = Bounded(memory)
         self._stored = stored
-        self._renderer = renderer or renderer_name()
+        self._renderer = renderer_name(address)
         self._lock = threading.Lock()
         self._flights: dict[str, Future[Rendering]] = {}
         self._renewing: set[str] = set()
@@ -188,9 +188,12 @@ class Renderings:
             session.commit()
 
 
-def renderer_name() -> str:
-    """The same for all that makes the same of a link: version, templates, scripts, styles."""
-    found = hashlib.sha256(compiler_version().encode())
+def renderer_name(address: str) -> str:
+    """The same for all that makes the same of a link: version, templates, scripts, styles.
+
+    The server's `address` is part of it: it stands in the page.
+    """
+    found = hashlib.sha256(f"{compiler_version()} {address}".encode())
     for folder in (template_folder(), static_folder(), static_folder() / "dist"):
         for path in sorted(folder.glob("*.*")):
             if path.is_file():

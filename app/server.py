@@ -12,7 +12,7 @@ from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 from app.context import EXTENSION
 from app.factory import create_app
 from app.intake import CONNECTIONS, Intake
-from app.settings import PREFIX, from_environment, request_threads
+from app.settings import PREFIX, from_environment, public_address, request_threads
 from compiler.protocol.kinds import Json
 from compiler.sandbox import walls
 
@@ -96,5 +96,9 @@ def serve(
             "forwarder_headers": "",  # no client says below which path this server lies
             "proc_name": "stridescope",
         },
-        {**(config or {}), "HOSTS": f"{settings['HOSTS']},{listens}"},
+        {
+            **(config or {}),
+            "HOSTS": f"{settings['HOSTS']},{listens}",
+            "ADDRESS": public_address(settings, f"{listens}:{port}"),
+        },
     ).run()

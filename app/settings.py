@@ -7,6 +7,7 @@ both. `stridescope serve --help` and the table in `docs/server.md` are made from
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from app.pool import SPARED
 from compiler.protocol.kinds import Json
 
 PREFIX = "STRIDESCOPE_"
+_ADDRESS = r"(https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d+)?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Setting:
                 parse_rate(value)
             except ValueError:
                 raise ValueError(f"{name} must be like `60 per minute`, not {value!r}") from None
+        if self.name == "ADDRESS" and not re.fullmatch(_ADDRESS, value):
+            raise ValueError(f"{name} must be like `https://explorer.example.org`, not {value!r}")
 
 
 CORES = os.cpu_count() or 2
@@ -115,6 +119,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Names that the server goes by, beside localhost and the address that it listens on; "
         "commas between them. `.example.org` stands for every name under example.org.",
     ),
+    Setting(
+        "ADDRESS",
+        "",
+        "Where readers find the server, such as `https://explorer.example.org`: links name it. "
+        "Empty: its first name in HOSTS, by https behind a proxy, or what it listens on.",
+    ),
     Setting("PROXIES", 0, "Trusted reverse proxies in front, for addresses and https."),
     Setting(
         "SPARE_THREADS",
@@ -125,6 +135,19 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("HEAD_SECONDS", 10.0, "How long a client may take to send a request's headers.", 1),
     Setting("BODY_SECONDS", 60.0, "How long it may then take to send the rest.", 1),
 )
+
+
+def public_address(config: Mapping[str, Any], listens: str = "") -> str:
+    """Where readers find a server that listens on `host:port`; "" where nobody knows."""
+    names = [name.strip() for name in config["HOSTS"].split(",")]
+    name = next((name for name in names if name and not name.startswith(".")), "")
+    host, _, port = listens.rpartition(":")
+    if config["ADDRESS"]:
+        return str(config["ADDRESS"])
+    if name:
+        scheme = "https" if config["PROXIES"] else "http"
+        return f"{scheme}://{name}" + (f":{port}" if port and not config["PROXIES"] else "")
+    return f"http://{listens}" if host and host not in ("0.0.0.0", "[::]") else ""
 
 
 def listing() -> str:

@@ -211,9 +211,25 @@ def test_a_link_that_is_not_there_is_not_kept_by_readers(client: FlaskClient) ->
     assert "ETag" not in missing.headers
 
 
-def store(folder: Path, memory: int, stored: int, renderer: str = "r") -> Renderings:
+@pytest.mark.parametrize("address", ["", "https://explorer.example.org"])
+def test_a_page_names_the_servers_address_and_not_what_its_author_asked_for(
+    make_app: MakeApp, address: str
+) -> None:
+    """Its other readers have never heard of that name, which was somebody's own machine."""
+    app = make_app(ADDRESS=address, HOSTS="explorer.example.org")
+    elsewhere = {"Host": "localhost:6666"}
+    body = {"source": SOURCE}
+    name = app.test_client().post("/api/share", json=body, headers=elsewhere).get_json()["id"]
+    for headers in (elsewhere, {"Host": "explorer.example.org"}):
+        page = app.test_client().get(f"/z/{name}", headers=headers).get_data(as_text=True)
+        assert "6666" not in page
+        assert f'content="{address or "http://explorer.example.org"}/z/{name}/preview.png"' in page
+
+
+def store(folder: Path, memory: int, stored: int, address: str = "") -> Renderings:
+    """At each address pages are others, as they are of each version."""
     file = folder / "permalinks.sqlite"
-    return Renderings(Database(lambda: f"sqlite:///{file}"), memory, stored, renderer)
+    return Renderings(Database(lambda: f"sqlite:///{file}"), memory, stored, address)
 
 
 def noise(number: int, thousands: int = 1) -> Callable[[str], str]:
@@ -361,7 +377,7 @@ def test_a_page_of_the_version_before_is_shown_once_and_asked_for_again(
     monkeypatch.setattr("app.renderings.BEHIND", 0.0)
     name = share(make_app())
     before = make_app().test_client().get(f"/z/{name}")
-    monkeypatch.setattr("app.renderings.renderer_name", lambda: "another")
+    monkeypatch.setattr("app.renderings.renderer_name", lambda _: "another")
     client = make_app().test_client()
     first = client.get(f"/z/{name}")
     assert first.data == before.data
@@ -395,11 +411,12 @@ def test_what_cannot_be_made_anew_is_tried_again_by_the_next_reader(
 def test_the_renderers_name_is_that_of_its_templates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = renderer_name()
-    assert renderer_name() == before
+    before = renderer_name("")
+    assert renderer_name("") == before
+    assert renderer_name("https://elsewhere") != before
     (tmp_path / "frozen.html").write_text("other")
     monkeypatch.setattr("app.renderings.template_folder", lambda: tmp_path)
-    assert renderer_name() != before
+    assert renderer_name("") != before
 
 
 def test_a_full_database_drops_what_can_be_made_again_before_it_refuses_a_link(

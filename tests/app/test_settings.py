@@ -5,10 +5,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from app.settings import PREFIX, SETTINGS, Setting, check, from_environment, markdown
+from app.settings import (
+    PREFIX,
+    SETTINGS,
+    Setting,
+    check,
+    from_environment,
+    markdown,
+    public_address,
+)
 from app.version import compiler_version
 
 ROOT = Path(__file__).parents[2]
@@ -93,3 +102,28 @@ def test_wrong_usage_of_the_server_is_told_before_anything_is_imported() -> None
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "app.settings" in imported
     assert imported.isdisjoint({"app.factory", "compiler.api", "compiler.worker", "flask"})
+
+
+@pytest.mark.parametrize(
+    ("config", "listens", "address"),
+    [
+        ({}, "127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ({}, "[::1]:8000", "http://[::1]:8000"),
+        ({}, "0.0.0.0:8000", ""),
+        ({}, "", ""),
+        ({"HOSTS": "a.example, b.example"}, "0.0.0.0:8000", "http://a.example:8000"),
+        ({"HOSTS": ".example, a.example", "PROXIES": 1}, "127.0.0.1:80", "https://a.example"),
+        ({"HOSTS": ".example", "PROXIES": 1}, "0.0.0.0:8000", ""),
+        ({"HOSTS": "a.example", "ADDRESS": "http://b:1"}, "0.0.0.0:8000", "http://b:1"),
+    ],
+)
+def test_the_address_is_the_one_that_is_set_or_follows_from_the_names(
+    config: dict[str, Any], listens: str, address: str
+) -> None:
+    assert public_address({**from_environment({}), **config}, listens) == address
+
+
+@pytest.mark.parametrize("wrong", ["a.example", "http://a/b", "ftp://a", "http://a b", "http://"])
+def test_an_address_has_a_scheme_and_no_path(wrong: str) -> None:
+    with pytest.raises(ValueError, match="STRIDESCOPE_ADDRESS must be like"):
+        check({**from_environment({}), "ADDRESS": wrong})

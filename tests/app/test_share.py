@@ -121,7 +121,7 @@ def test_a_preview_draws_this_program(real: FlaskClient) -> None:
         assert len(pixels(seen[name])) > 2
         text = real.get(f"/z/{link}").get_data(as_text=True)
         (picture,) = re.findall(r'property="og:image" content="([^"]+)"', text)
-        assert picture == f"http://localhost/z/{link}/preview.png"
+        assert picture == f"/z/{link}/preview.png"
         assert 'property="og:title"' in text
         assert "stages" in re.findall(r'property="og:description" content="([^"]+)"', text)[0]
     assert seen["concatenation"] != seen["matrix_multiplication"]
