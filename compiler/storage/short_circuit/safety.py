@@ -275,18 +275,22 @@ class Safety:
         out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 
     def _kernel(self, item: Item, exp: ir.SegOp, out: Summary) -> None:
-        """Thesis 6.6.2: what a thread writes, others must not touch."""
+        """Thesis 6.6.2: what a thread writes, others must not touch.
+
+        A thread of a scan has read all that it reads when its prefix is written, as one of a map
+        when its result is. What operators touch, and threads of other kernels, is in no order.
+        """
         scope = item.children[-1]
         over = self.assumptions.ranges(scope)
         one = self._body(scope, self._results(item, exp, scope))
-        where = f"at {{}} points of {doing(self.now, item)}"
-        if not isinstance(exp, ir.SegMap):
-            self._operators(item.children[:-1], out)
-            one.uses = together([one.uses, out.uses])
-            if one.writes and one.uses.count:
-                self.comparison.all_apart(scope, one, over, f"in {doing(self.now, item)}")
+        self._operators(item.children[:-1], out)
+        unordered, where = out.uses, doing(self.now, item)
+        if not isinstance(exp, ir.SegMap | ir.SegScan):
+            unordered = together([one.uses, out.uses])
         elif one.writes and one.uses.count:
-            self.comparison.across(scope, one, over, False, where)
+            self.comparison.across(scope, one, over, False, f"at {{}} points of {where}")
+        if one.writes and unordered.count:
+            self.comparison.all_apart(scope, Summary(one.writes, unordered), over, f"in {where}")
         out.writes += [self.outside.leave(w, scope, over) for w in one.writes]
         out.uses = together([out.uses, self.outside.left(one.uses, scope, over)])
 

@@ -1,0 +1,101 @@
+"""Programs that write over what they read, and near ones that would overwrite what is needed.
+
+Each accepted one means the same at all stages with memory and its proofs are verified; each refused
+one differs from what it means if it is built in its place all the same, so no proof may be found.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import explanations
+from compiler.algebra import checker
+from compiler.base.text import plain
+from compiler.ir.values import Value
+from compiler.protocol.proofs import CertificateRequest
+from compiler.runtime.runner import run_c
+from testing import kernels
+from testing.compiling import compiled
+from testing.generators.programs import Generated
+from testing.refusals import Program, refusals
+from tests.runtime.cuda_on_cpu import needs_cxx
+from tests.storage.test_short_circuit import check, outcomes
+
+
+def numbers(*shape: int) -> Any:
+    return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) % 7 - 2
+
+
+def accepted(source: str, *inputs: list[Value]) -> None:
+    """All updates are built in their places, which is proved, and means the same."""
+    assert [done for rule, done in outcomes(source) if rule == "update"].count(0) >= 1
+    assert all(not done for rule, done in outcomes(source) if rule == "update")
+    for args in inputs:
+        check(source, args)
+    made = explanations.certificate(CertificateRequest(source))["certificate"]
+    assert list(checker.verify(checker.read(json.dumps(made).encode())))
+
+
+def refused(source: str) -> None:
+    """An update is refused, rightly: made all the same, it gives something else."""
+    verdicts = [one.verdict for one in refusals(Program("", source))]
+    assert verdicts
+    assert set(verdicts) == {"justified"}
+
+
+# --- scans over their own cells ---
+
+SCANS = {
+    "a row": "entry main [n] [m] (a: *[n][m]i64) = a with [n / 2] = scan (+) 0 a[n / 2]",
+    "all": "entry main [n] [m] (a: *[n][m]i64) = a with [0:n, 0:m] = map (scan (+) 0) a",
+    "mapped": """
+entry main [n] [m] (a: *[n][m]i64) =
+  let (v, w) = unzip (scan (\\(a, b) (c, d) -> (a + c, i64.max b d)) (0, -9)
+                           (map (\\j -> (a[0, j] * 2, a[0, j])) (iota m)))
+  in (a with [0] = v, w)""",
+}
+"""Each thread reads the cell that it writes, and no other."""
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_writes_over_the_cells_that_its_threads_read(name: str) -> None:
+    accepted(SCANS[name], [numbers(1, 0)], [numbers(1, 1)], [numbers(3, 5)])
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_such_a_scan_means_the_same_in_kernels(name: str) -> None:
+    for version in kernels.VERSIONS:
+        kernels.check(Generated(0, SCANS[name], [numbers(2, 70)]), version)
+
+
+@needs_cxx
+def test_such_a_scan_means_the_same_in_the_text_of_cuda() -> None:
+    kernels.check_text(Generated(1, SCANS["a row"], [numbers(2, 700)]), "default")
+
+
+def test_such_a_scan_of_many_elements_means_the_same_in_c() -> None:
+    """They are several blocks of elements, whose points are computed twice."""
+    rows = numbers(2, 100_000)
+    want = rows.copy()
+    want[1] = np.cumsum(rows[1])
+    found = run_c(plain(compiled(SCANS["a row"]).result("c").text), "main", [rows]).values
+    assert np.array_equal(found[0], want)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a with [0:n] = scan (+) 0 (map (\\i -> a[i64.max 0 (i - 1)]) (iota n))",
+        "a with [0:n] = scan (+) 0 (map (\\i -> a[i] + a[0]) (iota n))",
+        "a with [1:n] = scan (+) 0 a[0:n - 1]",
+        "a with [0:n] = scan (+) 0 (reverse a[0:n])",
+        "a with [0:n] = scan (\\x y -> x * a[0] + y) 1 (map (+ 1) (iota n))",
+        "a with [0:n] = scan (+) 0 (map (\\i -> i64.sum a[0:i]) (iota n))",
+    ],
+)
+def test_a_scan_that_reads_other_cells_is_left_alone(body: str) -> None:
+    refused(f"entry main [n] (a: *[n]i64) = {body}")
