@@ -2,19 +2,21 @@
 
 A block is called by its allocation, or as a parameter. Branches that return blocks, and loops that
 carry them, give them more names. Whoever wants to know which names may mean one block asks for
-their classes; whoever wants to know which blocks a name may mean, for its `Meanings`.
+their classes; whoever wants to know which blocks a name may mean, or which names never mean the
+same, for its `Meanings`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import Alloc, Array, Call, If, Loop, Mem, Stm
+from compiler.ir.nodes import Alloc, Array, Call, If, Loop, Mem, Param, Stm
 from compiler.ir.sharing import Classes
-from compiler.ir.walk import NESTED, children, stms_of
+from compiler.ir.walk import NESTED, all_stms, children, stms_of
 
 Link = tuple[Name, Name, bool]
 """A name of a block, what it may mean, and whether an earlier iteration of a loop made it so."""
@@ -60,6 +62,38 @@ def classes(stms: Iterable[Stm]) -> Classes:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Names that a branch or loop gives to blocks, and what they all may be, in either case."""
+
+    names: tuple[Name, ...]
+    cases: tuple[tuple[Name, ...], ...]
+
+    def pairs(self, one: Name, other: Name) -> Iterator[tuple[Name, Name]]:
+        """What one of them may be, with what another one of them or an older name is then."""
+        here, there = (self.names.index(x) if x in self.names else None for x in (one, other))
+        assert here is not None
+        for values in self.cases:
+            yield values[here], other if there is None else values[there]
+
+
+def _together(stm: Stm) -> Iterator[_Together]:
+    """What a branch gives; what a loop carries, by the names inside of it and by those behind."""
+    match stm.exp:
+        case If(_, then, orelse):
+            given = [(stm.pat, then.results, orelse.results)]
+        case Loop(params, init, _, body):
+            given = [(names, init, body.results) for names in (params, stm.pat)]
+        case _:
+            return
+    for params, first, second in given:
+        rows = zip(params, first, second, strict=True)
+        blocks = [(p.name, str(a), str(b)) for p, a, b in rows if isinstance(p.type, Mem)]
+        if blocks:
+            names, *cases = zip(*blocks, strict=True)
+            yield _Together(names, tuple(cases))
+
+
 class Meanings:
     """The blocks that each name of a function may mean."""
 
@@ -68,10 +102,12 @@ class Meanings:
         self._stms = stms
         self._now = now
         self._found: dict[Name, frozenset[Name]] = {}
+        self._one: dict[frozenset[Name], bool] = {}
 
     def changed(self) -> None:
         """Forget what was found out, after blocks have got other names."""
         self._found.clear()
+        self._one.clear()
 
     def of(self, block: Name) -> frozenset[Name]:
         """The blocks that a name may mean.
@@ -83,6 +119,46 @@ class Meanings:
         if found is None:
             found = self._found[block] = frozenset(self._search(block))
         return found
+
+    def may_be_one(self, block: Name, other: Name) -> bool:
+        """Whether two names may mean the same block where both are bound.
+
+        Not so are buffers that are exchanged: they are different ones before the loop, and an
+        iteration that begins with different ones ends with different ones.
+        """
+        both = frozenset((block, other))
+        found = self._one.get(both)
+        if found is None:
+            found = self._one[both] = not self._apart(block, other)
+        return found
+
+    def is_given(self, block: Name) -> bool:
+        """Whether a branch or loop gives a block that name."""
+        return block in self._together
+
+    def _apart(self, one: Name, other: Name) -> bool:
+        """Whether two names never mean the same block where both are bound.
+
+        What is given later is one of its cases, at a time when the other one means what it does.
+        So it is never that if no case is; and in a loop no iteration has to be looked at that
+        begins with them being one, if none ends so, nor the loop.
+        """
+        waiting, begun = [(one, other)], set[frozenset[Name]]()
+        while waiting:
+            one, other = map(self._now, waiting.pop())
+            if one == other:
+                return False
+            both = frozenset((one, other))
+            if both in begun or self.of(one).isdisjoint(self.of(other)):
+                continue
+            begun.add(both)
+            if self._bound_at.get(one, 0) < self._bound_at.get(other, 0):
+                one, other = other, one
+            group = self._together.get(one)
+            if group is None:
+                return False
+            waiting += group.pairs(one, other)
+        return True
 
     def _search(self, block: Name) -> Iterator[Name]:
         """Through all ways to a block, and the loops whose earlier iterations are on the way."""
@@ -98,6 +174,33 @@ class Meanings:
                 if step not in seen:
                     seen.add(step)
                     todo.append(step)
+
+    @cached_property
+    def _together(self) -> dict[Name, _Together]:
+        """For each name that a branch or loop gives to a block: what is given together with it."""
+        groups = (group for stm in all_stms(self._stms) for group in _together(stm))
+        return {name: group for group in groups for name in group.names}
+
+    @cached_property
+    def _bound_at(self) -> dict[Name, int]:
+        """When names of blocks come to be, one after the other; those of one statement at once."""
+        found: dict[Name, int] = {}
+
+        def enter(stms: Iterable[Stm]) -> None:
+            for stm in stms:
+                if type(stm.exp) in NESTED:
+                    if isinstance(stm.exp, Loop):
+                        bind(stm.exp.params)
+                    for child in children(stm.exp):
+                        enter(stms_of(child))
+                bind(stm.pat)
+
+        def bind(params: Iterable[Param]) -> None:
+            now = len(found) + 1
+            found.update((p.name, now) for p in params if isinstance(p.type, Mem))
+
+        enter(self._stms)
+        return found
 
     @cached_property
     def _table(self) -> tuple[dict[Name, list[tuple[Name, int | None]]], dict[Name, list[int]]]:

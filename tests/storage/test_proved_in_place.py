@@ -99,3 +99,43 @@ def test_such_a_scan_of_many_elements_means_the_same_in_c() -> None:
 )
 def test_a_scan_that_reads_other_cells_is_left_alone(body: str) -> None:
     refused(f"entry main [n] (a: *[n]i64) = {body}")
+
+
+# --- buffers that a loop exchanges ---
+
+BUFFERS = {
+    "two": """
+entry main [n] (a: *[n]i64) (k: i64) =
+  (loop (x, y) = (a, replicate n 0) for i < k do
+     let z = map (\\j -> x[n - 1 - j] + i) (iota n)
+     in (y with [0:n] = z, x)).0""",
+    "three, of which two change places in a loop": """
+entry main [n] (xs: *[n]i64) (ys: *[n]i64) (k: i64): ([n]i64, [n]i64, [n]i64) =
+  loop (a: *[n]i64, b: *[n]i64, c: *[n]i64) = (xs, ys, replicate n 0) for i < k do
+    let (b, c) = loop (b: *[n]i64, c: *[n]i64) = (b, c) for j < i % 3 do
+      let z = map (\\p -> b[n - 1 - p] + a[p]) (iota n)
+      in (c with [0:n] = z, b)
+    let z = map2 (+) b (reverse c)
+    in (b, c, a with [0:n] = z)""",
+}
+"""What is read lies in a block that is never the one that is written."""
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_a_buffer_is_written_while_the_other_is_read(name: str) -> None:
+    given = range(BUFFERS[name].partition("=")[0].count("*"))
+    sizes = ((0, 3), (1, 1), (5, 4))
+    accepted(BUFFERS[name], *([*(numbers(n) + i for i in given), np.int64(k)] for n, k in sizes))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "loop x for i < k do x with [0:n] = map (\\j -> x[n - 1 - j] + i) (iota n)",
+        """(loop (x, y) = (a, replicate n 0) for i < k do
+              let z = map (\\j -> x[n - 1 - j] + y[j]) (iota n)
+              in (y, x with [0:n] = z)).0""",
+    ],
+)
+def test_the_buffer_that_is_read_is_not_written(body: str) -> None:
+    refused(f"entry main [n] (a: *[n]i64) (k: i64) = {body.replace('loop x', 'loop x = a')}")

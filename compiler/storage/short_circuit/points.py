@@ -120,7 +120,6 @@ class Shortcut:
         self.beside: dict[Name, tuple[Poly, ...]] = {}
         """For arrays that are parts of others now: sizes that must not be negative."""
         self.meanings = Meanings(fun.body.stms, self.now.block)
-        self.aliases = self.meanings.of
         self.summaries = Summaries(self.now)
 
     def run(self) -> ir.Function:
@@ -197,7 +196,7 @@ class Shortcut:
             self._reuse(attempt)
             attempt.moved = new
             raise Forced
-        common = (self.now, self.terms, self.assumptions, self.aliases)
+        common = (self.now, self.terms, self.assumptions, self.meanings)
         safety = Safety(*common, new, block, summaries=self.summaries)
         attempt.obligations = safety.comparison.obligations
         try:
@@ -216,7 +215,7 @@ class Shortcut:
     def _needed(self, block: Name, item: Item) -> Failed | None:
         """Why a block is still needed, if its author can change that. Raises Failed if not."""
         try:
-            in_place.nobody_needs(self.now, self.aliases, block, item)
+            in_place.nobody_needs(self.now, self.meanings.of, block, item)
         except Failed as failed:
             made_up = failed.refusal is Refusal.START_KEPT and self._is_made_up(block)
             if made_up or not self.ctx.is_shown or self.tried == _HINTS:
@@ -444,7 +443,7 @@ class Shortcut:
             self.now,
             self.terms,
             self.assumptions,
-            self.aliases,
+            self.meanings,
             plan.new,
             target.block,
             self.terms.normal_lmad(self.now.mem[point.destination].lmad),

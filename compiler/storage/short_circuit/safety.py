@@ -8,7 +8,7 @@ the other ones (6.6), then summed up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from compiler.algebra.lmad import Lmad
@@ -16,6 +16,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
+from compiler.storage.blocks import Meanings
 from compiler.storage.short_circuit.access import Access, unique
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.comparison import Comparison, NoComparison
@@ -40,7 +41,7 @@ class Safety:
         now: Edited,
         terms: Terms,
         assumptions: Assumptions,
-        aliases: Callable[[Name], frozenset[Name]],
+        meanings: Meanings,
         new: dict[Name, ir.MemBind],
         block: Name,
         destination: Lmad[Poly] | None = None,
@@ -58,15 +59,15 @@ class Safety:
         self.now = now
         self.terms = terms
         self.assumptions = assumptions
-        self.aliases = aliases
+        self.meanings = meanings
         self.new = new
         self.block = block
-        self.roots = aliases(block)
+        self.roots = meanings.of(block)
         self.outside = OutsideViews(terms, assumptions, self.summaries)
         self.comparison = self.comparing(
             now, terms, assumptions, self.outside, destination, checked
         )
-        self._kept = self.summaries.of(self.roots)
+        self._kept = self.summaries.of(block if meanings.is_given(block) else self.roots)
         self._alone: dict[TreeBody, set[Item]] = {}
         """The statements of bodies that are looked at by themselves, for they have to do with the
         source, or are lifted."""
@@ -193,7 +194,7 @@ class Safety:
         found = self._using.get(name)
         if found is None:
             mem = self.now.mem.get(name)
-            found = mem is not None and not self.roots.isdisjoint(self.aliases(mem.block))
+            found = mem is not None and self.meanings.may_be_one(self.block, mem.block)
             self._using[name] = found
         return found
 
@@ -414,7 +415,7 @@ class Safety:
             self.now,
             self.terms,
             self.assumptions,
-            self.aliases,
+            self.meanings,
             self.new,
             self.block,
             summaries=self.summaries,

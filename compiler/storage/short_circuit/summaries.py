@@ -65,7 +65,7 @@ class Summaries:
         """The index functions of an array and of those that it is a view of, in one block."""
         self.outside: dict[tuple[TreeBody, Lmad[Poly], int], Lmad[Poly] | None] = {}
         """What cells are for all values of so many indices of a body, from outside of it."""
-        self._of: dict[frozenset[Name], OfBlocks] = {}
+        self._of: dict[Name | frozenset[Name], OfBlocks] = {}
         self._touching: dict[TreeBody, tuple[tuple[Item, ...], tuple[Item, ...]]] = {}
 
     def touching(self, scope: TreeBody) -> tuple[Item, ...]:
@@ -82,9 +82,12 @@ class Summaries:
         """How many statements in front of one touch arrays."""
         return bisect_left(self.touching(scope), at, key=self.now.at)
 
-    def of(self, roots: frozenset[Name]) -> OfBlocks:
-        """What statements touch of certain blocks."""
-        return self._of.setdefault(roots, OfBlocks())
+    def of(self, blocks: Name | frozenset[Name]) -> OfBlocks:
+        """What statements touch of certain blocks, or of what a name means of which there are more.
+
+        Buffers that are exchanged may be the same blocks, and are never one.
+        """
+        return self._of.setdefault(blocks, OfBlocks())
 
     def concerned(self, names: Iterable[Name]) -> Iterator[Item]:
         """The statements that bind or use arrays."""
