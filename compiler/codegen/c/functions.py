@@ -1,7 +1,7 @@
 """Functions of floats in C: which of the C library's computes one, and how it is rounded.
 
-f64: `exp` and `log` are written out (`elementary.py`), which vector code can hold; the library's
-own where it is within one unit in the last place, else that of `long double`.
+f64: those of `elementary.py` are written out, and vector code can hold them; others are the
+library's own where it is within one unit in the last place, else that of `long double`.
 f32 and f16: that of `double`, rounded, in vector registers where there is a vector library: its
 four units are then a billionth of one. With `c/fast-functions` f32 and f64 have the vector
 library's of their own width.
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from compiler.base.prim import Prim
 from compiler.base.rules import Rule
-from compiler.codegen.c import elementary
+from compiler.codegen.c.elementary import WRITTEN
 from compiler.codegen.c.helpers import helper
 from compiler.codegen.c.types import C_TYPE
 
@@ -39,7 +39,7 @@ ROUNDED = frozenset("sqrt fabs floor ceil trunc rint fmod fma copysign nextafter
 """Rounded once, or exact, at every type."""
 EXACT = frozenset("fabs floor ceil trunc rint fmod copysign".split())
 """Those whose value is a number of the type: there is nothing to round."""
-_NEAR = frozenset("exp exp2 log log2 log1p sin cos tan asin acos atan pow atan2 hypot".split())
+_NEAR = frozenset("sin cos tan asin acos atan pow atan2 hypot".split())
 """Those that usual C libraries have within one unit in the last place at f64."""
 _VECTOR = frozenset(
     "sin cos exp log pow acos acosh asin asinh atan atan2 atanh cbrt cosh erf erfc exp10 exp2"
@@ -83,18 +83,24 @@ class Functions:
         self.seen = self.seen or at != "f16"
         if self.fast and at != "f16":
             return self.of_library(fun, end, fun in _VECTOR)
-        if at == "f64" and fun in elementary.TEXTS:
-            return self.own(fun)
+        if at == "f64" and f"{fun}_f64" in WRITTEN:
+            return self.written(f"{fun}_f64")
         if at == "f64" and fun in _NEAR:
             return self.of_library(fun, end)
         return self.around(fun, at)
 
-    def own(self, fun: str) -> str:
-        """A function of f64 that is written out."""
-        for bits in ("to_bits", "from_bits"):
-            self.helpers[f"{bits}_f64"] = helper(bits, "f64")
-        self.helpers[f"{fun}_f64"] = elementary.TEXTS[fun]
-        return f"{fun}_f64"
+    def written(self, name: str) -> str:
+        """A function that is written out, and what it calls."""
+        if name not in self.helpers:
+            for one in WRITTEN[name].library:
+                self.of_library(one, "")
+            for one in WRITTEN[name].calls:
+                if one in WRITTEN:
+                    self.written(one)
+                else:
+                    self.helpers[one] = helper(one.removesuffix("_f64"), "f64")
+            self.helpers[name] = WRITTEN[name].code
+        return name
 
     def of_library(self, fun: str, end: str, vector: bool = False) -> str:
         """A function of the library as it is."""
@@ -155,29 +161,8 @@ class Functions:
 
     def of_turns(self, fun: str, at: Prim) -> str:
         """`sinpi`, `cospi` or `tanpi`: the rest of a quarter turn is exact."""
-        name, end = f"{fun}_{at}", "" if at == "f64" else "f"
-        if name in self.helpers:
-            return name
-        extended = self.is_extended(at)
-        self.seen = self.seen or at == "f64"
-        sine, cosine = f"{self.wide('sin', at)}(angle)", f"{self.wide('cos', at)}(angle)"
-        both = "" if extended else f"double sine = {sine}, cosine = {cosine};\n  "
-        fill = {
-            "$T": C_TYPE[at],
-            "$P": at,
-            "$W": "long double" if extended else "double",
-            "$pi": PI + "L" * extended,
-            "$rint": self.of_library("rint", end),
-            "$fabs": self.of_library("fabs", end),
-            "$sign": self.of_library("copysign", end),
-            "$both": both,
-            "$sine": sine if extended else "sine",
-            "$cosine": cosine if extended else "cosine",
-        }
-        parts = ("sinpi", "cospi") if fun == "tanpi" else (fun,)
-        for part in parts:
-            self.helpers[f"wide_{part}_{at}"] = _filled(_TURNS[part], fill)
-        return self.helper(name, at, 1, " / ".join(f"wide_{part}_{at}(a)" for part in parts))
+        written = self.written(f"{fun}_f64")
+        return written if at == "f64" else self.helper(f"{fun}_{at}", at, 1, f"{written}(a)")
 
     def in_turns(self, fun: str, at: Prim) -> str:
         """`asinpi` and its like: what the function without `pi` gives, in half turns."""
@@ -218,22 +203,3 @@ double rsqrt_f64(double a) {
   return rest == rest ? near + 0.5 * near * rest : near;
 }"""
 """A step of Newton's method, whose error is far below a unit; not at 0 and infinity."""
-
-_TURNS = {
-    "sinpi": """\
-$W wide_sinpi_$P($T x) {
-  $T part = x - 2 * $rint(x / 2), quarter = $rint(2 * part);
-  $W angle = (part - quarter / 2) * $pi;
-  $both$W turned = $fabs(quarter) == 1 ? $cosine : $sine;
-  turned = quarter == -1 || $fabs(quarter) == 2 ? -turned : turned;
-  return turned == 0 ? $sign(0, x) : turned;
-}""",
-    "cospi": """\
-$W wide_cospi_$P($T x) {
-  $T part = $fabs(x - 2 * $rint(x / 2)), quarter = $rint(2 * part);
-  $W angle = (part - quarter / 2) * $pi;
-  $both$W turned = quarter == 1 ? -$sine : $cosine;
-  return quarter == 2 ? -turned : turned + 0;
-}""",
-}
-"""The nearest quarter turn, and what is left of it. In vector registers both are computed."""
