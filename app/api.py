@@ -24,7 +24,7 @@ from app.clients import client_key
 from app.context import parts
 from app.errors import AppError, status_of
 from app.jobs import OPS, ClientJobs, members
-from app.pages import rendered_page
+from app.making import PREPARED
 from app.presence import left
 from app.state_schema import document as state_schema_document
 from app.states import freeze
@@ -158,7 +158,7 @@ def share() -> Response:
     name, new = parts().permalinks.keep(state)
     if new:
         parts().metrics.shared.inc()
-        rendered_page(name)  # its readers come all at once
+        parts().forms.prepare(name, PREPARED)
     return jsonify(ok=True, id=name, url=f"{request.url_root.rstrip('/')}/z/{name}")
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from flask import current_app
 
+from app.forms import Forms
 from app.gallery import Example
 from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import Lesson
 from app.limits import RateLimits
+from app.makers import Makers
 from app.metrics import Metrics
 from app.permalinks import Permalinks
-from app.renderings import Renderings
 
 EXTENSION = "stridescope"
 
@@ -28,10 +30,23 @@ class Parts:
     metrics: Metrics
     permalinks: Permalinks
     lectures: Lectures
-    renderings: Renderings
+    address: str
+    """Where readers find the server; "" where nobody knows."""
+    makers: Makers
+    forms: Forms
     limits: RateLimits
     examples: Callable[[], Sequence[Example]]
     lessons: Callable[[], Sequence[Lesson]]
+
+    def close(self, grace: float = 0.0) -> None:
+        """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
+        closing = [
+            threading.Thread(target=one.close, args=(grace,)) for one in (self.jobs, self.makers)
+        ]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join()
 
 
 def parts() -> Parts:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from sqlalchemy import Table, create_engine, event, inspect
+from sqlalchemy import Table, create_engine, event, inspect, text
 from sqlalchemy.engine import Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import SQLAlchemyError
@@ -78,6 +78,12 @@ def _bound(megabytes: int, connection: DBAPIConnection, _: object) -> None:
     (page,) = cursor.execute("pragma page_size").fetchone()
     cursor.execute(f"pragma max_page_count = {(megabytes << 20) // page}")
     cursor.close()
+
+
+def drop_abandoned(session: Session) -> None:
+    """Drop what earlier versions kept here, and can be made again. Raises FAILURES."""
+    session.execute(text("drop table if exists rendered"))
+    session.commit()
 
 
 def is_full(error: Exception) -> bool:

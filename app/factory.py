@@ -12,22 +12,24 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, door, errors, follow, http, pages
+from app import api, course, door, errors, follow, http, linked, pages
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
 from app.first import prepare
+from app.forms import Forms, renderer_name
 from app.gallery import Example, front_example, load
 from app.highlight import grouped, quoted
 from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import load as load_lessons
 from app.limits import RateLimits
+from app.makers import TOLD, Makers
 from app.metrics import Metrics
 from app.paths import EXAMPLES, LESSONS, static_folder, template_folder
 from app.permalinks import Permalinks
-from app.renderings import Renderings
-from app.settings import PREFIX, check, database_url, from_environment, public_address
+from app.settings import PREFIX, check, database_url, forms_folder, from_environment, public_address
+from app.sheet_files import SheetFiles
 from app.version import compiler_version
 from app.worker import COMMAND
 
@@ -38,47 +40,56 @@ WARMING = "warm-links"
 def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     """The application, from the environment's settings and `config`, which wins.
 
-    Beside the names in `app/settings.py`, `config` may hold `WORKER_COMMAND`, `MANIFEST` and
-    `EXAMPLES` (a folder), which tests use.
+    Beside the names in `app/settings.py`, `config` may hold `WORKER_COMMAND`, `MANIFEST`,
+    `EXAMPLES` (a folder) and `MAKERS` (a pool), which tests use.
     """
-    app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
-    app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
-    app.config.update(config or {})
-    check(app.config)
-    for name in ("DEVICES", "DEVICE_MB"):  # workers are told so
-        os.environ[f"{PREFIX}{name}"] = str(app.config[name])
-    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app = bare_app(config or {})
     if app.config["PROXIES"]:
         hops = int(app.config["PROXIES"])
         app.wsgi_app = ProxyFix(app.wsgi_app, hops, hops)  # type: ignore[method-assign]
+    for name in ("DEVICES", "DEVICE_MB"):  # workers are told so
+        os.environ[f"{PREFIX}{name}"] = str(app.config[name])
+    app.jinja_env.globals["version"] = compiler_version()
+    app.extensions[EXTENSION] = _parts(app)
+    return app
+
+
+def bare_app(config: Mapping[str, Any]) -> Flask:
+    """The application with its routes and templates, and nothing that answers behind them."""
+    app = Flask("app", static_folder=str(static_folder()), template_folder=str(template_folder()))
+    app.config.update(from_environment(), WORKER_COMMAND=COMMAND, MAX_CONTENT_LENGTH=16 << 20)
+    app.config.update(config)
+    check(app.config)
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.jinja_env.filters["quoted"] = quoted
+    app.jinja_env.filters["grouped"] = grouped
+    app.jinja_env.globals["page_files"] = http.page_files
     http.install(app)
     door.install(app)
     errors.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(linked.blueprint)
     app.register_blueprint(course.blueprint)
     app.register_blueprint(follow.blueprint)
-    app.extensions[EXTENSION] = _parts(app)
     return app
 
 
 def _parts(app: Flask) -> Parts:
     metrics = Metrics()
     jobs = Jobs(app.config, metrics)
+    stored = int(app.config["RENDERED_MB"]) << 20
     database = Database(lambda: database_url(app.config), int(app.config["LINKS_MB"]))
-    memory, stored = (int(app.config[f"RENDERED_{name}"]) << 20 for name in ("CACHE_MB", "MB"))
-    address = public_address(app.config)
-    renderings = Renderings(database, memory, stored, address)
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     lessons = load_lessons(LESSONS)
-    app.jinja_env.filters["quoted"] = quoted
-    app.jinja_env.filters["grouped"] = grouped
-    app.jinja_env.globals["address"] = address
-    app.jinja_env.globals["version"] = compiler_version()
-    app.jinja_env.globals["page_files"] = http.page_files
-    permalinks = Permalinks(database, renderings.drop_stored)
+    permalinks = Permalinks(database)
+    renderer = renderer_name(compiler_version(), [app.config[name] for name in TOLD])
+    makers = Makers(app.config, metrics, permalinks, renderer)
+    metrics.watch(jobs.compile_pool, jobs.run_pool, makers.pool)
+    files = SheetFiles(lambda: forms_folder(app.config), stored, renderer)
     if app.config["WARM"]:
         jobs.warm()
+        makers.pool.warm()
         known = (app, permalinks, jobs, front_example(app.config, examples))
         threading.Thread(target=_warm, args=known, name=WARMING, daemon=True).start()
     return Parts(
@@ -86,7 +97,9 @@ def _parts(app: Flask) -> Parts:
         metrics=metrics,
         permalinks=permalinks,
         lectures=Lectures(database, int(app.config["LECTURES"]), app.config["LECTURE_HOURS"]),
-        renderings=renderings,
+        address=public_address(app.config),
+        makers=makers,
+        forms=Forms(files, makers.make),
         limits=RateLimits(app.config),
         examples=lambda: examples,
         lessons=lambda: lessons,

@@ -30,7 +30,7 @@ from app.errors import AppError
 from app.highlight import html_lines, kind_of
 from app.http import zipped
 from app.lectures import code_of
-from app.permalinks import is_id
+from app.unpacking import is_id
 from compiler.protocol.kinds import Json
 
 blueprint = Blueprint("follow", __name__)

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from app import previews
 from app.graphs import GraphView, graph_views
 from app.highlight import html_lines, kind_of
-from app.permalinks import State, is_id
 from app.proofs import AttemptView, FunctionView, attempt_view, memory_views, place
+from app.unpacking import State, is_id
 from compiler.protocol.kinds import Json
 
 

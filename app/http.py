@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import secrets
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import zstandard
 from flask import Flask, Response, g, request
 
+from app import pieces
 from app.paths import static_folder
+from app.pieces import Part
 from compiler.protocol.kinds import Json
 
 TEXT = ("text/", "application/json", "application/javascript", "image/svg+xml")
@@ -80,7 +83,10 @@ def _compress(response: Response) -> Response:
     if kind == "text/event-stream" or not kind.startswith(TEXT):
         return response
     response.headers.add("Vary", "Accept-Encoding")
-    if not accepted or response.status_code != 200 or "Content-Encoding" in response.headers:
+    is_made = "Content-Encoding" in response.headers or (
+        response.is_streamed and request.endpoint != "static"
+    )
+    if not accepted or response.status_code != 200 or is_made:
         return response
     response.direct_passthrough = False
     data = response.get_data()
@@ -100,6 +106,19 @@ def _compress(response: Response) -> Response:
 def _pack_static(data: bytes, coding: str) -> bytes:
     """As small as it gets: it is done once, and what zstd makes is an eighth smaller."""
     return zstandard.compress(data, 19) if coding == "zstd" else gzip.compress(data, 9)
+
+
+def streamed(parts: Sequence[Part], mimetype: str, caching: str) -> Response:
+    """A response of pieces, a little at a time; 304 where the client has the same already."""
+    accepted = mimetype.startswith(TEXT) and request.accept_encodings.quality("gzip") > 0
+    response = Response(
+        pieces.zipped(parts) if accepted else pieces.plain(parts), mimetype=mimetype
+    )
+    length = pieces.zipped_length if accepted else pieces.plain_length
+    response.content_length = length(parts)
+    if accepted:
+        response.headers["Content-Encoding"] = "gzip"
+    return tagged(response, pieces.tag(parts), caching)
 
 
 def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:

@@ -105,7 +105,6 @@ class Jobs:
         self.compile_pool = self._pool("compile")
         self.run_pool = self._pool("run")
         self.compile_pool.peers = self.run_pool.peers = (self.compile_pool, self.run_pool)
-        metrics.watch(self.compile_pool, self.run_pool)
 
     def of(self, client: Client) -> ClientJobs:
         """The jobs of one client."""

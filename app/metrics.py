@@ -31,6 +31,12 @@ class Metrics:
             registry=self.registry,
             buckets=BUCKETS,
         )
+        self.forms = Counter(
+            "stridescope_sheets",
+            "Sheets of links that makers were asked for, by outcome",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.shared = Counter("stridescope_permalinks", "Permalinks stored", registry=self.registry)
 
     def job(self, op: str, outcome: str, seconds: float) -> None:

@@ -12,29 +12,27 @@ import base64
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+import time
 from datetime import UTC, datetime
 from typing import Any
 
-import zstandard
-from sqlalchemy import DateTime, LargeBinary, String, update
+from sqlalchemy import DateTime, LargeBinary, String, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Mapped, defer, mapped_column
 
-from app.database import Base, Database, available, is_full
-from app.older import upgraded
+from app.cache import Bounded
+from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
+from app.unpacking import DAMAGED, LONGEST, State, packed, unpacked
 from compiler.protocol.kinds import Json
 
 log = logging.getLogger(__name__)
 
-State = Json
 FORMAT = 1
-FIELDS = frozenset({"version", "source"})
-"""What a state has that a link cannot be without."""
-DAMAGED = (zstandard.ZstdError, ValueError, TypeError, LookupError, AttributeError)
-"""What a row raises that holds something else."""
 SHORTEST = 10
-LONGEST = 64
+KNOWN = 10_000
+"""Links of which it is remembered that they are there."""
+KNOWN_SECONDS = 2.0
+"""For so long: then a link that was deleted, here or elsewhere, is gone."""
 
 
 class Permalink(Base):
@@ -51,18 +49,16 @@ class Permalink(Base):
 class Permalinks:
     """The store. AppError (503) while the database fails."""
 
-    def __init__(self, database: Database, make_room: Callable[[], None]) -> None:
-        """`make_room` drops from a full database what can be made again."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._make_room = make_room
+        self._known: Bounded[float] = Bounded(KNOWN)
 
     def keep(self, state: State) -> tuple[str, bool]:
         """Store a state; its id, and whether it is new."""
         digest = identity_digest(state)
         name = base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
         now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
-        text = json.dumps({**state, "made": now.isoformat() + "Z"}, separators=(",", ":"))
-        content = zstandard.ZstdCompressor(level=10).compress(text.encode())
+        content = packed({**state, "made": now.isoformat() + "Z"})
         with available("stored"):
             for length in range(SHORTEST, len(name) + 1):
                 fresh = Permalink(
@@ -98,7 +94,7 @@ class Permalinks:
                 if not is_full(error):
                     raise
                 session.rollback()
-                self._make_room()
+                drop_abandoned(session)
                 session.add(row)
                 session.commit()
         return True
@@ -106,7 +102,7 @@ class Permalinks:
     def _mend(self, row: Permalink, content: bytes) -> None:
         """Store a state anew whose row is damaged."""
         try:
-            _unpacked(row.content)
+            unpacked(row.content)
         except DAMAGED as error:
             log.error("The row of the link %s was damaged, and is stored anew: %r", row.id, error)
             with self._database.session(Permalink) as session:
@@ -115,33 +111,44 @@ class Permalinks:
                 )
                 session.commit()
 
+    def is_there(self, name: str) -> bool:
+        """Whether there is a link; as it was a moment ago, or ever where the database fails."""
+        known = self._known.get(name)
+        now = time.monotonic()
+        if known is not None and now - known < KNOWN_SECONDS:
+            return True
+        try:
+            with self._database.session(Permalink) as session:
+                found = session.scalar(select(Permalink.id).where(Permalink.id == name))
+        except FAILURES as error:
+            log.warning("It is not known whether there is the link %s: %s", name, error)
+            return True
+        if found is not None:
+            self._known.keep(name, now, 1)
+        return found is not None
+
+    def content(self, name: str) -> bytes | None:
+        """The state behind an id, as it is stored; None where there is none."""
+        with available("read"), self._database.session(Permalink) as session:
+            found: Any = session.scalar(select(Permalink.content).where(Permalink.id == name))
+        return found if found is None or isinstance(found, bytes) else b""
+
     def read(self, name: str) -> tuple[State, str] | None:
         """The state behind an id, and the same as JSON.
 
         A row that holds none is told in the log, and answered as one that is not there.
         """
-        with available("read"):
-            try:
-                row = self._find(name)
-                return None if row is None else _unpacked(row.content)
-            except DAMAGED as error:
-                log.error("The row of the link %s is damaged: %r", name, error)
-                return None
+        content = self.content(name)
+        try:
+            return None if content is None else unpacked(content)
+        except DAMAGED as error:
+            tell_damaged(name, repr(error))
+            return None
 
 
-def _unpacked(content: bytes) -> tuple[State, str]:
-    """A state as it is today, and the same as JSON. Raises DAMAGED."""
-    text = zstandard.decompress(content).decode()
-    state = json.loads(text)
-    if not isinstance(state, dict) or not state.keys() >= FIELDS:
-        raise ValueError("it is no state")
-    today = upgraded(state)
-    return today, text if today is state else json.dumps(today, separators=(",", ":"))
-
-
-def is_id(name: str) -> bool:
-    """Whether a text looks like a link's id."""
-    return name.isascii() and name.isalnum() and len(name) <= LONGEST
+def tell_damaged(name: str, why: str) -> None:
+    """Tell the operator of a row that holds no state."""
+    log.error("The row of the link %s is damaged: %s", name, why)
 
 
 def identity_digest(state: State) -> str:

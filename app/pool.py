@@ -35,6 +35,10 @@ GRACE = 1.0
 """Seconds that a job goes on without its client: to end by itself is cheaper than a new worker."""
 
 
+Request = dict[str, Any] | Callable[[], dict[str, Any]]
+"""What a worker is asked, or what puts that together."""
+
+
 class ClientGone(Exception):
     """The client has closed its connection before the answer was there."""
 
@@ -135,7 +139,7 @@ class Pool:
 
     def stream(
         self,
-        request: dict[str, Any],
+        request: Request,
         seconds: float,
         client: Client = ANYONE,
         expected: float = 0.0,
@@ -144,13 +148,15 @@ class Pool:
 
         While it waits, `{"queued": position}` comes before them, then `{"queued": 0}`.
 
-        `expected` seconds help to find whose turn it is. A worker that did not finish is killed and
-        replaced; one that gives partial answers never waits for who reads them.
+        A long request may be put together (by a call) when there is a worker for it, so that those
+        that wait are not held in memory. `expected` seconds help to find whose turn it is. A worker
+        that did not finish is killed and replaced; of a request that asks for a `stream`, no worker
+        waits for who reads the answers.
 
         Raises Busy, TooMany, DeadlinePassed, MemoryExceeded, AnswerTooLong, WorkerDied, ClientGone,
         Stopping.
         """
-        if not request.get("stream"):
+        if callable(request) or not request.get("stream"):
             return self._answers(request, seconds, client, expected)
         return _ahead(lambda client: self._answers(request, seconds, client, expected), client)
 
@@ -161,7 +167,7 @@ class Pool:
         return collect(self.stream(request, seconds, client))
 
     def _answers(
-        self, request: dict[str, Any], seconds: float, client: Client, expected: float
+        self, request: Request, seconds: float, client: Client, expected: float
     ) -> Iterator[dict[str, Any]]:
         with self._changed:
             if self._closed:
@@ -182,7 +188,10 @@ class Pool:
             if self._ended:
                 raise Stopping
             worker.client = client.key
-            yield from worker.ask(request, self._watch(ticket, worker, seconds))
+            finished = True  # should there be no request, the worker has done nothing
+            asked = request() if callable(request) else request
+            finished = False
+            yield from worker.ask(asked, self._watch(ticket, worker, seconds))
             finished = True
         except WorkerDied:
             if self._closed:

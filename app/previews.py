@@ -11,8 +11,8 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from app.permalinks import State
 from app.proofs import grid
+from app.unpacking import State
 from compiler.protocol.kinds import Json
 
 WIDTH, HEIGHT = 1200, 630

@@ -37,7 +37,7 @@ class Serving(Intake):
 
     def _close(self, grace: float) -> threading.Thread:
         """In a thread, because the one that a signal interrupts may hold a pool's lock."""
-        close = self.wsgi.extensions[EXTENSION].jobs.close
+        close = self.wsgi.extensions[EXTENSION].close
         thread = threading.Thread(target=close, args=(grace,))
         thread.start()
         return thread

@@ -6,6 +6,7 @@ both. `stridescope serve --help` and the table in `docs/server.md` are made from
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -22,6 +23,8 @@ from compiler.protocol.kinds import Json
 
 PREFIX = "STRIDESCOPE_"
 _ADDRESS = r"(https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d+)?)?"
+MOST_WAITING = 128
+"""Readers who wait for what is made of links; more are told to come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,10 @@ SETTINGS: tuple[Setting, ...] = (
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
     Setting("LINKS_MB", 4096, "SQLite's file of links grows no larger; 0: as large as it can."),
-    Setting("RENDERED_MB", 256, "Links as they are read, kept in the database; the oldest go."),
-    Setting("RENDERED_CACHE_MB", 32, "The same in memory."),
+    Setting("RENDERED_MB", 256, "Links as they are read, kept as files; the oldest go."),
+    Setting("FORM_WORKERS", 1, "Processes that make what readers of links get.", 1),
+    Setting("FORM_MEMORY_MB", 1024, "One of these above this is stopped."),
+    Setting("FORM_SECONDS", 20.0, "Deadline for what is made of a link."),
     Setting(
         "COMPILE_WORKERS",
         min(4, max(2, CORES)),
@@ -197,11 +202,12 @@ def _parse(setting: Setting, text: str | None) -> int | float | str | bool:
 def request_threads(config: Mapping[str, Any]) -> int:
     """The request threads of a server: more than all jobs that workers have and that may wait.
 
-    So a full queue is said to be full, and there are threads left for everything else.
+    Readers who wait for what is made of links count as well. So a full queue is said to be full,
+    and there are threads left for everything else.
     """
     queues = 2 * (config["QUEUE_LIMIT"] + SPARED)
     workers = config["COMPILE_WORKERS"] + config["RUN_WORKERS"]
-    return int(queues + workers + config["SPARE_THREADS"])
+    return int(queues + workers + MOST_WAITING + config["SPARE_THREADS"])
 
 
 def data_folder(chosen: str = "") -> Path:
@@ -214,6 +220,13 @@ def data_folder(chosen: str = "") -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home)) / "stridescope"
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "stridescope"
+
+
+def forms_folder(config: Mapping[str, Any]) -> Path:
+    """Where sheets of links are kept: beside the database, for each database by itself."""
+    url = str(config["DATABASE_URL"])
+    name = f"-{hashlib.sha256(url.encode()).hexdigest()[:12]}" if url else ""
+    return data_folder(config["DATA"]) / f"forms{name}"
 
 
 def database_url(config: Mapping[str, Any]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from app import kept
 from app.errors import AppError
 from app.jobs import OPS, SHARED, ClientJobs
-from app.permalinks import FORMAT, State
+from app.permalinks import FORMAT
+from app.unpacking import State
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, Own
 

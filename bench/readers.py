@@ -3,12 +3,16 @@
     python -m bench.readers [--remark "what the machine did beside this"]
 
 The server is a real one on loopback, with every limit on and nothing more generous for this
-machine. A reader asks for the page, and then, as its script does, for the JSON: each on a
-connection of its own, all at the same time. The link holds the example with the longest texts.
+machine. A reader asks for one form of a link (its page, its JSON, what is embedded elsewhere, ..),
+each on a connection of its own, all at the same time. The link holds the example with the longest
+texts.
 
-They read a link that has just been made; the same again, as a browser that has it; the same
-from a server that has to take it from its database; one that nobody has read since an upgrade; and
-one whose page was dropped, so that it has to be made.
+They read a link that has just been made; the same again, as a browser that has it; the same from
+another server on the same data; one that nobody has read since an upgrade; and one whose forms were
+dropped, so that they have to be made.
+
+Then one client asks for the largest form of a link as often as it may, and reads nothing it is
+sent, while somebody else asks for the front page; and the memory of the web process is looked at.
 """
 
 from __future__ import annotations
@@ -18,32 +22,49 @@ import contextlib
 import http.client
 import json
 import os
-import sqlite3
+import socket
 import tempfile
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.clients import TOKEN_HEADER
-from bench.classroom import CLASS, TOO_LONG, percentile, serving
+from bench.classroom import CLASS, HOSTILE, TOO_LONG, percentile, serving
 from bench.machine import EXAMPLES, save
 
 READERS = 100
 EXAMPLE = "blocked_lu"
 GOAL = 0.3
-"""Seconds for 95 of 100 pages."""
+"""Seconds for 95 of 100 readers."""
+MEMORY_GOAL = 300
+"""MB of the web process."""
+GREEDY = 20
+"""Requests at a time of the client that asks for much."""
+GREEDY_SECONDS = 10.0
+FORMS = {
+    "page": "/z/{}",
+    "json": "/z/{}.json",
+    "embed": "/embed/{}?stages=source,fused,c&theme=dark",
+    "picture": "/z/{}/preview.png",
+    "one file": "/z/{}/offline.html",
+    "zip": "/z/{}/source.zip",
+    "stage": "/z/{}/c.txt",
+}
 
 
 @dataclass(slots=True)
 class Readings:
-    """Seconds of each answer by what was asked, their statuses, their bytes, their tags."""
+    """Seconds of each answer, their statuses, bytes and tag."""
 
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {"page": [], "json": []})
-    statuses: dict[str, int] = field(default_factory=dict)
-    bytes: dict[str, int] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    tag: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -58,36 +79,93 @@ def ask(port: int, path: str, headers: dict[str, str]) -> tuple[int, int, str]:
         return response.status, len(response.read()), response.headers.get("ETag", "")
 
 
-def reader(number: int, port: int, name: str, known: dict[str, str], found: Readings) -> None:
-    """Read the page, then the JSON."""
-    token = {TOKEN_HEADER: f"reader-number-{number:08}"}
-    for what, path, headers in (("page", f"/z/{name}", {}), ("json", f"/z/{name}.json", token)):
-        if what in known:
-            headers = {**headers, "If-None-Match": known[what]}
-        began = time.monotonic()
-        try:
-            status, size, tag = ask(port, path, headers)
-        except OSError as error:
-            status, size, tag = -(error.errno or 1), 0, ""
-        with found.lock:
-            found.seconds[what].append(time.monotonic() - began)
-            found.statuses[str(status)] = found.statuses.get(str(status), 0) + 1
-            found.bytes[what] = size
-            found.tags[what] = tag
+def reader(number: int, port: int, path: str, known: str, found: Readings) -> None:
+    """Read one form, which is perhaps known under a tag."""
+    headers = {TOKEN_HEADER: f"reader-number-{number:08}"}
+    if known:
+        headers["If-None-Match"] = known
+    began = time.monotonic()
+    try:
+        status, size, tag = ask(port, path, headers)
+    except OSError as error:
+        status, size, tag = -(error.errno or 1), 0, ""
+    with found.lock:
+        found.seconds.append(time.monotonic() - began)
+        found.statuses[str(status)] += 1
+        found.bytes, found.tag = size, tag
 
 
-def readers(port: int, server: int, name: str, known: dict[str, str]) -> tuple[Readings, float]:
-    """All readers at once; and processor seconds of the server's processes for all of them."""
-    found, before = Readings(), processor_seconds(server)
+def readers(port: int, path: str, known: str = "") -> Readings:
+    """All readers of a form at once."""
+    found = Readings()
     threads = [
-        threading.Thread(target=reader, args=(number, port, name, known, found))
+        threading.Thread(target=reader, args=(number, port, path, known, found))
         for number in range(READERS)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found, processor_seconds(server) - before
+    return found
+
+
+def every_form(
+    port: int, server: int, name: str, tags: Mapping[str, str] = {}
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Figures of each form, one after the other; and their tags."""
+    parts, found_tags = {}, {}
+    for form, path in FORMS.items():
+        before = processor_seconds(server)
+        found = readers(port, path.format(name), tags.get(form, ""))
+        spent = processor_seconds(server) - before
+        found_tags[form] = found.tag
+        parts[form] = {
+            "statuses": dict(found.statuses),
+            "bytes": found.bytes,
+            "seconds": [percentile(found.seconds, p) for p in (50, 95, 100)],
+            "processor_ms_an_answer": round(1000 * spent / READERS, 2),
+        }
+    return parts, found_tags
+
+
+def greedy(port: int, server: int, name: str) -> dict[str, Any]:
+    """What somebody else waits for the front page, while one client asks for much."""
+    stop = threading.Event()
+    paths = [FORMS["one file"].format(name), FORMS["embed"].format(name)]
+    began = time.monotonic()
+    threads = [
+        threading.Thread(target=_ask_and_read_nothing, args=(port, paths[n % 2], stop))
+        for n in range(GREEDY)
+    ]
+    for thread in threads:
+        thread.start()
+    waits: list[float] = []
+    while time.monotonic() - began < GREEDY_SECONDS:
+        asked = time.monotonic()
+        ask(port, "/", {TOKEN_HEADER: "reader-of-the-page-000"})
+        waits.append(time.monotonic() - asked)
+        time.sleep(0.05)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return {
+        "seconds": [percentile(waits, p) for p in (50, 95, 100)],
+        "web_process_mb": peak_megabytes(web_process(server)),
+    }
+
+
+def _ask_and_read_nothing(port: int, path: str, stop: threading.Event) -> None:
+    """Ask again and again, without gzip, which makes the answer long."""
+    while not stop.is_set():
+        with contextlib.suppress(OSError), socket.socket() as sock:
+            sock.settimeout(TOO_LONG)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.bind((HOSTILE, 0))
+            sock.connect(("127.0.0.1", port))
+            head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            sock.sendall(head.encode())
+            sock.recv(100)
+            stop.wait(0.2)
 
 
 def processor_seconds(pid: int) -> float:
@@ -104,50 +182,65 @@ def processor_seconds(pid: int) -> float:
     return sum(stats[one][1] for one in family if one in stats)
 
 
-def make_link(port: int) -> str:
-    """A new link to the example; its id."""
-    body = json.dumps({"source": (EXAMPLES / f"{EXAMPLE}.fut").read_text(), "options": {}})
+def web_process(server: int) -> int:
+    """The process that answers, which the server's first one starts."""
+    (child,) = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    return int(child)
+
+
+def peak_megabytes(pid: int) -> float:
+    """The most memory that a process has had."""
+    return _megabytes(pid, "VmHWM")
+
+
+def megabytes(pid: int) -> float:
+    """The memory that a process has now."""
+    return _megabytes(pid, "VmRSS")
+
+
+def _megabytes(pid: int, name: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (found,) = [line for line in lines if line.startswith(f"{name}:")]
+    return round(int(found.split()[1]) / 1024, 1)
+
+
+def make_link(port: int, source: str = "") -> str:
+    """A new link, to the example if to nothing else; its id."""
+    source = source or (EXAMPLES / f"{EXAMPLE}.fut").read_text()
+    body = json.dumps({"source": source, "options": {}})
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TOO_LONG)
     with contextlib.closing(connection):
         connection.request("POST", "/api/share", body, {"Content-Type": "application/json"})
         return str(json.loads(connection.getresponse().read())["id"])
 
 
-def summary(found: Readings, seconds: float) -> dict[str, Any]:
-    """Percentiles, outcomes, and milliseconds of processor for each answer."""
-    return {
-        "statuses": found.statuses,
-        "bytes": found.bytes,
-        "seconds": {
-            what: [percentile(values, p) for p in (50, 95, 100)]
-            for what, values in found.seconds.items()
-        },
-        "processor_ms_an_answer": round(1000 * seconds / (2 * READERS), 2),
-    }
-
-
 def measure() -> dict[str, Any]:
-    """All parts."""
+    """All parts, and what a greedy client does to others."""
     parts: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with serving(folder) as (port, server):
             name = make_link(port)
-            found, seconds = readers(port, server, name, {})
-            parts["just made"] = summary(found, seconds)
-            parts["known to the browser"] = summary(*readers(port, server, name, found.tags))
+            parts["just made"], tags = every_form(port, server, name)
+            parts["known to the browser"], _ = every_form(port, server, name, tags)
         with serving(folder) as (port, server):
-            parts["from the database"] = summary(*readers(port, server, name, {}))
-        for part, change in (
-            ("not read since an upgrade", "update rendered set renderer = 'an earlier one'"),
-            ("dropped", "delete from rendered"),
-        ):
-            database = sqlite3.connect(Path(folder) / "permalinks.sqlite")
-            database.execute(change)
-            database.commit()
-            database.close()
+            parts["from another server"], _ = every_form(port, server, name)
+            beside = greedy(port, server, name)
+        changes: tuple[tuple[str, Callable[[Path], None]], ...] = (
+            ("not read since an upgrade", _age),
+            ("dropped", partial(Path.unlink, missing_ok=True)),
+        )
+        for part, change in changes:
+            for path in (Path(folder) / "forms").iterdir():
+                change(path)
             with serving(folder) as (port, server):
-                parts[part] = summary(*readers(port, server, name, {}))
-    return parts
+                parts[part], _ = every_form(port, server, name)
+    return {"parts": parts, "greedy": beside}
+
+
+def _age(path: Path) -> None:
+    """Make what is kept that of an earlier version."""
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"renderer":"', b'"renderer":"not', 1))
 
 
 def main() -> None:
@@ -155,16 +248,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long the readers of a permalink wait.")
     parser.add_argument("--remark", default="", help="a sentence about the machine, kept with it")
     args = parser.parse_args()
-    parts = measure()
-    for name, part in parts.items():
-        print(f"{name}: {part['statuses']}, {part['processor_ms_an_answer']} ms an answer")
-        for what, (middle, most, largest) in part["seconds"].items():
-            size = part["bytes"][what]
-            print(f"  {what}: {size} B, p50 {middle} s, p95 {most} s, largest {largest} s")
+    found = measure()
+    for name, part in found["parts"].items():
+        print(name)
+        for form, one in part.items():
+            middle, most, largest = one["seconds"]
+            print(
+                f"  {form:9} {one['statuses']}, {one['bytes']} B, p50 {middle} s, p95 {most} s, "
+                f"largest {largest} s, {one['processor_ms_an_answer']} ms an answer"
+            )
+    print(f"beside a greedy client: {found['greedy']}")
     figures = {
-        "parts": parts,
+        **found,
         "goal_s": GOAL,
+        "memory_goal_mb": MEMORY_GOAL,
         "readers": READERS,
+        "greedy_requests": GREEDY,
         "example": EXAMPLE,
         "remark": args.remark,
     }

@@ -532,36 +532,43 @@ def readers_part(data: dict[str, Any]) -> str:
     """How long the readers of a link wait."""
     f = data["figures"]
     body = [
-        [
-            name,
-            *(part["bytes"][what] for what in ("page", "json")),
-            *part["seconds"]["page"],
-            *part["seconds"]["json"],
-            part["processor_ms_an_answer"],
-        ]
+        [name, form, one["bytes"], *one["seconds"], one["processor_ms_an_answer"]]
         for name, part in f["parts"].items()
+        for form, one in part.items()
     ]
     refused = sum(
         count
         for part in f["parts"].values()
-        for status, count in part["statuses"].items()
+        for one in part.values()
+        for status, count in one["statuses"].items()
         if status not in ("200", "304")
     )
-    head = ["link", "page, B", "JSON, B"]
-    head += [f"{what}, {p}, s" for what in ("page", "JSON") for p in ("p50", "p95", "largest")]
+    head = ["link", "form", "bytes", "p50, s", "p95, s", "largest, s"]
     head.append("processor of the server, ms an answer")
+    shares = {
+        f"{form}, {name}": one["seconds"][1] / f["goal_s"]
+        for name, part in f["parts"].items()
+        for form, one in part.items()
+    }
+    greedy = f["greedy"]
+    middle, most, largest = greedy["seconds"]
+    memory, goal = greedy["web_process_mb"], f["memory_goal_mb"]
     return f"""
 ## {f["readers"]} readers of one permalink at once
 
 {where(data)}
 
-The link holds `{f["example"]}`. Each reader asks for the page and then for the JSON, compressed;
-{refused} answers were refused. The goal for the page's p95 is {f["goal_s"]} s.
+The link holds `{f["example"]}`. All readers ask for one form of it at once, compressed, and then
+for the next; {refused} answers were refused. The goal for the p95 of each is {f["goal_s"]} s.
 {f["remark"]}
 
 {rows(head, body)}
 
-{_beyond("goal", {n: p["seconds"]["page"][1] / f["goal_s"] for n, p in f["parts"].items()})}
+{_beyond("goal", shares)}
+
+While one client asked for the largest forms, {f["greedy_requests"]} at a time, without gzip and
+without reading them, somebody else had the front page in {middle} s (p50), {most} s (p95),
+{largest} s (largest). The web process had {memory} MB at most; the goal is {goal} MB.
 """
 
 

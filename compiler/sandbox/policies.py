@@ -31,6 +31,8 @@ class Policy:
     scratch_bytes: int = 256 * MIB
     processes: int = 64
     files: int = 256
+    reads: tuple[str, ...] = ()
+    """Files and folders beside Python and the compiler that it may read."""
 
 
 COMPILE = Policy("compile")

@@ -281,7 +281,7 @@ def _confined(
     processes = most_processes(wall, policy.processes)
     if processes is not None:
         limits["NPROC"] = processes
-    seen = [*readable(), *script]
+    seen = [*readable(), *policy.reads, *script]
     orders: Orders = {
         "policy": policy.name,
         "path": python_path(),

@@ -13,6 +13,9 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 
 from app import create_app
 from app.context import EXTENSION, Parts
+from app.makers import pool_of
+from app.pool import Pool
+from app.settings import from_environment
 from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import serving, visiting
 from tests.app.fake_worker import MANIFEST
@@ -33,8 +36,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+@pytest.fixture(scope="package")
+def makers() -> Iterator[Pool]:
+    """The process that makes what readers of links get, one for all applications."""
+    pool = pool_of({**from_environment({}), "QUEUE_SECONDS": 60.0})
+    yield pool
+    pool.close()
+
+
 @pytest.fixture
-def make_app(tmp_path: Path) -> Iterator[MakeApp]:
+def make_app(tmp_path: Path, makers: Pool) -> Iterator[MakeApp]:
     """Makes applications with settings of their own, and stops their workers."""
     made: list[Flask] = []
 
@@ -43,6 +54,7 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
             "DATA": str(tmp_path / "data"),
             "WORKER_COMMAND": [sys.executable, str(FAKE)],
             "MANIFEST": MANIFEST,
+            "MAKERS": makers,
             "COMPILE_WORKERS": 1,
             "WARM": False,
             "COMPILE_SECONDS": 20.0,
@@ -55,7 +67,7 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     yield make
     for app in made:
         parts: Parts = app.extensions[EXTENSION]
-        parts.jobs.close()
+        parts.close()
 
 
 NOW = time.time() // 60 * 60 + 30
@@ -68,13 +80,13 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="package")
-def real_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+def real_app(tmp_path_factory: pytest.TempPathFactory, makers: Pool) -> Iterator[Flask]:
     """An application whose workers are the compiler, for tests of all files: they start slowly."""
-    data = str(tmp_path_factory.mktemp("data"))
-    app = create_app({"DATA": data, "COMPILE_WORKERS": 1, "COMPILE_SECONDS": 60.0})
+    settings = {"COMPILE_WORKERS": 1, "COMPILE_SECONDS": 60.0, "MAKERS": makers}
+    app = create_app({"DATA": str(tmp_path_factory.mktemp("data")), **settings})
     yield app
     parts: Parts = app.extensions[EXTENSION]
-    parts.jobs.close()
+    parts.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from compiler.pipeline import BY_ID
 from tests.app.browsing import MARKS, pane, source, write
 from tests.app.fake_worker import MANIFEST
-from tests.app.test_renderings import OLD, OLD_NAME, OLD_REAL
+from tests.app.test_forms import OLD, OLD_NAME, OLD_REAL
 
 pytestmark = MARKS
 

@@ -69,7 +69,7 @@ def test_a_damaged_row_is_no_link_and_is_told_to_the_operator(
         number = zstandard.compress(b"17")
         database.execute("insert into other values (?)", (number,))
         database.execute(f"update permalinks set {change}")
-    fresh = make_app(DATABASE_URL=f"sqlite:///{file}")
+    fresh = make_app(DATABASE_URL=f"sqlite:///{file}", DATA=str(tmp_path / "other"))
     for form in (".json", "/preview.png"):
         assert fresh.test_client().get(f"/z/{name}{form}").status_code == 404
     assert f"The row of the link {name} is damaged" in caplog.text
@@ -90,11 +90,13 @@ def test_a_read_only_database_stores_nothing_and_still_reads(
 def test_a_locked_database_is_tried_again(make_app: MakeApp, tmp_path: Path) -> None:
     file = tmp_path / "links.sqlite"
     app, name = made(make_app, DATABASE_URL=f"sqlite:///{file}?timeout=0.1")
+    assert app.test_client().get(f"/z/{name}").status_code == 200
     other = sqlite3.connect(file)
     other.execute("begin exclusive")
     assert_unavailable(share(app, SOURCE + "-- new"), "Links cannot be stored now.")
-    assert app.test_client().get(f"/z/{name}").status_code == 200, "it is kept in memory"
-    fresh = make_app(DATABASE_URL=f"sqlite:///{file}?timeout=0.1").test_client()
+    assert app.test_client().get(f"/z/{name}").status_code == 200, "it is made already"
+    url = f"sqlite:///{file}?timeout=0.1"
+    fresh = make_app(DATABASE_URL=url, DATA=str(tmp_path / "other")).test_client()
     assert_unavailable(fresh.get(f"/z/{name}.json"), "Links cannot be read now.")
     page = fresh.get(f"/z/{name}")
     assert page.status_code == 503
@@ -148,7 +150,7 @@ def test_what_went_wrong_is_logged_and_not_told(
 
 def test_a_store_that_failed_opens_later(tmp_path: Path) -> None:
     folder = tmp_path / "later"
-    store = Permalinks(Database(lambda: f"sqlite:///{folder / 'links.sqlite'}"), lambda: None)
+    store = Permalinks(Database(lambda: f"sqlite:///{folder / 'links.sqlite'}"))
     with pytest.raises(Exception, match="cannot be read now"):
         store.read("abc")
     folder.mkdir()

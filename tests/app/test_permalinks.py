@@ -244,7 +244,7 @@ def test_times_are_no_part_of_the_identity() -> None:
 
 
 def test_ids_grow_where_they_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"), lambda: None)
+    store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"))
     digests = iter(["00" * 32, "00" * 20 + "ff" * 12])
     monkeypatch.setattr("app.permalinks.identity_digest", lambda state: next(digests))
     first, new = store.keep({"version": "1", "source": "a"})
@@ -263,7 +263,7 @@ def test_another_database_can_be_named(make_app: MakeApp, tmp_path: Path) -> Non
     file = tmp_path / "elsewhere.sqlite"
     name = share(make_app(DATABASE_URL=f"sqlite:///{file}").test_client())
     assert file.exists()
-    assert not (tmp_path / "data").exists()
+    assert not list((tmp_path / "data").glob("*.sqlite"))
     assert make_app().test_client().get(f"/z/{name}").status_code == 404
 
 

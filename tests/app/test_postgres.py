@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from app.context import EXTENSION
 from testing.ports import free_port
 from tests.app.conftest import SOURCE, MakeApp
 
@@ -93,27 +92,11 @@ def test_links_are_stored_once_and_read_by_another_server(make_app: MakeApp, url
 def test_an_earlier_table_is_kept_and_the_missing_one_made(make_app: MakeApp, url: str) -> None:
     name = make_app(DATABASE_URL=url).test_client().post("/api/share", json={"source": SOURCE})
     engine = create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(text("drop table rendered"))
+    assert set(inspect(engine).get_table_names()) == {"permalinks"}
     client = make_app(DATABASE_URL=url).test_client()
+    assert client.post("/api/lecture", json={}).status_code == 200
     assert client.get(f"/z/{name.get_json()['id']}").status_code == 200
-    assert set(inspect(engine).get_table_names()) == {"permalinks", "rendered"}
-    with engine.begin() as connection:
-        assert connection.execute(text("select count(*) from rendered")).scalar() == 1
-    engine.dispose()
-
-
-def test_what_is_rendered_is_bounded(make_app: MakeApp, url: str) -> None:
-    app = make_app(DATABASE_URL=url, RENDERED_MB=1, RENDERED_CACHE_MB=0)
-    for number in range(20):
-        content = os.urandom(60_000).hex()
-        app.extensions[EXTENSION].renderings.get(f"link{number}", "page", lambda _, c=content: c)
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        size = connection.execute(text("select sum(length(content)) from rendered")).scalar()
-        oldest = connection.execute(text("select link from rendered order by made limit 1"))
-        assert oldest.scalar() != "link0"
-    assert 1 << 19 < size <= 1 << 20
+    assert set(inspect(engine).get_table_names()) == {"permalinks", "lectures"}
     engine.dispose()
 
 

@@ -1,0 +1,56 @@
+"""Work that nobody waits for, one piece after the other, in a thread while there is some."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+log = logging.getLogger(__name__)
+
+MOST = 1000
+"""Links that are to be made; what comes beyond is left to its first reader."""
+
+
+class Behind:
+    """Makes sheets of links behind their readers, what is due first. A failure is logged."""
+
+    def __init__(self, make: Callable[[str, Sequence[str]], None]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._due: dict[tuple[str, str], float] = {}
+        self._runs = False
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def add(self, link: str, sheets: Sequence[str], seconds: float) -> None:
+        """Make these sheets of a link in so many seconds or later, unless that is planned."""
+        with self._lock:
+            for sheet in sheets:
+                if len(self._due) < MOST:
+                    self._due.setdefault((link, sheet), time.monotonic() + seconds)
+            if self._due and not self._runs:
+                self._runs = True
+                threading.Thread(target=self._work, name="behind", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._due:
+                    self._runs = False
+                    return
+                (link, _), due = min(self._due.items(), key=lambda one: one[1])
+            if (left := due - time.monotonic()) > 0:
+                time.sleep(left)
+            with self._lock:
+                sheets = [sheet for name, sheet in self._due if name == link]
+            try:
+                self._make(link, sheets)
+            except Exception as error:
+                log.warning("the link %s cannot be prepared: %s", link, error)
+            finally:
+                with self._lock:
+                    for sheet in sheets:
+                        self._due.pop((link, sheet), None)

@@ -1,0 +1,121 @@
+"""The routes of links: every form of a frozen state, out of what makers have made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import Blueprint, Response, abort, g, redirect, request, url_for
+from markupsafe import escape
+from werkzeug.wrappers import Response as BaseResponse
+
+from app.clients import client_key
+from app.context import parts
+from app.http import A_WHILE, FOREVER, streamed
+from app.makers import no_link
+from app.pieces import Part, part_of
+from app.sheets import Sheet
+from app.turns import Client
+from app.unpacking import is_id
+
+blueprint = Blueprint("links", __name__)
+THEMES = ("", "light", "dark", "contrast", "projector", "lecture")
+
+
+@blueprint.get("/z/<name>")
+def page(name: str) -> Response:
+    """A frozen state: readable as it is, alive with JavaScript."""
+    sheet = _sheet(name, "page")
+    g.nonce = sheet.about["token"]
+    shown = [sheet.part("before"), part_of(parts().address), sheet.part("after")]
+    return streamed(shown, "text/html", _caching(sheet, A_WHILE))
+
+
+@blueprint.get("/z/<name>.json")
+def state(name: str) -> Response:
+    """All of a frozen state."""
+    response = streamed([_sheet(name, "state").part("state")], "application/json", FOREVER)
+    response.headers["Link"] = '</api/state.schema.json>; rel="describedby"'
+    return response
+
+
+@blueprint.get("/z/<name>/preview.png")
+def picture(name: str) -> Response:
+    """What other sites show beside the link."""
+    sheet = _sheet(name, "files")
+    return streamed([sheet.part("picture")], "image/png", _caching(sheet, FOREVER))
+
+
+@blueprint.get("/z/<name>/offline.html")
+def offline(name: str) -> Response:
+    """A file that shows all of a frozen state, and needs nothing else."""
+    sheet = _sheet(name, "offline")
+    g.nonce = sheet.about["token"]
+    response = streamed([sheet.part("offline")], "text/html", _caching(sheet, A_WHILE))
+    response.headers["Content-Disposition"] = f'attachment; filename="stridescope-{name}.html"'
+    return response
+
+
+@blueprint.get("/z/<name>/source.zip")
+def files(name: str) -> Response:
+    """All files of a frozen program, as its author's folder has them."""
+    return streamed([_sheet(name, "files").part("zip")], "application/zip", FOREVER)
+
+
+@blueprint.get("/z/<name>/<stage>.txt")
+def stage(name: str, stage: str) -> Response:
+    """One stage of a frozen state, or its source."""
+    sheet = _sheet(name, "files")
+    stages = sheet.about["stages"]
+    if stage != "source" and stage not in stages:
+        abort(404, f"This link has no stage `{stage}`; it has {', '.join(stages)}.")
+    piece = sheet.part("source" if stage == "source" else f"text/{stage}")
+    return streamed([piece], "text/plain", FOREVER)
+
+
+@blueprint.get("/embed/<name>")
+def embedded(name: str) -> Response:
+    """Parts of a frozen state for pages of others: `stages`, `theme` and `spoiler` say how."""
+    sheet = _sheet(name, "embed")
+    known = dict(sheet.about["parts"])
+    asked = [part for part in request.args.get("stages", "").split(",") if part]
+    for part in asked:
+        if part not in known:
+            abort(404, f"This link has no part `{part}`; it has {', '.join(known)}.")
+    theme = request.args.get("theme", "")
+    if theme not in THEMES:
+        abort(404, f"There is no theme `{theme}`; there are {', '.join(THEMES[1:])}.")
+    spoiler = request.args.get("spoiler", "")
+    for part in spoiler.split(","):
+        if part not in ("", "1", "all", *known):
+            abort(404, f"This link has no part `{part}` to fold; it has {', '.join(known)}.")
+    themed = part_of(f' data-theme="{theme}"' if theme else "")
+    shown = [sheet.part("before"), themed, sheet.part("head")]
+    for k, part in enumerate(dict.fromkeys(asked or sheet.about["usual"])):
+        folded = spoiler == "all" or part in spoiler.split(",") or (spoiler == "1" and k > 0)
+        shown += _folded(sheet, part, known[part]) if folded else [sheet.part(f"part/{part}")]
+    return streamed([*shown, sheet.part("tail")], "text/html", _caching(sheet, A_WHILE))
+
+
+def _folded(sheet: Sheet, part: str, title: str) -> Sequence[Part]:
+    opening = f'<details class="spoiler"><summary>Show: {escape(title)}</summary>'
+    return part_of(opening), sheet.part(f"part/{part}"), part_of("</details>")
+
+
+@blueprint.get("/z/<name>/")
+def page_with_slash(name: str) -> BaseResponse:
+    """The same page without the slash."""
+    return redirect(url_for("links.page", name=name))
+
+
+def _sheet(name: str, sheet: str) -> Sheet:
+    """A sheet of a link. AppError (404) where there is no such link."""
+    parts().limits.count("read")
+    link = name.lower()
+    if not is_id(link) or not parts().permalinks.is_there(link):
+        raise no_link()
+    return parts().forms.get(link, sheet, Client(client_key(request)))
+
+
+def _caching(sheet: Sheet, usual: str) -> str:
+    """What an earlier version has made is asked for again: it is made anew meanwhile."""
+    return usual if sheet.is_current else "no-cache"

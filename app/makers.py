@@ -1,0 +1,159 @@
+"""The processes that make sheets of links (`app/maker.py`), and what is said when none is made."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from app.errors import AppError
+from app.metrics import Metrics
+from app.paths import HERE, static_folder, template_folder
+from app.permalinks import Permalinks, tell_damaged
+from app.pool import (
+    AnswerTooLong,
+    Client,
+    DeadlinePassed,
+    MemoryExceeded,
+    Pool,
+    PoolLimits,
+    WorkerDied,
+)
+from app.stops import STOPS
+from app.turns import Busy, TooMany
+from app.version import compiler_version
+from compiler.protocol.kinds import Json
+from compiler.sandbox import walls
+
+COMMAND = (sys.executable, "-m", "app.maker", "--with-parent")
+TOLD = ("INPUT_LIMIT",)
+"""Settings that a link's page tells its script."""
+LONGEST_MB = 256
+"""Of all sheets of a link together; what is longer is not made."""
+SHEET_SECONDS = 0.1
+"""What one takes, about."""
+
+
+def pool_of(config: Mapping[str, Any]) -> Pool:
+    """A pool of makers, which see what workers see, and templates and style sheets."""
+    bounds = PoolLimits(
+        queue=config["QUEUE_LIMIT"],
+        queue_seconds=config["QUEUE_SECONDS"],
+        client_running=config["FORM_WORKERS"],
+        client_waiting=config["QUEUE_LIMIT"],
+        memory_mb=config["FORM_MEMORY_MB"],
+        answer_mb=LONGEST_MB,
+        worker_jobs=config["WORKER_JOBS"],
+    )
+    reads = {str(path) for path in (HERE, static_folder(), template_folder())}
+    policy = replace(walls.worker_policy(runs=False), name="make", reads=tuple(sorted(reads)))
+    return Pool("form", config["FORM_WORKERS"], COMMAND, bounds, policy)
+
+
+class Makers:
+    """Asks makers for sheets of links."""
+
+    def __init__(
+        self, config: Mapping[str, Any], metrics: Metrics, permalinks: Permalinks, renderer: str
+    ) -> None:
+        self._seconds = float(config["FORM_SECONDS"])
+        self._metrics = metrics
+        self._permalinks = permalinks
+        self._shared = config.get("MAKERS")
+        self.pool: Pool = self._shared or pool_of(config)
+        settings = {name: config[name] for name in TOLD}
+        self._known = {
+            "op": "make",
+            "renderer": renderer,
+            "version": compiler_version(),
+            "settings": settings,
+        }
+
+    def close(self, grace: float = 0.0) -> None:
+        """Stop the makers, unless others have them as well."""
+        if self._shared is None:
+            self.pool.close(grace)
+
+    def make(self, link: str, sheets: Sequence[str], client: Client) -> Iterator[Json]:
+        """The answers of a maker about sheets of a link. AppError where there are none.
+
+        A maker that ends is replaced, and asked once more.
+        """
+        begun = False
+        try:
+            for answer in self._answers(link, sheets, client):
+                begun = True
+                yield answer
+        except WorkerDied:
+            if begun:
+                raise _broken() from None
+            try:
+                yield from self._answers(link, sheets, client)
+            except WorkerDied:
+                raise _broken() from None
+
+    def _answers(self, link: str, sheets: Sequence[str], client: Client) -> Iterator[Json]:
+        outcome = "stopped"
+        request = partial(self._request, link, sheets)
+        try:
+            for answer in self.pool.stream(
+                request, self._seconds, client, SHEET_SECONDS * len(sheets)
+            ):
+                if not answer.get("ok", True):
+                    outcome = "refused"
+                    raise _refused(link, answer)
+                yield answer
+            outcome = "ok"
+        except WorkerDied:
+            raise
+        except (Busy, TooMany):
+            outcome = "busy"
+            raise busy() from None
+        except STOPS as problem:
+            raise self._stopped(problem) from None
+        finally:
+            self._metrics.forms.labels(outcome).inc(len(sheets))
+
+    def _request(self, link: str, sheets: Sequence[str]) -> Json:
+        content = self._permalinks.content(link)
+        if content is None:
+            raise no_link()
+        state = b64encode(content).decode()
+        return {**self._known, "name": link, "sheets": list(sheets), "state": state}
+
+    def _stopped(self, problem: Exception) -> AppError:
+        match problem:
+            case DeadlinePassed():
+                message = f"This link could not be prepared within {self._seconds:g} s."
+                return AppError("timeout", message, 504)
+            case MemoryExceeded() | AnswerTooLong():
+                return AppError("limitation", "This link is too large to be prepared.", 500)
+        return AppError("busy", "The server is being stopped.", 503, "Try again in a moment.")
+
+
+def _refused(link: str, answer: Json) -> AppError:
+    if "damaged" in answer:
+        tell_damaged(link, answer["damaged"])
+        return no_link()
+    return AppError("internal", answer["error"]["message"], 500)
+
+
+def no_link() -> AppError:
+    """There is no such link."""
+    message = "There is no such link here. It may have been made on another server."
+    return AppError("usage", message, 404)
+
+
+def busy() -> AppError:
+    """Too many wait for makers."""
+    message = "Too many links are being prepared for their readers."
+    refusal = AppError("busy", message, 503, "Try again in a moment.")
+    refusal.headers["Retry-After"] = "2"
+    return refusal
+
+
+def _broken() -> AppError:
+    return AppError("internal", "The process that prepares links ended.", 500)
