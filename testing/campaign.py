@@ -29,7 +29,7 @@ from compiler.runtime.cc import compile_c
 from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
-from testing.attempts import Always, attempts
+from testing.attempts import always, attempts
 from testing.compiling import different
 from testing.generators import extremes, guards, payloads, storage
 from testing.generators.storage import Generated
@@ -144,9 +144,8 @@ def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
 def runs(work: Compilation, made: Generated, manner: Manner) -> Iterator[tuple[str, int, Any]]:
     """Where, number of the input, a function that gives the results: all but C."""
     args = made.inputs[0]
-    thresholds = Always() if manner.versions else {}
     for stage, prog in different(work, IR):
-        chosen = thresholds if IR.index(stage) >= IR.index("flat") else {}
+        chosen = always(prog) if manner.versions else {}
         yield stage, 0, lambda p=prog, t=chosen: interp.run(p, made.name, args, thresholds=t)
         if stage in MEMORY:
             yield (

@@ -26,7 +26,7 @@ from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.conditions import CELLS
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.trial import FREE, Trial, Trials, given_numbers, made
-from testing.attempts import Always
+from testing.attempts import versions
 
 FILE = Path(__file__).parent.parent / "bench" / "refusals.txt"
 INPUTS = 120
@@ -34,8 +34,6 @@ INPUTS = 120
 _LARGEST = 9
 _FEW, _MANY = 4, 1000
 """Elements are below the first in half of the inputs, so that they may be indices."""
-_VERSIONS: tuple[dict[str, int], ...] = ({}, Always({"": 0}))
-"""The code versions that the usual thresholds choose, and the others; empty ones are the usual."""
 Verdict = Literal["justified", "unjustified", "barred"]
 """`barred`: it cannot be tried, as more than cells is in the way, or no input is one that runs."""
 
@@ -114,7 +112,7 @@ def _random(trials: Trials) -> Iterator[Trial]:
 def _differs(forced: Prog, trial: Trial, expected: Sequence[Value]) -> bool:
     """Whether a changed program gives another result, or fails, in some code version."""
     fun, _, args = trial
-    for thresholds in _VERSIONS:
+    for thresholds in versions(forced):
         try:
             found, _ = heap.run(forced, fun.name, args, thresholds=thresholds)
         except CompileError:

@@ -56,7 +56,7 @@ from compiler.targets import target_named
 from compiler.testing.compare import same
 from compiler.worker import with_deep_stack
 from testing import blocks
-from testing.attempts import Always
+from testing.attempts import versions
 from testing.compiling import begun, branch
 from tests.storage import programs
 from tests.storage.helpers import arguments
@@ -299,22 +299,9 @@ def on_heap(subject: Subject, made: list[Variant], tried: Tried) -> None:
                 continue
             run.append(prog)
             for (name, args), want in zip(subject.cases, expected, strict=True):
-                usual = Asked()
-                for thresholds in (usual, Always()):
-                    if thresholds is usual or usual.asked:
-                        tried.heap_runs += 1
-                        _compare_on_heap(prog, name, args, want, thresholds, variant, tried)
-
-
-class Asked(dict[str, int]):
-    """The usual thresholds, which remember whether a run has asked for one."""
-
-    asked = False
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The usual one."""
-        self.asked = True
-        return default
+                for thresholds in versions(prog):
+                    tried.heap_runs += 1
+                    _compare_on_heap(prog, name, args, want, thresholds, variant, tried)
 
 
 def _compare_on_heap(

@@ -17,6 +17,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
 from compiler.base.prim import Prim
+from compiler.explain.ways import Ways
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.show_scalar import show_se
@@ -38,6 +39,7 @@ _DATA = "computed at run time"
 _OWN = "each point has a block of its own"
 _CONDITION = "only where a condition holds"
 _TOGETHER = "combined from all its points"
+_WAY = "only where the array lies in this block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,7 @@ def touches(
     own = {param.name for one in made for param in one.pat}
     inner = set(bound(exp)) - {index for index, _ in exp.space.dims}
     found: list[Json] = []
-    for touch in list(dict.fromkeys(walk.kernel(stm, exp, ()))):
-        block = mems[touch.array].block
+    for block, touch in list(dict.fromkeys(walk.touches(stm, exp))):
         entry: Json = {"array": touch.array, "block": block, "writes": touch.writes}
         nothing = {"cell": "", "points": [], "complete": False, "certain": False}
         if block in own:
@@ -164,6 +165,15 @@ class _Walk:
         self.known = known
         self.computed: dict[Name, ir.SE] = {}
         """Indices that are no polynomials, under names of their own, and all scalars by name."""
+
+    def touches(self, stm: ir.Stm, exp: ir.SegOp) -> Iterator[tuple[Name, Touch]]:
+        """All that one point does, with the blocks that it may be done in."""
+        ways = Ways(all_stms(exp.body.stms), self.index)
+        for touch in self.kernel(stm, exp, ()):
+            block = self.mems[touch.array].block
+            yield block, touch
+            for other, lmad in ways.of(block, touch.lmad):
+                yield other, replace(touch, lmad=lmad, because=touch.because or _WAY)
 
     def kernel(self, stm: ir.Stm, exp: ir.SegOp, over: Counters) -> Iterator[Touch]:
         """The body at each point, the operators, and the results."""

@@ -17,7 +17,7 @@ from compiler.protocol.polynomials import names_in
 from compiler.semantics import heap, heap_kernels
 from compiler.semantics.machine import Block, Machine
 from compiler.semantics.trace import KernelTrace, RunningKernel
-from testing.attempts import THRESHOLDS
+from testing.attempts import always, versions
 from tests.storage.helpers import with_memory
 
 Touched = dict[tuple[str, bool], set[tuple[tuple[int, ...], int]]]
@@ -75,7 +75,7 @@ def test_pictures_of_threads_agree_with_a_run(name: str, watched: list[Watched])
     checked = 0
     for stage in ("funmem", "merged"):
         prog = work.result(stage).prog
-        for thresholds in THRESHOLDS:
+        for thresholds in versions(prog):
             watched.clear()
             heap.run(prog, "main", values.parse(example.input), thresholds=thresholds)
             checked += sum(compared(prog, one, name in EXACT) for one in watched)
@@ -101,6 +101,30 @@ def test_what_is_pushed_is_in_the_picture(watched: list[Watched]) -> None:
     written = [entry for entry in first["accesses"] if entry["writes"]]
     assert written
     assert all(entry["because"] == "only where a condition holds" for entry in written)
+
+
+WAYS = """
+entry main [n] [m] (as: [n][m]i64) (bs: [m][n]i64) (steps: i64) =
+  map3 (\\i a b ->
+          let row = if i % 2 == 0 then a else reverse b
+          in loop row for _step < steps do scan (+) i (map (+ i) row))
+       (iota n) as (transpose bs)
+"""
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_rows_that_branches_and_loops_hand_on_are_in_the_picture(
+    steps: int, watched: list[Watched]
+) -> None:
+    prog = api.compilation(OfProgram(WAYS)).result("merged").prog
+    args: list[Any] = [np.ones((3, 4), np.int64), np.ones((4, 3), np.int64), np.int64(steps)]
+    heap.run(prog, "main", args, thresholds=always(prog))
+    assert sum(compared(prog, one, True) for one in watched) >= 3
+    (kernel,) = watched
+    found = layout.threads(prog, kernel.record.names[0], kernel.numbers, limit=1000)["accesses"]
+    given = [one for one in found if one["block"].startswith(("as", "bs")) and not one["writes"]]
+    assert {one["block"][:2] for one in given} == {"as", "bs"}
+    assert all(one["because"] and not one["certain"] for one in given)
 
 
 def compared(prog: Prog, one: Watched, exact: bool) -> int:

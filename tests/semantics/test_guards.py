@@ -20,8 +20,8 @@ from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp, value
 from compiler.testing.compare import same
 from testing import blocks, kernel_interp
-from testing.attempts import Always
-from testing.compiling import SHARED, compiled, different
+from testing.attempts import always
+from testing.compiling import compiled, different
 from testing.kernels import CUDA
 from tests.codegen.helpers import needs_cc
 
@@ -36,12 +36,11 @@ def runs(entry: str, args: list[Value]) -> Iterator[tuple[str, Run]]:
     """All ways to run an entry point on this machine, but C."""
     for stage, prog in different(compiled(SOURCE), IR_STAGES):
         yield f"by the letter, {stage}", partial(value.run, prog, entry, args)
-        always = {} if stage in SHARED else Always()
-        yield f"fast, {stage}", partial(interp.run, prog, entry, args, thresholds=always)
+        yield f"fast, {stage}", partial(interp.run, prog, entry, args, thresholds=always(prog))
         if stage in MEMORY_STAGES:
             yield (
                 f"heap, {stage}",
-                lambda p=prog, t=always: heap.run(p, entry, args, thresholds=t)[0],
+                lambda p=prog: heap.run(p, entry, args, thresholds=always(p))[0],
             )
     yield "imp", partial(imp_interp.run, compiled(SOURCE).result("imp").prog, entry, args)
     kernels = compiled(SOURCE, CUDA).result("kernels").prog

@@ -24,7 +24,7 @@ from compiler.ir.values import Value
 from compiler.pipeline import STAGES, Compilation
 from compiler.semantics import interp, value
 from testing import blocks
-from testing.attempts import Always
+from testing.attempts import always
 from testing.compiling import SHARED, different
 from testing.generators import extremes, programs, storage
 from tests import cases
@@ -88,7 +88,7 @@ def test_examples(path: Path, target: str) -> None:
         for stage, prog in progs:
             assert_same(prog, entry, args)
             if stage not in SHARED:
-                assert_same(prog, entry, args, thresholds=Always())
+                assert_same(prog, entry, args, thresholds=always(prog))
 
 
 @pytest.mark.parametrize("seed", range(5000, 5012))

@@ -10,7 +10,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.explain import validity
 from testing import blocks
-from testing.attempts import THRESHOLDS
+from testing.attempts import versions
 from testing.compiling import compiled, different
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
@@ -25,6 +25,6 @@ def test_examples_are_valid(path: Path, target: str) -> None:
     for _, prog in different(work, ("funmem", "shortcircuit", "expanded", "merged")):
         for case in cases:
             fun = next(f for f in prog.funs if f.name == case.entry)
-            for thresholds in THRESHOLDS:
+            for thresholds in versions(prog):
                 outcome = validity.check(prog, case.entry, blocks.arguments(case, fun), thresholds)
                 assert outcome.verdict == "valid", outcome.because

@@ -24,7 +24,7 @@ from compiler.protocol.polynomials import shown
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.wording import not_apart
-from testing.attempts import Always, attempts
+from testing.attempts import attempts, versions
 from testing.compiling import different
 from testing.generators.programs import program
 
@@ -42,8 +42,9 @@ def outcomes(source: str, **options: object) -> list[tuple[str, int]]:
 def check(source: str, args: list[Value], **options: object) -> Compilation:
     """All stages with memory give what the program means, without races."""
     work = Compilation(source, Options(**options))  # type: ignore[arg-type]
-    for thresholds in (dict[str, int](), Always()):
-        expected = interp.run(work.result("flat").prog, "main", args, thresholds=thresholds)
+    flat = work.result("flat").prog
+    for thresholds in versions(flat):
+        expected = interp.run(flat, "main", args, thresholds=thresholds)
         for stage, prog in different(work, ("funmem", "shortcircuit", "expanded")):
             verify(prog, stage)
             found, _ = heap.run(prog, "main", args, thresholds=thresholds)
