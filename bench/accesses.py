@@ -49,7 +49,7 @@ def observed(source: str, sizes: dict[str, int], threshold: int) -> AccessesAnsw
     flat = api.show(ShowRequest(source, target, stages=["flat"]))["stages"]["flat"]["text"] or ""
     names = re.findall(r'threshold\("(\w+)"', flat)
     target["thresholds"] = dict.fromkeys(names, threshold)
-    return explanations.observe(ObserveRequest(source, target, sizes=sizes, deadline=240.0))
+    return explanations.observe(ObserveRequest(source, target, sizes=sizes, seconds=60.0))
 
 
 def row(name: str, version: str, answer: AccessesAnswer) -> str:

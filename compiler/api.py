@@ -363,10 +363,10 @@ INPUTS, FEWER = "Making the inputs", "Choose smaller sizes, or a longer deadline
 COMPILING, SMALLER = "Compiling the program", "Try a smaller program, or a longer deadline."
 
 
-def check_deadline(seconds: float) -> None:
+def check_deadline(seconds: float, called: str = "deadline") -> None:
     """Raise UsageError for one that no run can have."""
     if not 0 < seconds <= LONGEST_RUN:
-        raise UsageError(f"`deadline` is a number of seconds, up to {LONGEST_RUN}.")
+        raise UsageError(f"`{called}` is a number of seconds, up to {LONGEST_RUN}.")
 
 
 def traced(

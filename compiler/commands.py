@@ -118,6 +118,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _guarded(command: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
     try:
+        if hasattr(args, "deadline"):
+            api.check_deadline(args.deadline, "--deadline")
         return command(args)
     except BrokenPipeError:
         # The reader has gone, as `head` does: nothing is left to say, not even on exit.
@@ -312,7 +314,7 @@ def _profile(args: argparse.Namespace) -> int:
     else:
         of = _on_inputs(program, args, None if args.generate else _given(args))
         request = profiles.ProfileRequest(
-            *program, **of, backend=args.backend, deadline=args.deadline
+            *program, **of, backend=args.backend, seconds=args.deadline
         )
         found = profile.profiled(request)
     print(json.dumps(found, ensure_ascii=False) if args.json else profile.table(found))
@@ -382,7 +384,6 @@ def _at_least(number: float | None, option: str, least: float) -> None:
 
 
 def _test(args: argparse.Namespace) -> int:
-    _at_least(args.deadline, "--deadline", 0.001)
     _at_least(args.jobs, "--jobs", 0)
     _at_least(args.limit, "--limit", 0)
     wanted = suite.Wanted(
@@ -402,7 +403,6 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _bench(args: argparse.Namespace) -> int:
-    _at_least(args.deadline, "--deadline", 0.001)
     _at_least(args.runs, "--runs", 1)
     _at_least(args.seconds, "--seconds", 0)
     how = measuring.Measuring(
@@ -483,13 +483,12 @@ def _bounds(args: argparse.Namespace) -> int:
 
 def _accesses(args: argparse.Namespace) -> int:
     """Those that waste most come first. Of a program that fails, or faults, the status is 1."""
-    _at_least(args.deadline, "--deadline", 0.001)
     program = _program(args)
     of = _on_inputs(program, args, _input(args.input) if args.input else None)
     answer = (
         explanations.accesses(accesses.AccessesRequest(*program, **of))
         if args.predict
-        else explanations.observe(accesses.ObserveRequest(*program, **of, deadline=args.deadline))
+        else explanations.observe(accesses.ObserveRequest(*program, **of, seconds=args.deadline))
     )
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))

@@ -34,7 +34,7 @@ from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called, base_of
 from compiler.base.text import Text, plain
 from compiler.explain import accesses as access_costs
-from compiler.explain import cache_lines, imperative, layout, validity
+from compiler.explain import cache_lines, imperative, layout, planned, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
@@ -80,8 +80,8 @@ def accesses(asked: costs.AccessesRequest) -> costs.AccessesAnswer:
 @answers(costs.OBSERVE)
 def observe(asked: costs.ObserveRequest) -> costs.AccessesAnswer:
     """What each access of the CUDA program costs, predicted and seen."""
-    check_deadline(asked.deadline)
-    return _accesses(asked, asked.deadline / 4)
+    check_deadline(asked.seconds, "seconds")
+    return _accesses(asked, asked.seconds)
 
 
 def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
@@ -103,7 +103,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]
         numbers = [None if np.ndim(v) else v for v in args]
     prog = work.result("kernels", "cuda").prog
-    predicted = access_costs.predict(prog, text, entry, shapes, numbers)
+    predicted = planned.predict(prog, text, entry, shapes, numbers)
     seen: Observation | None = None
     because = build.why_not() if seconds else ""
     if seconds and not because:

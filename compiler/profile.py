@@ -53,7 +53,7 @@ def measured(asked: OfProgram, entry: str, args: list[Value], seconds: float) ->
     entry = api.entry_named(work, entry)
     bind(api.entry_function(work, entry), args)
     text, sections = emit_measured(work.result("imp", "c").prog)
-    settings = runner.Settings(runs=WARM_UP_AND_RUN, measured=2 * SECTIONS)
+    settings = runner.Settings(runs=WARM_UP_AND_RUN, measured=2 * SECTIONS * bool(sections))
     with api.telling_calls(work, "c"):
         done = runner.run_c(text, entry, args, seconds, settings)
     counted = zip(sections, done.profile[::2], done.profile[1::2], strict=False)
@@ -75,7 +75,7 @@ def _counted(asked: ProfileRequest) -> ProfileAnswer:
             input=asked.input,
             seed=asked.seed,
             sizes=asked.sizes,
-            deadline=asked.deadline,
+            seconds=asked.seconds,
         )
     )
     lines: dict[str, LineSectors] = {}

@@ -14,10 +14,10 @@ import pytest
 
 from compiler import worker
 from compiler.__main__ import main
-from compiler.explain import warps
+from compiler.explain import accesses, planned, warps
 from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
-from compiler.runtime import runs
+from compiler.runtime import device_process, runs
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
 from compiler.sandbox.policies import RUN
@@ -110,7 +110,7 @@ def test_equal_launches_are_looked_at_once_and_counted_each() -> None:
 
 
 def test_of_a_kernel_without_end_there_is_what_was_seen() -> None:
-    answer = asked(ENDLESS, deadline=2.0)
+    answer = asked(ENDLESS, seconds=0.5)
     assert answer["faults"] == [], "who stops looking accuses nobody"
     assert all("agrees" not in one for one in answer["accesses"]), "it has not come to its end"
     assert re.fullmatch(
@@ -150,6 +150,71 @@ def test_a_loop_of_the_host_may_launch_more_often_than_an_answer_is_long(
     answer = asked(source, sizes={"n": 2})
     assert answer["because"] == ""
     assert [run["launches"] for run in answer["kernels"]] == [300]
+
+
+MANY_LAUNCHES = """
+entry main (n: i64) (k: i64) (q: i64) =
+  let scalars = loop x = q for i < k do (x + i * i) % 7919
+  in loop ys = replicate 4 scalars for i < n do map (+ i) ys
+"""
+
+
+@needs_cxx
+@pytest.mark.parametrize("command", [["accesses"], ["profile", "--backend", "cuda"]])
+def test_a_run_has_the_deadline_that_the_command_gives_it(
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was launched up to then is counted."""
+    monkeypatch.setattr(planned, "SECONDS", 0.2)
+    program = tmp_path / "p.fut"
+    program.write_text(MANY_LAUNCHES)
+    options = (str(program), "--deadline", "0.5", "--generate", "q=1")
+    assert main([*command, *options, "--generate=n=10000000000", "--generate=k=0"]) == 1
+    said = capsys.readouterr().out
+    assert "The run was ended after 0.5 s" in said
+    if command == ["accesses"]:
+        (launches, _, requests) = re.search(
+            r"kernel map_\w+: ([\d,]+) launches, ([\d,]+) blocks .*, ([\d,]+) requests", said
+        ).groups()  # type: ignore[union-attr]
+        counted = [int(number.replace(",", "")) for number in (launches, requests)]
+        assert 2 * counted[0] - 2 <= counted[1] <= 2 * counted[0], "a read and a write of each"
+
+
+def test_what_only_the_host_does_has_that_deadline_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned, "SECONDS", 0.1)
+    monkeypatch.setattr(device_process, "REPORT_SECONDS", 3.0)
+    program = tmp_path / "p.fut"
+    program.write_text(MANY_LAUNCHES)
+    options = (str(program), "--deadline", "0.5", "--generate", "q=1")
+    assert main(["accesses", *options, "--generate=n=0", "--generate=k=10000000000"]) == 1
+    assert "did not finish within 0.5 s" in capsys.readouterr().err
+
+
+def test_launches_without_end_are_predicted_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "SECONDS", 0.3)
+    monkeypatch.setattr(planned, "MOST_LAUNCHES", 64)
+    looked: list[warps.Launch] = []
+    run = warps.Launch.run
+
+    def counted(launch: warps.Launch, *given: Any) -> None:
+        looked.append(launch)
+        run(launch, *given)
+
+    monkeypatch.setattr(warps.Launch, "run", counted)
+    answer = asked(MANY_LAUNCHES, "accesses", sizes={"n": 10**10, "k": 0})
+    (kernel,) = (one for one in answer["kernels"] if one["launches"] > 1)
+    assert kernel["launches"] > 64 >= len(looked) - 1
+    assert abs(kernel["requests"] - 2 * kernel["launches"]) <= 2, "it ends at any moment"
+    assert "more than can be followed in 0.3 s" in answer["accesses"][0]["because"]
+    monkeypatch.setattr(planned, "SECONDS", 60.0)
+    answer = asked(MANY_LAUNCHES, "accesses", sizes={"n": 1000, "k": 0})
+    assert [one["launches"] for one in answer["kernels"]] == [1, 1000]
+    assert accesses.ESTIMATED in [one["because"] for one in answer["accesses"]]
 
 
 DIVIDES = "entry main (ys: []i32) (d: i32) = reduce (\\a b -> a + b + (b / d) * 0) 0 ys"
@@ -211,7 +276,7 @@ def test_a_server_s_worker_observes_from_within_its_walls(tmp_path: Path) -> Non
     [
         ({"sizes": {"q": 3}}, "no size or number `q`"),
         ({"entry": "other"}, "no entry point `other`"),
-        ({"deadline": -1.0}, "`deadline` is a number of seconds"),
+        ({"seconds": -1.0}, "`seconds` is a number of seconds"),
         ({"sizes": {"n": -4}, "op": "accesses"}, "cannot have the shape"),
         (
             {"sizes": {"n": 2**53 - 1, "m": 2**53 - 1}, "op": "accesses"},

@@ -205,6 +205,15 @@ def test_wrong_sizes_and_times(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["accesses", "bench", "literate", "profile", "run", "test"])
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "1e9"])
+def test_a_deadline_that_no_run_can_have(
+    program: str, capsys: pytest.CaptureFixture[str], command: str, seconds: str
+) -> None:
+    assert main([command, program, "--deadline", seconds]) == 2
+    assert "`--deadline` is a number of seconds, up to 1000000." in capsys.readouterr().err
+
+
 def test_more_than_there_is_room_for_is_refused_by_name(
     program: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,15 @@ def test_a_measured_program_gives_the_same_and_fails_at_the_same_place() -> None
     assert measured["span"]
 
 
+def test_a_program_without_parts_is_all_between_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "p.fut"
+    program.write_text("entry main (n: i64) = n * n")
+    assert main(["profile", str(program), "--generate", "n=3"]) == 0
+    assert "100.0%  between" in capsys.readouterr().out
+
+
 def test_only_the_host_looks_at_the_clock() -> None:
     prog = compilation(OfProgram(PROGRAM)).result("imp", "c").prog
     text, sections = emit_measured(prog)
@@ -94,7 +103,7 @@ def test_of_cuda_sectors_and_launches_are_counted_by_line(
     )
     assert main(["profile", str(program), "--backend", "cuda", "--generate", "n=2048"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    asked = {"op": "observe", "source": program.read_text(), "sizes": {"n": 2048}, "deadline": 60.0}
+    asked = {"op": "observe", "source": program.read_text(), "sizes": {"n": 2048}, "seconds": 15.0}
     told = answer(asked)
     own = [one for one in told["accesses"] if not one["shared"]]
     sectors = sum((one.get("seen") or one["predicted"])["sectors"] for one in own)

@@ -1,197 +1,27 @@
-"""The accesses of a CUDA program: what each costs, predicted, and observed where it is run.
-
-For the prediction the host's program is run over a device that has no memory, only sizes.
-"""
+"""The accesses of a CUDA program: what each costs, predicted, and observed where it is run."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark
-from compiler.base.text import Text, plain
-from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
+from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
-from compiler.codegen.signature import Plain, choose_entry, solve_sizes
 from compiler.explain.apart import Apart, Places, apart, shown, spelt, underlined
-from compiler.explain.warps import HOST, Cost, Launch, Place, all_places, lines_of, places
-from compiler.ir.values import Value
+from compiler.explain.planned import Prediction, kernels_of
+from compiler.explain.warps import Cost, Place, all_places, lines_of
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
-from compiler.runtime.cuda_device import Device, about
 from compiler.runtime.observer.records import LATE, Finding, Observation, Sample, Site
 
-_MEMORY = object()
-ESTIMATED = "estimated from some warps and iterations"
+ESTIMATED = "estimated from some launches, warps and iterations"
 COUNTS = ("requests", "lanes", "bytes", "sectors", "fewest", "passes", "least")
-
-
-class _Unknown:
-    """A number that the host reads from the device. What is computed from it is unknown as well."""
-
-    def _same(self, *_: Any) -> _Unknown:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _same
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _same
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _same
-    __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _same
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _same  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]
-
-    def __bool__(self) -> bool:
-        raise _Stops
-
-    __int__ = __float__ = __index__ = __bool__
-
-
-class _Stops(Exception):
-    """What the host does next depends on data."""
-
-
-class _Types:
-    """NumPy's types, over which what is unknown stays so."""
-
-    def __getattr__(self, name: str) -> Callable[[Any], Any]:
-        kind = getattr(np, name)
-        return lambda value: value if isinstance(value, _Unknown) else kind(value)
-
-
-class _Planned(Device):
-    """A device that notes what would be launched."""
-
-    def __init__(self, described: Plain) -> None:
-        self.about = described
-        self.planned: list[tuple[str, int, int, tuple[Any, ...]]] = []
-
-    def alloc(self, count: int, prim: Prim, site: int) -> Any:
-        """A block."""
-        return _MEMORY
-
-    def part(self, count: int, prim: Prim) -> Any:
-        """A block for partial results."""
-        return _MEMORY
-
-    zeros = part
-
-    def launch(
-        self,
-        name: str,
-        points: int = -1,
-        blocks: int = -1,
-        busy: int = THREADS,
-        most: int = 0,
-        shared: int = 0,
-    ) -> Callable[..., None]:
-        """A launch, with how many blocks of threads it has, and how many threads each."""
-        count = blocks_for(points, blocks)
-
-        def start(*arguments: Any) -> None:
-            if count > 0:
-                self.planned.append((name, int(count), threads_for(int(busy)), arguments))
-
-        return start
-
-    def rounds(self, count: int, turning: object, numbered: bool = False) -> Iterator[int]:
-        """All of them are planned."""
-        yield from range(count)
-
-    def check(self) -> None:
-        """No check fails."""
-
-    def sure(self, count: Any) -> Any:
-        """A number of rounds, which is right."""
-        return count
-
-    def read(self, *cells: tuple[Any, int]) -> Any:
-        """Nobody knows."""
-        return [_Unknown() for _ in cells] if len(cells) > 1 else _Unknown()
-
-    def write(self, block: Any, at: int, value: Any) -> None:
-        """Nothing is there."""
-
-    def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
-        """Nothing is there."""
-
-
-@dataclass(slots=True)
-class Prediction:
-    """The launches of a run, and what accesses cost by their lines in the text.
-
-    `because` says why there may be more launches.
-    """
-
-    launches: list[tuple[str, int]] = field(default_factory=list)
-    costs: dict[int, Cost] = field(default_factory=dict)
-    because: str = ""
-
-
-def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
-    """The kernels of a program by name, with their statements."""
-    launches = (s for f in prog.funs for s in whole(f.body) if isinstance(s, k.Launch))
-    return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
-
-
-def predict(
-    prog: imp.ImpProg,
-    text: Text,
-    entry: str,
-    shapes: Sequence[Sequence[int] | None],
-    numbers: Sequence[Value | None],
-) -> Prediction:
-    """What a run costs for arrays of these shapes, and these numbers in between."""
-    code = plain(text)
-    described = about(code)
-    chosen = choose_entry(described, entry)
-    by_name: dict[str, Any] = dict(solve_sizes(chosen, shapes))
-    for taken, number in zip(chosen["takes"], numbers, strict=True):
-        is_number = taken["shape"] is None
-        by_name[taken["name" if is_number else "block"]] = (
-            np.asarray(number).item() if is_number else _MEMORY
-        )
-    env: dict[str, Any] = {}
-    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
-    env["np"] = _Types()
-    device, found = _Planned(described), Prediction()
-    try:
-        env[chosen["symbol"]](device, *(by_name[slot["name"]] for slot in chosen["params"]))
-    except _Stops:
-        found.because = HOST
-    except RuntimeError_ as error:
-        found.because = error.message
-    found.launches = [(name, blocks) for name, blocks, _, _ in device.planned]
-    kernels = kernels_of(prog, text)
-    equal = Counter(
-        (name, blocks, threads, _numbers(kernels[name][0], arguments))
-        for name, blocks, threads, arguments in device.planned
-    )
-    begun: set[str] = set()
-    for (name, blocks, threads, numbers_given), times in equal.items():
-        kernel, body = kernels[name]
-        launch = Launch(kernel, threads, found.costs, times, first=name not in begun)
-        launch.run(body, blocks, dict(numbers_given))
-        begun.add(name)
-    return found
-
-
-def _numbers(kernel: k.Kernel, arguments: Sequence[Any]) -> tuple[tuple[Name, Any], ...]:
-    """The whole numbers that a launch is given, as far as they are known."""
-    return tuple(
-        (param.name, given)
-        for param, given in zip(kernel.params, arguments, strict=True)
-        if not param.block and param.prim[0] != "f" and not isinstance(given, _Unknown)
-    )
 
 
 # --- both ------------------------------------------------------------------------------------
@@ -434,9 +264,8 @@ def _few(number: float) -> str:
 
 def _because(cost: Cost | None, predicted: Prediction) -> str:
     """Why a run may differ from the prediction."""
-    if cost is not None and (cost.because or not cost.exact):
-        return cost.because or ESTIMATED
-    return predicted.because
+    because = (cost.because if cost is not None else "") or predicted.because
+    return because or (ESTIMATED if cost is not None and not cost.exact else "")
 
 
 def _counts(of: Cost | Site) -> protocol.RequestCounts:

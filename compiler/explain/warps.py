@@ -121,8 +121,10 @@ class Launch:
     threads: int
     """of a block"""
     costs: dict[int, Cost]
-    times: int = 1
-    """how often it is launched"""
+    times: float = 1
+    """how many launches it stands for"""
+    all_launches: bool = True
+    """whether these are all just like it"""
     known: dict[Name, tuple[Numbers, Mask]] = field(default_factory=dict)
     shared: set[Name] = field(default_factory=set)
     own: set[Name] = field(default_factory=set)
@@ -134,7 +136,7 @@ class Launch:
         total = blocks * each
         # The last block may have less to do: it stands for itself alone.
         chosen = np.concatenate([_some(total - each, MOST_WARPS), np.arange(total - each, total)])
-        self.exact = len(chosen) == total
+        self.exact = self.all_launches and len(chosen) == total
         weight = np.where(chosen < total - each, (total - each) / max(1, len(chosen) - each), 1.0)
         weight = self.times * weight
         warp = chosen[:, None]

@@ -192,9 +192,8 @@ ACCESSES = Operation(
 class ObserveRequest(OnInputs):
     """As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler."""
 
-    deadline: Annotated[float, Own(), Says("is a number of seconds")] = 20.0
-    """in seconds: of the run, which takes a quarter of it at most, what was seen up to then is \
-told"""
+    seconds: Annotated[float, Own(), Says("is a number of seconds")] = 5.0
+    """of the run, at most; what was seen up to then is told"""
 
 
 OBSERVE = Operation(

@@ -66,7 +66,9 @@ class ProfileRequest(OnInputs):
 
     backend: Target = "c"
     deadline: Annotated[float, Own(), Says("is a number of seconds")] = 60.0
-    """in seconds; of what is watched a quarter of it at most, what was seen up to then is told"""
+    """in seconds"""
+    seconds: Annotated[float, Own(), Says("is a number of seconds")] = 15.0
+    """of a run that is watched, at most; what was seen up to then is told"""
 
 
 PROFILE = Operation(

@@ -159,7 +159,7 @@ class _Kernel:
         if self.is_numbered:
             arguments += (device.failure.at(ROUND) if device.stream else 0,)
         self.pack(self.words, 0, *arguments, device.failure)
-        if device.gpu.typed and self.name != NEXT:
+        if device.gpu.typed:
             device.launches.append((self.name, self.count))
         device.running = True
         device.asked += 1
@@ -187,7 +187,7 @@ class Device:
         self.kernels: dict[str, _Kernel] = {}
         """Those that have been launched."""
         self.launches: list[tuple[str, int]] = []
-        """Where a driver watches: kernels of the program, with their blocks of threads."""
+        """Where a driver watches: kernels in the order of their launches, with their blocks."""
         self.idle: dict[int, list[int]] = {}
         """Addresses of memory that no block lies in, by its size in bytes."""
         self.idle_bytes = 0
@@ -413,8 +413,10 @@ class Device:
                     self.launch(NEXT, blocks=1)(len(rounds))
             finally:
                 self.stream = 0
-        self.launches += self.launches[first:] * (launches - 1)
+        captured = self.launches[first:]
+        del self.launches[first:]
         for _ in range(launches):
+            self.launches += captured
             graph.launch()
         graph.close()
         if numbered:

@@ -53,8 +53,8 @@ from compiler.sandbox import walls
 from compiler.sandbox.policies import DEVICE, OBSERVE, Policy
 
 PROBE_SECONDS = 30.0
-GRACE_SECONDS = 2.0
-"""What a process may take beside twice the time of the run that it watches."""
+REPORT_SECONDS = 10.0
+"""What a process may take to come up, and to tell of the run that it has watched."""
 _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
 
 
@@ -250,12 +250,13 @@ def observe(
             "values": write(inputs, arrays),
         }
         files = {"inputs": inputs, "results": results, "image": copied(opened, library)}
-        toolkit, limit = Toolkit(build.driver()), 2 * seconds + GRACE_SECONDS
-        answer = _once(toolkit, request, OBSERVE, limit, files)
+        toolkit, deadline = Toolkit(build.driver()), Deadline.of(seconds)
+        answer = _once(toolkit, request, OBSERVE, deadline, files, grace=REPORT_SECONDS)
         if answer.get("wide") is True:
             library = build.library(widened(kernels))
             request["wide"], files["image"] = True, copied(opened, library)
-            answer = _once(toolkit, request, OBSERVE, limit, files)
+            request["seconds"] = deadline.left()
+            answer = _once(toolkit, request, OBSERVE, deadline, files, grace=REPORT_SECONDS)
         error = _error(answer["error"]) if "error" in answer else None
         if error is not None and not isinstance(error, RuntimeError_):
             raise error
@@ -278,14 +279,15 @@ def _once(
     toolkit: Toolkit,
     request: Plain,
     policy: Policy,
-    seconds: float,
+    seconds: float | Deadline,
     files: dict[str, int],
     visible: str = "",
+    grace: float = 0.0,
 ) -> Plain:
-    """What a process for this request alone answers."""
+    """What a process for this request alone answers; it has `grace` to come up and to answer."""
     process, deadline = Child(toolkit, policy, visible), Deadline.of(seconds)
     try:
-        return process.ask(request, deadline.until, **files)
+        return process.ask(request, deadline.until + grace, **files)
     except TimeoutError:
         raise deadline.late() from None
     finally:

@@ -19,7 +19,8 @@ from compiler.codegen.kernels.fitted import busy_threads
 from compiler.codegen.kernels.repeats import given_numbers, turning
 from compiler.codegen.kernels.resident import resident
 from compiler.codegen.kernels.walk import params, statements
-from compiler.explain.accesses import predict, report
+from compiler.explain.accesses import report
+from compiler.explain.planned import predict
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Var
 from compiler.ir.show_scalar import show_se
 from compiler.runtime import cuda_device

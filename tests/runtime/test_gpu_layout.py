@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from compiler.base.text import plain
-from compiler.explain.accesses import predict, report
+from compiler.explain.accesses import report
+from compiler.explain.planned import predict
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import Observation, observe
 from compiler.semantics import interp

@@ -15,7 +15,8 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.tiles import tiling
 from compiler.codegen.kernels.walk import statements
-from compiler.explain.accesses import predict, report
+from compiler.explain.accesses import report
+from compiler.explain.planned import predict
 from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation
 from compiler.runtime import nvrtc

@@ -14,6 +14,7 @@ from typing import Literal
 
 from compiler.base.errors import RuntimeError_
 from compiler.codegen.cuda.program import split, widened
+from compiler.codegen.cuda.runtime import NEXT
 from compiler.ir import values
 from compiler.runtime.cuda_device import Device, TooWide, about, run_on
 from compiler.runtime.cuda_driver import DeviceError, Driver, Gpu
@@ -172,7 +173,11 @@ def read(raw: Raw, kernels: Path) -> Observation:
     rows = [line.split(" ", 5) for line in raw.report.splitlines()]
     lines = build.places(kernels, sorted({int(row[1]) for row in rows}))
     barriers = {-int(row[1]): int(row[2]) for row in rows if row[0] == "barrier"}
-    copied = sum(int(row[2]) for row in rows if row[0] == "copied")
+    (copied,), (launched,) = (
+        [int(row[2]) for row in rows if row[0] == what] for what in ("copied", "launched")
+    )
+    # What was asked for may have ended before; the count of rounds is no kernel of the program.
+    launches = tuple(one for one in raw.launches[:launched] if one[0] != NEXT)
     problems, sites, samples = [], dict[int, Site](), dict[int, list[Sample]]()
     for kind, place, *rest in rows:
         at = int(place)
@@ -192,6 +197,6 @@ def read(raw: Raw, kernels: Path) -> Observation:
             samples.setdefault(at, []).append(Sample(int(warp), int(step), lanes))
     found = (replace(s, samples=tuple(samples.get(at, ()))) for at, s in sites.items() if s.line)
     return Observation(
-        *(raw.results, raw.error, tuple(problems), tuple(found), barriers, tuple(raw.launches)),
+        *(raw.results, raw.error, tuple(problems), tuple(found), barriers, launches),
         copied=copied,
     )

@@ -763,7 +763,7 @@ const char *observer_report() {
         snprintf(line, sizeof line, "barrier %d %lld\n", -at, count);
         told += line;
     }
-    snprintf(line, sizeof line, "copied 0 %lld\n", copied);
+    snprintf(line, sizeof line, "copied 0 %lld\nlaunched 0 %lld\n", copied, (long long)launch);
     told += line;
     for (auto &[where, s] : sites) {
         snprintf(line, sizeof line, "site %lld %d %d %d %d %lld %lld %lld %lld %lld %lld %lld %lld\n", offset(where), s.shared, s.partial,

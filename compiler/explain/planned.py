@@ -1,0 +1,241 @@
+"""What a run of a CUDA program would cost, kernel by kernel.
+
+The host's program is run over a device that has no memory, only sizes, and notes what it launches.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.base.deadline import within
+from compiler.base.errors import RuntimeError_, TimeoutError_
+from compiler.base.names import Name
+from compiler.base.prim import Prim
+from compiler.base.text import Text, plain
+from compiler.codegen.cuda.program import split
+from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import whole
+from compiler.codegen.kernels import nodes as k
+from compiler.codegen.signature import Plain, choose_entry, solve_sizes
+from compiler.explain.warps import HOST, Cost, Launch, Place, places
+from compiler.ir.values import Value
+from compiler.runtime.cuda_device import Device, about
+
+_MEMORY = object()
+MOST_LAUNCHES = 4096
+"""Of a kernel with more launches that differ, so many are looked at, and stand for the others."""
+SECONDS = 5.0
+"""At most as long the host's program is followed."""
+LONG = "the host launches more than can be followed in {:g} s: they are counted up to there"
+
+
+class _Unknown:
+    """A number that the host reads from the device. What is computed from it is unknown as well."""
+
+    def _same(self, *_: Any) -> _Unknown:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _same
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _same
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _same
+    __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _same  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise _Stops
+
+    __int__ = __float__ = __index__ = __bool__
+
+
+class _Stops(Exception):
+    """What the host does next depends on data."""
+
+
+class _Types:
+    """NumPy's types, over which what is unknown stays so."""
+
+    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+        kind = getattr(np, name)
+        return lambda value: value if isinstance(value, _Unknown) else kind(value)
+
+
+_Launched = tuple[int, int, tuple[tuple[Name, Any], ...]]
+"""Blocks of threads, threads of each, and the whole numbers that a launch is given."""
+
+
+class _Differing:
+    """The launches of a kernel that differ, with how often there are such; of many some by chance.
+
+    It is a fair choice: in loops in loops, each some'th launch may be the first of its loop.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[_Launched, int] = {}
+        self._slots: list[_Launched] = []
+        self._differ, self._total = 0, 0
+        self._chance = random.Random(1)
+
+    def add(self, launch: _Launched) -> None:
+        """One more."""
+        self._total += 1
+        if launch in self.found:
+            self.found[launch] += 1
+            return
+        self._differ += 1
+        if self._differ <= MOST_LAUNCHES:
+            self._slots.append(launch)
+        elif (slot := self._chance.randrange(self._differ)) < MOST_LAUNCHES:
+            del self.found[self._slots[slot]]
+            self._slots[slot] = launch
+        else:
+            return
+        self.found[launch] = 1
+
+    def weighted(self) -> Iterator[tuple[_Launched, float]]:
+        """The launches that are looked at, with how many each stands for."""
+        weight = self._total / max(1, sum(self.found.values()))
+        for launch, times in self.found.items():
+            yield launch, times * weight
+
+    @property
+    def all_found(self) -> bool:
+        """Whether none stands for others."""
+        return self._differ <= MOST_LAUNCHES
+
+
+class _Planned(Device):
+    """A device that notes what would be launched."""
+
+    def __init__(self, described: Plain, kernels: Mapping[str, k.Kernel]) -> None:
+        self.about = described
+        self.described = kernels
+        self.launches: list[tuple[str, int]] = []
+        """By kernel and blocks of threads, in order."""
+        self.differ: dict[str, _Differing] = {}
+
+    def alloc(self, count: int, prim: Prim, site: int) -> Any:
+        """A block."""
+        return _MEMORY
+
+    def part(self, count: int, prim: Prim) -> Any:
+        """A block for partial results."""
+        return _MEMORY
+
+    zeros = part
+
+    def launch(
+        self,
+        name: str,
+        points: int = -1,
+        blocks: int = -1,
+        busy: int = THREADS,
+        most: int = 0,
+        shared: int = 0,
+    ) -> Callable[..., None]:
+        """A launch, with how many blocks of threads it has, and how many threads each."""
+        count = blocks_for(points, blocks)
+
+        def start(*arguments: Any) -> None:
+            if count > 0:
+                self.launches.append((name, int(count)))
+                given = _numbers(self.described[name], arguments)
+                differing = self.differ.setdefault(name, _Differing())
+                differing.add((int(count), threads_for(int(busy)), given))
+
+        return start
+
+    def rounds(self, count: int, turning: object, numbered: bool = False) -> Iterator[int]:
+        """All of them are planned."""
+        yield from range(count)
+
+    def check(self) -> None:
+        """No check fails."""
+
+    def sure(self, count: Any) -> Any:
+        """A number of rounds, which is right."""
+        return count
+
+    def read(self, *cells: tuple[Any, int]) -> Any:
+        """Nobody knows."""
+        return [_Unknown() for _ in cells] if len(cells) > 1 else _Unknown()
+
+    def write(self, block: Any, at: int, value: Any) -> None:
+        """Nothing is there."""
+
+    def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
+        """Nothing is there."""
+
+
+@dataclass(slots=True)
+class Prediction:
+    """The launches of a run, and what accesses cost by their lines in the text.
+
+    `because` says why there may be more launches.
+    """
+
+    launches: list[tuple[str, int]] = field(default_factory=list)
+    costs: dict[int, Cost] = field(default_factory=dict)
+    because: str = ""
+
+
+def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
+    """The kernels of a program by name, with their statements."""
+    launches = (s for f in prog.funs for s in whole(f.body) if isinstance(s, k.Launch))
+    return {s.kernel.name: (s.kernel, places(text, s.kernel)) for s in launches}
+
+
+def predict(
+    prog: imp.ImpProg,
+    text: Text,
+    entry: str,
+    shapes: Sequence[Sequence[int] | None],
+    numbers: Sequence[Value | None],
+) -> Prediction:
+    """What a run costs for arrays of these shapes, and these numbers in between."""
+    code = plain(text)
+    described = about(code)
+    chosen = choose_entry(described, entry)
+    by_name: dict[str, Any] = dict(solve_sizes(chosen, shapes))
+    for taken, number in zip(chosen["takes"], numbers, strict=True):
+        is_number = taken["shape"] is None
+        by_name[taken["name" if is_number else "block"]] = (
+            np.asarray(number).item() if is_number else _MEMORY
+        )
+    env: dict[str, Any] = {}
+    exec(compile(split(code)[1], "<cuda host>", "exec"), env)
+    env["np"] = _Types()
+    kernels = kernels_of(prog, text)
+    device = _Planned(described, {name: kernel for name, (kernel, _) in kernels.items()})
+    given = [by_name[slot["name"]] for slot in chosen["params"]]
+    found = Prediction(device.launches)
+    try:
+        within(SECONDS, lambda: env[chosen["symbol"]](device, *given))
+    except _Stops:
+        found.because = HOST
+    except TimeoutError_:
+        found.because = LONG.format(SECONDS)
+    except RuntimeError_ as error:
+        found.because = error.message
+    for name, differing in device.differ.items():
+        kernel, body = kernels[name]
+        for at, ((blocks, threads, whole_numbers), times) in enumerate(differing.weighted()):
+            launch = Launch(kernel, threads, found.costs, times, first=not at)
+            launch.all_launches = differing.all_found
+            launch.run(body, blocks, dict(whole_numbers))
+    return found
+
+
+def _numbers(kernel: k.Kernel, arguments: Sequence[Any]) -> tuple[tuple[Name, Any], ...]:
+    """The whole numbers that a launch is given, as far as they are known."""
+    return tuple(
+        (param.name, given)
+        for param, given in zip(kernel.params, arguments, strict=True)
+        if not param.block and param.prim[0] != "f" and not isinstance(given, _Unknown)
+    )
