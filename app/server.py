@@ -14,7 +14,7 @@ from app.factory import create_app
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, public_address, request_threads
 from compiler.protocol.kinds import Json
-from compiler.sandbox import walls
+from compiler.sandbox import scratch, walls
 
 EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -60,7 +60,8 @@ class Server(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
-        """Make the application, in the serving process."""
+        """Make the application, in the serving process, without what a killed one has left."""
+        scratch.sweep()
         return create_app(self._config)
 
 

@@ -7,11 +7,9 @@ import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,13 +21,12 @@ from typing import Any, TypeVar
 from app import warden
 from compiler.sandbox import walls
 from compiler.sandbox.policies import Policy
+from compiler.sandbox.scratch import Scratch
 
 T = TypeVar("T")
 COMMAND = (sys.executable, "-m", "compiler", "worker", "--with-parent")
 POLL = 0.1
 """Seconds between two looks at the clock, at the memory and at the client."""
-FOLDER = "stridescope-"
-"""How names of the workers' folders for temporary files begin."""
 
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
 """A small job that loads what a first job would otherwise wait for."""
@@ -86,7 +83,7 @@ class Worker:
         self._memory = memory_mb << 20
         self._longest = answer_mb << 20
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = ""
+        self._scratch: Scratch | None = None
         self._ids = itertools.count(1)
         self._buffer = b""
         self.jobs = 0
@@ -111,13 +108,14 @@ class Worker:
         """Start the process; with `warm_up` seconds, also give it a first job."""
         self.stop()
         self._buffer = b""
-        self._folder = tempfile.mkdtemp(prefix=FOLDER)
+        scratch = Scratch()
         try:
-            self._process = spawn(self._command, self._folder, self._policy, self._memory)
+            self._process = spawn(self._command, scratch.path, self._policy, self._memory)
         except OSError:
-            remove(self._folder)
+            scratch.remove()
             raise
-        _WARDEN.watch(self._process.pid, self._folder)
+        self._scratch = scratch
+        _WARDEN.watch(self._process.pid, scratch.path)
         if warm_up:
             with contextlib.suppress(WorkerDied, DeadlinePassed, MemoryExceeded):
                 for _ in self.ask(dict(WARM_UP), deadline(warm_up)):
@@ -140,7 +138,8 @@ class Worker:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        remove(self._folder)
+        if self._scratch is not None:
+            self._scratch.remove()
         _WARDEN.forget(process.pid)
 
     def ask(self, request: dict[str, Any], watch: Watch) -> Iterator[dict[str, Any]]:
@@ -346,15 +345,6 @@ def spawn(
 def _kill_group(leader: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-
-
-def remove(folder: str) -> None:
-    """Remove a stopped worker's folder; a child that is just dying may still write there."""
-    for _ in range(20):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.exists(folder):
-            return
-        time.sleep(0.01)
 
 
 class _Warden:

@@ -12,12 +12,10 @@ import contextlib
 import functools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +49,7 @@ from compiler.runtime.runs import (
 )
 from compiler.sandbox import walls
 from compiler.sandbox.policies import DEVICE, OBSERVE, Policy
+from compiler.sandbox.scratch import Scratch
 
 PROBE_SECONDS = 30.0
 REPORT_SECONDS = 10.0
@@ -82,9 +81,9 @@ class Child:
 
     def __init__(self, toolkit: Toolkit, policy: Policy, visible: str = "") -> None:
         self.toolkit = toolkit
-        self.scratch = tempfile.mkdtemp(prefix="stridescope-")
+        self.scratch = Scratch()
         command = (sys.executable, "-m", "compiler.runtime.device_child")
-        made = walls.confine(policy, command, self.scratch)
+        made = walls.confine(policy, command, self.scratch.path)
         self.channel, other = socket.socketpair()
         seen = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         self.process = subprocess.Popen(
@@ -128,7 +127,7 @@ class Child:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.channel.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.remove()
 
 
 _CHILDREN: dict[tuple[Toolkit, str], Child] = {}

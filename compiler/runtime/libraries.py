@@ -9,6 +9,7 @@ use the folder at a time.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 from compiler import codes
 from compiler.base import cache as kept
 from compiler.base.errors import Limitation
+from compiler.sandbox.scratch import Scratch
 
 MOST_BYTES = 256 << 20
 _SUFFIX = ".so"
@@ -34,12 +36,14 @@ _where: dict[tuple[Path, str], Path] = {}
 
 def folder() -> Path:
     """Where libraries are kept: the user's cache, or a folder that goes with this process."""
-    return kept.folder("c") or Path(_own_folder().name)
+    return kept.folder("c") or _own_folder()
 
 
 @cache
-def _own_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="stridescope-")
+def _own_folder() -> Path:
+    made = Scratch()
+    atexit.register(made.remove)
+    return Path(made.path)
 
 
 def find(key: str) -> Path | None:

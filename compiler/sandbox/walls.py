@@ -15,7 +15,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from compiler.base import cache
 from compiler.protocol.kinds import Json
 from compiler.sandbox.enter import CONFINED, Orders
 from compiler.sandbox.policies import COMPILE, RUN, RUN_ON_DEVICE, Policy
+from compiler.sandbox.scratch import Scratch
 
 HERE = Path(__file__).resolve()
 PACKAGE = HERE.parents[1]
@@ -339,7 +339,7 @@ def bubblewrap(
 def _probe(wall: Wall) -> tuple[Json | None, str]:
     """What a process inside this wall reports, or None and why it could not be started."""
     with (
-        tempfile.TemporaryDirectory(prefix="stridescope-") as folder,
+        Scratch() as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
         secret, scratch = os.path.join(folder, "secret"), os.path.join(folder, "scratch")

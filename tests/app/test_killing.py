@@ -22,6 +22,7 @@ from testing import endless
 from testing.ports import free_port
 from testing.waiting import until
 from tests.app.conftest import FAKE
+from tests.app.serving import servers
 from tests.codegen.helpers import needs_cc
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,31 @@ def test_workers_and_their_children_end_with_a_process_that_ends(folder: Path) -
     assert process.wait(30) == 0
     assert until(lambda: not any(map(alive, pids)))
     assert until(lambda: not list(folder.iterdir()))
+
+
+@linux
+def test_what_is_left_where_everything_was_killed_is_swept_by_the_next_server(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, pids = a_pool(folder, "stay")
+    family = [process.pid, *below(process.pid), *pids]
+    wardens = [pid for pid in family if b"warden.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    for pid in (*wardens, *family):  # who would clean up goes first
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+    left = set(folder.iterdir())
+    assert wardens
+    assert left
+    other, _ = a_pool(folder, "stay")
+    used = set(folder.iterdir()) - left
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with servers(tmp_path / "data") as serve:
+        serve()
+        assert until(lambda: not left & set(folder.iterdir()))
+        assert used <= set(folder.iterdir())
+    other.kill()
+    other.wait()
 
 
 PARENT = """

@@ -308,7 +308,7 @@ def test_a_machine_without_room_for_a_worker_gets_one_later(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.worker.tempfile.mkdtemp", full)
+        patch.setattr("compiler.sandbox.scratch.tempfile.mkdtemp", full)
         pool.warm()
         for _ in range(3):
             with pytest.raises(WorkerDied):
