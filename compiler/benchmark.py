@@ -81,7 +81,9 @@ def earlier(path: str) -> dict[tuple[str, str], Measured]:
     try:
         given = json.loads(Path(path).read_text("utf-8"))
         return {
-            (program, name): Measured(tuple(max(float(us), 0.5) for us in one["runtimes"]))
+            (program, name): Measured(
+                tuple(max(float(us), 0.5) for us in one["runtimes"]), rounded=1.0
+            )
             for program, sets in given.items()
             for name, one in sets["datasets"].items()
             if isinstance(one, dict)

@@ -56,10 +56,14 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Times in microseconds, and the bytes that the program used at the worst moment."""
+    """Times in microseconds, and the bytes that the program used at the worst moment.
+
+    `rounded`: to what times were rounded where they were kept.
+    """
 
     times: tuple[float, ...]
     peak_bytes: int = 0
+    rounded: float = 0.0
 
     @property
     def median(self) -> float:
@@ -80,7 +84,7 @@ class Measured:
         reach = 1.96 * math.sqrt(count) / 2
         low = max(0, math.floor(count / 2 - reach))
         high = min(count - 1, math.ceil(count / 2 + reach))
-        return ordered[low], ordered[high]
+        return ordered[low] - self.rounded / 2, ordered[high] + self.rounded / 2
 
     @property
     def is_narrow(self) -> bool:

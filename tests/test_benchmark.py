@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compiler.__main__ import main
-from compiler.benchmark import ratio, shown
+from compiler.benchmark import earlier, ratio, shown
 from compiler.measuring import LEAST_SECONDS, Measured
 from compiler.runtime.runner import compiler_available
 from compiler.worker import answer
@@ -49,6 +49,16 @@ def test_two_measurements_differ_where_their_intervals_do() -> None:
     assert ratio(slow, fast) == "2.00x as slow as"
     wide = Measured((9.0, 10.0, 11.0, 12.0))
     assert ratio(fast, wide).startswith("as fast as (or nearly: 1.05x)")
+
+
+def test_times_from_a_file_are_known_to_half_a_microsecond(tmp_path: Path) -> None:
+    """A short run that takes what it took before is not called slower because of rounding."""
+    path = tmp_path / "before.json"
+    path.write_text('{"p": {"datasets": {"#0": {"runtimes": [1, 1, 1]}}}}')
+    before = earlier(str(path))["p", "#0"]
+    assert before.interval == (0.5, 1.5)
+    assert "nearly" in ratio(Measured((1.04,) * 9), before)
+    assert ratio(Measured((1.6,) * 9), before) == "1.60x as slow as"
 
 
 def test_times_have_a_unit() -> None:
