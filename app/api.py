@@ -20,9 +20,10 @@ from flask import (
     stream_with_context,
 )
 
+from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import client_key
 from app.context import parts
-from app.errors import AppError, status_of
+from app.errors import status_of
 from app.jobs import OPS, ClientJobs, members
 from app.making import PREPARED
 from app.presence import left
@@ -168,17 +169,13 @@ def asked_by_client() -> ClientJobs:
 
 
 def json_body() -> Json:
-    """The request's JSON object. AppError if it is none."""
-    try:
-        body = json.loads(request.get_data(cache=False).decode())
-    except UnicodeDecodeError as error:
-        message = f"The request is not valid UTF-8 at byte {error.start}."
-        raise AppError("syntax", message) from None
-    except (ValueError, RecursionError):
-        raise AppError("usage", "The request's body must be a JSON object.") from None
-    if not isinstance(body, dict):
-        raise AppError("usage", "The request's body must be a JSON object.")
-    return body
+    """The request's JSON object. AppError if it is none, or has more than its operation can use."""
+    length, most = request.content_length or 0, longest(request.path, current_app.config)
+    if length > most:
+        raise too_long(most)
+    if length > UNCOUNTED:
+        parts().limits.count(kilobytes=length >> 10)
+    return parts().bodies.read(request.get_data(cache=False))
 
 
 def _events(first: Json, rest: Iterator[Json]) -> Iterator[str]:

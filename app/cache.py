@@ -6,13 +6,15 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import zstandard
 
 from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
+LONG = 10_000
+"""Characters of a text that a key has a hash of."""
 
 
 class Bounded(Generic[V]):
@@ -83,6 +85,14 @@ class AnswerCache:
 
 
 def cache_key(request: Json) -> str:
-    """The same for requests that mean the same."""
-    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    """The same for requests that mean the same. Of long texts it takes a hash: that is quicker."""
+    short = {name: _short(value) for name, value in request.items()}
+    return _hash(json.dumps(short, sort_keys=True, separators=(",", ":")))
+
+
+def _short(value: Any) -> Any:
+    return [_hash(value)] if isinstance(value, str) and len(value) > LONG else value
+
+
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

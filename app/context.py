@@ -9,6 +9,7 @@ from typing import cast
 
 from flask import current_app
 
+from app.bodies import Bodies
 from app.forms import Forms
 from app.gallery import Example
 from app.jobs import Jobs
@@ -32,6 +33,7 @@ class Parts:
     lectures: Lectures
     address: str
     """Where readers find the server; "" where nobody knows."""
+    bodies: Bodies
     makers: Makers
     forms: Forms
     limits: RateLimits
@@ -41,7 +43,8 @@ class Parts:
     def close(self, grace: float = 0.0) -> None:
         """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
         closing = [
-            threading.Thread(target=one.close, args=(grace,)) for one in (self.jobs, self.makers)
+            threading.Thread(target=one.close, args=(grace,))
+            for one in (self.jobs, self.makers, self.bodies)
         ]
         for thread in closing:
             thread.start()

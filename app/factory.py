@@ -13,6 +13,7 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import api, course, door, errors, follow, http, linked, pages
+from app.bodies import Bodies
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
@@ -98,8 +99,9 @@ def _parts(app: Flask) -> Parts:
         permalinks=permalinks,
         lectures=Lectures(database, int(app.config["LECTURES"]), app.config["LECTURE_HOURS"]),
         address=public_address(app.config),
+        bodies=Bodies(),
         makers=makers,
-        forms=Forms(files, makers.make),
+        forms=Forms(files, makers.make, int(app.config["FORM_WAITING"])),
         limits=RateLimits(app.config),
         examples=lambda: examples,
         lessons=lambda: lessons,

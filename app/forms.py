@@ -26,7 +26,6 @@ from app.cache import Bounded
 from app.errors import AppError
 from app.makers import busy
 from app.paths import static_folder, template_folder
-from app.settings import MOST_WAITING
 from app.sheet_files import SheetFiles, nameless
 from app.sheets import Sheet, opened
 from app.turns import Client
@@ -49,7 +48,9 @@ Make = Callable[[str, Sequence[str], Client], Iterator[Json]]
 class Forms:
     """The store."""
 
-    def __init__(self, files: SheetFiles, make: Make) -> None:
+    def __init__(self, files: SheetFiles, make: Make, waiting: int) -> None:
+        """So many readers may wait."""
+        self._most_waiting = waiting
         self._files = files
         self._make = make
         self._lock = threading.Lock()
@@ -82,7 +83,7 @@ class Forms:
             failed = self._failed.get(key)
             if failed is not None and failed[0] > time.monotonic():
                 raise failed[1]
-            if self._waiting >= MOST_WAITING:
+            if self._waiting >= self._most_waiting:
                 raise busy()
             is_first = key not in self._flights
             flight = self._flights.setdefault(key, Future())

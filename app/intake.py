@@ -35,6 +35,7 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]
 )
 from gunicorn.workers.gthread import TConn, ThreadWorker  # type: ignore[import-untyped]
 
+from app.bodies import longest
 from app.context import EXTENSION
 from app.errors import BROKEN, failure
 
@@ -44,6 +45,10 @@ INCOMING_LIMIT = 250
 """Requests that may be incomplete at once; beyond it the oldest one goes."""
 INCOMING_BYTES = 64 << 20
 """Bytes that they may hold; beyond it the largest one goes."""
+LONG = 1 << 18
+"""Bytes of a request that counts as a long one until it is answered."""
+LONG_BYTES = 48 << 20
+"""Bytes of all long requests that arrive and are answered; one address has half of them."""
 SOCKET_SECONDS = 10
 """How long a write may make no progress. (A read, too: a thread has nothing to read.)"""
 ANSWER_SECONDS = 300.0
@@ -90,6 +95,8 @@ class Connection(TConn):  # type: ignore[misc]
         self.data = bytearray()
         self.needed = 0
         """Bytes of the whole request; 0 while its head is incomplete."""
+        self.weight = 0
+        """The same of a long one until it is answered."""
 
     def close(self, graceful: bool = False) -> None:
         """Close at once, or when the client has closed its side: else it may miss the end."""
@@ -115,6 +122,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self.peers: Counter[str] = Counter()
         self.busy: Counter[str] = Counter()
         self.held: dict[str, deque[Connection]] = {}
+        self.weights: Counter[str] = Counter()
 
     def load_wsgi(self) -> None:
         """Load the application, whose settings say how long to wait."""
@@ -122,12 +130,11 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         config = self.wsgi.config
         self.head_seconds = float(config["HEAD_SECONDS"])
         self.body_seconds = float(config["BODY_SECONDS"])
-        self.longest = int(config["MAX_CONTENT_LENGTH"])
         direct = not config["PROXIES"]
-        share = 2 if direct else 1
-        self.peer_threads = max(1, self.cfg.threads // share)
-        self.peer_connections = max(1, self.worker_connections // share)
-        self.peer_parked = PARKED_LIMIT // share
+        self.share = 2 if direct else 1
+        self.peer_threads = max(1, self.cfg.threads // self.share)
+        self.peer_connections = max(1, self.worker_connections // self.share)
+        self.peer_parked = PARKED_LIMIT // self.share
         self.lectures = self.wsgi.extensions[EXTENSION].lectures
         self.lectures.listen(lambda name: self.method_queue.defer(self._wake, name))
 
@@ -153,6 +160,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
 
     def forget(self, conn: Connection) -> None:
         """Count a connection no longer."""
+        self._lighten(conn)
         self.peers[conn.peer] -= 1
         if not self.peers[conn.peer]:
             del self.peers[conn.peer]
@@ -207,14 +215,42 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         length = max(map(int, _LENGTH.findall(head)), default=0)
         if _CHUNKED.search(head):
             self._refuse(conn, "411 Length Required", "The request must say how long it is.")
-        elif length > self.longest:
+        elif length > self._longest(head):
             self._refuse(conn, "413 Content Too Large", "The request is too large.")
+        elif not self._has_room(conn, length):
+            words = "Too many long requests are on their way. Try again in a moment."
+            self._refuse(conn, "503 Service Unavailable", words, "busy")
         else:
             conn.needed = end + len(_END) + length
             conn.until = time.monotonic() + self.body_seconds
             if len(conn.data) < conn.needed and _EXPECT.search(head):
                 with suppress(OSError):
                     conn.sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _has_room(self, conn: Connection, length: int) -> bool:
+        """Whether a request may come, if it is long; then it counts."""
+        if length <= LONG:
+            return True
+        if (
+            self.weights.total() + length > LONG_BYTES
+            or self.weights[conn.peer] + length > LONG_BYTES // self.share
+        ):
+            return False
+        conn.weight = length
+        self.weights[conn.peer] += length
+        return True
+
+    def _lighten(self, conn: Connection) -> None:
+        """A long request is answered, or will not be."""
+        self.weights[conn.peer] -= conn.weight
+        conn.weight = 0
+        if not self.weights[conn.peer]:
+            del self.weights[conn.peer]
+
+    def _longest(self, head: bytes) -> int:
+        """Bytes that what is asked for can use."""
+        path = head.split(b" ", 2)[1:2]
+        return longest(path[0].decode("latin-1"), self.wsgi.config) if path else 0
 
     def _leave(self, conn: Connection) -> None:
         """Wait for nothing more from a connection."""
@@ -228,11 +264,11 @@ class Intake(ThreadWorker):  # type: ignore[misc]
         self.nr_conns -= 1
         conn.close()
 
-    def _refuse(self, conn: Connection, status: str, message: str) -> None:
+    def _refuse(self, conn: Connection, status: str, message: str, kind: str = "usage") -> None:
         self._leave(conn)
         self.nr_conns -= 1
         with suppress(OSError):
-            conn.sock.send(_refusal(status, "usage", message))
+            conn.sock.send(_refusal(status, kind, message))
         conn.close(graceful=True)
 
     # --- whole requests ----------------------------------------------------------------------
@@ -263,6 +299,7 @@ class Intake(ThreadWorker):  # type: ignore[misc]
     def finish_request(self, conn: Connection, done: Any) -> None:
         """Go on with a connection whose request was answered."""
         del self.answering[conn]
+        self._lighten(conn)
         self.busy[conn.peer] -= 1
         if not self.busy[conn.peer]:
             del self.busy[conn.peer]

@@ -32,6 +32,7 @@ WORDS = {
     "teach": "new lectures",
     "join": "codes of lectures",
     "follow": "looks at lectures",
+    "send": "kilobytes of requests",
 }
 """The purposes: those that operations name as their `limit`, two of permalinks, three of lectures.
 
@@ -65,8 +66,10 @@ class RateLimits:
         self._pages = int(config["ADDRESS_PAGES"])
         self._local = int(config["LOCAL_FACTOR"])
 
-    def count(self, *purposes: str) -> None:
-        """Count the current request, once for each purpose; AppError (429) beyond a limit.
+    def count(self, *purposes: str, kilobytes: int = 0) -> None:
+        """Count the current request, once for each purpose, and what it has sent.
+
+        AppError (429) beyond a limit.
 
         What is refused is not counted: who waits as long as the refusal says is taken then, unless
         others of the same bucket came before. Who asks for more than a bucket holds takes it all.
@@ -77,10 +80,11 @@ class RateLimits:
             ("one page", 1, (client_key(request),)),
             ("all pages of one address", self._pages, ("all", address_key(request))),
         )
+        sent = [("send", kilobytes)] if kilobytes else []
         factor = self._local if is_local(request) else 1
         buckets = [
             Bucket(who, _times(self._rates[purpose], factor * pages), (purpose, *key), number)
-            for purpose, number in Counter(purposes).items()
+            for purpose, number in [*Counter(purposes).items(), *sent]
             for who, pages, key in whose
         ]
         with self._counting:
@@ -115,9 +119,10 @@ def _refusal(bucket: Bucket, seconds: int) -> AppError:
     unit = rate.GRANULARITY.name
     each = f"in {rate.multiples} {unit}s" if rate.multiples > 1 else f"a {unit}"
     words = WORDS[bucket.key[0]]
+    verb = "send" if bucket.key[0] == "send" else "ask for"
     refusal = AppError(
         "busy",
-        f"Too many requests: {bucket.who} may ask for {rate.amount} {words} {each}.",
+        f"Too many requests: {bucket.who} may {verb} {rate.amount} {words} {each}.",
         429,
         f"Wait {seconds} s.",
         retry=seconds,

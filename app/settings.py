@@ -23,8 +23,6 @@ from compiler.protocol.kinds import Json
 
 PREFIX = "STRIDESCOPE_"
 _ADDRESS = r"(https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d+)?)?"
-MOST_WAITING = 128
-"""Readers who wait for what is made of links; more are told to come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("RENDERED_MB", 256, "Links as they are read, kept as files; the oldest go."),
     Setting("FORM_WORKERS", 1, "Processes that make what readers of links get.", 1),
     Setting("FORM_MEMORY_MB", 1024, "One of these above this is stopped."),
+    Setting("FORM_WAITING", 128, "Readers who wait for these; more are told to come again."),
     Setting("FORM_SECONDS", 20.0, "Deadline for what is made of a link."),
     Setting(
         "COMPILE_WORKERS",
@@ -106,6 +105,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LIMIT_TEACH", "6 per minute", "New lectures."),
     Setting("LIMIT_JOIN", "20 per minute", "Codes of lectures that are tried, right or wrong."),
     Setting("LIMIT_FOLLOW", "600 per minute", "What a teacher publishes, or a follower asks for."),
+    Setting("LIMIT_SEND", "65536 per minute", "Kilobytes of long requests that one page sends."),
     Setting("LECTURES", 200, "Lectures at a time; one address may hold an eighth of them.", 1),
     Setting("LECTURE_HOURS", 4.0, "A lecture is over when its teacher was silent for so long.", 0),
     Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),
@@ -207,7 +207,7 @@ def request_threads(config: Mapping[str, Any]) -> int:
     """
     queues = 2 * (config["QUEUE_LIMIT"] + SPARED)
     workers = config["COMPILE_WORKERS"] + config["RUN_WORKERS"]
-    return int(queues + workers + MOST_WAITING + config["SPARE_THREADS"])
+    return int(queues + workers + config["FORM_WAITING"] + config["SPARE_THREADS"])
 
 
 def data_folder(chosen: str = "") -> Path:

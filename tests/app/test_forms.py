@@ -343,7 +343,7 @@ def test_a_link_that_is_not_there_is_not_kept_by_readers(client: FlaskClient) ->
 
 
 def store(folder: Path, limit: int, make: forms.Make, renderer: str = "r") -> Forms:
-    return Forms(SheetFiles(lambda: folder / "forms", limit, renderer), make)
+    return Forms(SheetFiles(lambda: folder / "forms", limit, renderer), make, 64)
 
 
 def making(text: str, renderer: str = "r") -> forms.Make:
@@ -563,9 +563,10 @@ def test_two_servers_make_one_sheet_once(tmp_path: Path) -> None:
 def test_more_readers_than_may_wait_are_told_to_come_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "MOST_WAITING", 0)
+    full = store(tmp_path, 10_000, making("1"))
+    monkeypatch.setattr(full, "_most_waiting", 0)
     with pytest.raises(AppError) as told:
-        store(tmp_path, 10_000, making("1")).get("x", "page", ANYONE)
+        full.get("x", "page", ANYONE)
     assert (told.value.status, told.value.headers["Retry-After"]) == (503, "2")
 
 

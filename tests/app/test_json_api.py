@@ -84,7 +84,8 @@ def test_a_wrong_program_is_an_ordinary_answer(client: FlaskClient) -> None:
         (b'{"source": "a", "option": {}}', 400, "usage"),
         (b'{"source": "\xff"}', 400, "syntax"),
         (b'{"source": "a\\n\\ud800"}', 400, "syntax"),
-        (b"[" * 100_000, 400, "usage"),
+        (b"[" * 19_000, 400, "usage"),
+        (b"[" * 100_000, 413, "usage"),
     ],
 )
 def test_a_bad_request_says_what_is_wrong(

@@ -42,7 +42,7 @@ def codes(client: FlaskClient, times: int, *args: Any, **kwargs: Any) -> list[in
 
 
 def test_every_operation_has_a_purpose() -> None:
-    own = {"share", "read", "teach", "join", "follow"}
+    own = {"share", "read", "teach", "join", "follow", "send"}
     assert {*(op.limit for op in OPS.values()), *own} == set(WORDS)
 
 

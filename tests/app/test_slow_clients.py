@@ -17,10 +17,17 @@ from typing import Any
 import pytest
 
 from app.clients import TOKEN_HEADER
+from app.intake import LONG
 from tests.app.conftest import SOURCE
 from tests.app.serving import PATIENCE, Serve, connect, read_answer, servers
 
-THREADS = {"COMPILE_WORKERS": 1, "RUN_WORKERS": 1, "QUEUE_LIMIT": 2, "SPARE_THREADS": 4}
+THREADS = {
+    "COMPILE_WORKERS": 1,
+    "RUN_WORKERS": 1,
+    "QUEUE_LIMIT": 2,
+    "SPARE_THREADS": 4,
+    "FORM_WAITING": 0,
+}
 """Ten threads."""
 MANY = 40
 GET = b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -87,14 +94,11 @@ def test_more_of_them_than_the_server_keeps_push_out_the_oldest(serve: Serve) ->
 def test_more_bytes_than_the_server_keeps_push_out_the_largest(serve: Serve) -> None:
     port = serve()
     head = post("check", source=SOURCE).partition(b"Content-Length")[0]
-    head += f"Content-Length: {16 << 20}\r\n\r\n".encode()
+    head += f"X-Long: {'x' * 40_000}\r\nContent-Length: {LONG}\r\n\r\n".encode()
     with ExitStack() as stack:
-        socks = [stack.enter_context(connect(port)) for _ in range(6)]
+        socks = [stack.enter_context(connect(port)) for _ in range(240)]
         for number, sock in enumerate(socks):
-            sock.sendall(head + bytes((9 if number else 15) << 20))
-        time.sleep(0.2)
-        for sock in socks[1:]:  # 60 MB until now
-            sock.sendall(bytes(2 << 20))
+            sock.sendall(head + bytes(LONG - 2 if number else LONG - 1))
         assert socks[0].recv(100) == b""
         assert_served(port)
 

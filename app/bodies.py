@@ -1,0 +1,141 @@
+"""The bodies of requests: how long they may be, and what is in them.
+
+What is longer than an operation can use is refused before it is received. What is long is parsed by
+a process of its own (`app/reader.py`): Python does nothing else while it reads a string.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import re
+import select
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.errors import AppError
+from app.paths import HERE
+from app.reader import LENGTH, NoRequest, parsed
+from app.worker import Worker, WorkerDied
+from compiler.protocol.fields import fields
+from compiler.protocol.kinds import Json
+from compiler.protocol.operations import OPERATIONS
+from compiler.sandbox import walls
+
+COMMAND = (sys.executable, "-m", "app.reader", "--with-parent")
+LONG = 1 << 18
+"""Bytes of a body that is parsed elsewhere."""
+SECONDS = 5.0
+"""A body is parsed within these, and waits at most so long for its turn."""
+MEMORY_MB = 512
+UNCOUNTED = 1 << 14
+"""Bytes of a body that no limit counts."""
+REST = 1 << 17
+"""Bytes of a request beside its program and its input."""
+BYTES_A_CHARACTER = 3
+"""Of a program, in JSON: all but a few take less. An input's take half of that and less."""
+_PATH = re.compile(r"/api/(\w+)")
+
+
+def too_long(most: int) -> AppError:
+    """A request has more bytes than what it asks for can use."""
+    return AppError("usage", f"The request is too large: at most {most} bytes are taken.", 413)
+
+
+def longest(path: str, config: Mapping[str, Any]) -> int:
+    """Bytes that a request for a path may have."""
+    found = _PATH.match(path)
+    name = found[1] if found else ""
+    program = BYTES_A_CHARACTER * int(config["SOURCE_LIMIT"])
+    typed = BYTES_A_CHARACTER * int(config["INPUT_LIMIT"]) // 2
+    if name in ("share", "batch"):
+        return REST + program + typed
+    if name == "lecture":
+        return REST + 2 * program
+    if name not in OPERATIONS:
+        return REST
+    known = fields(OPERATIONS[name].request)
+    has_program = bool(known.keys() & {"source", "lesson"})
+    return REST + has_program * program + ("input" in known) * typed
+
+
+class Bodies:
+    """Parses them."""
+
+    def __init__(self) -> None:
+        policy = replace(walls.worker_policy(runs=False), name="read", reads=(str(HERE),))
+        self._reader = BodyReader(COMMAND, memory_mb=MEMORY_MB, policy=policy)
+        self._turn = threading.Lock()
+
+    def read(self, data: bytes) -> Json:
+        """The object in a body. AppError if it is none, or nobody can read it now."""
+        try:
+            return parsed(data) if len(data) <= LONG else self._read_elsewhere(data)
+        except NoRequest as error:
+            raise AppError(error.kind, error.message, error.status) from None
+
+    def _read_elsewhere(self, data: bytes) -> Json:
+        if not self._turn.acquire(timeout=SECONDS):
+            raise AppError("busy", "Too many long requests are being read.", 503, "Try again.")
+        try:
+            if not self._reader.alive:
+                self._reader.start()
+            return self._reader.read(data, time.monotonic() + SECONDS)
+        except (OSError, WorkerDied):
+            self._reader.stop()
+            raise AppError("internal", "The request could not be read.", 500) from None
+        finally:
+            self._turn.release()
+
+    def close(self, grace: float = 0.0) -> None:
+        """Stop the process."""
+        with self._turn:
+            self._reader.stop()
+
+
+class BodyReader(Worker):
+    """The process. Used by one thread at a time."""
+
+    def read(self, data: bytes, until: float) -> Json:
+        """The object in a body. Raises NoRequest; OSError or WorkerDied: it must be stopped."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        _send(process.stdin.fileno(), LENGTH.pack(len(data)) + data, until)
+        (length,) = LENGTH.unpack(_receive(process.stdout.fileno(), LENGTH.size, until))
+        answer = marshal.loads(_receive(process.stdout.fileno(), length, until))
+        if isinstance(answer, tuple):
+            raise NoRequest(*answer)
+        body: Json = answer
+        return body
+
+
+def _send(pipe: int, data: bytes, until: float) -> None:
+    os.set_blocking(pipe, False)
+    rest = memoryview(data)
+    while rest:
+        _wait(pipe, select.POLLOUT, until)
+        rest = rest[os.write(pipe, rest) :]
+
+
+def _receive(pipe: int, size: int, until: float) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        _wait(pipe, select.POLLIN, until)
+        piece = os.read(pipe, size - len(found))
+        if not piece:
+            raise WorkerDied(None)
+        found += piece
+    return bytes(found)
+
+
+def _wait(pipe: int, event: int, until: float) -> None:
+    poll = select.poll()
+    poll.register(pipe, event)
+    if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+        raise TimeoutError

@@ -1,0 +1,91 @@
+"""A process that parses long requests, so that the one which serves does not.
+
+    python -m app.reader --with-parent
+
+It reads frames, a length of eight bytes and so many of JSON, and answers each by a frame of
+`marshal`: the object, or in words why it is none.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import struct
+import sys
+from contextlib import suppress
+from typing import IO
+
+from compiler.sandbox import kernel
+
+LENGTH = struct.Struct("<Q")
+MOST_ENTRIES = 20_000
+"""Of a request's lists and objects, together."""
+
+
+class NoRequest(ValueError):
+    """What came is no request; `kind` is that of the error, `status` the answer's."""
+
+    def __init__(self, kind: str, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+
+
+def parsed(data: bytes) -> dict[str, object]:
+    """The object in a request's body. Raises NoRequest."""
+    found = entries(data)
+    if found > MOST_ENTRIES:
+        message = f"The request has {found} entries; at most {MOST_ENTRIES} are taken."
+        raise NoRequest("usage", message, 413)
+    try:
+        body = json.loads(data.decode())
+    except UnicodeDecodeError as error:
+        message = f"The request is not valid UTF-8 at byte {error.start}."
+        raise NoRequest("syntax", message) from None
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise NoRequest("usage", "The request's body must be a JSON object.")
+    return body
+
+
+def entries(data: bytes) -> int:
+    """How many entries the lists and objects of a JSON text have, about, without parsing it.
+
+    What stands between quotation marks is left out, and before that the escaped ones.
+    """
+    without = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(without.split(b'"')[::2])
+    return sum(outside.count(sign) for sign in (b",", b"[", b"{"))
+
+
+def serve(frames: IO[bytes], told: IO[bytes]) -> None:
+    """Answer frames until there are no more."""
+    while len(head := frames.read(LENGTH.size)) == LENGTH.size:
+        (length,) = LENGTH.unpack(head)
+        try:
+            answer = _packed(parsed(frames.read(length)))
+        except NoRequest as error:
+            answer = marshal.dumps((error.kind, error.message, error.status))
+        told.write(LENGTH.pack(len(answer)) + answer)
+        told.flush()
+
+
+def _packed(body: dict[str, object]) -> bytes:
+    try:
+        return marshal.dumps(body)
+    except ValueError:
+        raise NoRequest("usage", "The request nests too deeply.") from None
+
+
+def main() -> None:
+    """Read frames until the input ends."""
+    if "--with-parent" in sys.argv:
+        with suppress(OSError):
+            kernel.die_with_parent()
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()
