@@ -360,7 +360,12 @@ class Expansion:
     # --- one block ---
 
     def _alloc(self, param: ir.Param, exp: ir.Alloc, prov: Prov) -> list[ir.Stm]:
-        """Decide where a block of the kernel goes; what stays in its place."""
+        """Decide where a block of the kernel goes; what stays in its place.
+
+        One of a number below 0, which no thread comes to make, is empty.
+        """
+        if exp.count.constant is not None and exp.count.constant < 0:
+            exp = replace(exp, count=Poly.const(0))
         if exp.space == "shared":
             size = self.sizes.most(exp.count)
             fits = size is not None and size * BYTES[exp.prim] <= self.owner.left

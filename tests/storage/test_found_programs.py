@@ -107,6 +107,19 @@ entry main [n] (k: i64) (xs: [n]i64): [n]i64 =
 """
 """`k` may be too large for an array: that one is made, a check before knows by another size."""
 
+NEGATIVE_NUMBER = """
+def made (k: i64) (x: i64): (#none | #some ([k]i64)) =
+  if k >= 0 then #some (map (+ x) (iota k)) else #none
+def plus [m] (a: #none | #some ([m]i64)) (b: #none | #some ([m]i64)): (#none | #some ([m]i64)) =
+  match (a, b)
+  case (#none, y) -> y
+  case (#some x, #some y) -> #some (map2 (+) x y)
+  case (x, _) -> x
+entry main [n] (xs: [n]i64): i64 =
+  match reduce plus #none (map (made (-3)) xs) case #none -> -1 case #some ys -> i64.sum ys
+"""
+"""A thread's own array of less than no elements, which nobody comes to make."""
+
 PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "no points, less than no columns": (NO_POINTS, [np.arange(2), np.arange(4)]),
     "a map that moves": (MAPPED_AWAY, [np.arange(4), np.arange(5, 9)]),
@@ -115,6 +128,7 @@ PROGRAMS: dict[str, tuple[str, list[Value]]] = {
     "a name of a name": (A_NAME_OF_A_NAME, [np.int32(1)]),
     "a constant beside": (CONSTANT_BESIDE, [np.arange(2, 5), np.array([2, 0, 1])]),
     "a fold of variants": (FOLD_OF_VARIANTS, [np.int64(1 << 40), np.arange(4)]),
+    "a negative number": (NEGATIVE_NUMBER, [np.arange(4)]),
     "sizes of loops": (
         SIZES_OF_LOOPS,
         [np.int64(1), np.bool_(False), np.arange(5, dtype=np.int32), np.arange(5)],

@@ -259,3 +259,14 @@ def from_minus_one = from_zero (-1)
 -- output { 3i64 }
 entry negative_number (n: i64) : i64 =
   match from_minus_one case #some xs -> i64.sum xs case #none -> n - 1
+
+def of_size (k: i64) (i: i64): opt ([k]i64) = if k >= 0 then #some (map (+ i) (iota k)) else #none
+def added [m] (a: opt ([m]i64)) (b: opt ([m]i64)): opt ([m]i64) =
+  match (a, b) case (#none, y) -> y case (#some x, #some y) -> #some (map2 (+) x y) case (x, _) -> x
+-- ==
+-- entry: fold_of_negative_number
+-- input { [3i64, 4i64] }
+-- output { -1i64 [-1i64, -1i64, -1i64] }
+entry fold_of_negative_number [n] (xs: [n]i64) : (i64, []i64) =
+  let os = map (of_size (-3)) xs
+  in (total (reduce added #none os), map total (scan added #none os ++ [of_size (-3) n]))
