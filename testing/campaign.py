@@ -137,7 +137,8 @@ def same(found: Sequence[Any], expected: Sequence[Value], where: str) -> None:
         raise Difference(where, f"{len(found)} results instead of {len(expected)}")
     for k, (got, want) in enumerate(zip(found, expected, strict=True)):
         got = np.asarray(got)[()]
-        if got.dtype != want.dtype or not np.array_equal(got, want):
+        floats = want.dtype.kind == "f"
+        if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=floats):
             raise Difference(where, f"result {k} is {show(got)} and should be {show(want)}")
 
 

@@ -13,6 +13,7 @@ from testing import campaign, kernels
 from testing.generators import payloads
 from tests.runtime.cuda_on_cpu import needs_cxx
 
+FOUND = Path(__file__).parent / "lower" / "programs" / "payloads_found.fut"
 pytestmark = pytest.mark.skipif(not runner.compiler_available(), reason="no C compiler")
 
 
@@ -25,14 +26,8 @@ def test_a_batch_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not report.counts["failing"]
 
 
-@pytest.mark.parametrize("seed", [11, 139, 283])
-def test_what_once_broke_a_pass_is_compiled(seed: int) -> None:
-    """What each is about.
-
-    11: an array behind a check of `false`; 139: a reshape in a block with other strides; 283: a
-    result that is another's alias.
-    """
-    work = Compilation(payloads.program(seed).source, Options(verify=True))
+def test_what_once_broke_a_pass_is_compiled() -> None:
+    work = Compilation(FOUND.read_text("utf-8"), Options(verify=True))
     assert work.result("merged").prog
 
 

@@ -94,7 +94,8 @@ class Arrays(Places):
         if array.elem == elem and kind < 0.15:
             return f"(copy {array.name})"
         if array.elem == elem and kind < 0.25 and len(shape) == 1:
-            return f"(scan (+) 0 {array.name})"
+            op = f"{elem}.max (-{elem}.inf)" if elem[0] == "f" else "(+) 0"
+            return f"(scan {op} {array.name})"
         arrays = [array]
         if kind > 0.6:
             arrays.append(self.rng.choice(scope.of_shape(shape)))

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 from compiler.base.prim import DTYPE
 
-ELEMENTS = ("i32", "i64", "f64", "bool", "i32", "i64", "f64", "bool", "u8", "i16", "u32", "f32")
+ELEMENTS = (
+    *("i32", "i64", "f64", "bool") * 2,
+    *("u8", "i16", "u32", "f32", "f16", "f16", "i8", "u16", "u64"),
+)
 
 
 @dataclass(frozen=True)
@@ -178,10 +181,17 @@ class Expressions:
             ]
         )
 
+    def small(self, kind: Kind, op: str, array: str) -> str:
+        """An array of one dimension whose elements can be added in any order.
+
+        Of halves only few whole numbers are exact.
+        """
+        return f"map (% 16) ({array})" if kind.elem == "f16" and op == "(+)" else array
+
     def fold(self, scope: Scope, kind: Kind, depth: int) -> str:
         size = self.rng.choice(("n", "m"))
         op, neutral = self.operator(kind)
-        array = self.expression(scope, kind.of(size), depth)
+        array = self.small(kind, op, self.expression(scope, kind.of(size), depth))
         return f"(reduce {op} {neutral} ({array}))"
 
     def loop(self, scope: Scope, kind: Kind, depth: int) -> str:
@@ -307,9 +317,10 @@ class Expressions:
         source = self.expression(scope, kind, depth)
         op, neutral = self.operator(Kind(kind.elem))
         if len(kind.shape) == 1:
-            return f"(scan {op} {neutral} ({source}))"
+            return f"(scan {op} {neutral} ({self.small(kind, op, source)}))"
         row = self.fresh("x")
-        return f"(map (\\({row}: {kind.row}) -> scan {op} {neutral} {row}) ({source}))"
+        each = f"scan {op} {neutral} ({self.small(kind, op, row)})"
+        return f"(map (\\({row}: {kind.row}) -> {each}) ({source}))"
 
     def moved(self, scope: Scope, kind: Kind, depth: int) -> str:
         source = self.expression(scope, kind, depth)
@@ -352,7 +363,8 @@ class Expressions:
         source = self.expression(scope, row.of(size), depth)
         op, neutral = self.operator(Kind(kind.elem))
         x = self.fresh("x")
-        return f"(map (\\({x}: {row}) -> reduce {op} {neutral} {x}) ({source}))"
+        each = f"reduce {op} {neutral} ({self.small(kind, op, x)})"
+        return f"(map (\\({x}: {row}) -> {each}) ({source}))"
 
     def scattered(self, scope: Scope, kind: Kind, depth: int) -> str:
         """Every second element written, at most once each."""
@@ -368,4 +380,5 @@ class Expressions:
         places = self.expression(scope, Kind("i64", (size,)), depth)
         op, neutral = self.operator(Kind(kind.elem))
         bins = f"(map (\\i -> i % ({kind.shape[0]} + 1)) ({places}))"
+        dest, values = (self.small(kind, op, array) for array in (dest, values))
         return f"(reduce_by_index (copy ({dest})) {op} {neutral} {bins} ({values}))"

@@ -1,9 +1,10 @@
 """Random programs with sums that hold arrays, with inputs: under guards, in loops and in branches.
 
-Variants hold arrays, arrays of arrays and of pairs, sums and several of these, of sizes that are
-told by the type or differ from one branch, round or point to the next. One size may be negative or
-huge: it stands behind a guard. Sums are made and matched one at a time, mapped, stored, folded,
-updated, scattered and handed through functions. No program fails.
+Variants hold arrays of numbers of several types, arrays of arrays and of pairs, sums and several of
+these, of sizes that are told by the type or differ from one branch, round or point to the next. One
+size may be negative or huge: it stands behind a guard; so do literals below 0. Sums are made and
+matched one at a time, mapped, stored, folded, updated, scattered, handed through functions and
+given back; points make several results, of which some are rows. No program fails.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from compiler.ir.values import Value
 from testing.generators.storage import Generated
 
 HUGE = 1 << 40
+NEGATIVE = ("(-1)", "(-3)", "(-1099511627776)")
 GUARD = "0 <= k && k <= 20"
 SCALARS = ("c", "length xs", "k % 7")
 
@@ -70,6 +72,25 @@ KINDS = {
         ("#trio [{x}, 1, {x} + 2]", "#more {a}"),
         "case #trio t -> t[0] * t[2] case #more xs -> i64.sum xs case #zero -> -1",
     ),
+    "half": Kind(
+        "#none | #some ([{s}]f16)",
+        "#none",
+        ("#some (map f16.i64 {a})",),
+        "case #none -> -1 case #some xs -> i64.f16 (f16.sum (map (% 16) xs)) + length xs",
+        "case (#some x, #some y) -> #some (map2 (+) x y) case (x, _) -> x",
+    ),
+    "mixed": Kind(
+        "#bytes u16 ([{s}]u8) | #pairs ([{s}](f32, i16)) | #flags ([{s}]bool) ([2]f64) | #zero",
+        "#zero",
+        (
+            "#bytes (u16.i64 {x}) (map u8.i64 {a})",
+            "#pairs (map (\\q -> (f32.i64 q, i16.i64 q)) {a})",
+            "#flags (map (\\q -> q % 3 == 1) {a}) [f64.i64 {x}, 0.5]",
+        ),
+        "case #zero -> -1 case #bytes b xs -> i64.u16 b - i64.sum (map i64.u8 xs)"
+        " case #pairs ps -> i64.sum (map (\\(f, i) -> i64.f32 (f % 64) - i64.i16 i) ps)"
+        " case #flags bs fs -> i64.sum (map i64.bool bs) + i64.f64 (fs[0] + fs[1])",
+    ),
 }
 
 
@@ -90,9 +111,18 @@ class _Writer:
     def program(self, seed: int) -> Generated:
         """An entry point, the functions that it calls, and what it is run on."""
         rng = self.rng
-        kinds = [self.at_once, self.mapped, self.stored, self.stored, self.looped]
-        names = [f"r{k}" for k in range(rng.randint(1, 4))]
-        lines = [f"  let {one} = {rng.choice(kinds)(self.kind())}" for one in names]
+        kinds = [self.at_once, self.mapped, self.stored, self.stored, self.looped, self.negative]
+        names: list[str] = []
+        lines: list[str] = []
+        for k in range(rng.randint(1, 4)):
+            if rng.random() < 0.3:
+                several, text = self.several([f"r{k}a", f"r{k}b", f"r{k}c"])
+                bound = several[0] if len(several) == 1 else f"({', '.join(several)})"
+                lines.append(f"  let {bound} = {text}")
+                names += several
+            else:
+                lines.append(f"  let r{k} = {rng.choice(kinds)(self.kind())}")
+                names.append(f"r{k}")
         head = f"entry {self.name} [n] (c: i64) (k: i64) (xs: [n]i64) ="
         shown = names[0] if len(names) == 1 else f"({', '.join(names)})"
         body = "\n".join([*map(self.functions, self.used), head, *lines, f"  in {shown}\n"])
@@ -118,7 +148,9 @@ class _Writer:
             f"def {own}_total [m] (o: {sized}): i64 = match o {of.total}\n"
             f"def {own}_plus [m] (a: {sized}) (b: {sized}): ({sized}) =\n"
             f"  match (a, b) case ({of.none}, y) -> y {of.plus}\n"
-            f"def {own}_same 'a (keep: bool) (o: a) (other: a): a = if keep then o else other"
+            f"def {own}_same 'a (keep: bool) (o: a) (other: a): a = if keep then o else other\n"
+            f"def {own}_made (k: i64) (i: i64): ({of.type.format(s='k')}) =\n"
+            f"  if {GUARD} then {self.variant(of.variants, 'k', 'i')} else {of.none}"
         )
 
     # --- sums ------------------------------------------------------------------------------------
@@ -127,16 +159,16 @@ class _Writer:
         one = self.rng.choice((self.i, *SCALARS))
         return f"({one} + {self.rng.randint(0, 3)}) % {self.rng.randint(2, 3)} == 0"
 
-    def array(self, size: str) -> str:
+    def array(self, size: str, i: str = "") -> str:
         made = self.rng.choice(("(iota {s})", "(map (+ {i}) (iota {s}))", "(replicate {s} {i})"))
-        return made.format(s=size, i=self.i)
+        return made.format(s=size, i=i or self.i)
 
     def size(self) -> str:
         """A size that an array can have."""
         return self.rng.choice(("3", "n", f"({self.i} % 4 + 4)", "(i64.max 0 (i64.min 5 k))"))
 
-    def variant(self, which: tuple[str, ...], size: str) -> str:
-        return f"({self.rng.choice(which).format(a=self.array(size), x=self.i)})"
+    def variant(self, which: tuple[str, ...], size: str, i: str = "") -> str:
+        return f"({self.rng.choice(which).format(a=self.array(size, i), x=i or self.i)})"
 
     def sum(self, kind: str, size: str = "", depth: int = 2) -> str:
         """A value; without a size, one variant has arrays, of sizes that differ in branches."""
@@ -154,6 +186,8 @@ class _Writer:
         """One of these variants, or none, by some conditions."""
         none = of.none
         draw = self.rng.random()
+        if size in NEGATIVE:
+            return none
         if depth and draw < 0.6:
             one, other = (self.chosen(of, which, size, depth - 1) for _ in range(2))
             if draw < 0.15:
@@ -210,7 +244,7 @@ class _Writer:
                 "{f} (reduce {plus} {none} os)",
                 "{f} (if n > 1 then os[n - 1] else {v})",
                 "map {f} (let os = copy os in if n > 2 then os with [1] = {v} else os)",
-                "map {f} (scatter (replicate 4 ({none}: {t})) (map (% 5) (iota n)) os)",
+                "map {f} (scatter (replicate 4 ({none}: {t})) (map (4 -) (iota n)) os)",
                 "map {f} (hist {plus} {none} 3 (map (% 3) (iota n)) os)",
                 "map (\\o -> {f} o + 1) (reverse os)",
                 "map (\\o -> {f} ({plus} o {v})) os",
@@ -219,6 +253,55 @@ class _Writer:
         )
         text = form.format(f=f, plus=plus, none=none, v=one, w=self.of_type(kind, size), t=t)
         return f"let os = {rows} in {text}"
+
+    def negative(self, kind: str) -> str:
+        """Variants that are never chosen, with literals below 0 for their sizes."""
+        size, f, made = self.rng.choice(NEGATIVE), self.total(kind), f"{self.name}_{kind}_made"
+        none, t = KINDS[kind].none, KINDS[kind].type.format(s=size)
+        form = self.rng.choice(
+            (
+                "{f} ({m} {s} c)",
+                "map (\\i -> {f} ({m} {s} i)) xs",
+                "let os = map (\\i -> {m} {s} i) xs in map {f} os",
+                "map {f} (map (\\i -> ({m} {s} i): {t}) xs ++ [{m} {s} c])",
+                "{f} (reduce {p} {none} (map (\\i -> {m} {s} i) xs))",
+                "{f} (if n > 2 then {m} {s} n else ({none}: {t}))",
+                "{f} (loop (o: {t}) = {none} for j < c do if j % 2 == 0 then {m} {s} j else o)",
+            )
+        )
+        plus = f"{self.name}_{kind}_plus"
+        return form.format(f=f, m=made, s=size, none=none, t=t, p=plus)
+
+    def several(self, names: list[str]) -> tuple[list[str], str]:
+        """Names for what is made of the two or three results of one map, and its text."""
+        count, row = self.rng.choice((2, 2, 3)), self.rng.random() < 0.4
+        together = count == 2 and self.rng.random() < 0.4
+        self.i = "i"
+        rows = [row if together else self.rng.random() < 0.4 for _ in range(count)]
+        parts = [(self.row if one else self.point)(self.kind()) for one in rows]
+        self.i = "c"
+        unzip = "unzip3" if count == 3 else "unzip"
+        made = f"{unzip} (map (\\i -> ({', '.join(parts)})) xs)"
+        if not together:
+            return names[:count], made
+        one = self.rng.choice(("a ++ b", "[b, a]", "reverse a ++ b", "concat b a"))
+        text = f"let (a, b) = {made} in {one}"
+        return names[:1], text
+
+    def point(self, kind: str) -> str:
+        """A number that a point makes of a sum."""
+        if self.rng.random() < 0.2:
+            return f"(match {self.of_type(kind, 'n')} {KINDS[kind].total})"
+        return f"({self.total(kind)} {self.sum(kind)})"
+
+    def row(self, kind: str) -> str:
+        """Three numbers that a point makes of sums."""
+        forms = (
+            "(loop r = replicate 3 i for t < 2 do r with [t + 1] = r[t] + {p})",
+            "(scan (+) 0 [i, {p}, 1])",
+            "(if i % 2 == 0 then [{p}, i, 0] else replicate 3 {q})",
+        )
+        return self.rng.choice(forms).format(p=self.point(kind), q=self.point(kind))
 
     def looped(self, kind: str) -> str:
         """A value that rounds of a loop exchange for others."""

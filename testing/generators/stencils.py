@@ -14,7 +14,7 @@ import numpy as np
 from compiler.ir.values import Value
 from testing.generators.programs import Generated
 
-KINDS = {"i32": "i4", "i64": "i8", "u8": "u1", "i16": "i2", "f32": "f4", "f64": "f8"}
+KINDS = {"i32": "i4", "i64": "i8", "u8": "u1", "i16": "i2", "f32": "f4", "f64": "f8", "f16": "f2"}
 LINES = (0, 1, 2, 1023, 1024, 1025, 1100, 2049, 3000)
 ROWS = (0, 1, 7, 8, 15, 16, 17, 31, 33, 40)
 COLUMNS = (1, 2, 31, 32, 33, 64, 65, 100, 127, 128, 130)

@@ -2,8 +2,8 @@
 
 They are made for the passes that decide where arrays lie: many arrays of theirs can be built in
 place, and many others cannot, because an old value is read, a source is used again, an index
-depends on what it should move over, or two threads would meet. No program fails, and none uses
-floating-point numbers: all stages must agree exactly.
+depends on what it should move over, or two threads would meet. No program fails, and nothing is
+added up whose order would matter: all stages must agree exactly.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from testing.generators import programs
 from testing.generators.arrays import Arrays, Shape, shown_dims
 from testing.generators.places import ONE, Arr, Column, Scope, text
 
+OTHERS = ("i32", "i32", "i32", "u8", "i8", "u16", "i16", "u64", "u32", "f16", "f16", "f32", "f64")
 N, M = Poly.var("n"), Poly.var("m")
 
 
@@ -70,7 +71,7 @@ class _Writer(Arrays):
         params: list[str] = []
         given: list[Arr] = []
         for shape in shapes:
-            elem = "i64" if rng.random() < 0.75 else "i32"
+            elem = self.elem()
             array = self.array(scope, "a", elem, shape)
             star = "*" if rng.random() < 0.6 else ""
             if star:
@@ -101,7 +102,8 @@ class _Writer(Arrays):
         found: list[Value] = [np.int64(scope.columns["k"][0]), np.bool_(rng.integers(0, 2))]
         for array in given:
             shape = [int(scope.value(size)[0]) for size in array.shape]
-            found.append(rng.integers(-9, 10, shape).astype(DTYPE[array.elem]))  # type: ignore[index]
+            low, kind = 0 if array.elem[0] == "u" else -9, DTYPE[array.elem]  # type: ignore[index]
+            found.append(rng.integers(low, 10, shape).astype(kind))
         return found
 
     def array(
@@ -161,7 +163,8 @@ class _Writer(Arrays):
         self.rng.choice(forms)(scope, indent, depth)
 
     def elem(self) -> str:
-        return "i64" if self.rng.random() < 0.8 else "i32"
+        """Mostly i64, so that arrays of one shape are of one type as well."""
+        return "i64" if self.rng.random() < 0.7 else self.rng.choice(OTHERS)
 
     def shape(self, scope: Scope) -> Shape:
         """A shape of an array that is there, or a new one."""
