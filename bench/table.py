@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections import Counter
 from typing import Any
 
 from bench.large import GOAL
 from bench.machine import RESULTS, ROOT, words
+from testing import record
 from testing.fuzz import KINDS
 
 HEAD = """# Figures
@@ -182,27 +184,66 @@ are said to be disjoint and share one: {len(f["wrong"])}. Not proved:
 """
 
 
+ATTEMPTS = ("update", "concat", "copy", "kernel-result", "in-place-map")
+
+
 def campaign_part(data: dict[str, Any]) -> str:
-    """Random programs at every stage."""
-    f = data["figures"]
-    outcomes = sorted({outcome for kind in f["attempts"].values() for outcome in kind})
-    body = [
-        [kind, *(found.get(outcome, 0) for outcome in outcomes)]
-        for kind, found in f["attempts"].items()
-        if found
-    ]
+    """Random programs at every stage, in kernels and beside Futhark: all that was run."""
+    by: dict[tuple[str, str], list[tuple[str, record.Row]]] = {}
+    for (generator, compared, commit), row in sorted(record.rows(data).items()):
+        by.setdefault((compared, generator), []).append((commit, row))
+    body = []
+    for (compared, generator), found in sorted(by.items()):
+        total = sum((row.counts for _, row in found), Counter[str]())
+        at = ", ".join(f"{commit} ({row.counts['programs']})" for commit, row in found)
+        numbers = [total[name] for name in ("programs", "refused", "failing", "late")]
+        differences = sum(len(row.differences) for _, row in found)
+        body.append([generator, compared, *numbers, differences, at])
+    heads = ["generator", "compared with", "programs", "refused", "fail in all", "late"]
     return f"""
-## Random programs that update, slice, concatenate, loop and branch
+## Random programs
 
-{where(data)}
+`python -m bench.campaign` and `python -m bench.kernels`, with `--save`, which go on where they were
+stopped; the last run: {where(data)}
 
-{f["programs"]} programs from seed {f["seeds"]} on: {f["differences"]} differences between the value
-semantics and any later stage, the heap semantics with its race check, IMP or C. The type checker
-refused {f["refused"]} more. Attempts to build arrays in place, in {f["attempts_counted_in"]} of the
-programs, by outcome (the conditions are those of the thesis that failed):
+{rows([*heads, "differences", "at commits (programs)"], body)}
 
-{rows(["attempt", *outcomes], body)}
+A program is compared with what it means: at every later stage, in the heap semantics with its race
+check, in IMP and C; in the kernel IR with each access watched; as CUDA's text under the observer;
+beside Futhark's compiler. Refused programs are those of the type checker; `late` is what took more
+than a minute. Programs of one seed are other ones where the generator was changed.
+{_differences(data)}
+Attempts to build arrays in place, by outcome (the conditions are those of the thesis that failed):
+
+{_attempts(data)}
 """
+
+
+def _differences(data: dict[str, Any]) -> str:
+    """What was found, with what became of it by the notes of the file."""
+    notes = data["figures"].get("notes", {})
+    lines = [
+        f"| {generator} {seed} | {commit} | {where} | {notes.get(f'{generator} {seed}', 'open')} |"
+        for (generator, _, commit), row in sorted(record.rows(data).items())
+        for seed, where, _ in row.differences
+    ]
+    if not lines:
+        return ""
+    head = ["| program | commit | where | what it was |", "| --- | --- | --- | --- |"]
+    return "\nThe differences:\n\n" + "\n".join([*head, *lines]) + "\n"
+
+
+def _attempts(data: dict[str, Any]) -> str:
+    """How attempts to build in place ended, of the programs in which they were counted."""
+    total = sum((row.counts for row in record.rows(data).values()), Counter[str]())
+    kinds: dict[str, dict[str, int]] = {kind: {} for kind in ATTEMPTS}
+    for name, n in total.items():
+        kind, _, outcome = name.partition(": ")
+        if kind in kinds:
+            kinds[kind][outcome] = n
+    outcomes = sorted({outcome for kind in kinds.values() for outcome in kind})
+    body = [[kind, *(found.get(o, 0) for o in outcomes)] for kind, found in kinds.items() if found]
+    return rows(["attempt", *outcomes], body)
 
 
 def walls_part(data: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import pytest
 
 from bench import (
     accesses,
-    campaign,
     classroom,
     codes,
     computed,
@@ -29,6 +29,7 @@ from bench import (
     prove,
     public,
     readers,
+    recorded,
     short_circuit,
     streaming,
     table,
@@ -45,12 +46,12 @@ from compiler.protocol.reading import checked
 from compiler.runtime import runner
 from compiler.runtime.observer import build
 from compiler.storage.short_circuit import assumptions
-from testing import endless
-from testing.campaign import Report
+from testing import endless, record
 from testing.chromium import CHROMIUM
 from testing.codes import codes as real_codes
 from testing.forgeries import family
 from testing.fuzz import Report as Cases
+from testing.record import Row, Subject
 from testing.waiting import until
 
 ROOT = Path(__file__).parent.parent
@@ -258,11 +259,30 @@ def test_the_page_has_random_pairs_and_programs() -> None:
     text = table.codes_part(data(codes.measured(real_codes()[:2])))
     assert "2 of 2 pairs proved" in text
     assert "share one: 0" in text
-    report = Report()
-    report.counts.update({"programs": 7, "refused": 2, "update: done": 3, "update: condition 5": 1})
-    text = table.campaign_part(data(campaign.figures(40, report)))
-    assert "7 programs from seed 40 on: 0 differences" in text
-    assert "| update | 1 | 3 |" in text
+
+
+def test_random_programs_are_run_once_and_kept(tmp_path: Path) -> None:
+    file, seeds = tmp_path / "kept.json", [range(5), range(5, 10)]
+    subject = "storage", "stages, C"
+
+    def work(batch: range) -> dict[tuple[str, str], Row]:
+        counts = Counter({"programs": 5, "update: done": 3, "update: condition 5": 1})
+        found = [(7, "c", "1 and not 2")] if 7 in batch else []
+        return {subject: Row([(batch.start, batch.stop)], counts, found)}
+
+    for todo in (seeds[:1], seeds):
+        left = recorded.left(file, "abc", [subject], todo)
+        assert left == todo[-1:]
+        record.add(file, {Subject(*subject, "abc"): work(left[0])[subject]}, data({}))
+    assert recorded.left(file, "abc", [subject], seeds) == []
+    assert recorded.left(file, "def", [subject], seeds) == seeds
+    with pytest.raises(ValueError, match="have been run"):
+        record.add(file, record.load(file), {})
+    assert record.load(file)[Subject(*subject, "abc")].seeds == [(0, 10)]
+    text = table.campaign_part(json.loads(file.read_text("utf-8")))
+    assert "| storage | stages, C | 10 | 0 | 0 | 0 | 1 | abc (10) |" in text
+    assert "| storage 7 | abc | c | open |" in text
+    assert "| update | 2 | 6 |" in text
 
 
 @pytest.mark.usefixtures("few_workers")

@@ -10,9 +10,10 @@ number: a seed range means the same every time. `bench/campaign.py` runs them by
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
-from compiler.base.text import plain
+from compiler.base.text import Text, plain
 from compiler.ir.values import Value, show
 from compiler.pipeline import STAGES, Compilation
 from compiler.runtime import imp_interp, runner, sanitize
@@ -31,12 +32,13 @@ from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
 from testing.attempts import always, attempts
 from testing.compiling import different
-from testing.generators import extremes, guards, payloads, storage
+from testing.generators import extremes, guards, payloads, programs, storage
 from testing.generators.storage import Generated
 from testing.outcomes import Outcome, is_limit, kind, outcome
 
 BATCH = 20
 """Programs in a batch."""
+STATEMENTS = 6
 SECONDS = 60.0
 """For one run in C."""
 SMALL = 2000
@@ -45,11 +47,22 @@ EXTREME_SECONDS = 3.0
 EXTREME_BYTES = 1 << 28
 """What a run may use that is likely to be refused."""
 IR = [stage.id for stage in STAGES if stage.kind == "ir"]
+
+
+def _of_all_kinds(seed: int, name: str = "main") -> Generated:
+    """A program of statements of all kinds, whose definitions begin with its name."""
+    made = programs.program(seed, STATEMENTS)
+    source = re.sub(r"\bf(?=\d+\b)(?!16\b|32\b|64\b)", f"{name}_f", made.source)
+    source = source.replace("entry main ", f"entry {name} ", 1)
+    return Generated(seed, name, source, [made.inputs])
+
+
 GENERATORS = {
     "storage": storage.program,
     "extremes": extremes.program,
     "guards": guards.program,
     "payloads": payloads.program,
+    "programs": _of_all_kinds,
 }
 MEMORY = ("funmem", "shortcircuit", "expanded", "merged")
 SWITCHES = [name for p in PASSES for name in (p.id, *(rule.id for rule in p.switches))]
@@ -61,7 +74,7 @@ class Manner:
 
     `verified`: with checks after every pass. `versions`: always the most parallel version of the
     code. `gpu`: the code for CUDA as well, up to its text. `counted`: attempts are counted.
-    `generator`: which one makes the programs.
+    `sanitized`: C runs under sanitisers as well. `generator`: which one makes the programs.
     """
 
     disabled: frozenset[str] = frozenset()
@@ -88,7 +101,7 @@ class Manner:
             off = rng.sample(names if rng.random() < 0.6 else SWITCHES, rng.randint(1, 4))
         return Manner(
             frozenset(off),
-            ("-O1" if sanitized else "-O3") if batch % 12 == 0 else "-O0",
+            "-O3" if batch % 12 == 0 else "-O0",
             verified=batch % 5 == 0,
             versions=batch % 4 == 1,
             gpu=batch % 4 == 2,
@@ -102,9 +115,17 @@ class Manner:
         return GENERATORS[self.generator](seed, name)
 
     @property
-    def flags(self) -> tuple[str, ...]:
-        """For the C compiler."""
-        return (*sanitize.FLAGS, self.effort) if self.sanitized else (self.effort,)
+    def ways(self) -> tuple[tuple[str, runner.Settings], ...]:
+        """How C is compiled and run: as it is, and under sanitisers, or only under them."""
+        plain = "c", runner.Settings(flags=(self.effort,))
+        if not self.sanitized:
+            return (plain,)
+        effort = "-O1" if self.effort == "-O3" else self.effort
+        watched = runner.Settings(flags=(effort,), sanitized=True)
+        if self.extreme:
+            few = replace(watched, memory_bytes=EXTREME_BYTES, cores=1)
+            return (("c", few),)
+        return plain, ("sanitised c", watched)
 
 
 @dataclass
@@ -183,20 +204,18 @@ def check(work: Compilation, made: Generated, manner: Manner) -> Counter[str]:
     for where, at, run in runs(work, made, manner):
         counts += agree(tried(run, where), expected[at], where)
     code = work.result("c").text
-
-    def in_c(args: list[Value]) -> list[Any]:
-        flags, sanitized = (manner.effort,), manner.sanitized
-        return runner.run_c(
-            code,
-            made.name,
-            args,
-            SECONDS,
-            settings=runner.Settings(flags=flags, sanitized=sanitized),
-        ).values
-
     for args, want in zip(made.inputs, expected, strict=True):
-        counts += agree(tried(partial(in_c, args), "c"), want, "c")
+        for where, settings in manner.ways:
+            run = partial(in_c, code, made.name, args, settings, SECONDS)
+            counts += agree(tried(run, where), want, where)
     return counts + how_it_fails(expected)
+
+
+def in_c(
+    code: str | Text, entry: str, args: list[Value], settings: runner.Settings, seconds: float
+) -> list[Any]:
+    """What an entry point gives in C."""
+    return runner.run_c(code, entry, args, seconds, settings=settings).values
 
 
 def how_it_fails(expected: Sequence[Outcome]) -> Counter[str]:
@@ -231,17 +250,7 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> Counte
     counts: Counter[str] = Counter()
     wanted = []
 
-    def in_c(args: list[Value]) -> list[Any]:
-        return runner.run_c(
-            code,
-            made.name,
-            args,
-            EXTREME_SECONDS,
-            settings=runner.Settings(
-                memory_bytes=EXTREME_BYTES, cores=1, flags=(manner.effort,), sanitized=True
-            ),
-        ).values
-
+    ((_, settings),) = manner.ways
     for args in made.inputs:
         fast = partial(interp.run, soa, made.name, args, EXTREME_BYTES)
         expected = tried(partial(timed, fast), "soa")
@@ -249,7 +258,7 @@ def check_extremes(work: Compilation, made: Generated, manner: Manner) -> Counte
         for where, run in (
             ("by the letter", partial(timed, partial(value.run, soa, made.name, args, few))),
             ("imp", partial(timed, partial(imp_interp.run, imp, made.name, args))),
-            ("c", partial(in_c, args)),
+            ("c", partial(in_c, code, made.name, args, settings, EXTREME_SECONDS)),
         ):
             found = tried(run, where)
             if not is_limit(expected) and not is_limit(found):
@@ -323,7 +332,9 @@ def accepted(
     while made:
         try:
             work = compiled("\n".join(g.source for g in made), manner)
-            compile_c(plain(work.result("c").text), manner.flags)
+            for _, one in manner.ways:
+                flags = (*sanitize.FLAGS, *one.flags) if one.sanitized else one.flags
+                compile_c(plain(work.result("c").text), flags)
             return made, work
         except (CompilerBug, Difference):
             break

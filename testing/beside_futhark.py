@@ -1,0 +1,142 @@
+"""Random programs by Futhark's compiler, compared with what they mean here.
+
+A batch becomes one program of many entry points, and so one C compilation, without optimisation.
+Programs that Futhark refuses are counted; what is refused here and not there is a difference. Where
+a program fails, it has to fail in both, but for LIMITS: for which reason is not compared.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from compiler.base.context import Options
+from compiler.base.errors import CompileError, RuntimeError_
+from compiler.ir.nodes import Prog
+from compiler.ir.values import Value, from_bytes, to_binary
+from compiler.pipeline import Compilation
+from compiler.semantics import interp
+from testing import kernels
+from testing.campaign import GENERATORS, Report, shown
+from testing.generators.storage import Generated
+from testing.outcomes import Outcome, is_limit, outcome
+
+SECONDS = 20
+"""For one run."""
+COMPILE_SECONDS = 300
+LIMITS = {
+    "Negative allocation": "Futhark makes less than nothing",
+    "Failed to allocate": "Futhark makes too much",
+    "signal": "Futhark's program crashes",
+    "function arguments of wrong shape": "Futhark asks for sizes of variants that are not there",
+}
+"""How programs by Futhark 0.25.32 fail whose variants that are not chosen hold arrays of a size
+that only the chosen one has."""
+
+
+def check_batch(seeds: Sequence[int], futhark: str, generator: str) -> Report:
+    """The programs of some seeds, by the compiler at a path."""
+    report = Report()
+    made = [GENERATORS[generator](seed, f"p{seed}") for seed in seeds]
+    with tempfile.TemporaryDirectory(prefix="futhark-") as folder:
+        both = _accepted(made, futhark, Path(folder), report)
+        if not both:
+            return report
+        binary = Path(folder) / "all"
+        source = "\n".join(one.source for one, _ in both)
+        said = _called([futhark, "c"], source, binary)
+        if said:
+            report.differences.append((seeds[0], "Futhark", f"of the batch: {said}"))
+            return report
+        for one, prog in both:
+            report.counts["programs"] += 1
+            try:
+                report.counts += _compared(one, prog, binary)
+            except kernels.Difference as found:
+                report.differences.append((one.seed, "Futhark", str(found)))
+    return report
+
+
+def _accepted(
+    made: Sequence[Generated], futhark: str, folder: Path, report: Report
+) -> list[tuple[Generated, Prog]]:
+    """The programs that both accept, with what they are at `soa`."""
+    found: list[tuple[Generated, Prog]] = []
+    for one in made:
+        refused = _called([futhark, "check"], one.source, folder / "one")
+        try:
+            prog = Compilation(one.source, Options()).result("soa").prog
+        except CompileError as error:
+            if not refused:
+                said = f"refused here: {error.message}"
+                report.differences.append((one.seed, "check", said))
+            report.counts["refused"] += 1
+            continue
+        if refused:
+            report.counts["refused"] += 1
+            report.counts["refused: by Futhark alone"] += 1
+            continue
+        found.append((one, prog))
+    return found
+
+
+def _called(command: list[str], source: str, binary: Path) -> str:
+    """What the compiler says of a program that it refuses."""
+    path = binary.with_suffix(".fut")
+    path.write_text(source, "utf-8")
+    out = ["-o", str(binary)] if command[1] == "c" else ["-w"]
+    done = subprocess.run(
+        [*command, str(path), *out],
+        env={**os.environ, "CFLAGS": "-O0"}, capture_output=True, text=True, check=False,
+        timeout=COMPILE_SECONDS,
+    )  # fmt: skip
+    return done.stderr.rpartition("Error at ")[2][:300] if done.returncode else ""
+
+
+def _compared(one: Generated, prog: Prog, binary: Path) -> Counter[str]:
+    """How many runs agree, and how many go wrong there alone, by `LIMITS`.
+
+    Raises Difference if one fails in one of both only, and for other results.
+    """
+    counts: Counter[str] = Counter()
+    for args in one.inputs:
+        wanted = outcome(partial(interp.run, prog, one.name, list(args)))
+        found = outcome(partial(_run, binary, one.name, args))
+        limit = _limit(found)
+        if is_limit(wanted) or (limit and not isinstance(wanted, RuntimeError_)):
+            counts[f"runs: {limit or 'too large here'}"] += 1
+            continue
+        for side, other in ((wanted, found), (found, wanted)):
+            if isinstance(side, RuntimeError_) and not isinstance(other, RuntimeError_):
+                here = "it fails here alone" if side is wanted else "it fails there alone"
+                raise kernels.Difference(f"{here}: {side.message}, not {shown(other)}")
+        if not isinstance(wanted, RuntimeError_) and not isinstance(found, RuntimeError_):
+            kernels.same(wanted, found, "here and there")
+        failing = isinstance(wanted, RuntimeError_)
+        counts["runs: both fail" if failing else "runs: agree"] += 1
+    counts["failing"] += counts["runs: both fail"] > 0
+    return counts
+
+
+def _limit(found: Outcome) -> str:
+    """Why a run by Futhark alone is none to compare with; "" if it is one."""
+    if not isinstance(found, RuntimeError_):
+        return ""
+    return next((why for text, why in LIMITS.items() if text in found.message), "")
+
+
+def _run(binary: Path, entry: str, args: Sequence[Value]) -> list[Value]:
+    """What the compiled program gives."""
+    done = subprocess.run(
+        [str(binary), "-e", entry, "-b"], input=to_binary(args), capture_output=True,
+        check=False, timeout=SECONDS,
+    )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.decode(errors="replace")[:300]
+        raise RuntimeError_(said if done.returncode > 0 else f"signal {-done.returncode}")
+    return from_bytes(done.stdout)
