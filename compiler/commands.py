@@ -429,6 +429,8 @@ def _attempts(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
+    if not answer["attempts"]:
+        print("No array is made that is then copied to a place, so that nothing is attempted.")
     for attempt in answer["attempts"]:
         place = _places(attempt["src"])
         outcome = "done" if attempt["done"] else f"fails at condition {attempt['condition']}"
@@ -513,8 +515,7 @@ def _flow(args: argparse.Namespace) -> int:
     """Each step has the line of its statement in the text that `show --stage` prints."""
     program = _program(args)
     of = _on_inputs(program, args, _input(args.input) if args.input else None)
-    request = flows.FlowRequest(*program, **of, stage=args.stage)
-    answer = flowing(request)
+    answer = flowing(flows.FlowRequest(*program, **of, stage=args.stage))
     if args.json:
         print(json.dumps(answer, ensure_ascii=False))
         return OK
@@ -527,8 +528,9 @@ def _flow(args: argparse.Namespace) -> int:
         held = [one for one in step["values"] if "block" in one]
         for one, cells in zip(held, step.get("cells", []), strict=True):
             print(f"  {answer['blocks'][one['block']]}: {' '.join(cells)}")
-    if answer["note"]:
-        print(answer["note"])
+    nothing = "" if answer["steps"] else f"No statement of `{stage}` was run."
+    for line in filter(None, (nothing, answer["note"])):
+        print(line)
     return OK
 
 

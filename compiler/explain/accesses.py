@@ -292,6 +292,9 @@ def told(answer: protocol.AccessesAnswer) -> Iterator[str]:
         launches = _several(f"{run['launches']:,}", "launch", "launches")
         blocks = _several(f"{run['blocks']:,}", "block of threads", "blocks of threads")
         yield f"kernel {run['name']}: {launches}, {blocks}, {run['requests']:,} requests{met}"
+    if not answer["kernels"]:
+        yield "No kernel is launched."
+        return
     head = ("kernel", "line", "access", "requests", "sectors", "fewest", "passes", "least", "")
     rows = [head, *map(_row, answer["accesses"])]
     widths = [max(len(row[at]) for row in rows) for at in range(len(head) - 1)]

@@ -115,3 +115,22 @@ def test_the_command_prints_steps_with_their_lines(
         told = json.loads(capsys.readouterr().out)
         assert told["steps"] == asked(stage)["steps"]
     assert main(["flow", str(file), "--stage", "c"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["flow", "--stage", "soa"], "No statement of `soa` was run."),
+        (["flow", "--stage", "funmem"], "No statement of `funmem` was run."),
+        (["attempts"], "nothing is attempted"),
+        (["bounds"], "nothing is checked"),
+        (["accesses", "--predict"], "No kernel is launched."),
+    ],
+)
+def test_where_there_is_nothing_to_tell_that_is_told(
+    command: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.fut"
+    file.write_text("entry main (n: i64) = n")
+    assert main([*command, str(file)]) == 0
+    assert says in capsys.readouterr().out
