@@ -123,13 +123,15 @@ def _positive_long_first(item: tuple[Monomial, int]) -> tuple[bool, int, Monomia
 
 
 def is_plain(count: SE) -> bool:
-    """Whether a number of elements is told by one variable, but for a small number.
+    """Whether a number of elements is a product of variables, but for small numbers.
 
-    If such a number is negative, that is because the variable is.
+    If such a number is negative, that is because one of them is, so that there are no elements.
     """
     match count:
         case Var():
             return True
+        case Bin("*", "i64", lhs, rhs):
+            return all(is_plain(one) or isinstance(one, Lit) for one in (lhs, rhs))
         case Bin("+" | "-", "i64", Var(), Lit(value, _)):
             return abs(value) <= SMALL
     return False

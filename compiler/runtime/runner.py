@@ -54,6 +54,7 @@ from compiler.runtime.runs import (
     prepare,
     seal,
     senseless,
+    shaped,
 )
 from compiler.sandbox import walls
 from compiler.sandbox.policies import PROGRAM
@@ -637,11 +638,7 @@ def unpack(
         if count and not 0 <= start <= size - count * dtype.itemsize:
             raise senseless()
         flat = np.frombuffer(area, dtype, count, start) if count else np.empty(0, dtype)
-        try:
-            found.append(flat.reshape(shape))
-        except ValueError:
-            words = " by ".join(map(str, shape))
-            raise RuntimeError_(f"A result of {words} elements is too large to show.") from None
+        found.append(shaped(flat, shape))
     return found
 
 

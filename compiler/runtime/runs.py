@@ -164,8 +164,17 @@ def results(
             found.append(dtype.type(given[give["name"]]))
             continue
         shape = shape_of(give["shape"], numbers)
-        found.append(cells(given[give["block"]], math.prod(shape), dtype).reshape(shape))
+        found.append(shaped(cells(given[give["block"]], math.prod(shape), dtype), shape))
     return found
+
+
+def shaped(cells: Any, shape: Sequence[int]) -> Any:
+    """A result in its shape. RuntimeError_ for one that no array of NumPy can have: it is empty."""
+    try:
+        return cells.reshape(shape)
+    except ValueError:
+        words = " by ".join(map(str, shape))
+        raise RuntimeError_(f"A result of {words} elements is too large to show.") from None
 
 
 def memory_file() -> int:

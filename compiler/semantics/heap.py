@@ -59,7 +59,14 @@ def execute(
         results = machine.body(fun.body)
     machine.tracing = False
     shown = [results[k] for k in entries.visible_results(fun)]
-    return [machine.read(x).reshape(x.lmad.shape) if isinstance(x, Location) else x for x in shown]
+    return [_whole(machine, x) if isinstance(x, Location) else x for x in shown]
+
+
+def _whole(machine: Machine, location: Location) -> Value:
+    """A result. An array of no elements may have a size that none can be shown with."""
+    shape = location.lmad.shape
+    machine.room(shape, location.block.cells.itemsize)
+    return machine.read(location).reshape(shape)
 
 
 def _bind_argument(machine: Machine, param: ir.Param, value: Value) -> None:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
+from compiler.base.text import plain
 from compiler.ir import values
 from compiler.ir.entry import external
 from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner, sanitize
+from compiler.runtime.observer import build, records
 from compiler.semantics import heap, interp
 
 pytestmark = pytest.mark.skipif(
@@ -413,3 +416,40 @@ def test_the_elements_of_a_slice_are_counted_whatever_its_step(
     for prog in (work.result("soa").prog, work.result("fused").prog):
         assert interp.run(prog, "main", args)[-1].tolist() == expected
     assert imp_interp.run(work.result("imp").prog, "main", args)[-1].tolist() == expected
+
+
+NEGATIVE = {
+    "rows of a size that is checked": (
+        "entry main [k] (xs: [k]i64) (m: i64) = map (\\x -> (iota x :> [m]i64)) xs",
+        ("[1i64, 2i64] -1i64", "[-1i64] -1i64"),
+    ),
+    "parts of rows": (
+        "entry main [k] (xs: [k]i64) (m: i64) =\n"
+        "  map (\\x -> i64.sum (scan (+) 0 (iota x ++ replicate (m - x) 7))) xs",
+        ("[1i64, 2i64] -1i64", "[-1i64] -1i64"),
+    ),
+    "a result without elements": (
+        "entry main (n: i64) (m: i64) = tabulate_2d n m (\\i j -> i * j)",
+        ("0i64 -1i64", "-1i64 0i64"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_a_negative_size_is_what_all_back_ends_tell(name: str) -> None:
+    """No array of such a size is asked memory for, so that the check comes first."""
+    source, inputs = NEGATIVE[name]
+    work, cuda = Compilation(source), Compilation(source, Options(target="cuda"))
+    code = work.result("c").text
+    for text in inputs:
+        args = values.parse(text, ["i64"] * 2)
+        expected = outcome(lambda args=args: interp.run(work.result("soa").prog, "main", args))
+        for stage in ("funmem", "merged"):
+            prog = work.result(stage).prog
+            assert outcome(lambda prog=prog, args=args: heap.run(prog, "main", args)) == expected
+        assert outcome(lambda args=args: runner.run_c(code, "main", args)) == expected
+        if not build.why_not():
+            seen = records.observe(plain(cuda.result("cuda").text), "main", args)
+            assert not seen.problems
+            assert seen.error is not None or name == "a result without elements"
+            assert seen.error is None or seen.error.message == expected

@@ -103,7 +103,7 @@ static __attribute__((unused)) int64_t ss_narrow(ss_wide a) {
 }
 
 // An array of less than no elements fails by a check of its own, which may come later. This is for
-// numbers that are told by one variable, and not for those far below 0, which may have wrapped.
+// products of variables, and not for those far below 0, which may have wrapped.
 static __attribute__((unused)) ss_wide ss_at_least_none(ss_wide a) {
     return a < 0 && a > INT64_MIN / 2 ? 0 : a;
 }
