@@ -21,15 +21,17 @@ from flask import (
 )
 
 from app.bodies import UNCOUNTED, longest, too_long
-from app.clients import client_key
+from app.clients import address_key, client_key, is_local
 from app.context import parts
-from app.errors import status_of
+from app.errors import AppError, status_of
+from app.holders import Sharer
 from app.jobs import OPS, ClientJobs, members
 from app.making import PREPARED
 from app.presence import left
 from app.state_schema import document as state_schema_document
 from app.states import freeze
 from app.turns import Client
+from app.unpacking import is_id
 from app.version import compiler_version
 from compiler.protocol import openapi
 from compiler.protocol.fields import fields
@@ -57,7 +59,8 @@ def index() -> Response:
             "GET /api/backends": "What runs programs here: id, and what is missing if it cannot.",
             "GET /api/examples": "The example programs.",
             "GET /api/results/<kept>/<number>": "A run's result, binary; ?part=0:10,::2 of it.",
-            "POST /api/share": "Freeze source, options, run, asked, view; answers id and url.",
+            "POST /api/share": "Freeze source, options, run, asked, view; answers id, url, key.",
+            "POST /api/forget": "Delete a link of one's own, by its id and key.",
             "POST /api/lecture": "Begin a lecture; answers id, code, secret and url.",
             "POST /api/lecture/<id>": "With secret, page: show a view, take the lecture, end it.",
             "GET /api/lecture/<id>": "What it shows, if that is newer than ?after=<number>.",
@@ -156,11 +159,29 @@ def share() -> Response:
     parts().limits.count("share")
     body = json_body()
     state = freeze(asked_by_client(), compiler_version(), body)
-    name, new = parts().permalinks.keep(state)
-    if new:
+    factor = int(current_app.config["LOCAL_FACTOR"]) if is_local(request) else 1
+    sharer = Sharer(client_key(request), address_key(request), factor)
+    kept = parts().permalinks.keep(state, sharer)
+    if kept.new:
         parts().metrics.shared.inc()
-        parts().forms.prepare(name, PREPARED)
-    return jsonify(ok=True, id=name, url=f"{request.url_root.rstrip('/')}/z/{name}")
+        parts().forms.prepare(kept.name, PREPARED)
+    url = f"{request.url_root.rstrip('/')}/z/{kept.name}"
+    return jsonify(ok=True, id=kept.name, url=url, key=kept.key)
+
+
+@blueprint.post("/forget")
+def forget() -> Response:
+    """Delete a link of one's own: `gone` unless others have shared the same."""
+    parts().limits.count("share")
+    body = json_body()
+    name, key = str(body.get("id", "")), str(body.get("key", ""))
+    gone = parts().permalinks.give_up(name, key) if is_id(name) and key else None
+    if gone is None:
+        message = "There is no link with this id and this key."
+        raise AppError("usage", message, 404, "The key came with the answer to `share`.")
+    if gone:
+        parts().forms.forget(name)
+    return jsonify(ok=True, gone=gone)
 
 
 def asked_by_client() -> ClientJobs:

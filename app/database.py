@@ -40,20 +40,20 @@ class Database:
         self._engine: Engine | None = None
         self._tables: set[str] = set()
 
-    def session(self, kind: type[Base]) -> Session:
-        """A session for one kind of rows, whose table is made if the database has not got it.
+    def session(self, *kinds: type[Base]) -> Session:
+        """A session for kinds of rows, whose tables are made if the database has not got them.
 
         Each table is made by itself, so that what is in an earlier version's database is read even
         where nothing can be written. Raises FAILURES, as everything done in the session does.
         """
-        table = kind.__table__
-        assert isinstance(table, Table)
         with self._lock:
             if self._engine is None:
                 self._engine = self._open()
-            if table.name not in self._tables:
-                _make(table, self._engine)
-                self._tables.add(table.name)
+            for table in (kind.__table__ for kind in kinds):
+                assert isinstance(table, Table)
+                if table.name not in self._tables:
+                    _make(table, self._engine)
+                    self._tables.add(table.name)
             return Session(self._engine)
 
     def _open(self) -> Engine:
@@ -87,8 +87,11 @@ def drop_abandoned(session: Session) -> None:
 
 
 def is_full(error: Exception) -> bool:
-    """Whether a failure says that SQLite's file may not grow any more."""
-    return getattr(getattr(error, "orig", None), "sqlite_errorname", "") == "SQLITE_FULL"
+    """Whether a failure says that SQLite's file may not grow any more, or that a disk is full."""
+    orig = getattr(error, "orig", None)
+    return getattr(orig, "sqlite_errorname", "") == "SQLITE_FULL" or (
+        getattr(orig, "sqlstate", "") == "53100"  # PostgreSQL's
+    )
 
 
 @contextmanager

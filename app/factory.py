@@ -21,6 +21,7 @@ from app.first import prepare
 from app.forms import Forms, renderer_name
 from app.gallery import Example, front_example, load
 from app.highlight import grouped, quoted
+from app.holders import Quotas
 from app.jobs import Jobs
 from app.lectures import Lectures
 from app.lesson_files import load as load_lessons
@@ -83,7 +84,8 @@ def _parts(app: Flask) -> Parts:
     database = Database(lambda: database_url(app.config), int(app.config["LINKS_MB"]))
     examples = load(Path(app.config.get("EXAMPLES", EXAMPLES)))
     lessons = load_lessons(LESSONS)
-    permalinks = Permalinks(database)
+    links = float(app.config["LINK_DAYS"]), int(app.config["LINKS_MB"])
+    permalinks = Permalinks(database, Quotas.of(app.config), *links)
     renderer = renderer_name(compiler_version(), [app.config[name] for name in TOLD])
     makers = Makers(app.config, metrics, permalinks, renderer)
     metrics.watch(jobs.compile_pool, jobs.run_pool, makers.pool)

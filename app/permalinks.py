@@ -13,15 +13,27 @@ import hashlib
 import json
 import logging
 import time
-from datetime import UTC, datetime
-from typing import Any
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import DateTime, LargeBinary, String, select, update
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    LargeBinary,
+    String,
+    delete,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Mapped, defer, mapped_column
 
 from app.cache import Bounded
 from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
+from app.errors import AppError
+from app.holders import ANY, MB, Holder, Holders, Quotas, Sharer
 from app.unpacking import DAMAGED, LONGEST, State, packed, unpacked
 from compiler.protocol.kinds import Json
 
@@ -46,20 +58,36 @@ class Permalink(Base):
     content: Mapped[bytes] = mapped_column(LargeBinary)
 
 
+class Stored(NamedTuple):
+    """A link that was stored: its id, whether it is new, and what deletes it ("": nothing does)."""
+
+    name: str
+    new: bool
+    key: str
+
+
 class Permalinks:
     """The store. AppError (503) while the database fails."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, quotas: Quotas = ANY, days: float = 0.0, megabytes: int = 0
+    ) -> None:
+        """Links are there for so many days (0: for ever), and take so many `megabytes` (0: any)."""
         self._database = database
+        self._holders = Holders(database, quotas)
+        self._days = days
+        self._megabytes = megabytes
         self._known: Bounded[float] = Bounded(KNOWN)
 
-    def keep(self, state: State) -> tuple[str, bool]:
-        """Store a state; its id, and whether it is new."""
+    def keep(self, state: State, sharer: Sharer | None = None) -> Stored:
+        """Store a state for who shares it. AppError where there is no room for it."""
         digest = identity_digest(state)
-        name = base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
+        name = names_of(digest)
         now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
         content = packed({**state, "made": now.isoformat() + "Z"})
+        check_size(state, len(content), self._holders.quotas.link)
         with available("stored"):
+            self._drop_expired()
             for length in range(SHORTEST, len(name) + 1):
                 fresh = Permalink(
                     id=name[:length],
@@ -69,35 +97,89 @@ class Permalinks:
                     content=content,
                 )
                 found = self._find(fresh.id)
-                if found is None and self._add(fresh):
-                    return name[:length], True
+                key = self._add(fresh, sharer) if found is None else None
+                if key is not None:
+                    return Stored(name[:length], True, key)
                 # Another state has this id, or another request has just stored this one.
                 found = found or self._find(name[:length])
                 if found is not None and found.digest == digest:
                     self._mend(found, content)
-                    return found.id, False
+                    return Stored(found.id, False, self._shared_again(found.id, sharer, now))
         raise AssertionError("two states have one digest")
+
+    def _shared_again(self, name: str, sharer: Sharer | None, now: datetime) -> str:
+        """The key for one more who has a link; "" where it is not known who has it already."""
+        with suppress(*FAILURES), self._database.session(Holder) as session:
+            if sharer is not None and self._holders.has_any(session, name):
+                key = self._holders.add(session, name, sharer, 0, now)
+                session.commit()
+                return key
+        return ""
+
+    def give_up(self, name: str, key: str) -> bool | None:
+        """Delete a link for who has this key: whether nobody has it now; None: wrong key."""
+        with available("deleted"), self._database.session(Permalink, Holder) as session:
+            gone = self._holders.give_up(session, name, key)
+            if gone:
+                session.execute(delete(Permalink).where(Permalink.id == name))
+            session.commit()
+        if gone:
+            self._known.keep(name, float("-inf"), 1)
+        return gone
+
+    def _drop_expired(self) -> None:
+        """Delete what has been there for its days."""
+        if self._days:
+            with self._database.session(Permalink, Holder) as session:
+                session.execute(delete(Permalink).where(Permalink.made < self._oldest()))
+                there = select(Permalink.id)
+                session.execute(delete(Holder).where(Holder.link.not_in(there)))
+                session.commit()
+
+    def _oldest(self) -> datetime:
+        now = datetime.now(UTC).replace(tzinfo=None)
+        return now - timedelta(days=self._days) if self._days else datetime.min
+
+    def _is(self, name: str) -> ColumnElement[bool]:
+        """Which row is that of a link that is still there."""
+        is_named = Permalink.id == name
+        return is_named & (Permalink.made >= self._oldest()) if self._days else is_named
 
     def _find(self, name: str) -> Permalink | None:
         with self._database.session(Permalink) as session:
             return session.get(Permalink, name, options=[defer(Permalink.made)])
 
-    def _add(self, row: Permalink) -> bool:
-        """Store a row unless there is one with its id or digest."""
+    def _add(self, row: Permalink, sharer: Sharer | None) -> str | None:
+        """Store a row: the key that deletes it; None where there is one with its id or digest."""
+        try:
+            return self._added(row, sharer)
+        except SQLAlchemyError as error:
+            if not is_full(error):
+                raise
         with self._database.session(Permalink) as session:
+            drop_abandoned(session)
+        try:
+            return self._added(row, sharer)
+        except SQLAlchemyError as error:
+            if not is_full(error):
+                raise
+            raise no_room(self._megabytes) from error
+
+    def _added(self, row: Permalink, sharer: Sharer | None) -> str | None:
+        columns = {column.name: getattr(row, column.name) for column in Permalink.__table__.columns}
+        size = len(row.content)
+        with self._database.session(Permalink, Holder) as session:
+            if sharer is not None:
+                self._holders.check(session, sharer, size)
             try:
-                session.add(row)
-                session.commit()
+                session.execute(insert(Permalink).values(columns))
             except IntegrityError:
-                return False
-            except SQLAlchemyError as error:
-                if not is_full(error):
-                    raise
-                session.rollback()
-                drop_abandoned(session)
-                session.add(row)
-                session.commit()
-        return True
+                return None
+            key = ""
+            if sharer is not None:
+                key = self._holders.add(session, row.id, sharer, size, row.made)
+            session.commit()
+        return key
 
     def _mend(self, row: Permalink, content: bytes) -> None:
         """Store a state anew whose row is damaged."""
@@ -119,7 +201,7 @@ class Permalinks:
             return True
         try:
             with self._database.session(Permalink) as session:
-                found = session.scalar(select(Permalink.id).where(Permalink.id == name))
+                found = session.scalar(select(Permalink.id).where(self._is(name)))
         except FAILURES as error:
             log.warning("It is not known whether there is the link %s: %s", name, error)
             return True
@@ -130,7 +212,7 @@ class Permalinks:
     def content(self, name: str) -> bytes | None:
         """The state behind an id, as it is stored; None where there is none."""
         with available("read"), self._database.session(Permalink) as session:
-            found: Any = session.scalar(select(Permalink.content).where(Permalink.id == name))
+            found: Any = session.scalar(select(Permalink.content).where(self._is(name)))
         return found if found is None or isinstance(found, bytes) else b""
 
     def read(self, name: str) -> tuple[State, str] | None:
@@ -144,6 +226,43 @@ class Permalinks:
         except DAMAGED as error:
             tell_damaged(name, repr(error))
             return None
+
+
+def names_of(digest: str) -> str:
+    """The longest id of a state; a shorter one, if it is free, is its beginning."""
+    return base64.b32encode(bytes.fromhex(digest)).decode().lower().rstrip("=")
+
+
+def check_size(state: State, size: int, most: int) -> None:
+    """Raise AppError for a link of more bytes than one may have, about what takes most of them."""
+    if not most or size <= most:
+        return
+    parts = {
+        "the program": (state.get("source"), state.get("files")),
+        "its stages": state.get("stages"),
+        "the run with its input": state.get("run"),
+        "what was asked beside it": state.get("asked"),
+        "its proofs and memory": (state.get("attempts"), state.get("lifetimes")),
+    }
+    largest = max(parts, key=lambda name: len(json.dumps(parts[name])))
+    raise AppError(
+        "limitation",
+        f"This link would take {size / MB:.1f} MB, and one may take {most / MB:.0f} MB.",
+        413,
+        f"Most of it is {largest}.",
+    )
+
+
+def no_room(megabytes: int) -> AppError:
+    """The error where the database takes no more links."""
+    bound = f"the {megabytes} MB that this server keeps" if megabytes else "the server's disk"
+    return AppError(
+        "unavailable",
+        "There is no room for more links on this server.",
+        507,
+        f"What you wrote is still on the page. Links fill {bound}: who runs it can delete some "
+        "(`stridescope links`), or keep more.",
+    )
 
 
 def tell_damaged(name: str, why: str) -> None:

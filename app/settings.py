@@ -62,6 +62,10 @@ SETTINGS: tuple[Setting, ...] = (
         "DATABASE_URL", "", "SQLAlchemy URL of the database; empty: SQLite in the data folder."
     ),
     Setting("LINKS_MB", 4096, "SQLite's file of links grows no larger; 0: as large as it can."),
+    Setting("LINK_MB", 2, "Most that one link takes, as it is stored; 0: any."),
+    Setting("PAGE_MB", 8, "Most that the links of one page take together; 0: any."),
+    Setting("ADDRESS_MB", 128, "Most that all links of one address take together; 0: any."),
+    Setting("LINK_DAYS", 0.0, "Links are deleted so many days after they were made; 0: never."),
     Setting("RENDERED_MB", 256, "Links as they are read, kept as files; the oldest go."),
     Setting("FORM_WORKERS", 1, "Processes that make what readers of links get.", 1),
     Setting("FORM_MEMORY_MB", 1024, "One of these above this is stopped."),

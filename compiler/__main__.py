@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from compiler.serving import serve
+from compiler.serving import links, serve
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,6 +18,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["serve"]:
         serve(given[1:])
+    if given[:1] == ["links"]:
+        links(given[1:])
     return _compile(given, argv is None)
 
 

@@ -373,4 +373,5 @@ def _add_serving(commands: _Commands) -> None:
         help="be killed when the thread that started this process ends (on Linux)",
     )
     commands.add_parser("serve", help="serve the page", add_help=False)
+    commands.add_parser("links", help="list, delete, export a server's links", add_help=False)
     commands.add_parser("lsp", help="answer an editor, as a language server")

@@ -1,4 +1,4 @@
-"""`stridescope serve`: the server is a program of its own, which the compiler does not import."""
+"""`stridescope serve` and `links`: the server is a program of its own, not imported here."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ from typing import NoReturn
 def serve(arguments: Sequence[str]) -> NoReturn:
     """Become the server."""
     os.execv(sys.executable, [sys.executable, "-m", "app", *arguments])
+
+
+def links(arguments: Sequence[str]) -> NoReturn:
+    """Become the command that looks after the server's links."""
+    os.execv(sys.executable, [sys.executable, "-m", "app.links", *arguments])

@@ -12,6 +12,7 @@ import pytest
 
 from app import create_app, intake, kept, pool, server, turns
 from app.jobs import OPS
+from app.links import parser as links_parser
 from compiler import api
 from compiler.arguments import parser
 from compiler.base.errors import CompileError, ErrorKind
@@ -129,8 +130,11 @@ MADE_UP = {
 def test_commands_are_taken(name: str) -> None:
     for line in code_lines(name):
         for command in re.findall(r"(?:^|\| )stridescope (.*)$", line):
-            if not command.startswith("serve"):  # the server's own parser has that
-                parser().parse_args(shlex.split(re.split(r" [<>|] ", command)[0]))
+            given = shlex.split(re.split(r" [<>|] ", command)[0], comments=True)
+            if given[0] == "links":
+                links_parser().parse_args(given[1:])
+            elif given[0] != "serve":  # the server's own parser has that
+                parser().parse_args(given)
     for module in re.findall(r"python -m ([\w.]+)", TEXTS[name]):
         assert importlib.util.find_spec(module), module
 

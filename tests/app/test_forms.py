@@ -119,7 +119,7 @@ def test_a_form_of_ten_megabytes_takes_none_of_them(make_app: MakeApp) -> None:
     name = share(app)
     state = json.loads(client.get(f"/z/{name}.json").data)
     state["stages"]["fused"] = {"text": f"{'let ' * 1000}\n" * 2600}
-    name, _ = parts(app).permalinks.keep({**state, "version": "large"})
+    name, *_ = parts(app).permalinks.keep({**state, "version": "large"})
     tracemalloc.start()
     try:
         for form in FORMS:

@@ -1,5 +1,6 @@
 """Links in PostgreSQL: stored, found again, rendered once, bounded; an earlier table is kept."""
 
+import json
 import os
 import pwd
 import shutil
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+from app import archive
+from app.database import Database
 from testing.ports import free_port
 from tests.app.conftest import SOURCE, MakeApp
 
@@ -91,12 +94,12 @@ def test_links_are_stored_once_and_read_by_another_server(make_app: MakeApp, url
 
 def test_an_earlier_table_is_kept_and_the_missing_one_made(make_app: MakeApp, url: str) -> None:
     name = make_app(DATABASE_URL=url).test_client().post("/api/share", json={"source": SOURCE})
-    engine = create_engine(url)
-    assert set(inspect(engine).get_table_names()) == {"permalinks"}
+    engine, links = create_engine(url), {"permalinks", "holders", "salts"}
+    assert set(inspect(engine).get_table_names()) == links
     client = make_app(DATABASE_URL=url).test_client()
     assert client.post("/api/lecture", json={}).status_code == 200
     assert client.get(f"/z/{name.get_json()['id']}").status_code == 200
-    assert set(inspect(engine).get_table_names()) == {"permalinks", "lectures"}
+    assert set(inspect(engine).get_table_names()) == links | {"lectures"}
     engine.dispose()
 
 
@@ -117,3 +120,18 @@ def test_two_servers_that_make_the_tables_at_once(make_app: MakeApp, url: str) -
     for thread in threads:
         thread.join()
     assert found == [200] * len(apps)
+
+
+def test_links_are_listed_moved_and_deleted(make_app: MakeApp, url: str) -> None:
+    app = make_app(DATABASE_URL=url, PAGE_MB=1)
+    made = app.test_client().post("/api/share", json={"source": SOURCE}).get_json()
+    database = Database(lambda: url)
+    assert [one.name for one in archive.listed(database)] == [made["id"]]
+    lines = [json.dumps(told) for _, told in archive.exported(database, [])]
+    body = {"id": made["id"], "key": made["key"]}
+    assert app.test_client().post("/api/forget", json=body).get_json()["gone"]
+    assert not archive.listed(database)
+    assert archive.imported(database, lines) == (1, 0)
+    assert archive.imported(database, lines) == (0, 1)
+    assert app.test_client().get(f"/z/{made['id']}.json").get_json()["source"] == SOURCE
+    assert archive.deleted(database, [made["id"], "nothing"]) == [made["id"]]

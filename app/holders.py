@@ -1,0 +1,149 @@
+"""Who has made which link: what that leaves them of their quotas, and the key that deletes it.
+
+Addresses and tokens are kept as hashes, keyed by a secret of the database: nobody reads them there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import DateTime, Integer, LargeBinary, String, delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.database import Base, Database
+from app.errors import AppError
+from app.unpacking import LONGEST
+
+MB = 1 << 20
+
+
+class Holder(Base):
+    """A page that has made a link, or shared again what another one had."""
+
+    __tablename__ = "holders"
+    link: Mapped[str] = mapped_column(String(LONGEST), primary_key=True)
+    page: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
+    address: Mapped[str] = mapped_column(String(64), index=True)
+    key: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int] = mapped_column(Integer)
+    """Bytes that came into the database with it: none with what was there."""
+    made: Mapped[datetime] = mapped_column(DateTime)
+
+
+class Salt(Base):
+    """The database's secret."""
+
+    __tablename__ = "salts"
+    name: Mapped[str] = mapped_column(String(16), primary_key=True)
+    value: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Sharer(NamedTuple):
+    """Who shares: the page's key, its address's, and by how much its quotas are wider."""
+
+    page: str
+    address: str
+    factor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """Most bytes of one link, of all of a page, of all of an address; 0: any number."""
+
+    link: int = 0
+    page: int = 0
+    address: int = 0
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Quotas:
+        """As the settings have them."""
+        return cls(*(int(config[name]) * MB for name in ("LINK_MB", "PAGE_MB", "ADDRESS_MB")))
+
+
+ANY = Quotas()
+
+
+class Holders:
+    """The store."""
+
+    def __init__(self, database: Database, quotas: Quotas) -> None:
+        self._database = database
+        self.quotas = quotas
+        self._salt = b""
+
+    def check(self, session: Session, sharer: Sharer, size: int) -> None:
+        """Raise AppError if there is no room for so many bytes in the quotas of who shares."""
+        page, address = self._names(sharer)
+        for whose, name, most, words in (
+            (Holder.page, page, self.quotas.page, "this page"),
+            (Holder.address, address, self.quotas.address, "your address"),
+        ):
+            had = session.scalar(select(func.sum(Holder.size)).where(whose == name)) or 0
+            if most and had + size > most * sharer.factor:
+                raise AppError(
+                    "limitation",
+                    f"The links of {words} take {had / MB:.1f} MB and may take "
+                    f"{most * sharer.factor / MB:.0f}; this one takes {size / MB:.1f}.",
+                    507,
+                    "Delete links that are not needed, or export the program to a file.",
+                )
+
+    def add(self, session: Session, link: str, sharer: Sharer, size: int, now: datetime) -> str:
+        """Note who has made a link; the key that deletes it for them."""
+        page, address = self._names(sharer)
+        key = secrets.token_urlsafe(16)
+        known = session.get(Holder, (link, page))
+        if known is not None:
+            known.key = _hash(key)
+        else:
+            row = Holder(link=link, page=page, address=address, key=_hash(key), size=size, made=now)
+            session.add(row)
+        return key
+
+    def give_up(self, session: Session, link: str, key: str) -> bool | None:
+        """Let who has this key have a link no more: whether nobody has it now; None: wrong key."""
+        of_link = Holder.link == link
+        found = session.scalar(select(Holder).where(of_link, Holder.key == _hash(key)))
+        if found is None:
+            return None
+        session.delete(found)
+        session.flush()
+        return not session.scalar(select(func.count()).select_from(Holder).where(of_link))
+
+    def has_any(self, session: Session, link: str) -> bool:
+        """Whether it is known who has made a link; earlier versions did not note it."""
+        return session.scalar(select(Holder.link).where(Holder.link == link).limit(1)) is not None
+
+    def _names(self, sharer: Sharer) -> tuple[str, str]:
+        if not self._salt:
+            self._salt = self._kept_salt()
+        page, address = (
+            hmac.new(self._salt, text.encode(), hashlib.sha256).hexdigest() for text in sharer[:2]
+        )
+        return page, address
+
+    def _kept_salt(self) -> bytes:
+        """The database's secret, which is made by whoever needs it first."""
+        with self._database.session(Salt) as session:
+            try:
+                session.add(Salt(name="holders", value=secrets.token_bytes(16)))
+                session.commit()
+            except IntegrityError:
+                session.rollback()
+            return session.scalars(select(Salt.value).where(Salt.name == "holders")).one()
+
+
+def forget(session: Session, link: str) -> None:
+    """Forget who has made a link."""
+    session.execute(delete(Holder).where(Holder.link == link))
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
