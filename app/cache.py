@@ -13,6 +13,8 @@ import zstandard
 from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
+ENTRY = 400
+"""Bytes of what is kept beside a value: a key of 64 characters, and its place in the order."""
 LONG = 10_000
 """Characters of a text that a key has a hash of."""
 
@@ -38,7 +40,11 @@ class Bounded(Generic[V]):
             return self._kept[key][0]
 
     def keep(self, key: str, value: V, size: int) -> None:
-        """Keep a value of so many bytes, at the cost of those that were used longest ago."""
+        """Keep a value of so many bytes, at the cost of those that were used longest ago.
+
+        What it takes beside the value counts as well: most answers are short.
+        """
+        size += ENTRY
         if size > self._limit:
             return
         with self._lock:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from app.behind import Behind
-from app.cache import Bounded
+from app.cache import ENTRY, Bounded
 from app.errors import AppError
 from app.makers import busy
 from app.paths import static_folder, template_folder
@@ -56,7 +56,7 @@ class Forms:
         self._lock = threading.Lock()
         self._flights: dict[str, Future[Sheet]] = {}
         self._waiting = 0
-        self._failed: Bounded[tuple[float, AppError]] = Bounded(1000)
+        self._failed: Bounded[tuple[float, AppError]] = Bounded(1000 * ENTRY)
         self.behind = Behind(self._make_behind)
 
     def get(self, link: str, sheet: str, client: Client) -> Sheet:
@@ -120,7 +120,7 @@ class Forms:
     def _remember(self, key: str, problem: BaseException) -> None:
         """Keep a failure that is the link's own for a while: its readers would hold all makers."""
         if isinstance(problem, AppError) and problem.kind in ("timeout", "limitation", "internal"):
-            self._failed.keep(key, (time.monotonic() + FAILED_SECONDS, problem), 1)
+            self._failed.keep(key, (time.monotonic() + FAILED_SECONDS, problem), 0)
 
     def _made(self, link: str, sheets: Sequence[str], client: Client) -> Iterator[Sheet]:
         """Sheets of a link, each when it is made; then it is kept."""

@@ -73,6 +73,8 @@ def serve(requests: IO[bytes], told: IO[str]) -> None:
 
     So one that was given a lower priority, because it took long, takes that with it.
     """
+    with suppress(OSError):
+        kernel.give_back_memory()
     app = bare_app({})
     for name in app.jinja_env.list_templates(["html"]):
         app.jinja_env.get_template(name)

@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Mapped, defer, mapped_column
 
-from app.cache import Bounded
+from app.cache import ENTRY, Bounded
 from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
 from app.errors import AppError
 from app.holders import ANY, MB, Holder, Holders, Quotas, Sharer
@@ -77,7 +77,7 @@ class Permalinks:
         self._holders = Holders(database, quotas)
         self._days = days
         self._megabytes = megabytes
-        self._known: Bounded[float] = Bounded(KNOWN)
+        self._known: Bounded[float] = Bounded(KNOWN * ENTRY)
 
     def keep(self, state: State, sharer: Sharer | None = None) -> Stored:
         """Store a state for who shares it. AppError where there is no room for it."""
@@ -206,7 +206,7 @@ class Permalinks:
             log.warning("It is not known whether there is the link %s: %s", name, error)
             return True
         if found is not None:
-            self._known.keep(name, now, 1)
+            self._known.keep(name, now, 0)
         return found is not None
 
     def content(self, name: str) -> bytes | None:

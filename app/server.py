@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flask import Flask
@@ -14,7 +15,7 @@ from app.factory import create_app
 from app.intake import CONNECTIONS, Intake
 from app.settings import PREFIX, from_environment, public_address, request_threads
 from compiler.protocol.kinds import Json
-from compiler.sandbox import scratch, walls
+from compiler.sandbox import kernel, scratch, walls
 
 EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -62,6 +63,8 @@ class Server(BaseApplication):  # type: ignore[misc]
     def load(self) -> Flask:
         """Make the application, in the serving process, without what a killed one has left."""
         scratch.sweep()
+        with suppress(OSError):
+            kernel.give_back_memory()
         return create_app(self._config)
 
 

@@ -613,6 +613,28 @@ without reading them, somebody else had the front page in {middle} s (p50), {mos
 """
 
 
+def soak_part(data: dict[str, Any]) -> str:
+    """Whether the memory of the web process stays what it is."""
+    f = data["figures"]
+    answers = sum(f["statuses"].values())
+    body = [[f"{at:.0f}", mb] for at, mb in f["samples"][9::10]]
+    return f"""
+## {f["seconds"]:.0f} seconds of mixed use
+
+{where(data)}
+
+The web process of a server with small caches, asked for what nobody has asked for before:
+{answers} answers. In the last quarter of the time it had {f["last_quarter_mb"]} MB on average, in
+the second {f["second_quarter_mb"]} MB, and {f["most_mb"]} MB at most. The goal is that it grows by
+{f["goal_percent"]} % at most in between.
+{f["remark"]}
+
+{rows(["seconds", "MB"], body)}
+
+{_beyond("goal", {"growth": f["growth_percent"] / f["goal_percent"]})}
+"""
+
+
 def follow_part(data: dict[str, Any]) -> str:
     """How soon followers have what a teacher does."""
     f = data["figures"]
@@ -787,6 +809,7 @@ def page() -> str:
         ("campaign", campaign_part),
         ("classroom", classroom_part),
         ("readers", readers_part),
+        ("soak", soak_part),
         ("streaming", streaming_part),
         ("flatpack", flatpack_part),
         ("follow", follow_part),

@@ -2,6 +2,7 @@
 
 import random
 import string
+import tracemalloc
 
 from app.cache import AnswerCache, cache_key
 from tests.app.conftest import SOURCE, MakeApp
@@ -39,6 +40,19 @@ def test_an_answer_larger_than_the_cache_is_not_kept() -> None:
     cache.keep("large", answer(50_000, 2))
     assert cache.get("large") is None
     assert cache.bytes <= 10_000
+
+
+def test_what_short_answers_take_beside_their_bytes_counts() -> None:
+    """A million of them would else take many times what the cache may."""
+    cache = AnswerCache(1_000_000)
+    tracemalloc.start()
+    try:
+        for number in range(10_000):
+            cache.keep(cache_key({"source": str(number)}), {"ok": True})
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 500_000 < taken < 1_300_000
 
 
 def test_the_order_of_fields_does_not_matter() -> None:
