@@ -21,7 +21,7 @@ from flask import (
 )
 
 from app.bodies import UNCOUNTED, longest, too_long
-from app.clients import address_key, client_key, is_local
+from app.clients import address_key, client_key, page_key
 from app.context import parts
 from app.errors import AppError, status_of
 from app.holders import Sharer
@@ -159,8 +159,7 @@ def share() -> Response:
     parts().limits.count("share")
     body = json_body()
     state = freeze(asked_by_client(), compiler_version(), body)
-    factor = int(current_app.config["LOCAL_FACTOR"]) if is_local(request) else 1
-    sharer = Sharer(client_key(request), address_key(request), factor)
+    sharer = Sharer(page_key(request), address_key(request), parts().limits.factor())
     kept = parts().permalinks.keep(state, sharer)
     if kept.new:
         parts().metrics.shared.inc()

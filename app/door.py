@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Request, request
 
-from app.clients import LOOPBACK_NAMES, host_name
+from app.clients import LOOPBACK_NAMES, host_name, key_of
 from app.errors import MISDIRECTED, AppError
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -44,6 +44,7 @@ def install(app: Flask) -> None:
             )
         if request.method not in READING:
             check_origin(request)
+        key_of(request)
 
 
 def answers_to(names: Iterable[str]) -> Callable[[str], bool]:

@@ -1,6 +1,6 @@
 """Rate limits: for each purpose a bucket per page, and a larger one per address.
 
-Whoever asks without a token shares the bucket of the tokenless at that address. Tokens cost
+Whoever asks without a token has the bucket of its connection. Tokens and connections cost
 nothing, so that the address's bucket is the one that holds against ill will; the page's keeps
 one page from using up what its neighbours behind the same address have.
 """
@@ -19,7 +19,7 @@ from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
-from app.clients import address_key, client_key, is_local
+from app.clients import address_key, client_key, is_local, key_of
 from app.errors import AppError
 
 WORDS = {
@@ -64,7 +64,7 @@ class RateLimits:
         self._limiter = SlidingWindowCounterRateLimiter(self._storage)
         self._rates = {name: parse(config[f"LIMIT_{name.upper()}"]) for name in WORDS}
         self._pages = int(config["ADDRESS_PAGES"])
-        self._local = int(config["LOCAL_FACTOR"])
+        self._local, self._keyed = int(config["LOCAL_FACTOR"]), int(config["KEY_FACTOR"])
 
     def count(self, *purposes: str, kilobytes: int = 0) -> None:
         """Count the current request, once for each purpose, and what it has sent.
@@ -81,7 +81,7 @@ class RateLimits:
             ("all pages of one address", self._pages, ("all", address_key(request))),
         )
         sent = [("send", kilobytes)] if kilobytes else []
-        factor = self._local if is_local(request) else 1
+        factor = self.factor()
         buckets = [
             Bucket(who, _times(self._rates[purpose], factor * pages), (purpose, *key), number)
             for purpose, number in [*Counter(purposes).items(), *sent]
@@ -93,6 +93,11 @@ class RateLimits:
                 raise _refusal(*max(((one, self._until(one)) for one in full), key=itemgetter(1)))
             for one in buckets:
                 self._limiter.hit(one.rate, *one.key, cost=one.cost)
+
+    def factor(self) -> int:
+        """By how much limits are wider for the current request than for most."""
+        keyed = self._keyed if key_of(request) else 1
+        return max(keyed, self._local if is_local(request) else 1)
 
     def _has_room(self, bucket: Bucket) -> bool:
         return self._limiter.test(bucket.rate, *bucket.key, cost=bucket.cost)

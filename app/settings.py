@@ -50,6 +50,10 @@ class Setting:
                 parse_rate(value)
             except ValueError:
                 raise ValueError(f"{name} must be like `60 per minute`, not {value!r}") from None
+        if self.name == "KEYS" and not all(
+            len(key.strip()) >= 20 for key in value.split(",") if key
+        ):
+            raise ValueError(f"{name} must have keys of at least 20 characters")
         if self.name == "ADDRESS" and not re.fullmatch(_ADDRESS, value):
             raise ValueError(f"{name} must be like `https://explorer.example.org`, not {value!r}")
 
@@ -114,6 +118,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LECTURE_HOURS", 4.0, "A lecture is over when its teacher was silent for so long.", 0),
     Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),
     Setting("LOCAL_FACTOR", 20, "On the server's own machine the limits are so much wider.", 1),
+    Setting(
+        "KEYS",
+        "",
+        "Keys of graders, of at least 20 characters, commas between: who sends one counts as an "
+        "address of its own.",
+    ),
+    Setting("KEY_FACTOR", 20, "With a key limits are so much wider.", 1),
     Setting("RATELIMIT", True, "Switch the rate limits on."),
     Setting("FRONT_EXAMPLE", "concatenation", "The example that a first visit shows."),
     Setting(

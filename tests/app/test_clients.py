@@ -4,7 +4,7 @@ import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
 
-from app.clients import TOKEN_HEADER, address_key, client_key, host_name, is_local
+from app.clients import TOKEN_HEADER, address_key, client_key, host_name, is_local, page_key
 
 TOKEN = "0123456789abcdef"
 
@@ -39,6 +39,20 @@ def test_tokens_tell_the_people_behind_one_address_apart() -> None:
     other = client_key(asked("192.0.2.7", **{TOKEN_HEADER: TOKEN[::-1]}))
     elsewhere = client_key(asked("192.0.2.8", **{TOKEN_HEADER: TOKEN}))
     assert len({one, other, elsewhere}) == 3
+
+
+def test_who_sends_no_token_is_told_apart_by_the_connection() -> None:
+    keys = []
+    for port in ("4001", "4002"):
+        request = asked("192.0.2.7")
+        request.environ["REMOTE_PORT"] = port
+        keys.append(client_key(request))
+        assert page_key(request) == address_key(request) == "192.0.2.7"
+        with_token = asked("192.0.2.7", **{TOKEN_HEADER: TOKEN})
+        with_token.environ["REMOTE_PORT"] = port
+        assert client_key(with_token) == page_key(with_token)
+    assert len(set(keys)) == 2
+    assert {key.partition(" ")[0] for key in keys} == {"192.0.2.7"}
 
 
 @pytest.mark.parametrize("token", ["", "short", "a" * 65, "0123456789abcdef ", "0123456789abcd é"])

@@ -1,9 +1,14 @@
 """What nine people see of a tenth whose programs never end, and of one who makes up names."""
 
+import contextlib
+import http.client
+import json
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +17,7 @@ from flask import Flask
 from app.clients import TOKEN_HEADER
 from app.context import EXTENSION, Parts
 from testing.waiting import until
+from tests.app.browsing import serving
 from tests.app.conftest import MakeApp
 
 OTHERS = 9
@@ -154,3 +160,21 @@ def test_nobody_is_turned_away_for_one_who_makes_up_names(app: Flask) -> None:
     codes = others(app)
     stop.set()
     assert codes == {200: OTHERS * REQUESTS}
+
+
+def test_a_class_of_scripts_behind_one_address_is_answered(make_app: MakeApp) -> None:
+    """None sends a token: each is a client of its own by its connection."""
+    scripts = 12
+    together = threading.Barrier(scripts)
+
+    def ask(address: str, number: int) -> int:
+        port = int(address.rpartition(":")[2])
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+            together.wait()
+            body = json.dumps({"source": f"SLOW {number}"})
+            connection.request("POST", "/api/check", body, {"Content-Type": "application/json"})
+            return connection.getresponse().status
+
+    with serving(make_app(COMPILE_WORKERS=4)) as address, ThreadPoolExecutor(scripts) as threads:
+        found = list(threads.map(partial(ask, address), range(scripts)))
+    assert found == [200] * scripts

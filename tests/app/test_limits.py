@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clients import TOKEN_HEADER
+from app.clients import KEY_HEADER, TOKEN_HEADER
 from app.context import EXTENSION, Parts
 from app.errors import AppError
 from app.jobs import OPS
@@ -81,6 +81,26 @@ def test_tokens_do_not_widen_what_an_address_has(make_app: MakeApp) -> None:
     error = check(client, page(20)).get_json()["error"]
     assert "all pages of one address may ask for 6 checks a minute" in error["message"]
     assert check(client, page(1), "192.0.2.8").status_code == 200
+
+
+def test_who_has_a_key_is_at_an_address_of_its_own(make_app: MakeApp) -> None:
+    """A grader is not refused for what its neighbours do, nor they for what it does."""
+    keys = ["a-key-of-a-grader-0001", "a-key-of-a-grader-0002"]
+    app = make_app(LIMIT_CHECK="2 per minute", ADDRESS_PAGES=1, KEY_FACTOR=3, KEYS=", ".join(keys))
+    client = app.test_client()
+    assert codes(client, 3, {}) == [200, 200, 429]
+    assert codes(client, 7, {KEY_HEADER: keys[0]}) == [*[200] * 6, 429]
+    assert codes(client, 1, {KEY_HEADER: keys[0]}, "192.0.2.99") == [429], "wherever it is"
+    assert codes(client, 1, {KEY_HEADER: keys[1]}) == [200]
+    wrong = check(client, {KEY_HEADER: "a-key-of-a-grader-0003"}, "192.0.2.99")
+    assert wrong.status_code == 403
+    assert "none of this server's" in wrong.get_json()["error"]["message"]
+
+
+@pytest.mark.parametrize("keys", ["short", "a-key-of-a-grader-0001, short", "a" * 20 + ", ,"])
+def test_a_key_is_long(make_app: MakeApp, keys: str) -> None:
+    with pytest.raises(ValueError, match="keys of at least 20 characters"):
+        make_app(KEYS=keys)
 
 
 def test_addresses_of_one_ipv6_network_are_one(make_app: MakeApp) -> None:
@@ -155,7 +175,9 @@ def test_who_waits_as_long_as_is_said_is_taken_and_not_before(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "time", lambda: clock)
         rates = {f"LIMIT_{name.upper()}": f"{amount} per 20 seconds" for name in WORDS}
-        limits = RateLimits({"RATELIMIT": True, "ADDRESS_PAGES": 9, "LOCAL_FACTOR": 1, **rates})
+        limits = RateLimits(
+            {"RATELIMIT": True, "ADDRESS_PAGES": 9, "LOCAL_FACTOR": 1, "KEY_FACTOR": 1, **rates}
+        )
 
         def wait(number: int) -> int:
             """What this request would have to wait; 0 if it is taken."""
