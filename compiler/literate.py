@@ -1,6 +1,7 @@
 """Literate programs: text, code, and directives whose results stand below them.
 
-Comments that begin a line are text in Markdown, `-- > ..` is a directive, all else is code.
+Comments that begin a line are text in Markdown, one that begins with `-- > ..` is a directive, all
+else is code.
 `docs/tools.md` lists the directives.
 """
 
@@ -48,7 +49,7 @@ LONGEST = 20_000
 _PARAMETERS = {
     "img": ("file",),
     "plot2d": ("size",),
-    "video": ("fps", "repeat", "format"),
+    "video": ("fps", "loop", "autoplay", "format", "repeat"),
     "audio": ("sampling_frequency", "codec"),
 }
 _UNKNOWN = (*_PARAMETERS, "brief", "covert")
@@ -80,7 +81,7 @@ def blocks(source: str) -> Iterator[NotebookCell]:
 
 def _kind(line: str, before: str) -> str:
     """What a line belongs to, behind one that belongs to `before`."""
-    if _DIRECTIVE.match(line):
+    if _DIRECTIVE.match(line) and before != "text":  # text goes on to the end of the comment
         return "directive"
     rest = line[2:].strip()
     is_comment = line.startswith("--") and (line[2:3] in ("", " ", "\r"))
@@ -145,9 +146,13 @@ def _directive(block: NotebookCell) -> _Directive:
     place = Span(block.span.line + start.line - 1, start.col, 0, 0)
     found.data = Data("script", script, place)
     whole = text[at:].strip() if not (found.brief and found.kind) else script.strip()
-    whole = whole.replace("\n   ", "\n")  # what stood for the signs of comments
-    found.shown = f"{f':{found.kind} ' if found.kind else ''}{whole}"
+    found.shown = f"{f':{found.kind} ' if found.kind else ''}{_lines(whole)}"
     return found
+
+
+def _lines(text: str) -> str:
+    """The lines of a directive without what stands for the signs of comments."""
+    return text.replace("\n   ", "\n")
 
 
 # --- what directives give --------------------------------------------------------------------
@@ -183,7 +188,10 @@ class _Results:
 
     def _video(self, one: _Directive, made: Made) -> notebooks.Result:
         form = one.parameters.get("format", "")
-        repeat = one.parameters.get("repeat", "true") == "true"
+        if form == "webm":
+            raise UsageError("Videos are animated PNG or GIF.", hint="Leave `format` out.")
+        said = one.parameters
+        repeat = said.get("loop", said.get("repeat", "true")) == "true"
         frames = list(self._frames(made) if isinstance(made, Tuple) else np.asarray(_single(made)))
         shown = media.moving(frames, _number(one, "fps", 30), repeat, form)
         return _media("image/gif" if form == "gif" else "image/apng", shown)
@@ -312,7 +320,7 @@ def _shown(block: NotebookCell, asked: OfProgram, results: _Results) -> notebook
         told["html"] = html(block.text)
     if block.kind != "directive":
         return told
-    told["text"] = block.text.partition(">")[2].strip()
+    told["text"] = _lines(block.text.partition(">")[2].strip())
     try:
         one = _directive(block)
         told["text"] = "" if one.covert else one.shown

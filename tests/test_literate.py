@@ -47,17 +47,18 @@ def data(block: dict[str, Any]) -> bytes:
 
 def test_blocks() -> None:
     source = (
-        PROGRAM + "\n-- More:\n-- > wave\n--   3i64\n-- > grid 2\n\n-- ==\n-- input { 1 }\n--not"
+        PROGRAM
+        + "\n-- More:\n-- > no\n\n-- > wave\n--   3i64\n-- > grid 2\n\n-- ==\n-- input { 1 }\n--not"
     )
     found = [(one.kind, one.text, one.span.line) for one in blocks(source)]
     code = PROGRAM[PROGRAM.index("-- |") :].strip()
     assert found == [
         ("text", "# Waves\n\nSome *text*.", 1),
         ("code", code, 5),
-        ("text", "More:", 13),
-        ("directive", "   > wave\n     3i64", 14),
-        ("directive", "   > grid 2", 16),
-        ("code", "-- ==\n-- input { 1 }\n--not", 18),
+        ("text", "More:\n> no", 13),
+        ("directive", "   > wave\n     3i64", 16),
+        ("directive", "   > grid 2", 18),
+        ("code", "-- ==\n-- input { 1 }\n--not", 20),
     ]
 
 
@@ -191,7 +192,7 @@ def test_pictures() -> None:
 def test_a_moving_picture_is_stepped_or_given() -> None:
     stepped, given, gif = directives(
         ":video (step, 1i64, 3i64); fps: 5", ":video [grid 2, grid 2]", ":brief :video"
-        " (step, 0i64, 2i64); format: gif; repeat: false",
+        " (step, 0i64, 2i64); format: gif; loop: false; autoplay: true",
     )  # fmt: skip
     with Image.open(io.BytesIO(data(stepped))) as shown:
         assert (shown.n_frames, shown.size, shown.info["duration"]) == (3, (3, 2), 200)
@@ -318,3 +319,8 @@ def test_results_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_directive_of_several_lines_is_shown_without_the_signs_of_comments() -> None:
     (one,) = directives(":img grid 3i64;\n--   file: a.png")
     assert one["text"] == ":img grid 3i64;\n  file: a.png"
+
+
+def test_a_directive_that_fails_is_shown_as_the_others() -> None:
+    (one,) = directives(":gnuplot {a=(xs, ys)};\n-- plot a with lines, \\\n--   b")
+    assert one["text"] == ":gnuplot {a=(xs, ys)};\nplot a with lines, \\\n  b"
