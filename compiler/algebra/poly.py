@@ -163,6 +163,22 @@ class Poly:
 
     __rmul__ = __mul__
 
+    def times(self, other: Poly) -> Poly | None:
+        """The product, or None if it may have more than `MOST_OF_PRODUCT` terms.
+
+        `(a + 1) * (b + 1) * ..` has twice as many with each factor. A single term makes no more,
+        and may be multiplied with any sum of names.
+        """
+        few, many = sorted((self, other), key=lambda poly: len(poly.terms))
+        if len(few.terms) * len(many.terms) <= MOST_OF_PRODUCT or few.constant is not None:
+            return self * other
+        return self * other if len(few.terms) == 1 and many.is_linear else None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is a sum of names, or of multiples of them."""
+        return all(not mono or (len(mono) == 1 and mono[0][1] == 1) for mono in self.terms)
+
     def _scaled(self, factor: int) -> Poly:
         if factor == 1:
             return self
@@ -316,6 +332,8 @@ PolyLike = Poly | int | Name
 
 MOST_TERMS = 128
 """Of what is put in the place of names."""
+MOST_OF_PRODUCT = 32
+"""Of a product of sums."""
 
 _ALONE = ((ONE, 1),)
 _SMALL: tuple[Poly, ...] = tuple(Poly({ONE: value} if value else {}) for value in range(257))

@@ -212,7 +212,12 @@ class _Maker:
     def copy(
         self, prim: Prim, dest: MemBind, lmad: Lmad[Poly], source: MemBind, prov: Prov
     ) -> Stms:
-        """Elements of `source`'s block at `lmad` to `dest`, unless they are there already."""
+        """Elements of `source`'s block at `lmad` to `dest`, unless they are there already.
+
+        Both have the same sizes, which may be written in two ways: as a name, and as what it is.
+        """
+        pairs = zip(dest.lmad.dims, lmad.dims, strict=True)
+        lmad = Lmad(lmad.offset, tuple(Dim(to.size, dim.stride) for to, dim in pairs))
         if dest.block == source.block and dest.lmad.same_cells(lmad):
             return ()
         return (imp.Copy(prim, dest.block, dest.lmad, source.block, lmad, prov),)

@@ -55,7 +55,10 @@ def fun_params(fun: str, at: Prim) -> tuple[Prim, ...]:
 
 
 def poly_of(se: SE) -> Poly | None:
-    """An i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None."""
+    """An i64 expression of constants, names, `+`, `-` and `*` as a polynomial, else None.
+
+    A product of long sums is none: it would have too many terms.
+    """
     if type(se) is Var:
         return Poly.var(se.name) if se.prim == "i64" else None
     if type(se) is Lit:
@@ -65,7 +68,9 @@ def poly_of(se: SE) -> Poly | None:
         right = poly_of(se.rhs) if left is not None else None
         if left is None or right is None:
             return None
-        return left + right if se.op == "+" else left - right if se.op == "-" else left * right
+        if se.op == "*":
+            return left.times(right)
+        return left + right if se.op == "+" else left - right
     if type(se) is Un and se.op == "neg" and se.at == "i64":
         inner = poly_of(se.arg)
         return None if inner is None else -inner

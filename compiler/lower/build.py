@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from compiler import codes
 from compiler.algebra.limits import LARGEST_SIZE
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_OF_PRODUCT, MOST_TERMS, Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug, Limitation
@@ -250,7 +251,7 @@ class Lowering:
             poly = poly_of(self.atom(se, hint or "n"))
         if poly is None:
             raise CompilerBug("a size that is no i64")
-        return poly.subst(self.defined)
+        return self.short(poly.put_in(self.defined))
 
     def size(self, s: Size) -> Poly:
         """A declared size."""
@@ -327,15 +328,51 @@ class Lowering:
         """`left op right` as a size."""
         match op:
             case "+":
-                return left + right
+                return self.short(left + right)
             case "-":
-                return left - right
+                return self.short(left - right)
             case "*":
-                return left * right
+                return self.times(left, right)
         divisor = se_of(right)
         if not right.constant:
             self.check(Bin("!=", "i64", divisor, ZERO), ("division by zero",))
         return self.poly(Bin(op, "i64", se_of(left), divisor))
+
+    def times(self, left: Poly, right: Poly) -> Poly:
+        """A product of sizes; sums that are too long to be multiplied out get names."""
+        product = left.times(right)
+        if product is not None:
+            return product
+        return self._named(left) * self._named(right)
+
+    def short(self, size: Poly) -> Poly:
+        """A size, under a name if it has many terms with products in them.
+
+        Each call that multiplies and adds sizes makes longer ones for the next.
+        """
+        if len(size.terms) <= MOST_OF_PRODUCT or size.is_linear:
+            return size
+        return self._named(size)
+
+    def _named(self, size: Poly) -> Poly:
+        """A size under its name, the same wherever the size is the same."""
+        if len(size.terms) <= 1:
+            return size
+        name = self.atom(se_of(size), "n")
+        assert isinstance(name, Var)
+        return Poly.var(name.name)
+
+    def put_in(self, size: Poly, given: Mapping[Name, Poly]) -> Poly:
+        """A size with others in the place of names, its products made by `times`."""
+        if size.terms_after(given) <= MOST_TERMS:
+            return self.short(size.subst(given))
+        made = []
+        for mono, coeff in size.terms.items():
+            factors = [
+                given.get(name, Poly.var(name)) for name, power in mono for _ in range(power)
+            ]
+            made.append(reduce(self.times, factors, Poly.const(coeff)))
+        return self.short(Poly.const(0).plus(made))
 
     def bind_sizes(self, names: tuple[Name, ...], t: Type, value: Value) -> None:
         """Bind sizes that `t` mentions to what `value` has in their places.

@@ -67,7 +67,7 @@ def _argument(
     """An argument as the parameter wants it; `mapping` has the sizes to its left."""
     if isinstance(component, Arr):
         assert isinstance(param.type, ir.Array)
-        fitting = s.expect(component, tuple(p.subst(mapping) for p in param.type.shape))
+        fitting = s.expect(component, tuple(s.put_in(p, mapping) for p in param.type.shape))
         if param.unique and isinstance(fitting, Arr) and fitting.borrowed:
             return s.copied(fitting)
         return fitting
@@ -78,7 +78,7 @@ def _argument(
         component = s.atom(component, base_of(param.name))
         poly = poly_of(component)
     if poly is not None:
-        mapping[param.name] = poly.subst(s.defined)
+        mapping[param.name] = poly.put_in(s.defined)
     return component
 
 
@@ -96,7 +96,7 @@ def _results(
     extra = len(fun.results) - len(components(e.type))
     names = [s.name(base_of(p.name)) for p in fun.results[:extra]]
     names += s.names(hint or "r", e.type)
-    pat, value = instance_params(fun.results, names, mapping)
+    pat, value = instance_params(fun.results, names, mapping, s.put_in)
     s.emit(pat, ir.Call(fun.name, operands))
     for head, parts in target.either.items():
         name = mapping[head].as_name

@@ -448,7 +448,7 @@ def _concat(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     declared = components(e.type)
     for a, b, name, (_, dims, _) in zip(arrays_of(xs), arrays_of(ys), names, declared, strict=True):
         second = fit(s, b, (b.shape[0], *a.shape[1:]), dims)
-        total = a.shape[0] + b.shape[0]
+        total = s.short(a.shape[0] + b.shape[0])
         s.check_size(total, ("Array of size [", se_of(total), "] is too large."))
         shape = (total, *a.shape[1:])
         exp = ir.Concat((a.name, str(operand(second))))
@@ -485,7 +485,7 @@ def _flatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     """The first two dimensions as one."""
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
-        total = a.shape[0] * a.shape[1]
+        total = s.times(a.shape[0], a.shape[1])
         s.check_size(total, no_size(a.shape))
         shape = (total, *a.shape[2:])
         return ir.Reshape(shape, a.name), shape
@@ -498,7 +498,7 @@ def _unflatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
     outer, inner = (s.size(size) for size in fn.size_args[:2])
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
-        total = outer * inner
+        total = s.times(outer, inner)
         wanted = ("array of shape ", *show_shape((outer, inner)), ".")
         text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ", *wanted)
         for size in (outer, inner):

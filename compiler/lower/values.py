@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
@@ -75,7 +75,10 @@ def as_params(value: Value) -> tuple[Param, ...]:
 
 
 def instance_params(
-    params: tuple[Param, ...], names: list[Name], mapping: dict[Name, Poly]
+    params: tuple[Param, ...],
+    names: list[Name],
+    mapping: dict[Name, Poly],
+    put_in: Callable[[Poly, dict[Name, Poly]], Poly] = Poly.subst,
 ) -> tuple[tuple[Param, ...], Value]:
     """New variables for a function's results; sizes to the left are in scope to the right."""
     pat: list[Param] = []
@@ -83,7 +86,7 @@ def instance_params(
     for param, name in zip(params, names, strict=True):
         t = param.type
         if isinstance(t, ir.Array):
-            t = ir.Array(t.prim, tuple(p.subst(mapping) for p in t.shape))
+            t = ir.Array(t.prim, tuple(put_in(p, mapping) for p in t.shape))
             value.append(Arr(name, t.prim, t.shape))
         elif isinstance(t, ir.Scalar):
             value.append(Var(name, t.prim))

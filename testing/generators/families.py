@@ -293,6 +293,29 @@ def deep_maps(count: int) -> str:
     return _entry(f"{names} (a: {sizes}i64): {sizes}i64", lines, "a")
 
 
+def multiplied_sizes(count: int) -> str:
+    """Calls that give arrays whose sizes are the sum and the product of those of the arguments."""
+    head = "def two [n] [m] (s: [n]u8) (t: [m]u8) = (s ++ t, flatten (replicate n t))\n\n"
+    return head + _entry(
+        "[n] [m] (s: [n]u8) (t: [m]u8): ([]u8, []u8)",
+        ["  let (s, t) = two s t"] * count,
+        "(s, t)",
+    )
+
+
+def multiplied_sizes_in_place(count: int) -> str:
+    """The same without a function."""
+    lines = ["  let (s, t) = (s ++ t, flatten (replicate (length s) t))"] * count
+    return _entry("[n] [m] (s: [n]u8) (t: [m]u8): ([]u8, []u8)", lines, "(s, t)")
+
+
+def factors(count: int) -> str:
+    """A size that is a product of sums."""
+    params = " ".join(f"(a{k}: i64)" for k in range(count))
+    product = " * ".join(f"(a{k} + 1)" for k in range(count))
+    return _entry(params, [], f"map2 (+) (iota ({product})) (iota ({product}))")
+
+
 def filters(count: int) -> str:
     """Filters of one array."""
     lines = [f"  let a{k} = filter (\\x -> x % {k + 2} == 0) xs" for k in range(count)]
@@ -365,6 +388,9 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     called_sizes_nested,
     doubled_sizes,
     squared_numbers,
+    multiplied_sizes,
+    multiplied_sizes_in_place,
+    factors,
     scalars,
     statements,
     small_functions,

@@ -68,6 +68,9 @@ GROWING = [
     families.called_sizes_nested,
     families.doubled_sizes,
     families.squared_numbers,
+    families.multiplied_sizes,
+    families.multiplied_sizes_in_place,
+    families.factors,
 ]
 
 
@@ -88,8 +91,11 @@ def test_sizes_that_mention_each_other_are_not_written_out(family: Callable[[int
         "  let k = length s\n  let k = k * k + 1\n  let k = k * k + 1\n  let k = k * k + 1\n"
         "  let k = k * k + 1\n  let m = k * k + 1\n  let n = k * k + 1\n"
         "  in map2 (+) (replicate m 1) (replicate n 1u8)",
+        "  let n = length s let (a, b, c, d, e, f) = (n, n + 1, n + 2, n + 3, n + 4, n + 5)\n"
+        "  let g = (a + b) * (b + c) * (c + d) * (d + e) * (e + f) * (f + a) * (a + c)\n"
+        "  in map2 (+) (replicate (g * (f + 1)) 1) (replicate ((1 + f) * g) 1u8)",
     ],
-    ids=["called", "doubled", "squared"],
+    ids=["called", "doubled", "squared", "factors"],
 )
 def test_sizes_that_are_called_by_names_are_equal_where_their_meanings_are(source: str) -> None:
     head, _ = families.called_sizes(1).split("entry")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from compiler.algebra.limits import LARGEST_SIZE
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_OF_PRODUCT, Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import base_of
@@ -21,6 +23,7 @@ from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
 from compiler.pipeline import Compilation, verify
 from compiler.semantics import interp
+from testing.generators.families import multiplied_sizes, multiplied_sizes_in_place
 
 
 def lowered(source: str, options: Options | None = None) -> Prog:
@@ -241,3 +244,26 @@ def test_the_size_of_an_array_is_checked_though_it_is_never_made(source: str) ->
         for size in (LARGEST_SIZE + 2, -2, 2**63 - 1, -(2**63)):
             with pytest.raises(RuntimeError_):
                 interp.run(prog, "main", [np.int64(size), *given], 1 << 60)
+
+
+@pytest.mark.parametrize("family", [multiplied_sizes, multiplied_sizes_in_place])
+def test_sizes_that_are_multiplied_and_added_again_and_again_stay_short(
+    family: Callable[[int], str],
+) -> None:
+    prog = lowered(family(12))
+    dims = {
+        d
+        for s in stms(prog)
+        for p in s.pat
+        if isinstance(p.type, nodes.Array)
+        for d in p.type.shape
+    }
+    assert max(len(size.terms) for size in dims) <= MOST_OF_PRODUCT
+    work = Compilation(family(6), Options(verify=True))
+    n, m = 2, 1
+    for _ in range(6):
+        n, m = n + m, n * m
+    for stage in ("soa", "fused", "flat"):
+        found = interp.run(work.result(stage).prog, "main", values("[1u8, 2u8] [3u8]"))
+        assert [len(np.asarray(x)) for x in found] == [n, m], stage
+    work.result("cuda")

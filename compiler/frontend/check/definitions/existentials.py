@@ -72,7 +72,7 @@ class Hidden:
             shorter = simplified(s)
             if shorter != s:
                 return self.size(shorter)
-        meaning = known_as(self.st, s, mentioned)
+        meaning = s if is_long(s, MOST) else known_as(self.st, s, mentioned)
         if meaning is not s:
             return self.size(meaning)
         if not isinstance(s, SizeVar):

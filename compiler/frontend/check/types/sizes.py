@@ -8,6 +8,7 @@ in a single term is solved for it; others are tried part by part or put off.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 
 from compiler.algebra.poly import Monomial, Poly
 from compiler.base.names import Name
@@ -19,6 +20,8 @@ from compiler.frontend.typed import Exp
 from compiler.frontend.types import Size, SizeConst, SizeExp, SizeOp, SizeVar
 
 Atoms = dict[str, Size]
+
+_LONG = 200
 
 
 def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
@@ -54,19 +57,30 @@ def poly(s: Size, atoms: Atoms, alias: Mapping[Name, Size]) -> Poly:
 
 
 def _arithmetic(s: Size, op: str, left: Poly, right: Poly, atoms: Atoms) -> Poly:
-    """`left op right`, which `s` is; a quotient or remainder is an atom unless it is a number."""
+    """`left op right`, which `s` is.
+
+    A quotient or remainder is an atom unless it is a number, and so is a product of long sums.
+    """
     match op:
         case "+":
             return left + right
         case "-":
             return left - right
+        case "*" if (product := left.times(right)) is not None:
+            return product
         case "*":
-            return left * right
+            first, second = sorted((_text(left), _text(right)))
+            return _atom(f"({first} * {second})", s, atoms)
     a, b = left.constant, right.constant
     if a is not None and b:
         return Poly.const(a // b if op == "/" else a % b)
-    key = f"({_text(left)} {op} {_text(right)})"
-    atoms[key] = s
+    return _atom(f"({_text(left)} {op} {_text(right)})", s, atoms)
+
+
+def _atom(text: str, s: Size, atoms: Atoms) -> Poly:
+    """What is `s` and stays as it is; long texts are hashed."""
+    key = text if len(text) <= _LONG else blake2b(text.encode(), digest_size=16).hexdigest()
+    atoms.setdefault(key, s)
     return Poly.var(key)
 
 
