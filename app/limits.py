@@ -40,6 +40,10 @@ The requests of a batch count one by one, each for its own purpose.
 """
 
 
+ROUNDED = 1e-4
+"""Seconds that times of today, as floats, may be off when they have been put together."""
+
+
 class Bucket(NamedTuple):
     """What holds at most `rate` of what its key names, the purpose first; `asked` are to go in."""
 
@@ -116,7 +120,7 @@ class RateLimits:
         seconds = left - (room - now) * window / earlier if earlier and now < room else left
         if seconds >= left:
             seconds = left + (max(0.0, window - room * window / now) if now else 0.0)
-        return max(1, math.floor(seconds) + 1)
+        return max(1, math.floor(seconds + ROUNDED) + 1)
 
 
 def _refusal(bucket: Bucket, seconds: int) -> AppError:
