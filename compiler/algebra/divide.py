@@ -141,3 +141,8 @@ def without(mono: Monomial, lead: Monomial) -> Monomial | None:
             return None
         powers[name] = left
     return tuple(sorted((n, p) for n, p in powers.items() if p))
+
+
+def products(poly: Poly) -> list[Monomial]:
+    """The monomials of a polynomial that have two factors or more."""
+    return [mono for mono in poly.terms if sum(power for _, power in mono) > 1]

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal, TypeVar
 
 from compiler.algebra.argument import Argument
+from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
@@ -27,9 +28,12 @@ _MOST_TERMS = 24
 """Terms up to which a definition is unfolded."""
 
 
-Reading = Literal["unfolded", "named", "opaque"]
-"""How an expression may be read, best first: with the definitions of its names unfolded, as it
-stands, or not at all."""
+Reading = Literal["unfolded", "split", "named", "opaque"]
+"""How an expression may be read, best first: with the definitions of its names unfolded; so, and
+with a name of its own for each product, which is what the machine has of it; as it stands; or not
+at all."""
+_Fitting = tuple[Reading, ...]
+"""The readings that fit wherever an expression stands; none: it is opaque."""
 _SUMS = ("+", "-", "*")
 
 
@@ -56,11 +60,15 @@ class Exact:
         """i64 names whose definition is a polynomial, which may wrap; unfolded."""
         self._sums: dict[Name, Poly] = {}
         """i64 names whose definition is a sum or product with parts that are no polynomials."""
-        self.sizes: dict[Poly, Reading] = {}
+        self.products: dict[ir.SE, Poly] = {}
+        """The products of sums that may be read with a name for each."""
+        self._computed: set[Name] = set()
+        """Names of scalars that are computed, otherwise than by a polynomial."""
+        self.sizes: dict[Poly, _Fitting] = {}
         """Sizes and parts of index functions."""
-        self.places: dict[ir.SE, Reading] = {}
+        self.places: dict[ir.SE, _Fitting] = {}
         """Indices, bounds and the like."""
-        self.conditions: dict[ir.SE, Reading] = {}
+        self.conditions: dict[ir.SE, _Fitting] = {}
         """What is compared in conditions, from there on."""
         self._proved: dict[tuple[Poly, tuple[Poly, ...]], int] = {}
         """In which scope sizes were looked at, of an array of which shape; there is no need to look
@@ -91,8 +99,8 @@ class Exact:
         """
         if name not in self.defined and name not in self._sums:
             return True
-        found = {self.places.get(ir.Var(name, "i64")), self.sizes.get(Poly.var(name))} - {None}
-        return found == {"unfolded"}
+        found = [self.places.get(ir.Var(name, "i64")), self.sizes.get(Poly.var(name))]
+        return {best(ways) for ways in found if ways is not None} == {"unfolded"}
 
     # --- the walk ----------------------------------------------------------------------------
 
@@ -103,7 +111,8 @@ class Exact:
     def _stm(self, stm: ir.Stm) -> None:
         exp = stm.exp
         if isinstance(exp, ir.SE_NODES):
-            self._se(exp)
+            if poly_of(exp) is None:  # else it is asked where the name is used
+                self._se(exp)
             if stm.pat[0].type == ir.I64:
                 self._define(stm.pat[0].name, exp)
             return
@@ -188,6 +197,7 @@ class Exact:
 
     def _define(self, name: Name, se: ir.SE) -> None:
         if poly_of(se) is None:
+            self._computed.add(name)
             self._facts.defined(name, se, self._facts.depth)
             if isinstance(se, ir.Bin | ir.Un) and se.op in ("+", "-", "*", "neg"):
                 self._sums[name] = self._facts.ring(se)
@@ -195,11 +205,13 @@ class Exact:
         ring = self._facts.ring(se)
         if len(ring.terms) <= _MOST_TERMS:
             self.defined[name] = ring
+        else:
+            self._computed.add(name)
 
     def _se(self, se: ir.SE) -> ir.SE:
         return self._look(se, self.places)
 
-    def _look(self, se: ir.SE, table: dict[ir.SE, Reading]) -> ir.SE:
+    def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
         """Look at each sum, product or name that is not a part of a sum or product."""
         if type(se) is ir.Var:
             if se.prim == "i64":
@@ -208,7 +220,7 @@ class Exact:
             for part in se.args:
                 self._look(part, self.places)
         elif _is_sum(se):
-            if table.get(se) != "opaque":
+            if table.get(se) != ():
                 self._sum(se, poly_of(se), table)
             self._below(se, table)
         elif type(se) is not ir.Lit:
@@ -216,20 +228,37 @@ class Exact:
                 self._look(part, table)
         return se
 
-    def _name(self, var: ir.Var, table: dict[ir.SE, Reading]) -> None:
+    def _name(self, var: ir.Var, table: dict[ir.SE, _Fitting]) -> None:
         """Look at a name for a sum or product."""
+        itself = Poly.var(var.name)
         if var.name in self._sums:
-            known = table.get(var, "unfolded")
-            table[var] = self._reading(self._sums[var.name], Poly.var(var.name), known)
-        elif var.name in self.defined and table.get(var) != "opaque":
-            self._sum(var, Poly.var(var.name), table)
+            table[var] = self._fitting(self._sums[var.name], itself, table.get(var))
+        elif var.name in self.defined and table.get(var) != ():
+            self._sum(var, itself, table)
 
-    def _sum(self, se: ir.SE, poly: Poly | None, table: dict[ir.SE, Reading]) -> None:
+    def _sum(self, se: ir.SE, poly: Poly | None, table: dict[ir.SE, _Fitting]) -> None:
         ring = self._facts.ring(se)
-        known = table.get(se, "unfolded")
-        table[se] = self._reading(ring, ring if poly is None else poly, known)
+        elsewhere = table.get(se)
+        found = self._fitting(ring, ring if poly is None else poly, elsewhere)
+        if "unfolded" not in found and (elsewhere is None or "split" in elsewhere):
+            split = self._split(se, ring)
+            if split is not None and self._fits(split):
+                found = ("split", *found)
+        table[se] = found
 
-    def _below(self, se: ir.SE, table: dict[ir.SE, Reading]) -> None:
+    def _split(self, se: ir.SE, ring: Poly) -> Poly | None:
+        """A sum with a name for each of its products; None if it has none, or of what is computed.
+
+        The names are for what the machine has: the whole may fit although a product does not.
+        """
+        found = Poly({mono: ring.terms[mono] for mono in products(ring)})
+        names = found.names()
+        if not names or any(name[0] == "?" or name in self._computed for name in names):
+            return None
+        self.products[se] = found
+        return self._facts.split(ring)
+
+    def _below(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> None:
         for part in se_parts(se):
             if _is_sum(part):
                 self._below(part, table)
@@ -254,18 +283,20 @@ class Exact:
         if poly.as_name is None:
             for name in poly.names() & self.defined.keys():
                 self._poly(Poly.var(name))
-        known = self.sizes.get(poly, "unfolded")
+        known = self.sizes.get(poly)
         of = poly, self._filled
-        if known != "opaque" and self._proved.get(of) not in self._open:
-            self.sizes[poly] = self._reading(poly.subst(self.defined), poly, known)
+        if known != () and self._proved.get(of) not in self._open:
+            self.sizes[poly] = self._fitting(poly.subst(self.defined), poly, known)
             self._proved[of] = self._open[-1]
         return poly
 
-    def _reading(self, unfolded: Poly, named: Poly, worst: Reading) -> Reading:
-        """The best reading that fits here and is no better than what fitted elsewhere."""
-        if worst == "unfolded" and self._fits(unfolded):
-            return "unfolded"
-        return "named" if worst != "opaque" and self._fits(named) else "opaque"
+    def _fitting(self, unfolded: Poly, named: Poly, elsewhere: _Fitting | None) -> _Fitting:
+        """The readings that fit here and fitted elsewhere."""
+        ways = ("unfolded", "named") if elsewhere is None else elsewhere
+        found: _Fitting = ("unfolded",) if "unfolded" in ways and self._fits(unfolded) else ()
+        if "named" in ways and not (found and named == unfolded) and self._fits(named):
+            found = (*found, "named")
+        return found
 
     def _fits(self, poly: Poly) -> bool:
         """Whether a polynomial fits, if the array that it is about has elements."""
@@ -284,10 +315,15 @@ class Exact:
         return found
 
 
+def best(ways: _Fitting) -> Reading:
+    """The best of the readings that fit."""
+    return ways[0] if ways else "opaque"
+
+
 class _Sizes(Exact):
     """Only how sizes may be read, which takes a fraction of the time."""
 
-    def _look(self, se: ir.SE, table: dict[ir.SE, Reading]) -> ir.SE:
+    def _look(self, se: ir.SE, table: dict[ir.SE, _Fitting]) -> ir.SE:
         return se
 
 
@@ -311,8 +347,8 @@ def is_exact(size: Poly, fun: ir.Function, shown: list[Argument]) -> bool:
     exact = _sizes(fun)
     if exact.shown and not (shown and shown[-1] is exact.shown[-1]):
         shown += exact.shown
-    reading = exact.sizes.get(size, "opaque")
-    return reading == "named" or (reading == "unfolded" and size.names().isdisjoint(exact.defined))
+    ways = exact.sizes.get(size, ())
+    return "named" in ways or ("unfolded" in ways and size.names().isdisjoint(exact.defined))
 
 
 def _is_small(size: Poly, fun: ir.Function) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument, Kind, Source
+from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.lines import Lines
@@ -34,6 +35,7 @@ _MOST_WHOLES = 8
 _MOST_TERMS = 12
 FEW = 5
 """The effort to show that a condition is false: most are there because they hold."""
+_MODULUS = 1 << 64
 _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
 _LARGEST_INPUT = Poly.const(LARGEST_INPUT)
@@ -193,9 +195,22 @@ class Learned(Ranges):
             return False
         left, right = self.ring(cond.lhs, depth), self.ring(cond.rhs, depth)
         if cond.op in ("==", "!="):
-            return self._decide(cond.op, left, right, depth) is False
+            if self._decide(cond.op, left, right, depth) is False:
+                return True
+            return cond.op == "==" and self._apart(left, right, depth) is not None
         low, high, slack = _in_order(cond.op, left, right)
         return self._below(high, low, 1 - slack, depth, FEW)
+
+    def _apart(self, left: Poly, right: Poly, depth: int) -> tuple[Poly, ...] | None:
+        """What is not negative if what two polynomials equal modulo 2**64 is not the same.
+
+        They need not be values: it is enough that their difference is none of its multiples.
+        """
+        for gap in (right - left, left - right):
+            claims = (gap - 1, _MODULUS - 1 - gap)
+            if all(self.non_negative(claim, depth, FEW) for claim in claims):
+                return claims
+        return None
 
     def counts(self, name: Name, start: SE, step: SE, width: Poly) -> None:
         """Learn that a name is `start + step * i` for some `0 <= i < width`."""
@@ -321,16 +336,17 @@ class Learned(Ranges):
         if type(unless) is Bin:
             left, right = self.ring(unless.lhs, depth), self.ring(unless.rhs, depth)
             contrary = OPPOSITE[unless.op]
+            claims = self._apart(left, right, depth) if contrary == "!=" else None
             if contrary == "!=":
                 contrary = "<" if self.non_negative(right - left - 1, depth, FEW) else ">"
-            claims = true_claims(contrary, left, right)
+            claims = claims or true_claims(contrary, left, right)
             self._noted += [(claim, "", depth) for claim in claims]
         op = cond.op if truth else OPPOSITE[cond.op]
         if type(cond.lhs) is Fun and cond.lhs.fun == "mul_hi" and cond.at == "i64":
             if op == "==" and cond.rhs == ZERO:
                 left, right = (self.poly(arg, depth) for arg in cond.lhs.args)
                 source = self._source("product", (left, right), cond)
-                self._learn_span(left * right, (0, (1 << 64) - 1), depth, source)
+                self._learn_span(left * right, (0, _MODULUS - 1), depth, source)
             return
         left, right = self.value(cond.lhs, cond.at, depth), self.value(cond.rhs, cond.at, depth)
         source = self._source("condition", (op, left, right, cond.at), (cond, truth))
@@ -589,24 +605,45 @@ class Learned(Ranges):
             self._typed(name, prim)
         return Poly.var(name)
 
+    def split(self, ring: Poly) -> Poly:
+        """The same modulo 2**64, with a name for what the machine has of each product."""
+        found = ring
+        for mono in products(ring):
+            product = Poly({mono: 1})
+            found += (self._wrap(product, "i64") - product) * ring.terms[mono]
+        return found
+
     def _unwrap(self, name: Name, depth: int) -> None:
-        """Look whether what is known of an atom's value tells that its polynomial did not wrap."""
+        """Look whether what is known of an atom's value tells that its polynomial did not wrap.
+
+        Or that the sum did not, though a product in it may have.
+        """
         whole, prim = self._wrapped[name]
+        is_whole = self._unwrap_as(name, whole, prim, depth)
+        if not is_whole and prim == "i64" and len(whole.terms) > 1 and products(whole):
+            self._unwrap_as(name, self.split(whole), prim, depth)
+
+    def _unwrap_as(self, name: Name, whole: Poly, prim: Prim, depth: int) -> bool:
+        """The same for one polynomial that equals an atom's value modulo the size of its type."""
         low, high = int_range(prim)
         modulus = high - low + 1
         least, most = self._name_span(name, depth)
+        if least < 0 and self.non_negative(Poly.var(name), depth, FEW):
+            least = 0
         below, above = whole - (most - modulus + 1), least + modulus - 1 - whole
-        if self.non_negative(below, depth) and self.non_negative(above, depth):
-            about = ("unwrap", name, whole, prim, (least, most), depth)
-            why = self._source("derived", (*about, None))
-            self._learn_span(whole, (least, most), depth, why)
-            for b in self.bounds[name]:
-                if b.low is not None and b.depth <= depth:
-                    why = self._source("derived", (*about, b.source))
-                    self._learn_gap(whole - b.low, depth, why)
-                if b.high is not None and b.depth <= depth:
-                    why = self._source("derived", (*about, b.source))
-                    self._learn_gap(b.high - whole, depth, why)
+        if not (self.non_negative(below, depth) and self.non_negative(above, depth)):
+            return False
+        about = ("unwrap", name, whole, prim, (least, most), depth)
+        why = self._source("derived", (*about, None))
+        self._learn_span(whole, (least, most), depth, why)
+        for b in self.bounds[name]:
+            if b.low is not None and b.depth <= depth:
+                why = self._source("derived", (*about, b.source))
+                self._learn_gap(whole - b.low, depth, why)
+            if b.high is not None and b.depth <= depth:
+                why = self._source("derived", (*about, b.source))
+                self._learn_gap(b.high - whole, depth, why)
+        return True
 
     def _case(self, name: Name, value: SE, limit: int) -> None:
         """Take note of what a minimum, maximum, choice, quotient or remainder is."""
@@ -636,7 +673,7 @@ class Learned(Ranges):
         """The same for polynomials, of values, that equal both sides modulo 2**64."""
         gap = right - left
         if op in ("==", "!="):
-            if (constant := gap.constant) is not None and constant % (1 << 64):
+            if (constant := gap.constant) is not None and constant % _MODULUS:
                 return op == "!="
             for one, other, more in ((left, right, gap), (right, left, -gap)):
                 if self.non_negative(more - 1, limit, FEW) and self._ordered(one, other, limit):

@@ -139,3 +139,93 @@ def test_a_buffer_is_written_while_the_other_is_read(name: str) -> None:
 )
 def test_the_buffer_that_is_read_is_not_written(body: str) -> None:
     refused(f"entry main [n] (a: *[n]i64) (k: i64) = {body.replace('loop x', 'loop x = a')}")
+
+
+# --- sums that may wrap ---
+
+CHUNKS = {
+    "chunk to chunk": """
+entry main [n] (a: *[n]i64) (b: i64) (t: i64) =
+  let v = map (\\i -> a[t * b + i] + 1) (iota b) in a with [(t + 1) * b:(t + 2) * b] = v""",
+    "chunk from before": """
+entry main [n] (a: *[n]i64) (b: i64) (t: i64) =
+  let v = map (\\i -> a[(t - 1) * b + b - 1 - i]) (iota b) in a with [t * b:(t + 1) * b] = v""",
+    "itself": """
+entry main [n] (a: *[n]i64) (b: i64) (t: i64) =
+  let v = map (\\i -> a[t * b + i] + 1) (iota b) in a with [t * b:t * b + b] = v""",
+}
+"""What is read is told by how far it is from what is written, wherever that is."""
+
+
+@pytest.mark.parametrize("name", CHUNKS)
+def test_a_product_that_may_wrap_is_a_number_of_its_own(name: str) -> None:
+    start = int("before" in name)
+    small = ([numbers(4), np.int64(b), np.int64(start)] for b in (0, 1, 2))
+    wraps = [numbers(32), np.int64(16), np.int64((1 << 60) + start)]
+    accepted(CHUNKS[name], *small, wraps)
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ("map (\\i -> a[b - 1 - i]) (iota b) in a with [t * b:t * b + b] = v", 1 << 60),
+        ("map (\\i -> a[i + 1]) (iota b) in a with [t * b - b:t * b] = v", (1 << 60) + 1),
+        ("map (\\i -> a[t * b + i]) (iota b) in a with [b - 1:2 * b - 1] = v", 1 << 60),
+        ("map (\\i -> a[t * b + i]) (iota b) in a with [t * b + 1:t * b + b + 1] = v", 1 << 60),
+    ],
+)
+def test_a_place_that_wraps_may_be_any(body: str, wrong: int) -> None:
+    """That `t * b` is at least `b` for a `t` of 1 or more is only so where it does not wrap."""
+    source = f"""
+entry main [n] (a: *[n]i64) (b: i64) (t: i64) =
+  let t = assert (t >= 1) t
+  let v = {body}"""
+    assert ("update", 0) not in outcomes(source)
+    check(source, [numbers(32), np.int64(16), np.int64(wrong)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "let w = a[t * b:t * b + b] in w with [1:k + 1] = map (\\i -> a[k - 1 - i]) (iota k)",
+        """let v = replicate n 0
+  let u = map (\\i -> a[b - 1 - i]) (iota b)
+  let v = v with [t * b:t * b + b] = u
+  in a with [0:n] = v""",
+    ],
+)
+def test_a_part_of_a_view_that_wraps_may_be_any(body: str) -> None:
+    """The view begins where the array does, and not behind what is read."""
+    source = f"""
+entry main [n] (a: *[n]i64) (b: i64) (t: i64) (k: i64) =
+  let t = assert (t >= 1) t
+  let k = assert (k < b) k
+  {body}
+"""
+    check(source, [numbers(32), np.int64(16), np.int64(1 << 60), np.int64(8)])
+
+
+LARGEST = (1 << 63) - 1
+WINDOWS = {
+    "moved": """
+entry main [n] (a: *[n]i64) (i: i64) (k: i64) =
+  let v = map (+ 1) a[i:i + k] in a with [i + k:i + 2 * k] = v""",
+    "as long as it fits": """
+entry main [n] (a: *[n]i64) (i: i64) (k: i64) =
+  (loop (a, p) = (a, i) while p + 2 * k <= n && k > 0 do
+     let v = map (\\j -> a[p + k - 1 - j] + 1) (iota k)
+     in (a with [p + k:p + 2 * k] = v, p + k)).0""",
+}
+"""A slice that has elements is inside, so that its ends do not wrap."""
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_the_ends_of_a_slice_with_elements_do_not_wrap(name: str) -> None:
+    ends = ((0, 0), (1, 1), (0, 2), (LARGEST, 0), (-LARGEST, 0))
+    accepted(WINDOWS[name], *([numbers(5), np.int64(i), np.int64(k)] for i, k in ends))
+
+
+def test_windows_that_meet_are_left_alone() -> None:
+    refused("""
+entry main [n] (a: *[n]i64) (i: i64) (k: i64) =
+  let v = map (+ 1) a[i:i + k] in a with [i + 1:i + k + 1] = v""")

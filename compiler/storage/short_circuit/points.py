@@ -351,8 +351,12 @@ class Shortcut:
                     self._try(point, target)
 
     def _name(self, se: ir.SE, item: Item, new: list[Item]) -> ir.SE:
-        """An index, or a name for one that is no polynomial: bound if the attempt succeeds."""
-        if poly_of(se) is not None:
+        """An index, or a name for one that is no polynomial, or may wrap.
+
+        It is bound if the attempt succeeds.
+        """
+        poly = poly_of(se)
+        if poly is not None and self.terms.is_read_so(poly, se):
             return se
         found = self.terms.named(se, item)
         if found is None:

@@ -535,12 +535,12 @@ class Projection:
 def sliced(terms: Terms, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], item: Item) -> Lmad[Poly]:
     """The part of an index function that the slice in a statement selects, in names of the program.
 
-    Raises Failed if an index is no polynomial, and has no name.
+    Raises Failed if an index is no polynomial, or may wrap, and has no name.
     """
 
     def poly(se: ir.SE) -> Poly:
         found = poly_of(se)
-        if found is not None:
+        if found is not None and terms.is_read_so(found, se):
             return found
         name = terms.named(se, item)
         if name is None and isinstance(se, ir.Var):

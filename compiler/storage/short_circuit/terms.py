@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Literal
 
 from compiler.algebra.lmad import Dim, Lmad
-from compiler.algebra.poly import Poly
-from compiler.analysis.exact import Exact, Reading, exactness
+from compiler.algebra.poly import Monomial, Poly
+from compiler.analysis.exact import Exact, Reading, best, exactness
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
@@ -149,16 +149,32 @@ class Terms:
         names = poly.names()
         if not names or (poly.as_name is not None and names.isdisjoint(self.defs)):
             return poly
-        reading = self.exact.sizes.get(poly)
-        if reading == "opaque":
+        ways = self.exact.sizes.get(poly)
+        if ways == () or (ways is None and not self._wrapping.isdisjoint(poly.terms)):
             return self._unknown(f"({poly})", names, poly)
         mapping = {}
         for name in names:
-            is_exact = self.exact.unfolds(name) if reading is None else reading == "unfolded"
+            is_exact = self.exact.unfolds(name) if ways is None else best(ways) == "unfolded"
             value = self.value(name) if is_exact else self._kept(name)
             if value.as_name != name:
                 mapping[name] = value
         return poly.subst(mapping) if mapping else poly
+
+    @cached_property
+    def _wrapping(self) -> frozenset[Monomial]:
+        """The monomials of sizes and parts of index functions that may wrap.
+
+        One that is put together from these is no sum of them.
+        """
+        opaque = (poly for poly, ways in self.exact.sizes.items() if not ways)
+        return frozenset(mono for poly in opaque for mono in poly.terms if mono)
+
+    def is_read_so(self, poly: Poly, se: ir.SE) -> bool:
+        """Whether the polynomial of an expression is its value, as part of an index function.
+
+        That is read by its names, which says nothing of a sum that wraps.
+        """
+        return self.normal(poly) == self.poly(se)
 
     def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
         """The LMAD with all definitions unfolded."""
@@ -188,11 +204,22 @@ class Terms:
                 reading = "unfolded"
         if reading == "opaque":
             return self._opaque(se, se)
-        return self._ring(se, where, reading == "named")
+        found = self._ring(se, where, reading == "named")
+        return found + self._splitting(se) if reading == "split" else found
+
+    def _splitting(self, se: ir.SE) -> Poly:
+        """What is added to a sum to have names for its products that may wrap."""
+        found = Poly({})
+        for mono, coeff in self.exact.products[se].terms.items():
+            product = Poly({mono: 1})
+            atom = self._unknown(f"({product})", product.names(), product)
+            found += (atom - product) * coeff
+        return found
 
     def _reading(self, se: ir.SE, where: Where) -> Reading | None:
         exact = self.exact
-        return (exact.places if where == "places" else exact.conditions).get(se)
+        ways = (exact.places if where == "places" else exact.conditions).get(se)
+        return None if ways is None else best(ways)
 
     def wrapping(self, name: Name) -> Poly | None:
         """The sum or product that a name stands for, as it is not known to fit in 64 bits."""
@@ -301,6 +328,14 @@ class Terms:
                     yield (*at[:k], side, *at[k + 1 :])
                 return
         yield at
+
+    def choice(self, name: Name) -> tuple[tuple[Poly, ir.SE, bool], ...]:
+        """What a name is on either side of a condition that chooses it; () if none does."""
+        atom = self.atoms.get(name)
+        what = None if atom is None else atom.what
+        if not isinstance(what, ir.Select):
+            return ()
+        return (self.poly(what.then), what.cond, True), (self.poly(what.orelse), what.cond, False)
 
     def sliced(self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...]) -> Lmad[Poly]:
         """The part of an index function that a slice selects, for proofs."""
