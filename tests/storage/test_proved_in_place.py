@@ -229,3 +229,37 @@ def test_windows_that_meet_are_left_alone() -> None:
     refused("""
 entry main [n] (a: *[n]i64) (i: i64) (k: i64) =
   let v = map (+ 1) a[i:i + k] in a with [i + 1:i + k + 1] = v""")
+
+
+# --- choices, and divisors whose sign a later check tells ---
+
+CHOSEN = """
+entry main [n] (a: *[n]i64) (f: bool) (g: bool) =
+  let h = n / 2
+  let o = if f then 0 else h
+  let p = if g then h - o else SECOND
+  let v = map (\\i -> a[p + h - 1 - i] + 1) (iota h) in a with [o:o + h] = v
+"""
+
+
+def test_both_sides_of_a_choice_are_looked_at() -> None:
+    sizes = (0, 1, 2, 5)
+    sides = [(f, g) for f in (False, True) for g in (False, True)]
+    inputs = [[numbers(n), *map(np.bool_, both)] for n in sizes for both in sides]
+    accepted(CHOSEN.replace("SECOND", "h - o"), *inputs)
+    refused(CHOSEN.replace("SECOND", "o"))
+
+
+@pytest.mark.parametrize(("first", "fits"), [("b", True), ("b - 1", False), ("0", False)])
+@pytest.mark.parametrize("index", ["i % b", "(i + 1) % b"])
+def test_a_remainder_is_below_a_divisor_that_the_place_shows_to_be_positive(
+    index: str, first: str, fits: bool
+) -> None:
+    source = f"""
+entry main [n] (a: *[n]i64) (b: i64) =
+  let v = map (\\i -> a[{index}] + i) (iota (n - b)) in a with [{first}:{first} + n - b] = v
+"""
+    if fits:
+        accepted(source, *([numbers(n), np.int64(b)] for n, b in ((1, 1), (5, 2), (4, 4))))
+    else:
+        refused(source)

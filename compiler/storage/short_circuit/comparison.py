@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from compiler.algebra.disjoint import Disjoint, Unknown, Verdict, beyond
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.names import Name
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.access import Access, Obligation, Range, unique, with_lmad
 from compiler.storage.short_circuit.assumptions import Assumptions
@@ -15,6 +16,7 @@ from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.covers import covers
 from compiler.storage.short_circuit.edited import Edited
 from compiler.storage.short_circuit.outside import OutsideViews
+from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import TreeBody
 from compiler.storage.short_circuit.uses import Summary, Uses, uses
@@ -22,6 +24,8 @@ from compiler.storage.short_circuit.wording import anywhere, both, called, not_a
 
 _FEW = 8
 """Up to so many uses each have a proof of their own; more are taken together where they can be."""
+_CHOICES = 2
+"""So many numbers that a condition chooses are looked at by cases."""
 _LONG = 12
 """Unless where they begin is a sum of more terms than so many."""
 
@@ -34,15 +38,15 @@ class Comparison:
         now: Edited,
         terms: Terms,
         assumptions: Assumptions,
-        outside: OutsideViews,
+        summaries: Summaries,
         destination: Lmad[Poly] | None,
         checked: Context,
     ) -> None:
-        """`destination`, `checked`: as `Safety` has them."""
+        """`summaries`, `destination`, `checked`: as `Safety` has them."""
         self._now = now
         self._terms = terms
         self._assumptions = assumptions
-        self._outside = outside
+        self._outside = OutsideViews(terms, assumptions, summaries, checked)
         self._destination = destination
         self._checked = checked
         self.obligations: list[Obligation] = []
@@ -62,8 +66,7 @@ class Comparison:
                 if use.lmad == self._destination:
                     kind = Refusal.ANY_CELL if use.lost is None else Refusal.UNKNOWN_CELLS
                     raise Failed(kind, anywhere(self._now, self._terms, use, where))
-                verdict = self._verdict(write.lmad, use.lmad, known)
-                self._record(write.lmad, use.lmad, where, verdict)
+                verdict = self._decided(write.lmad, use.lmad, known, where)
                 if not isinstance(verdict, Disjoint):
                     first, second = both(self._now, write.array, use.array)
                     does = "written" if use.writes else "read"
@@ -190,6 +193,34 @@ class Comparison:
             self._record(write, cover, where, verdict)
             return True
         return False
+
+    def _decided(
+        self,
+        write: Lmad[Poly],
+        use: Lmad[Poly],
+        known: Context,
+        where: str,
+        told: tuple[Name, ...] = (),
+    ) -> Verdict:
+        """Whether two sets of cells meet, which is recorded; by cases of what conditions choose.
+
+        `told`: the numbers of which it is known already which side they are.
+        """
+        verdict = self._verdict(write, use, known)
+        names = sorted((write.names() | use.names()).difference(told))
+        chosen = next((name for name in names if self._terms.choice(name)), None)
+        if isinstance(verdict, Disjoint) or chosen is None or len(told) == _CHOICES:
+            self._record(write, use, where, verdict)
+            return verdict
+        before = len(self.obligations)
+        for value, cond, holds in self._terms.choice(chosen):
+            side = Context(equal=((chosen, value),)).plus(self._assumptions.condition(cond, holds))
+            found = self._decided(write, use, known.plus(side), where, (*told, chosen))
+            if not isinstance(found, Disjoint):
+                del self.obligations[before:]
+                self._record(write, use, where, verdict)
+                return verdict
+        return found
 
     def _verdict(self, write: Lmad[Poly], use: Lmad[Poly], known: Context) -> Verdict:
         if self._assumptions.budget.is_spent:

@@ -19,22 +19,41 @@ from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import TreeBody
 from compiler.storage.short_circuit.uses import Uses
 
+_Key = tuple[TreeBody, Lmad[Poly], int]
+
 
 class OutsideViews:
     """How the accesses of bodies look from outside; found out once for all attempts."""
 
-    def __init__(self, terms: Terms, assumptions: Assumptions, summaries: Summaries) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        assumptions: Assumptions,
+        summaries: Summaries,
+        checked: Context = NOTHING,
+    ) -> None:
+        """`checked`: what else holds, in one attempt, where one access is asked about."""
         self._terms = terms
         self._assumptions = assumptions
+        self._checked = checked
         self._kept = summaries.outside
+        self._own: dict[_Key, Lmad[Poly] | None] = {}
 
     def leave(self, access: Access, scope: TreeBody, over: Sequence[Range]) -> Access:
         """The access over all values of some indices."""
+        found = self._leave(access, scope, over, NOTHING)
+        if found is access or found.lost is None or self._checked is NOTHING:
+            return found
+        return self._leave(access, scope, over, self._checked)
+
+    def _leave(
+        self, access: Access, scope: TreeBody, over: Sequence[Range], more: Context
+    ) -> Access:
         if access.lmad is None:
             return access
         lost: Name | None = None
         for lmad in (access.lmad, *access.wider):
-            found = self._outside(lmad, scope, over)
+            found = self._outside(lmad, scope, over, more)
             if found is not None:
                 return with_lmad(access, found, lost)
             lost = self._lost(access.lmad, scope, over)
@@ -42,7 +61,7 @@ class OutsideViews:
 
     def left(self, some: Uses, scope: TreeBody, over: Sequence[Range]) -> Uses:
         """What is touched over all values of a body's indices."""
-        return some.left(lambda use: self.leave(use, scope, over))
+        return some.left(lambda use: self._leave(use, scope, over, NOTHING))
 
     def _lost(self, lmad: Lmad[Poly], scope: TreeBody, fixed: Iterable[Range]) -> Name:
         """A name that cells depend on and that means nothing outside of a scope; "" if none."""
@@ -51,16 +70,20 @@ class OutsideViews:
         return next(inside, "")
 
     def _outside(
-        self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range]
+        self, lmad: Lmad[Poly], scope: TreeBody, over: Sequence[Range], more: Context
     ) -> Lmad[Poly] | None:
-        """Cells for all values of some indices; None if no LMAD has them that means any outside."""
+        """Cells for all values of some indices; None if no LMAD has them that means any outside.
+
+        `more` is known beside what the program says there.
+        """
         key = scope, lmad, len(over)
-        kept = self._kept
+        kept = self._kept if more is NOTHING else self._own
         if key not in kept:
+            known = self._assumptions.at(scope).plus(more)
             found: Lmad[Poly] | None = lmad
             for one in reversed(over):
                 if found is not None:
-                    found = quotients.expanded(found, one, scope, self._terms, self._assumptions)
+                    found = quotients.expanded(found, one, known, self._terms, self._assumptions)
             kept[key] = None if found is None or self._inside(found, scope) else found
         return kept[key]
 

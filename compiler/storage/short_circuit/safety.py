@@ -65,7 +65,7 @@ class Safety:
         self.roots = meanings.of(block)
         self.outside = OutsideViews(terms, assumptions, self.summaries)
         self.comparison = self.comparing(
-            now, terms, assumptions, self.outside, destination, checked
+            now, terms, assumptions, self.summaries, destination, checked
         )
         self._kept = self.summaries.of(block if meanings.is_given(block) else self.roots)
         self._alone: dict[TreeBody, set[Item]] = {}
