@@ -7,9 +7,8 @@ from collections import Counter
 from testing.refusals import Program, programs, refusals
 from tests.storage.test_reasons import refused
 
-EVERY = 8
-MOST_UNJUSTIFIED = 2
-"""Of the part that is tried here; `python -m bench.refusals` tries all."""
+EVERY = 4
+"""Which part is tried here; `python -m bench.refusals` tries all."""
 
 
 def verdicts(name: str, given: str, body: str) -> list[str]:
@@ -17,17 +16,17 @@ def verdicts(name: str, given: str, body: str) -> list[str]:
     return [one.verdict for one in refusals(program)]
 
 
-def test_no_more_refusals_of_a_part_are_unjustified_than_were() -> None:
+def test_at_most_one_in_ten_refusals_of_a_part_is_unjustified() -> None:
     some = programs()[::EVERY]
     counts = Counter(one.verdict for program in some for one in refusals(program))
-    assert counts["justified"] >= 8
-    assert counts["unjustified"] <= MOST_UNJUSTIFIED
+    assert counts["justified"] >= 20
+    assert counts["unjustified"] <= counts.total() / 10
     assert not counts["barred"]
 
 
 def test_each_program_has_a_name_of_its_own_and_the_set_is_large() -> None:
     names = [program.name for program in programs()]
-    assert len(names) == len(set(names)) >= 170
+    assert len(names) == len(set(names)) >= 190
 
 
 def test_what_meets_in_a_run_is_justified() -> None:
