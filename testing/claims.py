@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.algebra import checker
-from compiler.algebra.encode import _Writer
 from compiler.algebra.notation import Reader
+from compiler.algebra.plain import plain
 
 Json = dict[str, Any]
 
 
 def p(text: str) -> list[Any]:
     """A polynomial."""
-    return _Writer().poly(Reader().poly(text))
+    return plain(Reader().poly(text))
 
 
 def leaf(claim: str, *terms: tuple[Any, ...], scale: Any = 1) -> Json:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Options
+from compiler.base.errors import CompilerBug
+from compiler.ir import nodes as ir
 from compiler.pipeline import MEMORY_STAGES
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import heap, interp
+from compiler.storage.follow import Followers
 from testing import compiling
 from testing.kernels import compiled, observed, same
 from tests.runtime.cuda_on_cpu import needs_cxx
+from tests.storage.helpers import context
 
 HEAD = "entry main [n] (ks: [n]i64) (m: i64) = map (\\k ->\n"
 MADE = "let xs = if m > k then map (+ k) (iota (m - k)) else replicate 2 k\n"
@@ -49,3 +55,22 @@ def test_it_is_on_a_gpu(form: str) -> None:
     work = compiled(HEAD + FORMS[form] + FOLDED, "default")
     wanted = interp.run(work.result("soa").prog, "main", list(ARGS))
     same(observed(work, "main", ARGS, "random"), wanted, form)
+
+
+def test_what_lies_elsewhere_in_a_block_that_moved_is_a_defect() -> None:
+    """It is in the place of what has moved, or a view of it: else nobody knows where it is."""
+    size = Poly.var("n")
+
+    def at(name: str, offset: int) -> ir.Param:
+        mem = ir.MemBind("mem", Lmad.row_major((size,), Poly.const(offset)))
+        return ir.Param(name, ir.Array("i64", (size,), mem))
+
+    def no_operand(name: str) -> ir.MemBind:
+        raise AssertionError(name)
+
+    followers = Followers(context())
+    followers.moved(at("xs", 0), at("xs", 4))
+    made = ir.Stm((at("ys", 0),), ir.Scratch("i64", (size,)))
+    assert followers.stm(made, no_operand, []).pat == (at("ys", 4),)
+    with pytest.raises(CompilerBug, match="`mem` follows nothing"):
+        followers.stm(ir.Stm((at("zs", 1),), made.exp), no_operand, [])

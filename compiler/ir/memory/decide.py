@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from compiler.algebra.disjoint import Disjoint, Overlap, glance
 from compiler.algebra.facts import Facts, Point
@@ -14,6 +15,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.memory.known import NEVER
 
+T = TypeVar("T")
 FEW = 10
 """Inequalities that are tried before numbers are looked for that speak against an answer."""
 WORK = 60
@@ -56,15 +58,30 @@ def inside(lmad: Lmad[Poly], size: Poly, facts: Iterable[Poly], fits: Fits | Non
     """
     if lmad.offset == 0 and Poly.product(lmad.shape) == size and lmad.is_row_major():
         return _PROVED
-    key = lmad, size, tuple(facts)
-    if NEVER in key[2]:
+    return _answer(_inside, _find_inside, lmad, size, tuple(facts), fits)
+
+
+def _answer(
+    kept: dict[tuple[Lmad[Poly], T, tuple[Poly, ...]], Answer],
+    find: Callable[[Lmad[Poly], T, tuple[Poly, ...], Fits | None], Answer],
+    lmad: Lmad[Poly],
+    other: T,
+    facts: tuple[Poly, ...],
+    fits: Fits | None,
+) -> Answer:
+    """The answer to a question about an index function and something else, which is kept.
+
+    Whether numbers occur is another question each time: what was open before is asked anew.
+    """
+    if NEVER in facts:
         return _PROVED
-    found = _inside.get(key)
+    key = lmad, other, facts
+    found = kept.get(key)
     if found is None or (fits is not None and found is _OPEN):
-        if len(_inside) >= KEPT:
-            _inside.clear()
-        found = _find_inside(*key, fits)
-        _inside[key] = found if isinstance(found, Proved) else _OPEN
+        if len(kept) >= KEPT:
+            kept.clear()
+        found = find(lmad, other, facts, fits)
+        kept[key] = found if isinstance(found, Proved) else _OPEN
     return found
 
 
@@ -113,16 +130,7 @@ def apart(
     one: Lmad[Poly], other: Lmad[Poly], facts: Iterable[Poly], fits: Fits | None = None
 ) -> Answer:
     """Whether two index functions share no cell; `fits` as for `inside`."""
-    key = one, other, tuple(facts)
-    if NEVER in key[2]:
-        return _PROVED
-    found = _apart.get(key)
-    if found is None or (fits is not None and found is _OPEN):
-        if len(_apart) >= KEPT:
-            _apart.clear()
-        found = _find_apart(*key, fits)
-        _apart[key] = found if isinstance(found, Proved) else _OPEN
-    return found
+    return _answer(_apart, _find_apart, one, other, tuple(facts), fits)
 
 
 def _find_apart(
