@@ -22,11 +22,11 @@ from testing import unsound
 from testing.meaning import SIX_BITS
 
 SOURCE = Path(checker.__file__).read_text("utf-8")
-RULES, SUMS, STEPS = "rules", "sums", "steps"
+RULES, SUMS, STEPS, LINES = "rules", "sums", "steps", "lines"
 LOOKED_AT = {
     "conclude": (RULES,), "_needs": (RULES,), "_result": (RULES,), "in_range": (RULES,),
     "_within": (RULES, STEPS), "_is_known": (RULES,), "add_up": (SUMS,), "_shown": (SUMS,),
-    "_follow": (STEPS,), "_ends": (STEPS,), "_tidy": (STEPS,), "_join": (STEPS,),
+    "_line": (LINES,), "_follow": (STEPS, LINES), "_ends": (STEPS,), "_tidy": (STEPS,), "_join": (STEPS,),
     "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS,), "_negative": (RULES, STEPS),
     "_plus": (RULES, STEPS),
 }  # fmt: skip
@@ -60,6 +60,8 @@ def false_claims(changed: ModuleType, function: str, effort: int) -> Iterator[st
         yield from unsound.false_sums(changed, rng, 100 * effort)
     if STEPS in parts:
         yield from unsound.false_steps(changed, rng, 100 * effort)
+    if LINES in parts:
+        yield from unsound.false_lines(changed, rng, 20 * effort)
     for rule in changed.RULES if RULES in parts else ():
         if function != "_result" or rule == "range":
             yield from unsound.false_inferences(changed, rule, rng, effort)

@@ -5,7 +5,9 @@ known, so that it accepts as much as it ever does; then all values of the names 
 
 Steps are tried on equations of numbers: a proof is made up while the checker follows it, and counts
 if each inequality that is asked for holds. Whether the equation has a solution is counted out. What
-holds of polynomials holds of the numbers that they are, so nothing else needs to be tried.
+holds of polynomials holds of the numbers that they are, so nothing else needs to be tried. A line
+among the steps is about something that is given, and holds for some values; what it asks for is
+granted if it is so for these.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,10 @@ Polynomial = dict[tuple[str, ...], int]
 Checker = Any
 """The checker's module, or one that differs from it."""
 
+PLACES = 300
+"""So many things that are given are drawn for the lines among steps."""
+EDGES = (-32, -31, 31, 32, 63)
+"""Where words of 6 bits end."""
 VALUES = np.arange(-40, 70, dtype=np.int32)
 """All of a word, signed or not, and some on either side."""
 POINT = {"n": VALUES.reshape(-1, 1), "k": VALUES.reshape(1, -1)}
@@ -149,15 +155,15 @@ class Seen:
             "reads": [(_data(poly), prim) for poly, prim in one.reads],
         }  # fmt: skip
         self.points: list[tuple[dict[str, Any], Any]] = []
-        for x in self._named(one, given) if one.name else [VALUES[0]]:
+        for x in self.named(one, given) if one.name else [VALUES[0]]:
             env = {**POINT, "x": x}
             holds = meaning.holds(given, env, SIX_BITS) if one.kind else True
             self.points.append((env, np.broadcast_to(holds, (len(VALUES), len(VALUES)))))
 
     @staticmethod
-    def _named(one: Any, given: Json) -> list[Any]:
+    def named(one: Any, given: Json, env: meaning.Env = POINT) -> list[Any]:
         """What the name may be; anything if what is given says nothing, as far as it is read."""
-        left, right = (meaning.value(given[side], POINT) for side in ("left", "right"))
+        left, right = (meaning.value(given.get(side, ()), env) for side in ("left", "right"))
         found = [left]
         if one.kind != "wrap":
             sides = [meaning.cut(s, one.type, SIX_BITS) if one.type else s for s in (left, right)]
@@ -236,17 +242,55 @@ def _claim(**parts: Any) -> Json:
 def false_steps(checker: Checker, rng: random.Random, tries: int) -> Iterator[str]:
     """Proofs of numbers that are accepted, if all that they ask for holds, and false."""
     for _ in range(tries):
-        sides = [_cells(rng, most) for most in (2, 1)]
-        data = _claim(claim="disjoint", a=sides[0], b=sides[1], proof={})
-        del data["polynomials"]
-        probe = _probe(checker, rng)(data)
-        try:
-            probe.check()
-        except checker.Refused:
-            continue
-        one, other = (meaning.cells(side, {}) for side in sides)
-        if probe.asked and one & other:
-            yield f"{sides} by {probe.made}"
+        yield from _false_proof(checker, rng, None)
+
+
+def false_lines(checker: Checker, rng: random.Random, tries: int) -> Iterator[str]:
+    """The same of proofs with lines about what is given."""
+    places = [place for _ in range(PLACES) for place in _place(checker, rng)]
+    for _ in range(tries):
+        yield from _false_proof(checker, rng, rng.choice(places))
+
+
+def _false_proof(checker: Checker, rng: random.Random, place: Place | None) -> Iterator[str]:
+    sides = [_cells(rng, most) for most in (2, 1)]
+    given = [] if place is None else [place.given]
+    data = _claim(claim="disjoint", a=sides[0], b=sides[1], proof={}, given=given)
+    del data["polynomials"]
+    probe = _probe(checker, rng, place)(data)
+    try:
+        probe.check()
+    except checker.Refused:
+        return
+    one, other = (meaning.cells(side, {}) for side in sides)
+    if probe.asked and one & other:
+        yield f"{sides} by {probe.made}"
+
+
+class Place(NamedTuple):
+    """Something that is given, and values of its names for which it holds."""
+
+    one: Any
+    given: Json
+    env: dict[str, int]
+
+
+def _place(checker: Checker, rng: random.Random) -> Iterator[Place]:
+    """One that is drawn; none if no value of its name is found for which it holds."""
+    kind, (fields, ops) = rng.choice(list(checker.GIVEN.items()))
+    left, right = rng.choice(PAIRS)
+    parts: Json = {"op": rng.choice(ops), "type": rng.choice(sorted(SIX_BITS)), "name": "x"}
+    reads = rng.choice(_reads(left, right))
+    parts |= {"left": _data(left), "right": _data(right)}
+    parts["reads"] = [[_data(poly), prim] for poly, prim in reads]
+    given = {"given": kind, **{field: parts[field] for field in fields.split()}}
+    one = checker.Theorem(_claim())._given(given)
+    env = {"n": rng.randint(-9, 9), "k": rng.choice((rng.randint(-4, 4), rng.choice(EDGES)))}
+    named = Seen.named(one, given, env) if one.name == "x" and "name" in fields else [0]
+    for x in rng.sample(named, len(named)):
+        if meaning.holds(given, {**env, "x": x}, SIX_BITS):
+            yield Place(one, given, {**env, "x": int(x)})
+            return
 
 
 def _cells(rng: random.Random, most: int) -> Json:
@@ -264,11 +308,23 @@ def _number(value: int) -> list[Any]:
     return [[value]] if value else []
 
 
-def _probe(checker: Checker, rng: random.Random) -> type[Any]:
+class Granted:
+    """All that is so at a place, with what facts say; everything if they contradict that."""
+
+    def __init__(self, facts: Any, env: dict[str, int]) -> None:
+        self._env = env
+        self._absurd = any(_value(fact, env) < 0 for fact in facts)
+
+    def __contains__(self, key: Any) -> bool:
+        return self._absurd or bool(_value(key, self._env) >= 0)
+
+
+def _probe(checker: Checker, rng: random.Random, place: Place | None) -> type[Any]:
     """The checker's reader of a proof, with a proof that is made up where it is to be read.
 
     What it asks for is granted if it is so, or if the facts at its place contradict each other.
     """
+    env = {} if place is None else place.env
 
     class Probe(checker.Theorem):  # type: ignore[misc]
         asked = True
@@ -276,19 +332,36 @@ def _probe(checker: Checker, rng: random.Random) -> type[Any]:
 
         def _follow(self, data: Any, offset: Any, dims: Any, facts: Any, at: str) -> None:
             if self.asked:
-                step = _step(
-                    rng, at.count("."), _value(offset.items(), {}), [_numbers(d) for d in dims]
-                )
+                numbers = _value(offset.items(), {}), [_numbers(d) for d in dims]
+                if place is None:
+                    step = _step(rng, at.count("."), *numbers)
+                elif "line" not in at or rng.random() < 0.3:
+                    step = {"step": "line", "line": _inference(checker, rng, place), "rest": None}
+                else:
+                    step = _step(rng, 9, *numbers)
                 self.made += f"{step} of {offset} {dims}; "
                 super()._follow(step, offset, dims, facts, at)
 
         def _shown(self, data: Any, claim: Any, facts: Any, at: str) -> Any:
             said = {(): rng.choice((-1, -1, 1))} if claim is None else claim
-            absurd = any(_value(fact, {}) < 0 for fact in facts)
-            self.asked = self.asked and (absurd or _value(said.items(), {}) >= 0)
+            self.asked = self.asked and said.items() in Granted(facts, env)
             return said
 
+        def _line(self, data: Any, facts: Any, at: str) -> Any:
+            return super()._line(data, Granted(facts, env) if data else facts, at)
+
     return Probe
+
+
+def _inference(checker: Checker, rng: random.Random, place: Place) -> Json:
+    """A line about what is given there, or about nothing."""
+    rules = [rule for rule, (_, ops) in checker.RULES.items() if place.one.op in ops]
+    rule = rng.choice([*rules, *rules, "round"])
+    one = checker.NOTHING if rule == "round" else place.one
+    numbers = rng.choice(NUMBERS[checker.RULES[rule][0]])
+    claim = rng.choice(_claims(checker, rule, one, numbers) or CLAIMS[-1:])
+    of = None if rule == "round" else 0
+    return {"rule": rule, "of": of, "numbers": list(numbers), "claim": _data(claim)}
 
 
 def _numbers(dim: Any) -> tuple[int, ...]:

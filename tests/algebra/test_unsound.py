@@ -17,7 +17,7 @@ from testing import unsound
 from testing.mutants import SOURCE, module
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "certificates.md"
-GIVEN, STEPS = 200, 10_000
+GIVEN, STEPS, LINES = 200, 10_000, 4_000
 """How many things that may be given are drawn for a rule, and how many proofs are made up."""
 
 
@@ -28,10 +28,12 @@ def false(changed: ModuleType, part: str) -> Iterator[str]:
         return unsound.false_sums(changed, rng, 2000)
     if part == "steps":
         return unsound.false_steps(changed, rng, STEPS)
+    if part == "lines":
+        return unsound.false_lines(changed, rng, LINES)
     return unsound.false_inferences(changed, part, rng, GIVEN // (2 if part == "range" else 1))
 
 
-@pytest.mark.parametrize("part", [*checker.RULES, "sums", "steps"])
+@pytest.mark.parametrize("part", [*checker.RULES, "sums", "steps", "lines"])
 def test_nothing_false_is_accepted(part: str) -> None:
     assert next(false(module(SOURCE), part), "") == ""
 
@@ -124,6 +126,10 @@ WRONG = [
     ("steps", "if low > high:", "if low >= high:"),
     ("steps", "total += stride * (low if stride > 0 else high)", "total += stride * low"),
     ("steps", "(ZERO, last) if sign == 1 else (_negative(last), ZERO)", "(ZERO, last)"),
+    # lines among steps
+    ("lines", 'self.conclude(Inference(rule, claim, of, numbers), facts, f"{at}.{rule}")', "pass"),
+    ("lines", "facts | {_key(said)}, at)", "facts | {_key(_plus(said, ONE, -1))}, at)"),
+    ("lines", "if missing or claim not in follows", "if claim not in follows"),
 ]  # fmt: skip
 """Of which part, what stands in the checker, and what is put in its place."""
 
@@ -135,5 +141,6 @@ def test_a_wrong_rule_is_found(part: str, old: str, new: str) -> None:
 
 
 def test_there_are_as_many_as_the_document_says() -> None:
-    assert "one for each of 70 wrong rules" in " ".join(DOCUMENT.read_text("utf-8").split())
+    wrong = f"one for each of {len(WRONG)} wrong rules"
+    assert wrong in " ".join(DOCUMENT.read_text("utf-8").split())
     assert len(WRONG) >= 70
