@@ -26,9 +26,9 @@ RULES, SUMS, STEPS, LINES = "rules", "sums", "steps", "lines"
 LOOKED_AT = {
     "conclude": (RULES,), "_needs": (RULES,), "_result": (RULES,), "in_range": (RULES,),
     "_within": (RULES, STEPS), "_is_known": (RULES,), "add_up": (SUMS,), "_shown": (SUMS,),
-    "_line": (LINES,), "_follow": (STEPS, LINES), "_ends": (STEPS,), "_tidy": (STEPS,), "_join": (STEPS,),
-    "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS,), "_negative": (RULES, STEPS),
-    "_plus": (RULES, STEPS),
+    "_line": (LINES,), "_follow": (STEPS, LINES), "_ends": (STEPS,), "_tidy": (STEPS,),
+    "_join": (STEPS,), "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS,),
+    "_negative": (RULES, STEPS), "_plus": (RULES, STEPS),
 }  # fmt: skip
 """The functions that say what follows, and where the search may find that they are wrong; the
 others read a file, or say what stands in it."""
