@@ -39,7 +39,8 @@ from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
 from compiler.analysis.argue import Arguer
-from compiler.analysis.learned import FEW, OPPOSITE, Learned, true_claims
+from compiler.analysis.comparisons import OPPOSITE, true_claims
+from compiler.analysis.learned import FEW, Learned
 from compiler.analysis.ranges import EVERYWHERE
 from compiler.ir.nodes import SE
 from compiler.ir.sizes import HIGH, LOW

@@ -6,13 +6,14 @@ has to be argued for before anything may rest on it (`argue.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
 from compiler.algebra.poly import Monomial, Poly
+from compiler.analysis.comparisons import OPPOSITE, in_order, parts, true_claims
 from compiler.analysis.lines import Lines
 from compiler.analysis.ranges import (
     EITHER,
@@ -23,11 +24,11 @@ from compiler.analysis.ranges import (
     Ranges,
     Span,
     SpanFact,
+    closer,
 )
 from compiler.base.names import Name
 from compiler.base.prim import INTS, Prim, int_range
 from compiler.ir.nodes import SE, ZERO, Bin, Conv, Fun, Lit, Select, Un, Var
-from compiler.ir.sizes import HIGH, LOW
 
 _MOST_BOUNDS = 6
 _MOST_ALTERNATIVES = 16
@@ -40,7 +41,6 @@ _NOUGHT = Poly.const(0)
 _ONE = Poly.const(1)
 _LARGEST_INPUT = Poly.const(LARGEST_INPUT)
 _LARGEST = Poly.const(LARGEST_SIZE)
-OPPOSITE = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 _INTS = frozenset(INTS)
 _SIZE: Span = (0, LARGEST_SIZE)
 _INPUT: Span = (0, LARGEST_INPUT)
@@ -198,7 +198,7 @@ class Learned(Ranges):
             if self._decide(cond.op, left, right, depth) is False:
                 return True
             return cond.op == "==" and self._apart(left, right, depth) is not None
-        low, high, slack = _in_order(cond.op, left, right)
+        low, high, slack = in_order(cond.op, left, right)
         return self._below(high, low, 1 - slack, depth, FEW)
 
     def _apart(self, left: Poly, right: Poly, depth: int) -> tuple[Poly, ...] | None:
@@ -294,7 +294,7 @@ class Learned(Ranges):
     def learn(self, cond: SE, truth: bool, depth: int | None = None) -> None:
         """Learn that a condition is true, or false."""
         if type(cond) is not Lit:
-            self._told.update(_parts(cond))
+            self._told.update(parts(cond))
             self.tell(self._learn, cond, truth, depth)
 
     def truth(self, cond: SE) -> bool | None:
@@ -404,7 +404,7 @@ class Learned(Ranges):
         known = self._spans.get(poly)
         sources = (source, source)
         if known is not None and known.depth <= depth:
-            ends = _closer(ends, known.ends)
+            ends = closer(ends, known.ends)
             if ends == known.ends:
                 return
             low, high = (new == old for new, old in zip(ends, known.ends, strict=True))
@@ -679,7 +679,7 @@ class Learned(Ranges):
                 if self.non_negative(more - 1, limit, FEW) and self._ordered(one, other, limit):
                     return op == "!="
             return None
-        low, high, slack = _in_order(op, left, right)
+        low, high, slack = in_order(op, left, right)
         if self._below(low, high, slack, limit):
             return True
         return False if self._below(high, low, 1 - slack, limit, FEW) else None
@@ -693,41 +693,6 @@ class Learned(Ranges):
         return self._is_above(low, limit) and self._is_below(high, limit)
 
 
-def _parts(cond: SE) -> Iterator[SE]:
-    """A condition, and those of which it is the negation, conjunction or disjunction."""
-    pending = [cond]
-    while pending:
-        part = pending.pop()
-        yield part
-        if type(part) is Un and part.op == "not":
-            pending.append(part.arg)
-        elif type(part) is Bin and part.op in ("&&", "||"):
-            pending += (part.lhs, part.rhs)
-
-
 def _occurs_besides(name: Name, mono: Monomial, terms: Iterable[Monomial]) -> bool:
     """Whether a name is in another product than `mono`."""
     return any(other is not mono and any(n == name for n, _ in other) for other in terms)
-
-
-def _in_order(op: str, left: Poly, right: Poly) -> tuple[Poly, Poly, int]:
-    """The side of an order that is smaller, the larger one, and by how much at least."""
-    slack = 0 if op in ("<=", ">=") else 1
-    return (left, right, slack) if op in ("<", "<=") else (right, left, slack)
-
-
-def true_claims(op: str, left: Poly, right: Poly) -> tuple[Poly, ...]:
-    """What is not negative if a comparison of two i64 holds that are equal to two polynomials."""
-    if op == "==":
-        gap = right - left
-        return gap, -gap, left - LOW, HIGH - right
-    low, high, slack = _in_order(op, left, right)
-    return high - low - slack, low - LOW, HIGH - high
-
-
-def _closer(one: Ends, other: Ends) -> Ends:
-    """What both say."""
-    (low1, high1), (low2, high2) = one, other
-    least = low1 if low2 is None else low2 if low1 is None else max(low1, low2)
-    most = high1 if high2 is None else high2 if high1 is None else min(high1, high2)
-    return least, most

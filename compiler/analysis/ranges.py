@@ -491,3 +491,11 @@ def _narrowed(least: int, most: int, ends: Ends) -> Span:
     """A range cut to what else is known."""
     low, high = ends
     return least if low is None else max(least, low), most if high is None else min(most, high)
+
+
+def closer(one: Ends, other: Ends) -> Ends:
+    """What both say."""
+    (low1, high1), (low2, high2) = one, other
+    least = low1 if low2 is None else low2 if low1 is None else max(low1, low2)
+    most = high1 if high2 is None else high2 if high1 is None else min(high1, high2)
+    return least, most
