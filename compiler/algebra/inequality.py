@@ -25,6 +25,8 @@ WORK = 1500
 """Attempts at inequalities that all provers of one search share."""
 LARGEST = 40
 """Terms of a polynomial beyond which it is not worked on."""
+ON_THE_WAY = 4 * LARGEST
+"""The same while it is put together, as terms may cancel."""
 DEGREE = 8
 
 Terms = dict[tuple[Poly, ...], int]
@@ -88,9 +90,11 @@ class _Bounds:
             done.add(name)
             symbol = f"{_MARK}{len(symbols)}"
             symbols[symbol] = fact
-            p = p.subst({name: Poly.var(symbol) + Poly.var(name) - fact})
-            if len(p.terms) > LARGEST:
+            value = Poly.var(symbol) + Poly.var(name) - fact
+            shifted = p.subst_within({name: value}, ON_THE_WAY)
+            if shifted is None or len(shifted.terms) > LARGEST:
                 return None, chosen
+            p = shifted
         if any(coefficient < 0 for coefficient in p.terms.values()):
             return None, chosen
         terms: Terms = {}

@@ -272,14 +272,28 @@ class Poly:
         """Replace variables by polynomials, all at once."""
         if not any(name in mapping for name in self.names()):
             return self
+        found = self.subst_within(mapping, None)
+        assert found is not None
+        return found
+
+    def subst_within(self, mapping: Mapping[Name, Poly], most: int | None) -> Poly | None:
+        """The same; None where there would be more terms than `most`, also on the way."""
         terms: dict[Monomial, int] = {}
+        powers: dict[Name, list[Poly]] = {}
         for mono, coeff in self.terms.items():
             factor: Poly | None = None
             rest = mono
             for part in mono:
                 value = mapping.get(part[0])
                 if value is not None:
-                    value = value if part[1] == 1 else value ** part[1]
+                    if part[1] != 1:
+                        # Each power comes of the one before: those of one name are often all there.
+                        known = powers.setdefault(part[0], [value])
+                        while len(known) < part[1]:
+                            known.append(known[-1] * value)
+                            if most is not None and len(known[-1].terms) > most:
+                                return None
+                        value = known[part[1] - 1]
                     factor = value if factor is None else factor * value
                     rest = tuple([other for other in rest if other is not part])
             for other, times in factor.terms.items() if factor is not None else _ALONE:
@@ -289,6 +303,8 @@ class Poly:
                     terms[product] = total
                 else:
                     del terms[product]
+            if most is not None and len(terms) > most:
+                return None
         return Poly(terms)
 
     def terms_after(self, mapping: Mapping[Name, Poly]) -> int:

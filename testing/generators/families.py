@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 DEEPEST = 60
+MOST_DIMENSIONS = 31
 
 
 def constant_slices(count: int) -> str:
@@ -278,6 +279,35 @@ def entries(count: int) -> str:
     )
 
 
+def rank_maps(count: int) -> str:
+    """An array of that many dimensions, at most 31, all of one size, and a map in each."""
+    rank = min(count, MOST_DIMENSIONS)
+    fun = "map (" * (rank - 1) + "(+ 1)" + ")" * (rank - 1)
+    return _entry(f"[n] (a: {'[n]' * rank}i64)", [], f"map ({fun}) a")
+
+
+def rank_scans(count: int) -> str:
+    """The same with a scan of the rows inside."""
+    rank = min(count, MOST_DIMENSIONS)
+    fun = "map (" * (rank - 1) + "scan (+) 0" + ")" * (rank - 1)
+    return _entry(f"[n] (a: {'[n]' * rank}i64)", [], f"({fun}) a")
+
+
+def rank_sums(count: int) -> str:
+    """Sums of sums, of an array of that many dimensions, at most 31."""
+    fun = "i64.sum"
+    for k in range(1, min(count, MOST_DIMENSIONS)):
+        fun = f"(\\x{k} -> i64.sum (map {fun} x{k}))"
+    return _entry(f"[n] (a: {'[n]' * min(count, MOST_DIMENSIONS)}i64)", [], f"{fun} a")
+
+
+def rank_slices(count: int) -> str:
+    """An array of that many dimensions, at most 31, of which a part is put beside itself."""
+    rank = min(count, MOST_DIMENSIONS)
+    there, here = ", ".join(["1:"] * rank), ", ".join([":n-1"] * rank)
+    return _entry(f"[n] (a: *{'[n]' * rank}i64)", [], f"a with [{there}] = copy a[{here}]")
+
+
 def deep_maps(count: int) -> str:
     """Maps within maps, at most 8 deep, then the next nest."""
     lines = []
@@ -403,6 +433,10 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     constructors,
     entries,
     deep_maps,
+    rank_maps,
+    rank_scans,
+    rank_sums,
+    rank_slices,
 )
 
 

@@ -2,9 +2,11 @@
 
 import pickle
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compiler.algebra import poly
 from compiler.algebra.poly import Poly
 
 NAMES = ("a", "b", "c")
@@ -52,6 +54,28 @@ def test_normal_form_makes_equal_functions_equal_objects(p: Poly, q: Poly) -> No
 def test_substitution_commutes_with_evaluation(p: Poly, q: Poly, env: dict[str, int]) -> None:
     replaced = p.subst({"a": q, "b": Poly.var("a")})
     assert replaced.evaluate(env) == p.evaluate({**env, "a": q.evaluate(env), "b": env["a"]})
+
+
+@given(POLYS, POLYS, st.integers(0, 12))
+def test_substitution_within_a_number_of_terms_is_the_same_or_none(
+    p: Poly, q: Poly, most: int
+) -> None:
+    whole, found = p.subst({"a": q}), p.subst_within({"a": q}, most)
+    assert found is None or found == whole
+    if len(whole.terms) > most:
+        assert found is None
+
+
+def test_powers_of_what_is_put_in_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes of an array of many dimensions are all powers of one name."""
+    products = []
+    times = poly._times
+    monkeypatch.setattr(poly, "_times", lambda *both: products.append(both) or times(*both))
+    rank = 30
+    sizes = sum((Poly.var("n") ** k * Poly.var(f"i{k}") for k in range(rank)), Poly.const(0))
+    products.clear()
+    sizes.subst({"n": Poly.var("m") + 1})
+    assert len(products) < 3 * rank**2
 
 
 @given(POLYS, st.sampled_from(NAMES))
