@@ -20,7 +20,7 @@ from typing import Any
 from app.errors import AppError
 from app.paths import HERE
 from app.reader import LENGTH, NoRequest, parsed
-from app.worker import Worker, WorkerDied
+from app.worker import LongText, Worker, WorkerDied
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json
 from compiler.protocol.operations import OPERATIONS
@@ -109,10 +109,10 @@ class BodyReader(Worker):
         _send(process.stdin.fileno(), LENGTH.pack(len(data)) + data, until)
         (length,) = LENGTH.unpack(_receive(process.stdout.fileno(), LENGTH.size, until))
         answer = marshal.loads(_receive(process.stdout.fileno(), length, until))
-        if isinstance(answer, tuple):
+        if len(answer) == 3:
             raise NoRequest(*answer)
-        body: Json = answer
-        return body
+        body, tokens = answer
+        return {**body, **{name: LongText(body[name], told) for name, told in tokens.items()}}
 
 
 def _send(pipe: int, data: bytes, until: float) -> None:

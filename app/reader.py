@@ -3,7 +3,7 @@
     python -m app.reader --with-parent
 
 It reads frames, a length of eight bytes and so many of JSON, and answers each by a frame of
-`marshal`: the object, or in words why it is none.
+`marshal`: the object and its long texts as JSON, which workers are sent, or why it is none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import IO
 
 from compiler.sandbox import kernel
 
+LONG_TEXT = 10_000
+"""Characters of a text that is as JSON already when a worker is sent it."""
 LENGTH = struct.Struct("<Q")
 MOST_ENTRIES = 20_000
 """Of a request's lists and objects, together."""
@@ -73,8 +75,13 @@ def serve(frames: IO[bytes], told: IO[bytes]) -> None:
 
 
 def _packed(body: dict[str, object]) -> bytes:
+    tokens = {
+        name: json.dumps(value).encode()
+        for name, value in body.items()
+        if isinstance(value, str) and len(value) > LONG_TEXT
+    }
     try:
-        return marshal.dumps(body)
+        return marshal.dumps((body, tokens))
     except ValueError:
         raise NoRequest("usage", "The request nests too deeply.") from None
 

@@ -113,7 +113,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LIMIT_TEACH", "6 per minute", "New lectures."),
     Setting("LIMIT_JOIN", "20 per minute", "Codes of lectures that are tried, right or wrong."),
     Setting("LIMIT_FOLLOW", "600 per minute", "What a teacher publishes, or a follower asks for."),
-    Setting("LIMIT_SEND", "65536 per minute", "Kilobytes of long requests that one page sends."),
+    Setting("LIMIT_SEND", "32768 per minute", "Kilobytes of long requests that one page sends."),
     Setting("LECTURES", 200, "Lectures at a time; one address may hold an eighth of them.", 1),
     Setting("LECTURE_HOURS", 4.0, "A lecture is over when its teacher was silent for so long.", 0),
     Setting("ADDRESS_PAGES", 30, "All pages of one address together may do what so many may.", 1),

@@ -12,7 +12,8 @@ another server on the same data; one that nobody has read since an upgrade; and 
 dropped, so that they have to be made.
 
 Then one client asks for the largest form of a link as often as it may, and reads nothing it is
-sent, while somebody else asks for the front page; and the memory of the web process is looked at.
+sent, while somebody else asks for the front page; and eight clients send requests as long as any
+that are taken, and longer ones. The memory of the web process is looked at.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import itertools
 import json
+import multiprocessing
 import os
 import socket
 import tempfile
@@ -28,6 +31,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -45,7 +49,8 @@ MEMORY_GOAL = 300
 """MB of the web process."""
 GREEDY = 20
 """Requests at a time of the client that asks for much."""
-GREEDY_SECONDS = 10.0
+SENDERS = 8
+ATTACK_SECONDS = 10.0
 FORMS = {
     "page": "/z/{}",
     "json": "/z/{}.json",
@@ -128,35 +133,42 @@ def every_form(
     return parts, found_tags
 
 
-def greedy(port: int, server: int, name: str) -> dict[str, Any]:
-    """What somebody else waits for the front page, while one client asks for much."""
-    stop = threading.Event()
-    paths = [FORMS["one file"].format(name), FORMS["embed"].format(name)]
-    began = time.monotonic()
-    threads = [
-        threading.Thread(target=_ask_and_read_nothing, args=(port, paths[n % 2], stop))
-        for n in range(GREEDY)
-    ]
-    for thread in threads:
-        thread.start()
-    waits: list[float] = []
-    while time.monotonic() - began < GREEDY_SECONDS:
-        asked = time.monotonic()
-        ask(port, "/", {TOKEN_HEADER: "reader-of-the-page-000"})
-        waits.append(time.monotonic() - asked)
-        time.sleep(0.05)
-    stop.set()
-    for thread in threads:
-        thread.join()
+def beside(port: int, server: int, what: str) -> dict[str, Any]:
+    """What somebody waits for the front page beside another process, and the server's memory."""
+    with multiprocessing.get_context("spawn").Pool(1) as others:
+        done = others.apply_async(attack, (port, what, ATTACK_SECONDS))
+        time.sleep(2.0)  # until it has started
+        waits: list[float] = []
+        while not done.ready():
+            asked = time.monotonic()
+            ask(port, "/", {TOKEN_HEADER: "reader-of-the-page-000"})
+            waits.append(time.monotonic() - asked)
+            time.sleep(0.05)
     return {
+        "requests": done.get(),
         "seconds": [percentile(waits, p) for p in (50, 95, 100)],
         "web_process_mb": peak_megabytes(web_process(server)),
     }
 
 
-def _ask_and_read_nothing(port: int, path: str, stop: threading.Event) -> None:
+def attack(port: int, what: str, seconds: float) -> int:
+    """Ask for the forms of a link, or send long requests if it is ""; how often, in so long."""
+    until = time.monotonic() + seconds
+    doing = (
+        [partial(_ask_and_read_nothing, port, what, n) for n in range(GREEDY)]
+        if what
+        else [partial(_send_long, port, n) for n in range(SENDERS)]
+    )
+    with ThreadPoolExecutor(len(doing)) as threads:
+        return sum(threads.map(lambda one: one(until), doing))
+
+
+def _ask_and_read_nothing(port: int, name: str, number: int, until: float) -> int:
     """Ask again and again, without gzip, which makes the answer long."""
-    while not stop.is_set():
+    path = (FORMS["one file"], FORMS["embed"])[number % 2].format(name)
+    for count in itertools.count():
+        if time.monotonic() > until:
+            return count
         with contextlib.suppress(OSError), socket.socket() as sock:
             sock.settimeout(TOO_LONG)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -165,7 +177,30 @@ def _ask_and_read_nothing(port: int, path: str, stop: threading.Event) -> None:
             head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             sock.sendall(head.encode())
             sock.recv(100)
-            stop.wait(0.2)
+            time.sleep(0.2)
+    raise AssertionError
+
+
+def _send_long(port: int, number: int, until: float) -> int:
+    """Send what is as long as any that is taken, what is longer, and what has many entries."""
+    taken = {"source": "", "input": "1\n" * 2_000_000, "backend": "ref"}
+    thresholds = dict.fromkeys(map(str, range(70_000)), 1)
+    bodies = [
+        json.dumps(taken).encode(),
+        json.dumps({**taken, "more": "x" * 8_000_000}).encode(),
+        json.dumps({"source": "", "options": {"thresholds": thresholds}}).encode(),
+    ]
+    headers = {TOKEN_HEADER: f"sender-number-{number:08}", "Content-Type": "application/json"}
+    for count in itertools.count():
+        if time.monotonic() > until:
+            return count
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", port, timeout=TOO_LONG, source_address=(HOSTILE, 0)
+        )
+        with contextlib.closing(connection), contextlib.suppress(OSError):
+            connection.request("POST", "/api/run", bodies[count % 3], headers)
+            connection.getresponse().read()
+    raise AssertionError
 
 
 def processor_seconds(pid: int) -> float:
@@ -224,7 +259,7 @@ def measure() -> dict[str, Any]:
             parts["known to the browser"], _ = every_form(port, server, name, tags)
         with serving(folder) as (port, server):
             parts["from another server"], _ = every_form(port, server, name)
-            beside = greedy(port, server, name)
+            others = {"greedy": beside(port, server, name), "senders": beside(port, server, "")}
         changes: tuple[tuple[str, Callable[[Path], None]], ...] = (
             ("not read since an upgrade", _age),
             ("dropped", partial(Path.unlink, missing_ok=True)),
@@ -234,7 +269,7 @@ def measure() -> dict[str, Any]:
                 change(path)
             with serving(folder) as (port, server):
                 parts[part], _ = every_form(port, server, name)
-    return {"parts": parts, "greedy": beside}
+    return {"parts": parts, **others}
 
 
 def _age(path: Path) -> None:
@@ -258,12 +293,14 @@ def main() -> None:
                 f"largest {largest} s, {one['processor_ms_an_answer']} ms an answer"
             )
     print(f"beside a greedy client: {found['greedy']}")
+    print(f"beside long requests: {found['senders']}")
     figures = {
         **found,
         "goal_s": GOAL,
         "memory_goal_mb": MEMORY_GOAL,
         "readers": READERS,
         "greedy_requests": GREEDY,
+        "senders_clients": SENDERS,
         "example": EXAMPLE,
         "remark": args.remark,
     }

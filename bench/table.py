@@ -591,9 +591,13 @@ def readers_part(data: dict[str, Any]) -> str:
         for name, part in f["parts"].items()
         for form, one in part.items()
     }
-    greedy = f["greedy"]
-    middle, most, largest = greedy["seconds"]
-    memory, goal = greedy["web_process_mb"], f["memory_goal_mb"]
+    beside = [
+        [who, *f[name]["seconds"], f[name]["web_process_mb"]]
+        for name, who in (
+            ("greedy", f"{f['greedy_requests']} requests at a time for its largest forms"),
+            ("senders", f"{f['senders_clients']} clients that send requests of 6 and of 14 MB"),
+        )
+    ]
     return f"""
 ## {f["readers"]} readers of one permalink at once
 
@@ -607,9 +611,10 @@ for the next; {refused} answers were refused. The goal for the p95 of each is {f
 
 {_beyond("goal", shares)}
 
-While one client asked for the largest forms, {f["greedy_requests"]} at a time, without gzip and
-without reading them, somebody else had the front page in {middle} s (p50), {most} s (p95),
-{largest} s (largest). The web process had {memory} MB at most; the goal is {goal} MB.
+What somebody else waits for the front page beside others, who read nothing and take no gzip, and
+the memory of the web process until then, of which the goal is {f["memory_goal_mb"]} MB:
+
+{rows(["beside", "p50, s", "p95, s", "largest, s", "MB at most"], beside)}
 """
 
 

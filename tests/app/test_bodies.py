@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from app import bodies, intake
 from app.bodies import LONG, Bodies, longest
+from app.cache import cache_key
 from app.errors import AppError
 from app.reader import MOST_ENTRIES, entries
 from app.settings import from_environment
+from app.worker import LongText, _line
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.serving import Serve, connect, read_answer, servers
@@ -79,6 +81,18 @@ def test_long_bodies_are_parsed_elsewhere_with_the_same_outcome(
         assert told.value.kind == kind
     else:
         assert parser.read(data) == json.loads(body)
+
+
+def test_a_long_text_is_sent_to_workers_as_it_came(parser: Bodies) -> None:
+    text = 'é "\ud800\\ \n' * (LONG // 4)
+    body = parser.read(json.dumps({"op": "run", "input": text, "seed": 1}).encode())
+    assert isinstance(body["input"], LongText)
+    assert body["input"] == text
+    sent = _line({"id": 3, **body})
+    assert sent.endswith(b"\n")
+    assert sent.count(b"\n") == 1
+    assert json.loads(sent) == {"id": 3, "op": "run", "input": text, "seed": 1}
+    assert cache_key(body) == cache_key({"op": "run", "input": text, "seed": 1})
 
 
 def test_a_reader_that_is_killed_or_hangs_is_replaced(
