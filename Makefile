@@ -72,7 +72,7 @@ lock: .tools/.installed
 	  --output-file requirements/$(name).txt &&) true
 
 audit: .tools/.installed setup
-	$(BIN)/python -m tests.audit
+	$(BIN)/python -m tests.audit --notes dist/audit.txt
 
 sbom: .tools/.installed setup
 	mkdir -p dist

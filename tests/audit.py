@@ -1,19 +1,22 @@
 """Known vulnerabilities in what is locked: Python's by pip-audit, the page's by npm.
 
-    python -m tests.audit
+    python -m tests.audit [--notes FILE]
 
 Exit status: 0 if all packages were looked up and nothing is known, 1 if something is, 2 if a
-package could not be looked up. pip-audit by itself calls that "no known vulnerabilities".
+package could not be looked up. pip-audit by itself calls that "no known vulnerabilities". The notes
+of a release have what is written to FILE: the same, and when it was looked up, or that it was not.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -79,23 +82,44 @@ def audit() -> list[tuple[str, Found]]:
     return [*found, ("package-lock.json", of_page(*_said(npm, environment)))]
 
 
-def verdict(found: Sequence[tuple[str, Found]]) -> int:
-    """Say what was found, and answer the exit status."""
+def verdict(found: Sequence[tuple[str, Found]]) -> tuple[str, int]:
+    """What is to be said of what was found, and the exit status."""
+    said = []
     for file, one in found:
-        print(f"{file}: {one.audited} packages looked up, {len(one.known)} known vulnerabilities")
-        for line in one.known:
-            print(f"  VULNERABLE {line}")
+        count = f"{one.audited} packages looked up, {len(one.known)} known vulnerabilities"
+        said.append(f"{file}: {count}")
+        said += [f"  VULNERABLE {line}" for line in one.known]
         if one.unknown:
-            print(f"  NOT AUDITED: {len(one.unknown)}, the first: {one.unknown[0]}")
+            said.append(f"  NOT AUDITED: {len(one.unknown)}, the first: {one.unknown[0]}")
     if any(one.known for _, one in found):
-        print("There are known vulnerabilities.")
-        return VULNERABLE
-    if any(one.unknown or not one.audited for _, one in found):
-        print("NOT AUDITED: the database could not be reached; nothing is known either way.")
-        return UNKNOWN
-    print("No vulnerabilities are known.")
-    return CLEAN
+        end, status = "There are known vulnerabilities.", VULNERABLE
+    elif any(one.unknown or not one.audited for _, one in found):
+        end = "NOT AUDITED: the database could not be reached; nothing is known either way."
+        status = UNKNOWN
+    else:
+        end, status = "No vulnerabilities are known.", CLEAN
+    return "\n".join([*said, end]), status
+
+
+def notes(said: str, when: datetime) -> str:
+    """What a release tells of it."""
+    day = when.strftime("%Y-%m-%d")
+    return f"Known vulnerabilities of what is locked, looked for on {day}:\n\n{said}\n"
+
+
+def main() -> int:
+    """Look, say what was found, write it down; the exit status."""
+    parser = argparse.ArgumentParser(description="Known vulnerabilities in what is locked.")
+    parser.add_argument("--notes", metavar="FILE", help="also written there, for a release")
+    args = parser.parse_args()
+    said, status = verdict(audit())
+    print(said)
+    if args.notes:
+        file = Path(args.notes)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(notes(said, datetime.now(UTC)), "utf-8")
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(verdict(audit()))
+    sys.exit(main())

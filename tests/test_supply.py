@@ -143,13 +143,27 @@ REFUSED = json.dumps({"message": "405", "statusCode": 405})
     ],
 )
 def test_what_could_not_be_looked_up_is_not_called_safe(
-    python: str, page: str, status: int, says: str, capsys: pytest.CaptureFixture[str]
+    python: str, page: str, status: int, says: str
 ) -> None:
     found = [("lock", audit.of_python(python, "no network")), ("page", audit.of_page(page, ""))]
-    assert audit.verdict(found) == status
-    said = capsys.readouterr().out
+    said, told = audit.verdict(found)
+    assert told == status
     assert says in said
     assert ("No vulnerabilities are known" in said) == (status == audit.CLEAN)
+
+
+def test_the_notes_of_a_release_say_when_it_was_looked_up_and_whether(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [("lock", audit.of_python(CLEAN, "")), ("page", audit.of_page(REFUSED, "no network"))]
+    file = tmp_path / "dist" / "audit.txt"
+    monkeypatch.setattr(audit, "audit", lambda: found)
+    monkeypatch.setattr("sys.argv", ["audit", "--notes", str(file)])
+    assert audit.main() == audit.UNKNOWN
+    notes = file.read_text()
+    assert re.match(r"Known vulnerabilities .* looked for on \d{4}-\d\d-\d\d:\n", notes)
+    assert notes.endswith(capsys.readouterr().out)
+    assert "NOT AUDITED: the database could not be reached" in notes
 
 
 def test_the_licence_is_the_one_that_is_named() -> None:
