@@ -196,22 +196,25 @@ def campaign_part(data: dict[str, Any]) -> str:
     for (compared, generator), found in sorted(by.items()):
         total = sum((row.counts for _, row in found), Counter[str]())
         at = ", ".join(f"{commit} ({row.counts['programs']})" for commit, row in found)
+        pace = total["milliseconds"] / max(1, total["programs"] + total["refused"])
         numbers = [total[name] for name in ("programs", "refused", "failing", "late")]
         differences = sum(len(row.differences) for _, row in found)
-        body.append([generator, compared, *numbers, differences, at])
+        body.append([generator, compared, *numbers, differences, round(pace), at])
     heads = ["generator", "compared with", "programs", "refused", "fail in all", "late"]
+    heads += ["differences", "ms each"]
     return f"""
 ## Random programs
 
 `python -m bench.campaign` and `python -m bench.kernels`, with `--save`, which go on where they were
 stopped; the last run: {where(data)}
 
-{rows([*heads, "differences", "at commits (programs)"], body)}
+{rows([*heads, "at commits (programs)"], body)}
 
 A program is compared with what it means: at every later stage, in the heap semantics with its race
 check, in IMP and C; in the kernel IR with each access watched; as CUDA's text under the observer;
 beside Futhark's compiler. Refused programs are those of the type checker; `late` is what took more
-than a minute. Programs of one seed are other ones where the generator was changed.
+than a minute. Programs of one seed are other ones where the generator was changed. The milliseconds
+are those of a processor, without what C's runs take.
 {_differences(data)}
 Attempts to build arrays in place, by outcome (the conditions are those of the thesis that failed):
 

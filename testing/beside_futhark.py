@@ -1,6 +1,7 @@
 """Random programs by Futhark's compiler, compared with what they mean here.
 
-A batch becomes one program of many entry points, and so one C compilation, without optimisation.
+A batch becomes one program of many entry points, and so one C compilation, without optimisation,
+unless that breaks the compiler.
 Programs that Futhark refuses are counted; what is refused here and not there is a difference. Where
 a program fails, it has to fail in both, but for LIMITS: for which reason is not compared.
 """
@@ -11,7 +12,7 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -45,28 +46,41 @@ def check_batch(seeds: Sequence[int], futhark: str, generator: str) -> Report:
     made = [GENERATORS[generator](seed, f"p{seed}") for seed in seeds]
     with tempfile.TemporaryDirectory(prefix="futhark-") as folder:
         both = _accepted(made, futhark, Path(folder), report)
-        if not both:
-            return report
-        binary = Path(folder) / "all"
-        source = "\n".join(one.source for one, _ in both)
-        said = _called([futhark, "c"], source, binary)
-        if said:
-            report.differences.append((seeds[0], "Futhark", f"of the batch: {said}"))
-            return report
-        for one, prog in both:
-            report.counts["programs"] += 1
-            try:
-                report.counts += _compared(one, prog, binary)
-            except kernels.Difference as found:
-                report.differences.append((one.seed, "Futhark", str(found)))
+        for part, binary in _compiled(both, futhark, Path(folder), report):
+            for one, prog in part:
+                report.counts["programs"] += 1
+                try:
+                    report.counts += _compared(one, prog, binary)
+                except kernels.Difference as found:
+                    report.differences.append((one.seed, "Futhark", str(found)))
     return report
 
 
-def _accepted(
-    made: Sequence[Generated], futhark: str, folder: Path, report: Report
-) -> list[tuple[Generated, Prog]]:
-    """The programs that both accept, with what they are at `soa`."""
-    found: list[tuple[Generated, Prog]] = []
+Accepted = list[tuple[Generated, Prog]]
+"""Programs that both accept, with what they are at `soa`."""
+
+
+def _compiled(
+    both: Accepted, futhark: str, folder: Path, report: Report
+) -> Iterator[tuple[Accepted, Path]]:
+    """Programs with a binary of theirs: all in one, or in halves where that breaks the compiler."""
+    if not both:
+        return
+    binary = folder / f"p{both[0][0].seed}_{len(both)}"
+    if not _called([futhark, "c"], "\n".join(one.source for one, _ in both), binary):
+        yield both, binary
+    elif len(both) == 1:
+        report.counts["refused"] += 1
+        report.counts[f"refused: breaks Futhark, {both[0][0].seed}"] += 1
+    else:
+        half = len(both) // 2
+        yield from _compiled(both[:half], futhark, folder, report)
+        yield from _compiled(both[half:], futhark, folder, report)
+
+
+def _accepted(made: Sequence[Generated], futhark: str, folder: Path, report: Report) -> Accepted:
+    """The programs that both accept; what is refused here alone is a difference."""
+    found: Accepted = []
     for one in made:
         refused = _called([futhark, "check"], one.source, folder / "one")
         try:
@@ -95,7 +109,7 @@ def _called(command: list[str], source: str, binary: Path) -> str:
         env={**os.environ, "CFLAGS": "-O0"}, capture_output=True, text=True, check=False,
         timeout=COMPILE_SECONDS,
     )  # fmt: skip
-    return done.stderr.rpartition("Error at ")[2][:300] if done.returncode else ""
+    return done.stderr.rpartition("Error at ")[2][:300] or "refused" if done.returncode else ""
 
 
 def _compared(one: Generated, prog: Prog, binary: Path) -> Counter[str]:
