@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from itertools import permutations
 
 import pytest
 
+from compiler.algebra.lmad import Lmad
+from compiler.algebra.poly import Poly
 from compiler.base.context import Options
 from compiler.base.errors import CompilerBug, RuntimeError_
-from compiler.ir.memory import check
+from compiler.ir.memory import check, decide
 from compiler.ir.parser import parse
 from compiler.pipeline import BY_ID
 from compiler.semantics import heap, interp
@@ -228,3 +231,16 @@ def test_what_holds_in_one_branch_is_not_taken_to_hold_in_the_other() -> None:
     )
     assert "`r_9` is outside of `m_6`" in says(text)
     assert not says(text.replace(part.format(9), "      in (0i64)\n"))
+
+
+@pytest.mark.parametrize("order", list(permutations("ijkl")))
+def test_blocks_of_a_matrix_are_told_apart_whatever_the_order_of_names(
+    order: tuple[str, ...],
+) -> None:
+    """Rows of a block, and blocks of a row: neither stride is told to be the larger one."""
+    b, n, q = map(Poly.var, "bnq")
+    cells = Lmad(b * n * Poly.var("i") + b * Poly.var("j") + n * Poly.var("k") + Poly.var("l"), ())
+    ranges = {name: b if name in "kl" else q for name in order}
+    facts = (n - b * q, b * q - n, b - 1, q - 1)
+    assert decide.one_each(cells, ranges, lambda: facts)
+    assert not decide.one_each(cells, {**ranges, "j": q + 1}, lambda: facts)

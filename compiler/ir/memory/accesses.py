@@ -343,4 +343,4 @@ class Accesses:
             for name in access.mem.lmad.names()
             if name in self.ranges and name not in kept and self.born[name] >= since
         ]
-        return {name: self.ranges[name] for name in sorted(names, key=lambda n: -self.born[n])}
+        return {name: self.ranges[name] for name in sorted(names, key=lambda n: (-self.born[n], n))}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain, groupby, islice, permutations, product
 from typing import TypeVar
 
 from compiler.algebra.disjoint import Disjoint, Overlap, glance
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
-from compiler.algebra.lmad import Lmad
+from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.memory.known import NEVER
@@ -20,6 +21,8 @@ FEW = 10
 """Inequalities that are tried before numbers are looked for that speak against an answer."""
 WORK = 60
 """Those that are tried then."""
+ORDERS = 6
+"""Orders of dimensions that are tried where their strides do not tell one."""
 KEPT = 20_000
 """Answers that are kept: most questions come again in the next stage."""
 
@@ -199,7 +202,19 @@ def one_each(
     seen = spread(lmad, ranges)
     if ranges.keys() & seen.names():
         return False
-    dims = sorted((d for d in seen.dims if d.size != 1), key=lambda d: _weight(d.stride))
+    dims = tuple(dim for dim in seen.dims if dim.size != 1)
+    return any(_one_each(order, facts) for order in _from_inside(dims))
+
+
+def _from_inside(dims: Sequence[Dim[Poly]]) -> Iterator[tuple[Dim[Poly], ...]]:
+    """Orders of dimensions from small strides to large ones; of which that is not told, a few."""
+    groups = groupby(sorted(dims, key=lambda dim: _weight(dim.stride)), lambda d: _weight(d.stride))
+    orders = product(*(permutations(tuple(group)) for _, group in groups))
+    return (tuple(chain.from_iterable(order)) for order in islice(orders, ORDERS))
+
+
+def _one_each(dims: Sequence[Dim[Poly]], facts: Callable[[], Iterable[Poly]]) -> bool:
+    """Whether each dimension steps over all cells of those before it."""
     span = Poly.const(1)
     gaps: list[Poly] = []
     for dim in dims:

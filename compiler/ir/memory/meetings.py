@@ -239,7 +239,7 @@ class Meetings(Accesses):
                 continue
             ranges = {
                 name: self.ranges[name]
-                for name in sorted(left.names(), key=lambda n: -self.born.get(n, 0))
+                for name in sorted(left.names(), key=lambda n: (-self.born.get(n, 0), n))
                 if name in self.ranges and self.born[name] >= kernel.start
             }
             if not {index for index, _ in kernel.dims} <= ranges.keys():
