@@ -6,13 +6,15 @@ from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.frontend import typed as ty
+from compiler.frontend.types import Size
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import I64, SE, Operand, Param
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.types import as_operand
 from compiler.lower.build import Lower, Lowering
-from compiler.lower.components import components
+from compiler.lower.components import PayloadSize, components
 from compiler.lower.constants import Lowered
+from compiler.lower.payloads import fit
 from compiler.lower.soacs import intrinsic
 from compiler.lower.values import Arr, Component, Value, instance_params, operand
 
@@ -48,6 +50,7 @@ def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         args = [*brought, *args]
     sizes = [se_of(s.size(size)) for size in fn.size_args]
     s.prov = (e.span,)
+    dims = [dims for a in e.args for _, dims, _ in components(a.type)]
     given: list[Component] = [*sizes, *(_size_of(args[k], at) for k, at in target.extra), *args]
     constants = [p for c in target.needs for p in s.constant_params(c)]
     params = target.fun.params
@@ -56,18 +59,28 @@ def _call(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         for param, actual in zip(params[: len(constants)], constants, strict=True)
     }
     operands: list[Operand] = [as_operand(p) for p in constants]
-    for param, component in zip(params[len(constants) :], given, strict=True):
-        operands.append(operand(_argument(s, param, component, mapping)))
+    declared = [*[()] * (len(given) - len(dims)), *dims]
+    for param, component, own in zip(params[len(constants) :], given, declared, strict=True):
+        operands.append(operand(_argument(s, param, component, own, mapping)))
     return _results(s, target, tuple(operands), mapping, e, hint)
 
 
 def _argument(
-    s: Lowering, param: Param, component: Component, mapping: dict[Name, Poly]
+    s: Lowering,
+    param: Param,
+    component: Component,
+    dims: tuple[Size, ...],
+    mapping: dict[Name, Poly],
 ) -> Component:
-    """An argument as the parameter wants it; `mapping` has the sizes to its left."""
+    """An argument as the parameter wants it; `mapping` has the sizes to its left.
+
+    `dims` are the sizes of its own type: of a variant that is never chosen it may know no number.
+    """
     if isinstance(component, Arr):
         assert isinstance(param.type, ir.Array)
-        fitting = s.expect(component, tuple(s.put_in(p, mapping) for p in param.type.shape))
+        shape = tuple(s.put_in(p, mapping) for p in param.type.shape)
+        always = any(isinstance(dim, PayloadSize) and dim.always for dim in dims)
+        fitting = fit(s, component, shape, dims) if always else s.expect(component, shape)
         if param.unique and isinstance(fitting, Arr) and fitting.borrowed:
             return s.copied(fitting)
         return fitting

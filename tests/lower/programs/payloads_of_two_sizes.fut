@@ -173,3 +173,57 @@ entry inmap (n: i64) (k: i64) =
 -- input { true empty([0]i64) }
 -- output { 0i64 }
 entry filt (c: bool) (xs: []i64) = let ys = filter (> 3) xs in t (if c then #some ys else #some xs)
+
+-- A variant that is not chosen has an array of a number, which only the function says.
+def pf [m] (o: #pairs ([m]i64) | #flags ([m]bool) ([2]f64)): i64 =
+  match o case #pairs ps -> i64.sum ps case #flags bs fs -> i64.f64 fs[0]
+def pf_rec [m] (c: i64) (o: #pairs ([m]i64) | #flags ([m]bool) ([2]f64)): i64 =
+  if c > 2 then pf o else pf o + 1
+-- ==
+-- entry: fixed
+-- input { 2i64 [1i64, 2i64] }
+-- output { 3i64 }
+-- input { 2i64 [1i64, 2i64, 3i64, 4i64] }
+-- output { 1i64 }
+entry fixed [n] (k: i64) (xs: [n]i64) =
+  pf (if n > 3 then #pairs (iota k) else #pairs xs)
+-- ==
+-- entry: fixed_bound
+-- input { 2i64 [1i64, 2i64] }
+-- output { 4i64 }
+-- input { 2i64 [1i64, 2i64, 3i64, 4i64] }
+-- output { 2i64 }
+entry fixed_bound [n] (k: i64) (xs: [n]i64) =
+  let o = if n > 3 then #pairs (iota k) else #pairs xs in pf_rec k o
+-- ==
+-- entry: fixed_told
+-- input { 2i64 [1i64, 2i64] }
+-- output { 4i64 }
+-- input { 2i64 [1i64, 2i64, 3i64, 4i64] }
+-- output { 2i64 }
+entry fixed_told [n] (k: i64) (xs: [n]i64) =
+  let o = if n > 3 then #pairs (iota k) else #pairs xs
+  let p: #pairs ([]i64) | #flags ([]bool) ([2]f64) = o in pf p + 1
+-- ==
+-- entry: fixed_mapped
+-- input { 2i64 [1i64, 2i64] }
+-- output { [3i64, 3i64] }
+-- input { 2i64 [1i64, 2i64, 3i64, 4i64] }
+-- output { [1i64, 1i64, 1i64, 1i64] }
+entry fixed_mapped [n] (k: i64) (xs: [n]i64) =
+  map (\_ -> pf (if n > 3 then #pairs (iota k) else #pairs xs)) xs
+-- ==
+-- entry: fixed_passed
+-- input { 2i64 [1i64, 2i64] }
+-- output { 3i64 }
+entry fixed_passed [n] (k: i64) (xs: [n]i64) =
+  let f o = pf o in f (if n > 3 then #pairs (iota k) else #pairs xs)
+-- ==
+-- entry: fixed_carried
+-- input { 2i64 [1i64, 2i64] }
+-- output { 5i64 }
+entry fixed_carried [n] (k: i64) (xs: [n]i64) =
+  pf (loop o = if n > 3 then #pairs (iota k) else #pairs xs for i < k do
+           match o
+           case #pairs ps -> #pairs (map (+ i) ps)
+           case #flags bs fs -> #flags bs fs)
