@@ -35,6 +35,7 @@ LIMITS = {
     "Failed to allocate": "Futhark makes too much",
     "signal": "Futhark's program crashes",
     "function arguments of wrong shape": "Futhark asks for sizes of variants that are not there",
+    "shape of loop result does not match": "Futhark asks for sizes of variants that are not there",
 }
 """How programs by Futhark 0.25.32 fail whose variants that are not chosen hold arrays of a size
 that only the chosen one has."""

@@ -139,7 +139,7 @@ def test_blocks_that_change_places_in_a_loop_are_never_one() -> None:
         assert not check(work.result("merged").prog, "merged").open
 
 
-@pytest.mark.parametrize("seed", [4, 12, 14, 18])
+@pytest.mark.parametrize("seed", [2, 6, 8, 9])
 def test_programs_that_go_wrong_are_never_taken_for_right(seed: int) -> None:
     """Two blocks become one, or one gets smaller: where a run shows it, so does the check."""
     made = storage.program(seed)
