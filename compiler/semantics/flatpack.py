@@ -64,7 +64,8 @@ class BlockMachine:
 
     def run(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The program's results."""
-        return tuple(self.block(one).values() for one in self.meaning.results)
+        with np.errstate(all="ignore"):
+            return tuple(self.block(one).values() for one in self.meaning.results)
 
     def size(self, poly: Poly) -> int:
         """A size as a number."""

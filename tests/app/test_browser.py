@@ -1,10 +1,11 @@
 """The page in a browser: what a user sees and does, with the fake worker behind it."""
 
 import re
+from contextlib import suppress
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from tests.app.browsing import MARKS, PATIENCE, compiled, operations, pane, serving, source, write
 from tests.app.conftest import SOURCE
@@ -316,6 +317,7 @@ def test_the_picture_of_memory_and_its_table_hold_the_same_numbers(page: Page) -
 
 COVERED = """panel => {
   const note = panel.querySelector(".outdated-note:not([hidden]) span");
+  if (!note) return ["there is no note"];
   const over = (one) => {
     const [a, b] = [note.getBoundingClientRect(), one.getBoundingClientRect()];
     return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
@@ -324,11 +326,21 @@ COVERED = """panel => {
   const found = seen("button, input").filter(over);
   panel.scrollTop = panel.scrollHeight;
   const last = seen("p, table, svg").filter((one) => !one.contains(note)).at(-1);
-  const ends = over(last) ? [last] : [];
+  const ends = last && over(last) ? [last] : [];
   panel.scrollTop = 0;
+  if (!last) return ["there is no content"];
   return [...found, ...ends].map((one) => one.outerHTML);
 }"""
 """The buttons of a pane that its note lies over, and its content's end, if that cannot be seen."""
+
+
+def assert_free(page: Page) -> None:
+    """The note lies over nothing, once the pane has its content: it may just be drawn anew."""
+    panel = page.locator(".side .panel:not([hidden])")
+    free = f"panel => !({COVERED})(panel).length"
+    with suppress(TimeoutError):
+        page.wait_for_function(free, arg=panel.element_handle(), timeout=3000)
+    assert panel.evaluate(COVERED) == []
 
 
 def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
@@ -346,7 +358,7 @@ def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
             page.get_by_role("tab", name=tab).click()
             expect(page.locator(".side").locator(outdated)).to_be_visible()
             expect(pane(page).locator(".cm-editor.outdated")).to_be_visible()
-            assert page.locator(".side .panel:not([hidden])").evaluate(COVERED) == []
+            assert_free(page)
     page.get_by_role("tab", name="Proof").click()  # not seen before, and of the last good text
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     expect(page.locator(".side").locator(outdated)).to_be_visible()
