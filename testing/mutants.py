@@ -3,6 +3,11 @@
 A change in what a checker asks for makes it accept what is false, or only refuse more than it must,
 or is none at all. `python -m testing.mutants` lists those whose false claims the search of
 `unsound.py` does not find: each is looked at, whether there are any.
+
+Of `_result` what is left only makes the range of a result larger. Of `_solvable` it only looks at
+more sums (of indices that are too large or too small, or that cannot be made up for), counts them
+otherwise for the limit, or is no change: an annotation, a stride of 0, the step of a range that has
+one element since nothing is left to make up for it.
 """
 
 from __future__ import annotations
@@ -22,12 +27,12 @@ from testing import unsound
 from testing.meaning import SIX_BITS
 
 SOURCE = Path(checker.__file__).read_text("utf-8")
-RULES, SUMS, STEPS, LINES = "rules", "sums", "steps", "lines"
+RULES, SUMS, STEPS, LINES, NUMBERS = "rules", "sums", "steps", "lines", "numbers"
 LOOKED_AT = {
     "conclude": (RULES,), "_needs": (RULES,), "_result": (RULES,), "in_range": (RULES,),
     "_within": (RULES, STEPS), "_is_known": (RULES,), "add_up": (SUMS,), "_shown": (SUMS,),
     "_line": (LINES,), "_follow": (STEPS, LINES), "_ends": (STEPS,), "_tidy": (STEPS,),
-    "_join": (STEPS,), "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS,),
+    "_join": (STEPS,), "_pivot": (STEPS,), "_flipped": (STEPS,), "_solvable": (STEPS, NUMBERS),
     "_negative": (RULES, STEPS), "_plus": (RULES, STEPS),
 }  # fmt: skip
 """The functions that say what follows, and where the search may find that they are wrong; the
@@ -60,6 +65,8 @@ def false_claims(changed: ModuleType, function: str, effort: int) -> Iterator[st
         yield from unsound.false_sums(changed, rng, 100 * effort)
     if STEPS in parts:
         yield from unsound.false_steps(changed, rng, 100 * effort)
+    if NUMBERS in parts:
+        yield from unsound.false_numbers(changed, rng, 100 * effort)
     if LINES in parts:
         yield from unsound.false_lines(changed, rng, 20 * effort)
     for rule in changed.RULES if RULES in parts else ():

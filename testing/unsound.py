@@ -267,6 +267,30 @@ def _false_proof(checker: Checker, rng: random.Random, place: Place | None) -> I
         yield f"{sides} by {probe.made}"
 
 
+def false_numbers(checker: Checker, rng: random.Random, tries: int) -> Iterator[str]:
+    """Equations of numbers that have a solution, and are said to have none."""
+    for _ in range(tries):
+        sides = [
+            {"offset": _number(rng.randint(-30, 30)), "dims": [_wide(rng) for _ in range(count)]}
+            for count in (rng.randint(1, 3), rng.randint(0, 1))
+        ]
+        numbers = {"step": "numbers"}
+        data = _claim(claim="disjoint", a=sides[0], b=sides[1], proof=numbers)
+        del data["polynomials"]
+        try:
+            checker.Theorem(data).check()
+        except checker.Refused:
+            continue
+        one, other = (meaning.cells(side, {}) for side in sides)
+        if one & other:
+            yield f"{sides}"
+
+
+def _wide(rng: random.Random) -> list[Any]:
+    """A dimension whose stride may have no divisor in common with others."""
+    return [_number(rng.randint(1, 9)), _number(rng.choice((1, -1)) * rng.randint(1, 12))]
+
+
 class Place(NamedTuple):
     """Something that is given, and values of its names for which it holds."""
 

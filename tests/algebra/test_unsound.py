@@ -28,12 +28,14 @@ def false(changed: ModuleType, part: str) -> Iterator[str]:
         return unsound.false_sums(changed, rng, 2000)
     if part == "steps":
         return unsound.false_steps(changed, rng, STEPS)
+    if part == "numbers":
+        return unsound.false_numbers(changed, rng, STEPS // 5)
     if part == "lines":
         return unsound.false_lines(changed, rng, LINES)
     return unsound.false_inferences(changed, part, rng, GIVEN // (2 if part == "range" else 1))
 
 
-@pytest.mark.parametrize("part", [*checker.RULES, "sums", "steps", "lines"])
+@pytest.mark.parametrize("part", [*checker.RULES, "sums", "steps", "numbers", "lines"])
 def test_nothing_false_is_accepted(part: str) -> None:
     assert next(false(module(SOURCE), part), "") == ""
 
@@ -126,6 +128,11 @@ WRONG = [
     ("steps", "if low > high:", "if low >= high:"),
     ("steps", "total += stride * (low if stride > 0 else high)", "total += stride * low"),
     ("steps", "(ZERO, last) if sign == 1 else (_negative(last), ZERO)", "(ZERO, last)"),
+    # equations of numbers
+    ("numbers", "pow(stride // both, -1, every)", "stride // both"),
+    ("numbers", "pow(stride // both, -1, every)", "pow(stride // both, -2, every)"),
+    ("numbers", "pow(stride // both, -1, every)", "1"),
+    ("numbers", "if total % both:", "if total % stride:"),
     # lines among steps
     ("lines", 'self.conclude(Inference(rule, claim, of, numbers), facts, f"{at}.{rule}")', "pass"),
     ("lines", "facts | {_key(said)}, at)", "facts | {_key(_plus(said, ONE, -1))}, at)"),
