@@ -156,7 +156,11 @@ def check_c(made: Generated, version: str) -> RuntimeError_ | None:
 
 
 def observed(
-    work: Compilation, entry: str, args: Sequence[Value], order: records.Order
+    work: Compilation,
+    entry: str,
+    args: Sequence[Value],
+    order: records.Order,
+    seconds: float = 60.0,
 ) -> list[Value]:
     """What an entry point gives as CUDA text on a processor, its narrow indices with 16 bits.
 
@@ -164,7 +168,7 @@ def observed(
     """
     code = plain(work.result("cuda").text).replace(INDEX, TINY_INDEX)
     with tiny_indices():
-        seen = records.observe(code, entry, list(args), order, records=False)
+        seen = records.observe(code, entry, list(args), order, records=False, seconds=seconds)
     if seen.problems:
         raise Difference(f"{order}: {seen.problems[0]}")
     if seen.error is not None or seen.results is None:
