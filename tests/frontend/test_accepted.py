@@ -535,6 +535,10 @@ REFUSED = {
     "def f q (h: i32 -> i64) = zip (iota (h 3)) q": "bound inside the function",
     "def f (h: i32 -> i64) q = let k = (\\q -> q + h 1) 3 in zip (iota k) q": "bound inside the",
     "def f (xs: []i32) = let n = 2 + 3 in zip (iota n) xs": "bound inside the function",
+    "def f (xs: []i32) = let q = copy xs let n = length q in zip (iota n) q": "bound inside the",
+    "def g [n] (a: [n]i32): [n]i32 = a def f (xs: []i32) = let q = g xs let n = length q in"
+    " scatter (copy q) (iota n) q": "bound inside the function",
+    "def f (n: u32) = loop a = 0i32 for i < n do a + i32.u32 i": "expected a signed integer",
     "def f (h: i32 -> i64) q = let n = h 3 in zip (iota (n + 1)) q": "has no value before it",
     "type p = {a: i32} i32": "Only types with names take arguments",
     "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",

@@ -56,8 +56,12 @@ class Hidden:
     """Whether a size may be an expression that costs something, as in the type of a function."""
     names: dict[str, Name] = field(default_factory=dict)
 
-    def size(self, s: Size) -> Size:
-        """`s`, or the existential name that stands for it."""
+    def size(self, s: Size, followed: frozenset[Name] = frozenset()) -> Size:
+        """`s`, or the existential name that stands for it.
+
+        `followed`: names whose meaning led here. That of `n` may come back to it where a parameter
+        would have to have the size `n = length xs` of itself, which is refused later.
+        """
         s = resolve_size(s)
         if isinstance(s, MetaS):
             return s
@@ -71,10 +75,10 @@ class Hidden:
         if isinstance(s, SizeOp):
             shorter = simplified(s)
             if shorter != s:
-                return self.size(shorter)
-        meaning = s if is_long(s, MOST) else known_as(self.st, s, mentioned)
+                return self.size(shorter, followed)
+        meaning = s if is_long(s, MOST) else known_as(self.st, s, mentioned - followed)
         if meaning is not s:
-            return self.size(meaning)
+            return self.size(meaning, followed | mentioned)
         if not isinstance(s, SizeVar):
             named = {n: SizeVar(self.names[n]) for n in mentioned if n in self.names}
             if named and all(n in named or self.visible(n) for n in mentioned):
