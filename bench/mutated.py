@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from functools import partial
 from multiprocessing import get_context
@@ -70,10 +69,10 @@ def batches(
             while left:
                 done = pool.submit(work, left[0]).result(BATCH_SECONDS)
                 yield left.pop(0), done
-        except (BrokenProcessPool, TimeoutError) as error:
+        except Exception as error:  # its process may have ended
             number = left.pop(0)
             seeds = range(number * BATCH, (number + 1) * BATCH)
-            said = f"The process of batch {number}: {type(error).__name__}"
+            said = f"The process of a batch: {type(error).__name__} {error}"
             yield number, [Result(seed, "", outcome="difference", says=said) for seed in seeds]
             for process in list(pool._processes.values()):
                 process.kill()
@@ -107,6 +106,7 @@ def figures(kept: Sequence[dict[str, Any]], known: Sequence[dict[str, str]]) -> 
         "run": sum(counts[outcome] for outcome in ("agrees", "fails", "difference")),
         **{outcome: counts[outcome] for outcome in mutated.OUTCOMES},
         "refused_by_both": sum(one["refused_by_both"] for one in kept),
+        "accepted_elsewhere": sum(says.startswith("accepted by Futhark only") for says in said),
         "differences": len(said),
         "explained": dict(reasons),
         "not_explained": open_,

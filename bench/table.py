@@ -249,6 +249,25 @@ def _attempts(data: dict[str, Any]) -> str:
     return rows(["attempt", *outcomes], body)
 
 
+def mutated_part(data: dict[str, Any]) -> str:
+    """Mutants of other people's programs."""
+    f = data["figures"]
+    body = [[why, count] for why, count in f["explained"].items()]
+    return f"""
+## Mutants of Futhark's tests and benchmarks, next to Futhark's C
+
+{where(data)}
+
+{f["run"]} mutants of {f["programs"]} programs ran: {f["agrees"]} give the same with our C, with the text of CUDA
+under the observer in two code versions, and with `futhark c`; {f["fails"]} fail everywhere, on all inputs; {f["limit"]} more
+need too much time or memory; of {f["refused"]} seeds no mutant was accepted. Futhark's checker was asked about
+{f["refused_by_both"] + f["accepted_elsewhere"]} that ours refuses, and refuses all but {f["accepted_elsewhere"]} of them.
+{f["differences"]} differences, **{f["not_explained"]} of which are not explained**:
+
+{rows(["explanation", "differences"], body)}
+"""
+
+
 def walls_part(data: dict[str, Any]) -> str:
     """What walls cost."""
     f = data["figures"]
@@ -815,6 +834,7 @@ def page() -> str:
         ("prove", prove_part),
         ("codes", codes_part),
         ("campaign", campaign_part),
+        ("mutated", mutated_part),
         ("classroom", classroom_part),
         ("readers", readers_part),
         ("soak", soak_part),

@@ -24,6 +24,7 @@ from compiler.frontend import typed
 from compiler.ir.values import Value
 from compiler.lower.outside import outside
 from compiler.pipeline import Compilation
+from compiler.runtime.observer.records import LATE
 from compiler.runtime.runner import Crash, Settings, run_c
 from compiler.semantics import interp
 from compiler.testing import blocks, inputs
@@ -322,7 +323,7 @@ class Batch:
         for where, run in self.runs(source, trial, args):
             found = _tried(run) if wanted is None or not is_limit(wanted) else wanted
             wanted = found if wanted is None else wanted
-            end, says = _alike(where, found, wanted)
+            end, says = alike(where, found, wanted)
             if says:
                 if where == "c" and self.is_witnessed(trial, args, found):
                     wanted, says = found, says + WITNESS
@@ -339,7 +340,7 @@ class Batch:
             return False
         path = self.write(trial.declared)
         other = self.oracle.interpreted(path, trial.name, args, OBSERVED_SECONDS)
-        return _alike("", found, other)[0] in ("agrees", "fails")
+        return alike("", found, other)[0] in ("agrees", "fails")
 
     def runs(
         self, source: str, trial: Trial, args: list[Value]
@@ -351,7 +352,7 @@ class Batch:
         for version in self.versions:
             work, order = self.cuda(source, version), self.rng.choice(kernels.ORDERS)
             run = partial(kernels.observed, work, trial.name, args, order, SECONDS / 2)
-            yield f"cuda {version}", lambda r=run: within(OBSERVED_SECONDS, r)
+            yield f"cuda {version}", partial(within, OBSERVED_SECONDS, run)
 
 
 class Wrong(RuntimeError_):
@@ -371,9 +372,10 @@ def _tried(run: Callable[[], list[Value]]) -> Outcome:
 WITNESS = ", and so does Futhark's interpreter"
 
 
-def _alike(where: str, found: Outcome, wanted: Outcome) -> tuple[str, str]:
+def alike(where: str, found: Outcome, wanted: Outcome) -> tuple[str, str]:
     """Whether a run agrees, fails as it should, meets a limit, or what the difference is."""
-    if not isinstance(found, Wrong) and (is_limit(found) or is_limit(wanted)):
+    late = isinstance(found, Wrong) and LATE in found.message
+    if late or (not isinstance(found, Wrong) and (is_limit(found) or is_limit(wanted))):
         return "limit", ""
     match found, wanted:
         case Wrong(message=said), _:
@@ -385,7 +387,8 @@ def _alike(where: str, found: Outcome, wanted: Outcome) -> tuple[str, str]:
             return "difference", f"{where}: it fails: {said}"
         case _, RuntimeError_(message=said):
             return "difference", f"{where}: it does not fail: {said}"
-    assert not isinstance(found, RuntimeError_) and not isinstance(wanted, RuntimeError_)
+    assert not isinstance(found, RuntimeError_)
+    assert not isinstance(wanted, RuntimeError_)
     wrong = difference(found, wanted)
     return ("difference", f"{where}: {wrong['says']}") if wrong else ("agrees", "")
 

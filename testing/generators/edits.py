@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler.base.names import base_of
-from compiler.base.prim import int_range
+from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend.types import Array, PrimT
@@ -86,7 +86,7 @@ def constant(place: Place, by: Chance) -> Written | None:
     return None
 
 
-def _integer(value: int, prim: str, rng: random.Random) -> int:
+def _integer(value: int, prim: Prim, rng: random.Random) -> int:
     low, high = int_range(prim)
     near = [value + 1, value - 1, value + 1, value - 1, 0, 1, 2]
     return rng.choice([one for one in [*near, -value, low, high, low + 1] if low <= one <= high])
@@ -157,8 +157,8 @@ def elements(place: Place, by: Chance) -> Written | None:
             )
             return _whole(place, f"({by.rng.choice(calls)} {by.of(place)})")
         case Array():
-            calls = ("reverse", "rotate 1", "rotate 2", "map (\\x_ -> x_)")
-            return _whole(place, f"({by.rng.choice(calls)} {by.of(place)})")
+            rows = ("reverse", "rotate 1", "rotate 2", "map (\\x_ -> x_)")
+            return _whole(place, f"({by.rng.choice(rows)} {by.of(place)})")
     return None
 
 
@@ -227,7 +227,8 @@ def mapped(place: Place, by: Chance) -> Written | None:
         f"((map (\\i_ -> ({exp}, i_)) (iota {count}))[1]).0",
         f"(head (map (\\i_ -> if i_ > 0 then {exp} else {exp}) (iota {count})))",
         f"(last (replicate {count} {exp}))",
-        f"(map (\\i_ -> (map (\\j_ -> {exp}) (iota {count}))[1]) (iota 2))[i64.bool ({_condition(place, by)})]",
+        f"(map (\\i_ -> (map (\\j_ -> {exp}) (iota {count}))[1]) (iota 2))"
+        f"[i64.bool ({_condition(place, by)})]",
     )
     return _whole(place, by.rng.choice(forms))
 
@@ -240,29 +241,39 @@ def update(place: Place, by: Chance) -> Written | None:
     if not isinstance(place.type, Array):
         return None
     start = f"(let q_ = copy {by.of(place)} let n_ = length q_ in "
-    is_number = isinstance(place.type.elem, PrimT) and len(place.type.dims) == 1
+    forms = _updates(place.type)
+    return _whole(place, start + by.rng.choice(forms))
+
+
+def _updates(kind: Array) -> list[str]:
+    """What may be done with an array `q_` of `n_` rows."""
+    is_number = isinstance(kind.elem, PrimT) and len(kind.dims) == 1
     row = "q_[(n_ - 1) / 2]" if is_number else "copy q_[(n_ - 1) / 2]"
     forms = [
         f"if n_ > 0 then q_ with [0] = {row} else q_)",
         f"if n_ > 1 then q_ with [n_ - 1] = {row} else q_)",
-        f"let r_ = if n_ > 0 then q_ with [n_ / 2] = {row} else q_ in if n_ > 1 then r_ with [1] = copy r_[0] else r_)",
-        f"loop q_ for i_ < n_ - 1 do q_ with [i_ + 1] = copy q_[i_])",
-        f"scatter (copy q_) (map (\\i_ -> n_ - 1 - i_) (indices q_)) q_)",
+        f"let r_ = if n_ > 0 then q_ with [n_ / 2] = {row} else q_ in "
+        "if n_ > 1 then r_ with [1] = copy r_[0] else r_)",
+        "loop q_ for i_ < n_ - 1 do q_ with [i_ + 1] = copy q_[i_])",
+        "scatter (copy q_) (map (\\i_ -> n_ - 1 - i_) (indices q_)) q_)",
     ]
-    if isinstance(place.type.elem, PrimT) and len(place.type.dims) == 1:
-        prim = place.type.elem.prim
-        forms += [
-            f"let h_ = n_ / 2 let v_ = q_[n_ - h_:] :> [h_]{prim} in q_ with [:h_] = copy v_)",
-            f"let h_ = n_ / 2 let v_ = q_[:h_] in q_ with [h_:h_ + h_] = (copy v_ :> [h_ + h_ - h_]{prim}))",
-            f"let h_ = n_ / 2 let v_ = map (\\x_ -> x_) q_[:h_] in q_ with [:h_] = v_)",
-        ]
-    if isinstance(place.type.elem, PrimT) and len(place.type.dims) == 2:
-        forms += [
-            "let m_ = length (transpose q_) in if n_ > 0 && m_ > 1 then q_ with [0, 1] = q_[n_ - 1, 0] else q_)",
-            "if n_ > 1 then q_ with [1, :] = copy q_[0, :] else q_)",
-            "let m_ = length (transpose q_) in if m_ > 1 then q_ with [:, 0] = copy q_[:, m_ - 1] else q_)",
-        ]
-    return _whole(place, start + by.rng.choice(forms))
+    match kind:
+        case Array(dims=(_,), elem=PrimT(prim)):
+            forms += [
+                f"let h_ = n_ / 2 let v_ = q_[n_ - h_:] :> [h_]{prim} in q_ with [:h_] = copy v_)",
+                "let h_ = n_ / 2 let v_ = q_[:h_] in "
+                f"q_ with [h_:h_ + h_] = (copy v_ :> [h_ + h_ - h_]{prim}))",
+                "let h_ = n_ / 2 let v_ = map (\\x_ -> x_) q_[:h_] in q_ with [:h_] = v_)",
+            ]
+        case Array(dims=(_, _), elem=PrimT()):
+            forms += [
+                "let m_ = length (transpose q_) in "
+                "if n_ > 0 && m_ > 1 then q_ with [0, 1] = q_[n_ - 1, 0] else q_)",
+                "if n_ > 1 then q_ with [1, :] = copy q_[0, :] else q_)",
+                "let m_ = length (transpose q_) in "
+                "if m_ > 1 then q_ with [:, 0] = copy q_[:, m_ - 1] else q_)",
+            ]
+    return forms
 
 
 def sliced(place: Place, by: Chance) -> Written | None:

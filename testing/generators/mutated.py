@@ -17,7 +17,7 @@ import numpy as np
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE
+from compiler.base.prim import DTYPE, Prim
 from compiler.base.spans import span_at
 from compiler.disk import ProgramFiles
 from compiler.frontend import typed
@@ -305,8 +305,9 @@ def random_inputs(one: typed.Def, rng: random.Random) -> list[Value]:
     return found
 
 
-def _random(dims: Sequence[int], prim: str, rng: random.Random) -> Value:
+def _random(dims: Sequence[int], prim: Prim, rng: random.Random) -> Value:
     count = int(np.prod(dims)) if dims else 1
+    flat: Sequence[float]
     if prim == "bool":
         flat = [rng.random() < 0.5 for _ in range(count)]
     elif prim[0] == "f":
@@ -325,21 +326,21 @@ def fitted(given: Sequence[Value], one: typed.Def, before: typed.Def) -> list[Va
     if len(given) != len(ranks) or len(one.params) - len(ranks) not in (0, 1):
         return None
     found: list[Value] = []
+    extents = {extent for value in given for extent in np.shape(value)}
     for k, pat in enumerate(one.params):
         rank, elem = _rank(pat.type)
         assert isinstance(elem, PrimT)
         if k == len(given):
             found.append(np.array(2, DTYPE[elem.prim])[()])
             continue
-        value = np.asarray(given[k])
+        value = np.asarray(_smaller(given[k], extents))
         if rank == value.ndim + 1:
             value = np.stack([value, value[::-1] if value.ndim else value])
         if rank != value.ndim:
             return None
         with np.errstate(all="ignore"):
             found.append(value.astype(DTYPE[elem.prim])[()])
-    extents = {extent for value in found for extent in value.shape}
-    return [_smaller(value, extents) for value in found]
+    return found
 
 
 def _smaller(value: Value, extents: set[int]) -> Value:
@@ -381,4 +382,3 @@ def chosen(
                 refused(other, error)
         return made, one
     return None
-

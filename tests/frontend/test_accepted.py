@@ -524,6 +524,15 @@ RUN = {
         "entry main = (m.f, m.g, m.h, sealed.a, k, l)",
         "", "1i32\n1i32\n2i32\n4i8\n7i32\n9i32",
     ),
+    "loops over what has a size of its own, the length of a name, own arrays in an argument": (
+        "def id '~t (x: t): t = loop x for _i < 3u8 do x\n"
+        "entry main [n][m] (xss: [n][m]i32) =\n"
+        " (length (id (loop q = filter (> 1) (flatten xss) for _i < 2 do q)),\n"
+        "  map (\\r -> let q = map (+ 1) r in q[:length q]) xss,\n"
+        "  length (0u8..2u8..<5u8),\n"
+        "  map (const (copy (replicate 2 1i32) with [0] = 2)) (iota 2))",
+        "[[1, 2]]", "1i64\n[[2i32, 3i32]]\n3i64\n[[2i32, 1i32], [2i32, 1i32]]",
+    ),
 }  # fmt: skip
 """By what it is about: a program, the input of `main`, its output."""
 
@@ -538,7 +547,6 @@ REFUSED = {
     "def f (xs: []i32) = let q = copy xs let n = length q in zip (iota n) q": "bound inside the",
     "def g [n] (a: [n]i32): [n]i32 = a def f (xs: []i32) = let q = g xs let n = length q in"
     " scatter (copy q) (iota n) q": "bound inside the function",
-    "def f (n: u32) = loop a = 0i32 for i < n do a + i32.u32 i": "expected a signed integer",
     "def f (h: i32 -> i64) q = let n = h 3 in zip (iota (n + 1)) q": "has no value before it",
     "type p = {a: i32} i32": "Only types with names take arguments",
     "def f (x: [2](i32, i32) [3]) = x": "Only types with names take arguments",

@@ -20,7 +20,7 @@ from compiler.frontend.check.definitions.patterns import bind_pattern
 from compiler.frontend.check.definitions.type_exps import field_order, resolve_type
 from compiler.frontend.check.expressions.arrays import as_array
 from compiler.frontend.check.expressions.operators import require_prim
-from compiler.frontend.check.scope.state import SIGNED_SET, Checker
+from compiler.frontend.check.scope.state import INT_SET, Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.sizes import same_size, unify_size
 from compiler.frontend.check.types.substitute import map_sizes, subst
@@ -204,7 +204,7 @@ def _inner_form(st: Checker, form: ast.LoopForm, outer: t.Exp | None) -> t.For |
             what = "The bound of a loop"
             over = isinstance(resolve(outer.type), Array)
             hint = "Over the elements of an array goes `for x in xs`." if over else ""
-            type_ = require_prim(st, outer.type, SIGNED_SET, outer.span, what, hint)
+            type_ = require_prim(st, outer.type, INT_SET, outer.span, what, hint)
             return OpenFor(st.bind_local(name, type_, span), "i64", outer)
         case ast.ForIn(pat=pat):
             assert outer is not None
