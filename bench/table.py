@@ -253,16 +253,19 @@ def mutated_part(data: dict[str, Any]) -> str:
     """Mutants of other people's programs."""
     f = data["figures"]
     body = [[why, count] for why, count in f["explained"].items()]
+    asked = f["refused_by_both"] + f["accepted_elsewhere"]
     return f"""
 ## Mutants of Futhark's tests and benchmarks, next to Futhark's C
 
 {where(data)}
 
-{f["run"]} mutants of {f["programs"]} programs ran: {f["agrees"]} give the same with our C, with the text of CUDA
-under the observer in two code versions, and with `futhark c`; {f["fails"]} fail everywhere, on all inputs; {f["limit"]} more
-need too much time or memory; of {f["refused"]} seeds no mutant was accepted. Futhark's checker was asked about
-{f["refused_by_both"] + f["accepted_elsewhere"]} that ours refuses, and refuses all but {f["accepted_elsewhere"]} of them.
-{f["differences"]} differences, **{f["not_explained"]} of which are not explained**:
+{f["run"]} mutants of {f["programs"]} programs ran.
+{f["agrees"]} give the same with `futhark c`, with our C, and as CUDA text
+under the observer in two code versions; {f["fails"]} fail everywhere, on all inputs.
+{f["limit"]} more need too much time or memory, and of {f["refused"]} seeds
+no mutant was accepted. {asked} mutants that we refuse were shown to Futhark's checker, which
+accepts {f["accepted_elsewhere"]} of them.
+{f["differences"]} differences, **{f["not_explained"]} of them not explained**:
 
 {rows(["explanation", "differences"], body)}
 """
