@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import mutated as command
+from bench.machine import ROOT
 from testing.mutated import BATCH, Result
 
 
@@ -46,7 +47,7 @@ def test_a_log_is_gone_on_with_and_explained(
 
 def test_every_explanation_is_read_and_says_where_it_stands() -> None:
     known = json.loads(command.EXPLAINED.read_text("utf-8"))
-    language = (command.ROOT / "docs" / "language.md").read_text("utf-8")
+    language = (ROOT / "docs" / "language.md").read_text("utf-8")
     for one in known:
         re.compile(one["says"])
         assert one["why"]
