@@ -93,6 +93,11 @@ def read(log: Path | None) -> dict[int, dict[str, Any]]:
     return {one["seed"]: one for one in kept}
 
 
+def _was_run(one: dict[str, Any]) -> bool:
+    """Whether a mutant with a difference was accepted by both, and run."""
+    return one["outcome"] == "difference" and one["says"].startswith(("c:", "cuda "))
+
+
 def figures(kept: Sequence[dict[str, Any]], known: Sequence[dict[str, str]]) -> dict[str, Any]:
     """The counts of a log."""
     counts = Counter(one["outcome"] for one in kept)
@@ -103,7 +108,7 @@ def figures(kept: Sequence[dict[str, Any]], known: Sequence[dict[str, str]]) -> 
     return {
         "seeds": len(kept),
         "programs": len({one["program"] for one in kept}),
-        "run": sum(counts[outcome] for outcome in ("agrees", "fails", "difference")),
+        "run": counts["agrees"] + counts["fails"] + sum(map(_was_run, kept)),
         **{outcome: counts[outcome] for outcome in mutated.OUTCOMES},
         "refused_by_both": sum(one["refused_by_both"] for one in kept),
         "accepted_elsewhere": sum(says.startswith("accepted by Futhark only") for says in said),
