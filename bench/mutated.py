@@ -95,7 +95,8 @@ def read(log: Path | None) -> dict[int, dict[str, Any]]:
 
 def _was_run(one: dict[str, Any]) -> bool:
     """Whether a mutant with a difference was accepted by both, and run."""
-    return one["outcome"] == "difference" and one["says"].startswith(("c:", "cuda "))
+    says: str = one["says"]
+    return one["outcome"] == "difference" and says.startswith(("c:", "cuda "))
 
 
 def figures(kept: Sequence[dict[str, Any]], known: Sequence[dict[str, str]]) -> dict[str, Any]:
