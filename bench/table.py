@@ -196,10 +196,12 @@ def campaign_part(data: dict[str, Any]) -> str:
     for (compared, generator), found in sorted(by.items()):
         total = sum((row.counts for _, row in found), Counter[str]())
         at = ", ".join(f"{commit} ({row.counts['programs']})" for commit, row in found)
-        pace = total["milliseconds"] / max(1, total["programs"] + total["refused"])
+        timed = [row.counts for _, row in found if row.counts["milliseconds"]]
+        many = sum(one["programs"] + one["refused"] for one in timed)
+        pace = round(total["milliseconds"] / many) if many else "-"
         numbers = [total[name] for name in ("programs", "refused", "failing", "late")]
         differences = sum(len(row.differences) for _, row in found)
-        body.append([generator, compared, *numbers, differences, round(pace), at])
+        body.append([generator, compared, *numbers, differences, pace, at])
     heads = ["generator", "compared with", "programs", "refused", "fail in all", "late"]
     heads += ["differences", "ms each"]
     return f"""

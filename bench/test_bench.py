@@ -281,7 +281,7 @@ def test_random_programs_are_run_once_and_kept(tmp_path: Path) -> None:
         record.add(file, record.load(file), {})
     assert record.load(file)[Subject(*subject, "abc")].seeds == [(0, 10)]
     text = table.campaign_part(json.loads(file.read_text("utf-8")))
-    assert "| storage | stages, C | 10 | 0 | 0 | 0 | 1 | 0 | abc (10) |" in text
+    assert "| storage | stages, C | 10 | 0 | 0 | 0 | 1 | - | abc (10) |" in text
     assert "| storage 7 | abc | c | open |" in text
     assert "| update | 2 | 6 |" in text
 
