@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from app.errors import AppError
+
 log = logging.getLogger(__name__)
 
 MOST = 1000
@@ -49,7 +51,9 @@ class Behind:
             try:
                 self._make(link, sheets)
             except Exception as error:
-                log.warning("the link %s cannot be prepared: %s", link, error)
+                is_busy = isinstance(error, AppError) and error.kind == "busy"
+                level = logging.INFO if is_busy else logging.WARNING
+                log.log(level, "the link %s cannot be prepared: %s", link, error)
             finally:
                 with self._lock:
                     for sheet in sheets:
