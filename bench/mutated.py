@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import re
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -147,7 +146,6 @@ def main() -> None:
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--save", action="store_true", help="write bench/results/mutated.json")
     given = parser.parse_args()
-    sys.setrecursionlimit(100_000)
     found = mutated.programs(given.folders)
     if given.show is not None:
         prepare()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ settings.register_profile(
 settings.load_profile("tests")
 
 
+NESTED = sys.getrecursionlimit()
 _run = pipeline.run
 
 
@@ -63,8 +65,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """As before it."""
+    """As before it.
+
+    A test that lets calls nest deeper has those after it end the process, where Python's own code
+    in C calls itself: each leaves the limit as it was.
+    """
     pytest_runtest_setup(item)
+    if sys.getrecursionlimit() != NESTED:
+        sys.setrecursionlimit(NESTED)
+        pytest.fail(f"{item.nodeid} has changed how deep calls may nest.")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
