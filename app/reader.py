@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import marshal
+import re
 import struct
 import sys
 from contextlib import suppress
+from itertools import accumulate
 from typing import IO
 
 from compiler.sandbox import kernel
@@ -22,6 +24,8 @@ LONG_TEXT = 10_000
 LENGTH = struct.Struct("<Q")
 MOST_ENTRIES = 20_000
 """Of a request's lists and objects, together."""
+MOST_NESTED = 500
+"""Lists and objects within each other: what can be read at any depth of this process's calls."""
 
 
 class NoRequest(ValueError):
@@ -36,10 +40,13 @@ class NoRequest(ValueError):
 
 def parsed(data: bytes) -> dict[str, object]:
     """The object in a request's body. Raises NoRequest."""
-    found = entries(data)
+    outside = without_texts(data)
+    found = entries(outside)
     if found > MOST_ENTRIES:
         message = f"The request has {found} entries; at most {MOST_ENTRIES} are taken."
         raise NoRequest("usage", message, 413)
+    if nested(outside) > MOST_NESTED:
+        raise NoRequest("usage", f"The request nests deeper than {MOST_NESTED} levels.")
     try:
         body = json.loads(data.decode())
     except UnicodeDecodeError as error:
@@ -52,14 +59,21 @@ def parsed(data: bytes) -> dict[str, object]:
     return body
 
 
-def entries(data: bytes) -> int:
-    """How many entries the lists and objects of a JSON text have, about, without parsing it.
-
-    What stands between quotation marks is left out, and before that the escaped ones.
-    """
+def without_texts(data: bytes) -> bytes:
+    """A JSON text without what stands between quotation marks; before that without escaped ones."""
     without = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside = b"".join(without.split(b'"')[::2])
+    return b"".join(without.split(b'"')[::2])
+
+
+def entries(outside: bytes) -> int:
+    """How many entries the lists and objects of a JSON text without texts have, about."""
     return sum(outside.count(sign) for sign in (b",", b"[", b"{"))
+
+
+def nested(outside: bytes) -> int:
+    """How many lists and objects of a JSON text without texts are within each other at most."""
+    steps = (1 if sign in b"[{" else -1 for sign in re.findall(rb"[\[{\]}]", outside))
+    return max(accumulate(steps), default=0)
 
 
 def serve(frames: IO[bytes], told: IO[bytes]) -> None:

@@ -15,7 +15,7 @@ from app import bodies, intake
 from app.bodies import LONG, Bodies, longest
 from app.cache import cache_key
 from app.errors import AppError
-from app.reader import MOST_ENTRIES, entries
+from app.reader import MOST_ENTRIES, entries, nested, without_texts
 from app.settings import from_environment
 from app.worker import LongText, _line
 from testing.waiting import until
@@ -50,9 +50,17 @@ def count(tree: Any) -> int:
     return 1 + max(0, len(tree) - 1) + sum(map(count, tree)) if isinstance(tree, list) else 0
 
 
+def depth(tree: Any) -> int:
+    """How many lists and objects are within each other."""
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else None
+    return 0 if parts is None else 1 + max(map(depth, parts), default=0)
+
+
 @given(TREES, st.booleans())
 def test_entries_are_counted_without_parsing(tree: Any, ascii_only: bool) -> None:
-    assert entries(json.dumps(tree, ensure_ascii=ascii_only).encode()) == count(tree)
+    outside = without_texts(json.dumps(tree, ensure_ascii=ascii_only).encode())
+    assert entries(outside) == count(tree)
+    assert nested(outside) == depth(tree)
 
 
 @pytest.mark.parametrize("pad", [0, LONG])
@@ -62,8 +70,9 @@ def test_entries_are_counted_without_parsing(tree: Any, ascii_only: bool) -> Non
         (b"[]", "usage", "must be a JSON object"),
         (b"{", "usage", "must be a JSON object"),
         (b'{"x": "\xff"}', "syntax", "not valid UTF-8 at byte "),
-        (b'{"x": ' + b"[" * 9000 + b"]" * 9000 + b"}", "usage", "must be a JSON object"),
-        (b'{"x": ' + b"[" * 950 + b"]" * 950 + b"}", "", ""),
+        (b'{"x": ' + b"[" * 9000 + b"]" * 9000 + b"}", "usage", "deeper than 500 levels"),
+        (b'{"x": ' + b"[" * 500 + b"]" * 500 + b"}", "usage", "deeper than 500 levels"),
+        (b'{"x": ' + b"[" * 499 + b"]" * 499 + b"}", "", ""),
         (b'{"x": [' + b"1," * MOST_ENTRIES + b"1]}", "usage", f"at most {MOST_ENTRIES} are taken"),
         (b'{"x": "' + b"1," * MOST_ENTRIES + b'"}', "", ""),
         ('{"x": "é \\ud800 \\n"}'.encode(), "", ""),
