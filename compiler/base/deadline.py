@@ -86,28 +86,34 @@ def within(
         pass
 
     thread = ctypes.c_ulong(threading.get_ident())
-    lock = threading.Lock()
-    over = threading.Event()
+    lock, begun, over = threading.Lock(), threading.Lock(), threading.Lock()
+    begun.acquire()
+    over.acquire()
+    has_ended = False
 
     def ring() -> None:
-        wait = seconds
-        while not over.wait(wait):
+        begun.acquire()  # not while Python's own code still starts this thread
+        wait = max(seconds, 0.0)
+        while not over.acquire(timeout=wait):
             with lock:
-                if not over.is_set():
+                if not has_ended:
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Passed))
             wait = _AGAIN
 
     bell = threading.Thread(target=ring, daemon=True)
+    bell.start()
     try:
         try:
-            bell.start()
+            begun.release()
             return work()
         finally:
             with lock:
-                over.set()
+                has_ended = True
     except Passed:
         # The bell may have rung a second time before it was told that the work is over.
         with lock:
-            over.set()
+            has_ended = True
             ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
         raise TimeoutError_(f"{what} did not finish within {seconds:g} s.", hint=hint) from None
+    finally:
+        over.release()
