@@ -23,7 +23,6 @@ class BlockNames:
         self._sources: dict[Name, list[tuple[Name, int]]] = {}
         """What else a name may mean, with the loop whose earlier rounds have made it so, or 0."""
         self._made_in: dict[Name, frozenset[int]] = {}
-        self._meant: dict[Name, Meant] = {}
         self._carried: list[dict[Name, tuple[Name, Name]]] = []
         """Of each loop the blocks that it carries: what they are at first, and then."""
         self._given(fun.params)
@@ -68,24 +67,35 @@ class BlockNames:
 
     def meant(self, block: Name) -> Meant:
         """What a name may mean; a prime marks what an earlier round of a loop has made."""
-        found = self._meant.get(block)
-        if found is None:
-            found = self._meant[block] = frozenset(self._search(block))
-        return found
+        if block not in self._sources:
+            return frozenset((block,))
+        return self._meanings.get(block, frozenset())
 
-    def _search(self, block: Name) -> Iterator[Name]:
-        start: tuple[Name, frozenset[int]] = (block, frozenset())
-        seen, todo = {start}, [start]
-        while todo:
-            name, rounds = todo.pop()
-            if name not in self._sources:
-                earlier = not rounds.isdisjoint(self._made_in.get(name, ()))
-                yield f"{name}'" if earlier else name
-            for source, loop in self._sources.get(name, ()):
-                step = (source, rounds | {loop} if loop else rounds)
-                if step not in seen:
-                    seen.add(step)
-                    todo.append(step)
+    @cached_property
+    def _meanings(self) -> dict[Name, Meant]:
+        """What all names may mean that are not blocks themselves.
+
+        Looked for from the blocks on: that takes as many steps as there are blocks times names,
+        where ways from a name on differ in the sets of loops whose rounds they pass.
+        """
+        users: dict[Name, list[tuple[Name, int]]] = {}
+        for name, sources in self._sources.items():
+            for source, loop in sources:
+                users.setdefault(source, []).append((name, loop))
+        found: dict[Name, set[Name]] = {}
+        for block in users.keys() - self._sources.keys():
+            loops = self._made_in.get(block, frozenset())
+            seen = {(block, False)}
+            todo = [(block, False)]
+            while todo:
+                name, earlier = todo.pop()
+                found.setdefault(name, set()).add(f"{block}'" if earlier else block)
+                for user, loop in users.get(name, ()):
+                    step = (user, earlier or loop in loops)
+                    if step not in seen:
+                        seen.add(step)
+                        todo.append(step)
+        return {name: frozenset(names) for name, names in found.items()}
 
     @cached_property
     def _renamed(self) -> bool:
@@ -106,11 +116,12 @@ class BlockNames:
         for carried in self._carried:
             pairs = {(a, b) for a in carried for b in carried if a != b}
             while True:
+                then = found | pairs
                 wrong = {
                     (a, b)
                     for a, b in pairs
                     if self._may_meet(carried[a][0], carried[b][0], found)
-                    or self._may_meet(carried[a][1], carried[b][1], found | pairs)
+                    or self._may_meet(carried[a][1], carried[b][1], then)
                 }
                 if not wrong:
                     break
