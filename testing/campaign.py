@@ -31,7 +31,7 @@ from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
 from compiler.switches import PASSES
 from testing.attempts import always, attempts
-from testing.compiling import different
+from testing.compiling import at_line, different
 from testing.generators import extremes, guards, payloads, programs, storage
 from testing.generators.storage import Generated
 from testing.outcomes import Outcome, is_limit, kind, outcome
@@ -339,23 +339,13 @@ def accepted(
         except (CompilerBug, Difference):
             break
         except CompileError as error:
-            refused = at_line(made, error.span.line)
+            refused = at_line(made, error.span.line, lambda one: one.source)
             if refused is None:
                 break
             report.counts["refused"] += 1
             report.counts[f"refused: {type(error).__name__}"] += 1
             made = [one for one in made if one is not refused]
     return [one for one in made if not is_refused(one, manner, report)], None
-
-
-def at_line(made: list[Generated], line: int) -> Generated | None:
-    """The program that has that line when all are put together."""
-    for one in made:
-        count = one.source.count("\n") + 1
-        if 0 < line <= count:
-            return one
-        line -= count
-    return None
 
 
 def is_refused(made: Generated, manner: Manner, report: Report) -> bool:

@@ -6,10 +6,11 @@ compiles one program in many ways has those made once that do not go by what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeVar
 
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
@@ -17,6 +18,7 @@ from compiler.base.fuel import Fuel
 from compiler.ir.nodes import Prog
 from compiler.pipeline import STAGES, Compilation
 
+T = TypeVar("T")
 PLAIN = Options()
 SHARED = tuple(stage.id for stage in STAGES if not stage.target)
 """Stages that are the same for all targets."""
@@ -97,3 +99,13 @@ def _branched(ctx: Ctx, options: Options) -> Ctx:
         loops={*ctx.loops},
         _seen={*ctx._seen},
     )
+
+
+def at_line(parts: Sequence[T], line: int, text: Callable[[T], str]) -> T | None:
+    """Which of several texts has that line when all are put together, each on lines of its own."""
+    for part in parts:
+        count = text(part).count("\n") + 1
+        if 0 < line <= count:
+            return part
+        line -= count
+    return None

@@ -238,7 +238,7 @@ class Batch:
             try:
                 return trials, self.oracle.compiled(self.write(_together(trials)))
             except futhark.Refusal as refusal:
-                wrong = _at_line(trials, refusal.line) if refusal.is_the_users else None
+                wrong = _wrong(trials, refusal.line) if refusal.is_the_users else None
                 if wrong is None:
                     return (self.left_out if refusal.is_late else self.one_by_one)(trials)
                 difference_of(wrong, f"accepted by us only: {refusal.says}")
@@ -398,14 +398,9 @@ def _together(trials: Sequence[Trial]) -> str:
     return "\n".join(trial.declared for trial in trials)
 
 
-def _at_line(trials: Sequence[Trial], line: int) -> Trial | None:
+def _wrong(trials: Sequence[Trial], line: int) -> Trial | None:
     """The mutant that has that line when all are put together."""
-    for trial in trials:
-        count = trial.declared.count("\n") + 1
-        if 0 < line <= count:
-            return trial
-        line -= count
-    return None
+    return compiling.at_line(trials, line, lambda trial: trial.declared)
 
 
 def batch(number: int, found: Sequence[Path], oracle: futhark.Futhark | None) -> Batch:
