@@ -17,7 +17,8 @@ from compiler.codegen.kernels.parser import parse
 from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import PARTS, statements
-from compiler.explain.accesses import predict, report
+from compiler.explain.accesses import report
+from compiler.explain.planned import predict
 from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation, Options
 from compiler.runtime import listings

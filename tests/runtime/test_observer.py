@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from compiler.base.text import plain
-from compiler.explain.accesses import ESTIMATED, predict, report
+from compiler.explain.accesses import ESTIMATED, report
+from compiler.explain.planned import predict
 from compiler.explain.warps import CELLS, CONDITION, HOST
 from compiler.runtime.observer.records import ORDERS, Order, observe
 from compiler.semantics import interp

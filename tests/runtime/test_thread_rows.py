@@ -10,7 +10,8 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.codegen.kernels.thread_rows import MANY
-from compiler.explain.accesses import predict, report
+from compiler.explain.accesses import report
+from compiler.explain.planned import predict
 from compiler.ir.nodes import Threshold
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation
