@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-OLDEST_NODE = 18
+OLDEST_NODE = 20
 
 
 def node_folder() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ _SIMPLE = {
     "null": "null",
 }
 _LONGEST_TUPLE = 4
+_LONGEST_LINE = 100
 
 
 def text(operations: Mapping[str, Operation[Any]]) -> str:
@@ -36,15 +38,31 @@ def text(operations: Mapping[str, Operation[Any]]) -> str:
     return "\n\n".join([HEAD.rstrip(), *shapes, every]) + "\n"
 
 
+def _said(description: str, indent: str = "") -> str:
+    """A description as a comment: of one line where that is short enough."""
+    if len(indent + description) + len("/**  */") <= _LONGEST_LINE:
+        return f"{indent}/** {description} */"
+    before = f"{indent} * "
+    lines = textwrap.wrap(
+        description,
+        _LONGEST_LINE,
+        initial_indent=before,
+        subsequent_indent=before,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join([f"{indent}/**", *lines, f"{indent} */"])
+
+
 def _operation(schemas: Schemas, one: Operation[Any]) -> Iterator[str]:
     parts = {"request": one.request, "answer": one.answer, "partial": one.partial}
     listed = [f"{name}: {typed(schemas.of(kind))}" for name, kind in parts.items() if kind]
-    yield f"  /** {one.help} */"
+    yield _said(one.help, "  ")
     yield f"  {one.id}: {{ {'; '.join(listed)} }};"
 
 
 def _shape(name: str, schema: Schema) -> str:
-    head = f"/** {schema['description']} */\n"
+    head = _said(schema["description"]) + "\n"
     if schema["type"] != "object":
         return f"{head}export type {name} = readonly {typed(schema)};"
     if not schema["properties"]:
@@ -52,7 +70,7 @@ def _shape(name: str, schema: Schema) -> str:
     lines = [f"export interface {name} {{"]
     for field, kind in schema["properties"].items():
         if "description" in kind:
-            lines.append(f"  /** {kind['description']} */")
+            lines.append(_said(kind["description"], "  "))
         lines.append(f"  {field}{'' if field in schema['required'] else '?'}: {typed(kind)};")
     return head + "\n".join([*lines, "}"])
 

@@ -3,7 +3,7 @@ const root = document.documentElement;
 root.classList.add("js");
 try {
   const theme = localStorage.getItem("stridescope.theme");
-  if (theme) root.dataset["theme"] = theme;
+  if (theme) root.dataset.theme = theme;
   const lecture = localStorage.getItem("stridescope.lecture");
   if (lecture) root.style.setProperty("--lecture", lecture);
 } catch {

@@ -289,7 +289,7 @@ function knownTo(text: Text, requests: readonly Question[]): Answer<object>[] | 
 const sendBatch: Send = async (text, requests, events, signal) => {
   const found = knownTo(text, requests);
   if (found) {
-    found.forEach((answer, number) => events.answer(number, answer));
+    for (const [number, answer] of found.entries()) events.answer(number, answer);
     return null;
   }
   batches += 1;

@@ -254,7 +254,7 @@ export class Dock {
     list.scrollLeft = 0;
     if (out.length) {
       replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
-        ...out.map((tab) => h("option", { value: tab.dataset["tab"] }, tab.textContent)));
+        ...out.map((tab) => h("option", { value: tab.dataset.tab }, tab.textContent)));
     }
   }
 
@@ -273,14 +273,14 @@ export class Dock {
       one.scrollLeft = left;
     }
     // Tabs are made anew.
-    const again = focused?.dataset["tab"] ? this.element.querySelector<HTMLElement>(`#${focused.id}`) : focused;
+    const again = focused?.dataset.tab ? this.element.querySelector<HTMLElement>(`#${focused.id}`) : focused;
     if (again && again !== document.activeElement && this.element.contains(again)) again.focus({ preventScroll: true });
   }
 
   private group(its: Group): HTMLElement {
     const panes = its.panes.map((id) => this.panes.get(id)!);
     if (panes.length === 1 && !isDetail(its.panes[0]!)) {
-      panes[0]!.content.dataset["group"] = its.panes[0]!;
+      panes[0]!.content.dataset.group = its.panes[0]!;
       return panes[0]!.content;
     }
     const details = its.panes.filter(isDetail);
@@ -292,7 +292,7 @@ export class Dock {
     list.addEventListener("keydown", (event) => this.tabKeys(event, its));
     const more = h("select", { class: "more-tabs", "aria-label": "More panes", onchange: () => this.open(more.value) });
     for (const pane of panes) if (!isDetail(pane.id)) {
-      delete pane.content.dataset["group"];
+      delete pane.content.dataset.group;
       pane.panel.append(pane.content);
     }
     const first = panesOf(this.shown).find(isDetail);
@@ -310,7 +310,7 @@ export class Dock {
     this.shown.forEach(({ size, groups }, at) => {
       columns[at]!.style.flexGrow = String(size);
       const elements = [...columns[at]!.children].filter((one): one is HTMLElement => !one.classList.contains("splitter"));
-      groups.forEach((its, number) => (elements[number]!.style.flexGrow = String(its.size)));
+      for (const [number, its] of groups.entries()) elements[number]!.style.flexGrow = String(its.size);
     });
   }
 
@@ -342,8 +342,8 @@ export class Dock {
   private focused(): string {
     const panel = document.activeElement?.closest("[data-group], .panel, [data-tab]") as HTMLElement | null;
     // Of a group, beside its tabs, the pane whose tab is open.
-    const its = groupOf(this.shown, panel?.dataset["group"] ?? "");
-    return panel?.dataset["tab"] ?? (panel?.id.startsWith("panel-") ? panel.id.slice(6) : its ? this.front(its) : "");
+    const its = groupOf(this.shown, panel?.dataset.group ?? "");
+    return panel?.dataset.tab ?? (panel?.id.startsWith("panel-") ? panel.id.slice(6) : its ? this.front(its) : "");
   }
 
   private keys(event: KeyboardEvent): void {
@@ -355,7 +355,7 @@ export class Dock {
   }
 
   private tabKeys(event: KeyboardEvent, { panes }: Group): void {
-    const at = panes.indexOf((event.target as HTMLElement).dataset["tab"] ?? "");
+    const at = panes.indexOf((event.target as HTMLElement).dataset.tab ?? "");
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: panes.length - 1 }[event.key];
     if (to === undefined || event.ctrlKey || event.altKey) return;
     const next = panes[(to + panes.length) % panes.length]!;
@@ -368,7 +368,7 @@ export class Dock {
     const handle = target.closest<HTMLElement>("[data-tab], [data-grip]") ??
       (target.closest("select, input, button, label") ? null : target.closest<HTMLElement>(".pane-head"));
     if (!handle || down.button || this.stacked || this.isWide) return;
-    const id = handle.dataset["tab"] ?? handle.dataset["grip"] ?? handle.querySelector<HTMLElement>("[data-grip]")?.dataset["grip"];
+    const id = handle.dataset.tab ?? handle.dataset.grip ?? handle.querySelector<HTMLElement>("[data-grip]")?.dataset.grip;
     if (!id || !this.panes.has(id)) return;
     const shadow = h("div", { class: "drop", hidden: true });
     const stop = new AbortController();
@@ -415,7 +415,7 @@ export class Dock {
     for (const [k, name] of (["left", "top", "width", "height"] as const).entries()) {
       shadow.style[name] = `${(part[k]! - (name === "left" ? box.left : name === "top" ? box.top : 0)) / zoomOf(over)}px`;
     }
-    return [side, over.dataset["group"]!];
+    return [side, over.dataset.group!];
   }
 }
 

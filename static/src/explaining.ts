@@ -1,6 +1,6 @@
 // Notation that explains itself in a pane, under the mouse and under the cursor (F1); numbers of names out of the way.
 import { StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
-import { Decoration, EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, type DecorationSet, type Tooltip, type ViewUpdate } from "@codemirror/view";
+import { Decoration, type EditorView, hoverTooltip, keymap, showTooltip, ViewPlugin, type DecorationSet, type Tooltip, type ViewUpdate } from "@codemirror/view";
 import { explained, notationAt } from "./notation";
 import { slices } from "./dom";
 import { NAME, Numbers } from "./numbers";
@@ -34,8 +34,15 @@ export const explaining: Extension = [
   hoverTooltip((view, at) => tipAt(view.state.doc, at), { hoverTime: 350 }),
   tip,
   keymap.of([
-    { key: "F1", preventDefault: true, run: (view) => (void tell(view), true) },
-    { key: "Escape", run: (view) => view.state.field(tip) !== null && (view.dispatch({ effects: setTip.of(null) }), true) },
+    { key: "F1", preventDefault: true, run: (view) => {
+      void tell(view);
+      return true;
+    } },
+    { key: "Escape", run: (view) => {
+      const open = view.state.field(tip) !== null;
+      if (open) view.dispatch({ effects: setTip.of(null) });
+      return open;
+    } },
   ]),
 ];
 

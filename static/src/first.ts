@@ -109,7 +109,7 @@ function isFirst(): boolean {
 let coming: Promise<unknown> | null = null;
 
 /** All of the page, which takes the place of the first view. */
-const all = (): Promise<unknown> => coming ??= import(root.dataset["main"]!);
+const all = (): Promise<unknown> => coming ??= import(root.dataset.main!);
 const told = document.getElementById("first")?.textContent;
 const given = told ? JSON.parse(told) as First : null;
 if (given) client.know(given.known);

@@ -174,7 +174,7 @@ export class Header {
 
   private themes(): HTMLElement {
     const select = h("select", { "aria-label": "Theme", class: "theme" }, ...THEMES.map(([id, name]) => h("option", { value: id }, name)));
-    select.value = document.documentElement.dataset["theme"] ?? "";
+    select.value = document.documentElement.dataset.theme ?? "";
     select.addEventListener("change", () => this.setTheme(select.value));
     this.size.value = document.documentElement.style.getPropertyValue("--lecture") || "18";
     this.size.addEventListener("input", () => {
@@ -190,8 +190,8 @@ export class Header {
     this.theme.value = theme;
     this.size.hidden = theme !== "lecture";
     saveText("theme", theme);
-    if (theme) document.documentElement.dataset["theme"] = theme;
-    else delete document.documentElement.dataset["theme"];
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
   }
 }
 

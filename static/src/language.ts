@@ -81,7 +81,10 @@ export class Language {
         return end && end <= state.doc.lines ? { from: line.to, to: state.doc.line(end).to } : null;
       }),
       keymap.of([...foldKeymap, ...this.commands.map(([, key, run]) => ({
-        key, preventDefault: true, run: (view: EditorView) => (run(view), true),
+        key, preventDefault: true, run: (view: EditorView) => {
+          run(view);
+          return true;
+        },
       }))]),
       Prec.highest(EditorView.domEventHandlers({ keydown: ({ key }, view) => key === "Escape" && this.close(view) })),
     ];

@@ -10,8 +10,10 @@ function placed({ nodes, edges }: Sizes): Placed {
   const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, marginx: 6, marginy: 6 });
   graph.setDefaultEdgeLabel(() => ({}));
-  nodes.forEach(({ width, height }, k) => graph.setNode(String(k), { width, height }));
-  edges.forEach(({ source, target, width }, k) => graph.setEdge(String(source), String(target), { width, height: 14, labelpos: "c" }, String(k)));
+  for (const [k, { width, height }] of nodes.entries()) graph.setNode(String(k), { width, height });
+  for (const [k, { source, target, width }] of edges.entries()) {
+    graph.setEdge(String(source), String(target), { width, height: 14, labelpos: "c" }, String(k));
+  }
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return {

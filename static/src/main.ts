@@ -94,7 +94,7 @@ export class Page {
     look: (lesson) => this.look({ ...lesson, text: "" }),
   });
   private readonly lecturer = new Lecturer(() => shownBy(this));
-  private readonly follower = root.dataset["lecture"] ? new Follower(root.dataset["lecture"], root.dataset["code"] ?? "", {
+  private readonly follower = root.dataset.lecture ? new Follower(root.dataset.lecture, root.dataset.code ?? "", {
     show: (view, current) => follow(this, view, current),
     left: () => this.travel.keep(),
     back: () => this.keepOwn(),
@@ -218,7 +218,7 @@ export class Page {
     this.model.on("files", () => this.save());
     this.model.on("frozen", () => {
       const { frozen } = this.model;
-      document.documentElement.classList.toggle("as-linked", frozen !== null && frozen.id === root.dataset["permalink"]);
+      document.documentElement.classList.toggle("as-linked", frozen !== null && frozen.id === root.dataset.permalink);
     });
     this.link.on((selection, chosen) => {
       if (!chosen) return;
@@ -340,7 +340,7 @@ export class Page {
 
   /** The name of the lesson that the page is about, or nothing. */
   private get inLesson(): string {
-    return root.dataset["lesson"] ?? "";
+    return root.dataset.lesson ?? "";
   }
 
   /** Whether the page is about what others made, and the reader's own work stays as it is. */
@@ -642,8 +642,8 @@ export class Page {
 
   /** The run pane has its room from its first use on. */
   private used(): void {
-    if (root.dataset["used"] === undefined) save("used", true);
-    root.dataset["used"] = "";
+    if (root.dataset.used === undefined) save("used", true);
+    root.dataset.used = "";
   }
 
   private view(): Pick<Work, "panes" | "tab" | "run" | "attempt" | "drawn" | "graph"> {

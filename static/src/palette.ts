@@ -24,7 +24,7 @@ export class Palette {
     this.element.addEventListener("click", (event) => event.target === this.element && this.element.close());
     this.list.addEventListener("click", (event) => {
       const item = (event.target as Element).closest<HTMLElement>("[role=option]");
-      if (item) this.take(Number(item.dataset["at"]));
+      if (item) this.take(Number(item.dataset.at));
     });
   }
 

@@ -21,11 +21,11 @@ export const numberOf = (poly: Polynomial): number | null =>
 /** The value, or null if a name is missing or an operation is not understood. */
 export function evaluate(poly: Polynomial, values: Values): number | null {
   const value = termsOf(poly).reduce((sum, { coefficient, factors }) =>
-    sum + factors.reduce<number>((product, factor) => product * valueOf(factor, values), coefficient), 0);
+    sum + factors.reduce<number>((product, factor) => product * factorValue(factor, values), coefficient), 0);
   return Number.isFinite(value) ? value : null;
 }
 
-function valueOf(factor: Factor, values: Values): number {
+function factorValue(factor: Factor, values: Values): number {
   if (typeof factor === "string") return values[factor] ?? NaN;
   const [a, b] = factor.of.map((part) => evaluate(part, values) ?? NaN);
   if (b === undefined) return factor.op === "" ? a ?? NaN : factor.op === "-" ? -(a ?? NaN) : factor.op === "sgn" ? Math.sign(a ?? NaN) : NaN;

@@ -54,7 +54,7 @@ export class Rail {
   }
 
   draw(): void {
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["stage"];
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.stage;
     const shown = this.events.shown();
     const { manifest } = this.model;
     // Who comes here by keyboard comes to the stage that is open.
@@ -100,7 +100,7 @@ export class Rail {
 
   private keys(event: KeyboardEvent): void {
     const ids = this.model.manifest.map((info) => info.id);
-    const at = ids.indexOf((event.target as HTMLElement).dataset["stage"] ?? "");
+    const at = ids.indexOf((event.target as HTMLElement).dataset.stage ?? "");
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[event.key];
     const id = to === undefined ? undefined : ids[to];
     if (id) {

@@ -72,6 +72,7 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
   replace(content, h("ul", { "aria-label": `Taken of ${title}` },
     row("text", "txt", "text/plain", () => {
       if (text === undefined) makeWhole(element);
+      // biome-ignore lint/performance/useDomNodeTextContent: as it is seen, with the breaks between blocks
       return text ?? element.innerText;
     }),
     data === undefined ? null : row("data", "json", "application/json", () => JSON.stringify(data, null, 1)),
@@ -104,7 +105,7 @@ function save(name: string, blob: Blob): void {
 /** A table's cells, with commas between them; numbers as other programs read them. */
 export function csvOf(table: HTMLTableElement): string {
   const cell = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  return [...table.rows].map((row) => [...row.cells].map((one) => cell(one.querySelector("data")?.value ?? (one.textContent ?? "").trim())).join(",") + "\r\n").join("");
+  return [...table.rows].map((row) => `${[...row.cells].map((one) => cell(one.querySelector("data")?.value ?? (one.textContent ?? "").trim())).join(",")}\r\n`).join("");
 }
 
 /** A drawing that looks the same without the page's styles. */

@@ -80,7 +80,7 @@ export class Texts {
     const failed = await client.texts(of, (made) => {
       for (const [id, state] of stages) if (made[id]) Object.assign(state, made[id]);
     });
-    this.end(stages, failed && failed.error);
+    this.end(stages, failed?.error ?? null);
   }
 
   private begin(stages: readonly (readonly [string, StageState])[], done: Promise<void>): void {

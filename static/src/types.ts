@@ -33,7 +33,10 @@ export interface Problem {
   retry?: number;
 }
 
-/** Line, column, end line, end column; counted from 1, the end is exclusive. A fifth element is the path of the file that it is in, one of `files`; without it that is `source`. */
+/**
+ * Line, column, end line, end column; counted from 1, the end is exclusive. A fifth element is the
+ * path of the file that it is in, one of `files`; without it that is `source`.
+ */
 export type Span = readonly [number, number, number, number, string?];
 
 /** Another place that has to do with an error. */
@@ -142,21 +145,32 @@ export interface Options {
   entry?: string;
   /** what the stages from `flat` to `imp` are made for: the id of a stage of kind `text` */
   target?: string;
-  /** passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them */
+  /**
+   * passes and rules that are switched off, such as `fuse` or `fuse/map-map`; `manifest` lists them
+   */
   disable?: string[];
-  /** rules that are done only where they are asked for, such as `cuda/fma`; `manifest` lists them as `asked` */
+  /**
+   * rules that are done only where they are asked for, such as `cuda/fma`; `manifest` lists them as
+   * `asked`
+   */
   enable?: string[];
   /** stop after that many rewrites */
   fuel?: number;
   /** values of tuning parameters by name; `tuning` lists them */
   thresholds?: Record<string, number>;
-  /** limits of rules by id, below the usual ones: so a small program shows what else only large ones do; `rule` lists those of its program */
+  /**
+   * limits of rules by id, below the usual ones: so a small program shows what else only large ones
+   * do; `rule` lists those of its program
+   */
   limits?: Record<string, number>;
   /** check the program after every pass */
   verify?: boolean;
   /** honour `#[unsafe]` and `#[scratch]`; a server refuses it */
   unsafe?: boolean;
-  /** run C, without walls, under the address and undefined-behaviour sanitisers; what they find is an error of kind `internal`; a server refuses it */
+  /**
+   * run C, without walls, under the address and undefined-behaviour sanitisers; what they find is
+   * an error of kind `internal`; a server refuses it
+   */
   sanitize?: boolean;
 }
 
@@ -209,7 +223,10 @@ export interface ShowRequest {
   main?: string;
   /** their ids; all if left out */
   stages?: string[];
-  /** of these whose texts are wanted; of all if left out. What is long is made when it is asked for, by `text` */
+  /**
+   * of these whose texts are wanted; of all if left out. What is long is made when it is asked for,
+   * by `text`
+   */
   texts?: string[];
 }
 
@@ -389,7 +406,10 @@ export interface Shown {
   disable: string[];
   /** what is lower than usual */
   limits: LimitShown[];
-  /** the same stage with the rule switched off; where it cannot be, with the usual limits, or the stage before */
+  /**
+   * the same stage with the rule switched off; where it cannot be, with the usual limits, or the
+   * stage before
+   */
   before: Version;
   after: Version;
   /** those of the rule */
@@ -412,7 +432,10 @@ export interface Version {
   text: string;
   /** the numbers, from 1, of the lines that the other version has not */
   changed: number[];
-  /** what it gives there, or nothing: what stands before the core language runs as that, and the texts of back ends do not */
+  /**
+   * what it gives there, or nothing: what stands before the core language runs as that, and the
+   * texts of back ends do not
+   */
   output: string;
 }
 
@@ -501,7 +524,10 @@ export interface CompleteAnswer {
 /** Something that may be written. */
 export interface CompletionItem {
   name: string;
-  /** `function`, `constant`, `variable`, `size`, `type`, `type parameter`, `module`, `module type`, `field`, `constructor` or `keyword` */
+  /**
+   * `function`, `constant`, `variable`, `size`, `type`, `type parameter`, `module`, `module type`,
+   * `field`, `constructor` or `keyword`
+   */
   kind: string;
   /** its type, or nothing */
   says: string;
@@ -647,7 +673,10 @@ export interface OccurrencesAnswer {
 export interface Occurrence {
   /** how many come from it, or from inside of it */
   lines: number;
-  /** the first of them that has a word; if there are none, of those that it has a part in, or else that hold it; or nothing */
+  /**
+   * the first of them that has a word; if there are none, of those that it has a part in, or else
+   * that hold it; or nothing
+   */
   text: string;
 }
 
@@ -669,7 +698,10 @@ export interface RunRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
   backend?: string;
   /** which one the reference interpreter `ref` runs; empty: `soa` */
@@ -704,7 +736,10 @@ export interface RunAnswer {
   cores?: number;
   /** of arrays between kernels, not of what kernels do themselves; only C counts them */
   copies?: Copies[];
-  /** the results in Futhark's binary format and base64; null for those that are too large, or no arrays or scalars */
+  /**
+   * the results in Futhark's binary format and base64; null for those that are too large, or no
+   * arrays or scalars
+   */
   data?: (string | null)[];
   /** a server has the results for a while: `GET /api/results/<kept>/<number>?part=0:10,::2` */
   kept?: string;
@@ -712,13 +747,19 @@ export interface RunAnswer {
 
 /** Copies of one kind. */
 export interface Copies {
-  /** `block`: all cells lie together, in the same order; `transposition`: what are neighbours in the one are neighbours in the other along another dimension; by the sizes and strides of the run */
+  /**
+   * `block`: all cells lie together, in the same order; `transposition`: what are neighbours in the
+   * one are neighbours in the other along another dimension; by the sizes and strides of the run
+   */
   kind: "block" | "transposition" | "general";
   count: number;
   bytes: number;
 }
 
-/** Evaluate an expression over the definitions of a program, in the language of the program. Places in it are in the file `<expression>`. */
+/**
+ * Evaluate an expression over the definitions of a program, in the language of the program. Places
+ * in it are in the file `<expression>`.
+ */
 export interface EvalRequest {
   /** the program's text */
   source: string;
@@ -782,7 +823,10 @@ export interface ValidityRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
@@ -835,7 +879,10 @@ export interface GenerateAnswer {
   sizes: Record<string, number>;
 }
 
-/** Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run on the processor, each access watched, and what they fetch is counted. */
+/**
+ * Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run
+ * on the processor, each access watched, and what they fetch is counted.
+ */
 export interface ProfileRequest {
   /** the program's text */
   source: string;
@@ -853,7 +900,10 @@ export interface ProfileRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
   backend?: string;
 }
@@ -932,7 +982,10 @@ export interface FlowRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
   /** one of kind `ir`; empty: `soa` */
   stage?: string;
@@ -1145,7 +1198,11 @@ export interface TestsAnswer {
 export interface TestCase {
   /** from 0, in the order of the text */
   number: number;
-  /** `run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: it warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives true for whatever it is given; `compiles`: a program without data compiles */
+  /**
+   * `run`: an input and what it gives; `refused`: the compiler refuses the program; `warning`: it
+   * warns; `structure`: how many nodes of each kind a stage has; `property`: an entry point gives
+   * true for whatever it is given; `compiles`: a program without data compiles
+   */
   kind: "run" | "refused" | "warning" | "structure" | "property" | "compiles";
   /** which entry point is run, or nothing */
   entry: string;
@@ -1180,7 +1237,10 @@ export interface TestAnswer {
 /** What became of a test. */
 export interface Tested {
   number: number;
-  /** `unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for this back end, or needs a file that is not there */
+  /**
+   * `unchecked`: it says something that cannot be compared here; `skipped`: it is not meant for
+   * this back end, or needs a file that is not there
+   */
   outcome: "passed" | "failed" | "unchecked" | "skipped";
   /** why it did not pass, or nothing */
   because: string;
@@ -1726,7 +1786,10 @@ export interface SumsAnswer {
   sums: SumInfo[];
 }
 
-/** How a value of a sum type lies: an `i8`, its constructor's tag, then slots. In an array of such values each of them is an array of its own. */
+/**
+ * How a value of a sum type lies: an `i8`, its constructor's tag, then slots. In an array of such
+ * values each of them is an array of its own.
+ */
 export interface SumInfo {
   type: string;
   /** their types */
@@ -1743,7 +1806,10 @@ export interface SumInfo {
 export interface Constructor {
   name: string;
   tag: number;
-  /** of each slot, what this constructor keeps in it: the number of its value, and the type; or nothing, where the slot holds zeros */
+  /**
+   * of each slot, what this constructor keeps in it: the number of its value, and the type; or
+   * nothing, where the slot holds zeros
+   */
   holds: string[];
   /** where it is applied or matched */
   src: Span[];
@@ -1806,7 +1872,10 @@ export interface Need {
   claim: Polynomial;
   /** what the claim is multiplied by */
   scale: number;
-  /** products, all added; the last one may be a number above `-scale`: a whole number of which a multiple is above minus the factor is not negative */
+  /**
+   * products, all added; the last one may be a number above `-scale`: a whole number of which a
+   * multiple is above minus the factor is not negative
+   */
   sum: Product[];
 }
 
@@ -2022,7 +2091,10 @@ export interface CertificateAnswer {
   certificate: Certificate;
 }
 
-/** What each access of the CUDA program costs, from the index functions alone. Nothing is run, so that sizes may be as large as on a device; those without a number are 64. */
+/**
+ * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
+ * that sizes may be as large as on a device; those without a number are 64.
+ */
 export interface AccessesRequest {
   /** the program's text */
   source: string;
@@ -2040,7 +2112,10 @@ export interface AccessesRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
@@ -2136,7 +2211,9 @@ export interface WarpRequest {
   warp: number;
   /** the number of the request among those of the warp for this access, from 0 */
   step: number;
-  /** the first byte in the block of memory that each of the 32 lanes touches; -1 of one that rests */
+  /**
+   * the first byte in the block of memory that each of the 32 lanes touches; -1 of one that rests
+   */
   lanes: number[];
 }
 
@@ -2167,7 +2244,10 @@ export interface LoopAccess {
   index: string;
   /** whether the text asks the C compiler for vector code there; what it makes is not known */
   simd: boolean;
-  /** how many elements further on the next iteration's cell is, in the author's names; left out where that depends on data */
+  /**
+   * how many elements further on the next iteration's cell is, in the author's names; left out
+   * where that depends on data
+   */
   elements?: string;
   says: string;
   /** the first bytes that 16 iterations touch, counted from the lowest; none where not known */
@@ -2192,7 +2272,10 @@ export interface ObserveRequest {
   sizes?: Record<string, number>;
   /** of random inputs */
   seed?: number;
-  /** of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are the same; `borders`: the least and largest numbers, 0, infinities and NaN */
+  /**
+   * of random inputs; `sorted`: uniform, each row in order; `equal`: all elements of an array are
+   * the same; `borders`: the least and largest numbers, 0, infinities and NaN
+   */
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
@@ -2248,7 +2331,11 @@ export interface Puzzle {
   solution: string;
 }
 
-/** Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs of the puzzle and on generated ones. */
+/**
+ * Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The
+ * puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs
+ * of the puzzle and on generated ones.
+ */
 export interface SolveRequest {
   /** the program's text */
   source: string;
@@ -2311,13 +2398,19 @@ export interface Operations {
   occurrences: { request: OccurrencesRequest; answer: OccurrencesAnswer };
   /** Run an entry point on one back end. */
   run: { request: RunRequest; answer: RunAnswer };
-  /** Evaluate an expression over the definitions of a program, in the language of the program. Places in it are in the file `<expression>`. */
+  /**
+   * Evaluate an expression over the definitions of a program, in the language of the program.
+   * Places in it are in the file `<expression>`.
+   */
   eval: { request: EvalRequest; answer: EvalAnswer };
   /** Run every stage on one input and compare the results. */
   validity: { request: ValidityRequest; answer: ValidityAnswer };
   /** Inputs for an entry point, from sizes and a seed. */
   generate: { request: GenerateRequest; answer: GenerateAnswer };
-  /** Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels run on the processor, each access watched, and what they fetch is counted. */
+  /**
+   * Run an entry point in C, and measure its kernels, copies and allocations. Of CUDA the kernels
+   * run on the processor, each access watched, and what they fetch is counted.
+   */
   profile: { request: ProfileRequest; answer: ProfileAnswer };
   /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
   flow: { request: FlowRequest; answer: FlowAnswer };
@@ -2357,12 +2450,19 @@ export interface Operations {
   bounds: { request: BoundsRequest; answer: BoundsAnswer };
   /** All that was proved of the program, for `stridescope verify`. */
   certificate: { request: CertificateRequest; answer: CertificateAnswer };
-  /** What each access of the CUDA program costs, from the index functions alone. Nothing is run, so that sizes may be as large as on a device; those without a number are 64. */
+  /**
+   * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
+   * that sizes may be as large as on a device; those without a number are 64.
+   */
   accesses: { request: AccessesRequest; answer: AccessesAnswer };
   /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
   observe: { request: ObserveRequest; answer: AccessesAnswer };
   /** Read the file of a lesson or a puzzle, and measure what it asks for. */
   lesson: { request: LessonRequest; answer: LessonAnswer };
-  /** Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The puzzle says how it is compiled. Both programs are run by the reference interpreter, on the inputs of the puzzle and on generated ones. */
+  /**
+   * Score a program as the solution of a puzzle, and compare it with the puzzle's own program. The
+   * puzzle says how it is compiled. Both programs are run by the reference interpreter, on the
+   * inputs of the puzzle and on generated ones.
+   */
   solve: { request: SolveRequest; answer: SolveAnswer };
 }

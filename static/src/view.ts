@@ -5,7 +5,7 @@ import { drawSelection, EditorView, highlightSpecialChars, keymap } from "@codem
 import { highlighting } from "./lang";
 import { litLines } from "./lit";
 
-const nonce = document.getElementById("app")?.dataset["nonce"] ?? "";
+const nonce = document.getElementById("app")?.dataset.nonce ?? "";
 
 export const shared: Extension = [
   EditorView.cspNonce.of(nonce),

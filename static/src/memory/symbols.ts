@@ -91,7 +91,7 @@ export class SymbolFields {
   /** Show these; `change` is called with the name that a field stands for when it is typed into. */
   show(wanted: readonly Valued[], change: (name: string, value: number) => void): void {
     const fields = this.fields.of(wanted, ({ label }) => label, ({ label, value }) => new Field(label, value, this.least));
-    wanted.forEach(({ name, value }, k) => fields[k]!.take(value, (typed) => change(name, typed)));
+    for (const [k, { name, value }] of wanted.entries()) fields[k]!.take(value, (typed) => change(name, typed));
     arrange(this.element, ...fields.map(({ element }) => element));
   }
 }

@@ -194,7 +194,7 @@ export class ComparePane {
     const box = h("input", { type: "checkbox", "data-switch": id });
     box.addEventListener("change", () => {
       const named = this.boxes(option).filter(({ checked }) => checked === (option === "enable"));
-      this.events.options({ [option]: named.map((one) => one.dataset["switch"]!) });
+      this.events.options({ [option]: named.map((one) => one.dataset.switch!) });
     });
     return h("label", { class: "check" }, box, h("span", {}, h("code", {}, id), " ", does));
   }
@@ -206,7 +206,7 @@ export class ComparePane {
   private checkSwitches(): void {
     for (const option of ["disable", "enable"] as const) {
       const named = this.model.options[option] ?? [];
-      for (const box of this.boxes(option)) box.checked = named.includes(box.dataset["switch"]!) === (option === "enable");
+      for (const box of this.boxes(option)) box.checked = named.includes(box.dataset.switch!) === (option === "enable");
     }
   }
 

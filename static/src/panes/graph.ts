@@ -157,7 +157,7 @@ export class GraphPane extends AskingPane {
     const inside = this.tabular.checked ? table(body, `Statements of ${title}`, called, choose) : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": title });
     if (!this.tabular.checked) {
       inside.addEventListener("click", ({ target }) => {
-        const node = (target as Element).closest<SVGElement>("[data-node]")?.dataset["node"];
+        const node = (target as Element).closest<SVGElement>("[data-node]")?.dataset.node;
         if (node !== undefined) choose(Number(node));
       });
       void drawing(body, title, called, marks, this.pictured, imperative ? "blocks and scalars" : "arrays").then((picture) => {

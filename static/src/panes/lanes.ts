@@ -184,9 +184,9 @@ export class Lanes {
 
   /** Where the array, or the statement, under the mouse comes from. */
   private placeOf(target: Element): Selection | null {
-    const of = this.shown[Number(target.closest<HTMLElement>("[data-stage]")?.dataset["stage"] ?? -1)];
-    const array = target.closest<SVGElement>("[data-array]")?.dataset["array"];
-    const at = target.closest<SVGElement>("[data-point]")?.dataset["point"];
+    const of = this.shown[Number(target.closest<HTMLElement>("[data-stage]")?.dataset.stage ?? -1)];
+    const array = target.closest<SVGElement>("[data-array]")?.dataset.array;
+    const at = target.closest<SVGElement>("[data-point]")?.dataset.point;
     const src = array ? of?.fun.arrays.find((one) => one.name === array)?.src : at ? of?.fun.points[Number(at)]?.src : undefined;
     return src?.length ? { spans: src, origin: "memory", line: -1 } : null;
   }

@@ -94,7 +94,7 @@ export class MemoryPane extends AskingPane {
     model.on("entry", () => this.followEntry());
     link.on((selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]));
     this.picture.addEventListener("mouseover", (event) =>
-      this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset["key"] ?? ""));
+      this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset.key ?? ""));
     this.picture.addEventListener("mouseleave", () => this.mark(""));
   }
 
@@ -332,7 +332,7 @@ export class MemoryPane extends AskingPane {
       const listed = cells.length > 24 ? `${cells.slice(0, 24).join(", ")}, … and ${cells.length - 24} more` : cells.join(", ");
       said.textContent = `${threadName(touches, this.thread)} ${touches.verb} ${cells.length === 1 ? "cell" : "cells"} ${listed || "of other blocks only"}.`;
       for (const one of this.picture.querySelectorAll<SVGElement>(".cell")) {
-        one.classList.toggle("of-thread", cells.includes(Number(one.dataset["cell"])));
+        one.classList.toggle("of-thread", cells.includes(Number(one.dataset.cell)));
       }
     };
     const last = Math.max(0, touches.points.length - 1);
@@ -378,7 +378,7 @@ export class MemoryPane extends AskingPane {
 
   private mark(key: string): void {
     for (const cell of this.picture.querySelectorAll<SVGElement>(".cell")) {
-      cell.classList.toggle("pointed", key !== "" && cell.dataset["key"] === key);
+      cell.classList.toggle("pointed", key !== "" && cell.dataset.key === key);
     }
   }
 

@@ -44,7 +44,7 @@ function viewsOf({ prim, shape }: Source): View[] {
 
 function looked(text: string, source: Source | null, key: string, looks: Looks): HTMLElement[] {
   const shown = h("div", { class: "value-view" });
-  if (!source || !source.shape.length) {
+  if (!source?.shape.length) {
     replace(shown, h("pre", { class: "value" }, text));
     return [shown];
   }

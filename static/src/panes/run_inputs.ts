@@ -6,7 +6,7 @@ import { dimsOf, parameterOf, propose, type Parameter } from "../input_types";
 import { block, dataSets, firstOf, isCount, sizesFrom, splitValues, type DataSet } from "../inputs";
 import type { Model } from "../model";
 import { Keyed, NumberField } from "../number_field";
-import { ACCEPTED, valueOf } from "../values/upload";
+import { ACCEPTED, textOf } from "../values/upload";
 import type { Entry, Run } from "../kept";
 
 /** What the user chose; everything else follows the program. */
@@ -151,7 +151,7 @@ export class RunInputs {
         this.files.delete(keyOf(one));
       }
       const texts = propose(this.parameters, [], splitValues(chosen.input));
-      this.parameters.forEach((one, k) => (settings.inputs[keyOf(one)] = this.texts[k] = texts[k]!));
+      for (const [k, one] of this.parameters.entries()) settings.inputs[keyOf(one)] = this.texts[k] = texts[k]!;
       this.values(settings);
       this.changed();
     };
@@ -172,7 +172,7 @@ export class RunInputs {
     if (!file) return;
     this.problem.textContent = "";
     try {
-      const text = await valueOf(file, one.leaves?.length === 1 ? one.leaves[0]! : null);
+      const text = await textOf(file, one.leaves?.length === 1 ? one.leaves[0]! : null);
       if (text.length > LONG) this.files.set(keyOf(one), { name: file.name, text });
       else settings.inputs[keyOf(one)] = this.texts[k] = text;
       if (text.length <= LONG) this.files.delete(keyOf(one));
@@ -216,10 +216,10 @@ export class RunInputs {
       const number = new NumberField(value, { step: 1, id });
       return { number, element: h("div", { class: "run-size" }, h("label", { for: id }, name), number.input) };
     });
-    wanted.forEach(({ value, change }, k) => fields[k]!.number.take(value, (typed) => {
+    for (const [k, { value, change }] of wanted.entries()) fields[k]!.number.take(value, (typed) => {
       change(typed);
       this.changed();
-    }));
+    });
     arrange(this.element, h("p", { class: "quiet types" }, ...this.parameters.map(label)), this.sizeRow);
     this.distribution.value = settings.distribution ?? "uniform";
     this.distribution.onchange = () => {

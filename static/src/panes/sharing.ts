@@ -79,12 +79,12 @@ export class Sharing {
 
   private point(target: Element | null): void {
     const section = target?.closest<HTMLElement>("[data-graph]");
-    const node = target?.closest<SVGElement>("[data-node]")?.dataset["node"];
+    const node = target?.closest<SVGElement>("[data-node]")?.dataset.node;
     for (const edge of this.body.querySelectorAll<SVGElement>(".edge")) {
       const here = edge.closest("[data-graph]") === section;
-      edge.classList.toggle("pointed", here && node !== undefined && (edge.dataset["a"] === node || edge.dataset["b"] === node));
+      edge.classList.toggle("pointed", here && node !== undefined && (edge.dataset.a === node || edge.dataset.b === node));
     }
-    const src = node === undefined ? undefined : this.graphs[Number(section?.dataset["graph"])]?.nodes[Number(node)]?.src;
+    const src = node === undefined ? undefined : this.graphs[Number(section?.dataset.graph)]?.nodes[Number(node)]?.src;
     this.link.hover(src?.length ? { spans: src, origin: "memory", line: -1 } : null);
   }
 

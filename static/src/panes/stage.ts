@@ -101,7 +101,7 @@ export class StagePane {
   /** All of the stage, of which a part is drawn. */
   get taken(): { text: string; data: unknown } {
     const { of: _, stale: __, ...stage } = this.model.stages.get(this.stage) ?? { of: null, stale: false, lines: [] };
-    return { text: this.shown.lines.map(({ text }) => text).join("\n") + "\n", data: { id: this.stage, ...stage } };
+    return { text: `${this.shown.lines.map(({ text }) => text).join("\n")}\n`, data: { id: this.stage, ...stage } };
   }
 
   open(stage: string, compare = this.compare): void {
@@ -302,15 +302,15 @@ export class StagePane {
       h("option", { value: info.id, selected: info.id === chosen }, info.title));
     const { pinned } = this.model;
     const signature = [pinned?.label, ...this.model.shownAs.map((info) => info.id)].join();
-    if (this.select.dataset["for"] !== signature) {
+    if (this.select.dataset.for !== signature) {
       replace(this.select, ...options(this.stage));
       replace(this.against, h("option", { value: "" }, "nothing"), pinned ? h("option", { value: PINNED }, "A") : null, ...options(this.compare));
-      this.select.dataset["for"] = signature;
+      this.select.dataset.for = signature;
     }
     this.select.value = this.stage;
     this.against.value = this.compare;
     const title = this.model.info(this.stage)?.title ?? this.stage;
-    this.element.dataset["shows"] = this.stage;
+    this.element.dataset.shows = this.stage;
     const number = Number(this.id.slice("stage-".length)); // two panes may show the same stage
     this.element.setAttribute("aria-label", [title, this.compare ? "compared" : "", number > 1 ? `pane ${number}` : ""].filter(Boolean).join(", "));
     this.view.contentDOM.setAttribute("aria-label", `${title}, text`);

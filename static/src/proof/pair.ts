@@ -193,15 +193,15 @@ export class PairView {
       facts.element(size > 0));
     // Other values leave the tree as its reader had it.
     const after = [...this.proof.querySelectorAll("details")];
-    if (before.length === after.length) after.forEach((part, k) => (part.open = before[k]!));
+    if (before.length === after.length) for (const [k, part] of after.entries()) part.open = before[k]!;
   }
 
   private light(term: HTMLElement | null): void {
     const { found } = this;
-    const set = term ? found?.lmads[Number(term.dataset["set"])] : undefined;
-    const lit = set && term ? cellsOfTerm(set, Number(term.dataset["dimension"])) : new Set<number>();
+    const set = term ? found?.lmads[Number(term.dataset.set)] : undefined;
+    const lit = set && term ? cellsOfTerm(set, Number(term.dataset.dimension)) : new Set<number>();
     for (const cell of this.picture.querySelectorAll<SVGElement>(".set-cell")) {
-      cell.classList.toggle("pointed", lit.has(Number(cell.dataset["cell"])));
+      cell.classList.toggle("pointed", lit.has(Number(cell.dataset.cell)));
     }
   }
 }

@@ -82,8 +82,10 @@ export async function lines(wanted: readonly Line[]): Promise<HTMLElement> {
   const last = Math.max(1, ...all.map(({ source }) => source.shape[0]! - 1));
   const names = all.map(({ name }) => name).join(", ");
   const { svg, x, y } = frame(`${names || "Elements"} over the index, from ${short(low)} to ${short(high)}`, [0, last], widened(low, high), ["index", "value"]);
-  all.forEach((line, k) => svg.append(...paths(line, x, y).map((d) =>
-    s("path", { d, class: "series", stroke: `var(--hue-${k % 8})`, "stroke-dasharray": DASHES[Math.floor(k / 2) % DASHES.length] }))));
+  for (const [k, line] of all.entries()) {
+    const look = { stroke: `var(--hue-${k % 8})`, "stroke-dasharray": DASHES[Math.floor(k / 2) % DASHES.length] };
+    svg.append(...paths(line, x, y).map((d) => s("path", { d, class: "series", ...look })));
+  }
   const readout = h("output", { class: "readout" });
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();

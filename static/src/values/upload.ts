@@ -11,7 +11,7 @@ const DTYPES: Record<string, string> = {
 const MOST_PIXELS = 400_000;
 
 /** The text of a file's values, where a parameter takes `leaf`; null where nothing is known of what it takes. */
-export async function valueOf(file: File, leaf: Leaf | null): Promise<string> {
+export async function textOf(file: File, leaf: Leaf | null): Promise<string> {
   const most = longest();
   // Text is nearly as long as what it is made of, or longer: such a file need not be read.
   if (file.size > 2 * most && !file.type.startsWith("image/")) throw new Error(`${file.name} has ${bytes(file.size)}; at most ${bytes(most)} of text are taken.`);
