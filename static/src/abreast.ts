@@ -30,8 +30,13 @@ export class Abreast {
   private readonly stop = new AbortController();
 
   /** `compares`: whether what both show is to be compared. */
-  constructor(private readonly a: EditorView, private readonly b: EditorView, private readonly compares: () => boolean) {
-    for (const view of [a, b]) view.scrollDOM.addEventListener("scroll", () => this.scrolled(view), { signal: this.stop.signal });
+  constructor(
+    private readonly a: EditorView,
+    private readonly b: EditorView,
+    private readonly compares: () => boolean,
+  ) {
+    for (const view of [a, b])
+      view.scrollDOM.addEventListener("scroll", () => this.scrolled(view), { signal: this.stop.signal });
   }
 
   destroy(): void {
@@ -44,14 +49,22 @@ export class Abreast {
     const [before, after] = [linesOf(this.a), linesOf(this.b)];
     const compares = this.compares();
     this.pieces = compares ? diff(before, after) : [];
-    const removed = this.pieces.flatMap((one) => one.kind === "removed" ? [one.old] : []);
-    const added = this.pieces.flatMap((one) => one.kind === "added" ? [one.new] : []);
+    const removed = this.pieces.flatMap((one) => (one.kind === "removed" ? [one.old] : []));
+    const added = this.pieces.flatMap((one) => (one.kind === "added" ? [one.new] : []));
     mark(this.a, removed, "diff-removed");
     mark(this.b, added, "diff-added");
     const same = this.pieces.filter(({ kind }) => kind === "same");
     this.counterparts = [
-      met(before.length, same.map((one) => [one.old, one.new]), after.length),
-      met(after.length, same.map((one) => [one.new, one.old]), before.length),
+      met(
+        before.length,
+        same.map((one) => [one.old, one.new]),
+        after.length,
+      ),
+      met(
+        after.length,
+        same.map((one) => [one.new, one.old]),
+        before.length,
+      ),
     ];
     return compares ? [removed.length, added.length] : null;
   }
@@ -82,7 +95,9 @@ export class Abreast {
 
   /** Go to the next or previous run of lines that differ, in both texts; which of how many, or null. */
   difference(by: number, from: EditorView): [number, number] | null {
-    const starts = this.pieces.flatMap((one, k) => one.kind !== "same" && (this.pieces[k - 1]?.kind ?? "same") === "same" ? [k] : []);
+    const starts = this.pieces.flatMap((one, k) =>
+      one.kind !== "same" && (this.pieces[k - 1]?.kind ?? "same") === "same" ? [k] : [],
+    );
     if (!starts.length) return null;
     const own = from === this.a ? "old" : "new";
     const here = from.state.doc.lineAt(from.state.selection.main.head).number - 1;
@@ -90,9 +105,13 @@ export class Abreast {
       const at = this.pieces.findIndex((one, number) => number >= k && one[which] >= 0);
       return at >= 0 ? this.pieces[at]![which] : (which === "old" ? this.a : this.b).state.doc.lines - 1;
     };
-    const next = by > 0 ? starts.findIndex((k) => line(k, own) > here) : starts.findLastIndex((k) => line(k, own) < here);
+    const next =
+      by > 0 ? starts.findIndex((k) => line(k, own) > here) : starts.findLastIndex((k) => line(k, own) < here);
     const to = next >= 0 ? next : by > 0 ? 0 : starts.length - 1;
-    for (const [view, which] of [[this.a, "old"], [this.b, "new"]] as const) {
+    for (const [view, which] of [
+      [this.a, "old"],
+      [this.b, "new"],
+    ] as const) {
       const at = view.state.doc.line(line(starts[to]!, which) + 1).from;
       view.dispatch({ selection: { anchor: at } });
       bringUp(view, at, ABOVE);

@@ -27,9 +27,16 @@ class Mark extends WidgetType {
   override toDOM(): HTMLElement {
     const { state, kind, because } = this.access;
     const { sign, words } = STATES[state]!;
-    return h("span", {
-      class: `access-mark ${state}`, role: "img", "aria-label": `${kind} ${state}: ${words}`, title: `${kind} ${state}. ${because}`,
-    }, sign);
+    return h(
+      "span",
+      {
+        class: `access-mark ${state}`,
+        role: "img",
+        "aria-label": `${kind} ${state}: ${words}`,
+        title: `${kind} ${state}. ${because}`,
+      },
+      sign,
+    );
   }
 
   override ignoreEvent(): boolean {
@@ -45,7 +52,8 @@ export const accessMarks: Extension = StateField.define<DecorationSet>({
     for (const effect of transaction.effects) {
       if (!effect.is(setMarks)) continue;
       const builder = new RangeSetBuilder<Decoration>();
-      const placed = effect.value.map((access) => ({ access, range: rangeOf(transaction.state.doc, access.at) }))
+      const placed = effect.value
+        .map((access) => ({ access, range: rangeOf(transaction.state.doc, access.at) }))
         .filter((mark): mark is { access: Access; range: [number, number] } => mark.range !== null)
         .sort((a, b) => a.range[1] - b.range[1]);
       for (const { access, range } of placed) {

@@ -22,21 +22,46 @@ export function actionsOf(page: Page): Action[] {
     one("action", "A's text beside the source, and back", () => page.programA.turn(), "F8"),
     one("action", "Next stage", () => page.step(1), "Alt+→"),
     one("action", "Previous stage", () => page.step(-1), "Alt+←"),
-    ...editor.language.commands.map(([name, keys, run]) => one("source", name, () => {
-      editor.view.focus();
-      run(editor.view);
-    }, keys.replaceAll("-", "+"))),
+    ...editor.language.commands.map(([name, keys, run]) =>
+      one(
+        "source",
+        name,
+        () => {
+          editor.view.focus();
+          run(editor.view);
+        },
+        keys.replaceAll("-", "+"),
+      ),
+    ),
     ...model.shownAs.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
     ...model.shownAs.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
     ...dock.details.map(([id, name]) => one("details", name, () => dock.enter(id))),
     ...PRESETS.map((preset) => one("layout", preset.name, () => page.leave(() => page.arrange(preset)))),
     ...page.layouts.own.map(([name, show]) => one("your layout", name, show)),
-    ...([["left", "left"], ["right", "right"], ["above", "up"], ["below", "down"]] as const).map(([to, word]) =>
-      one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow")),
+    ...(
+      [
+        ["left", "left"],
+        ["right", "right"],
+        ["above", "up"],
+        ["below", "down"],
+      ] as const
+    ).map(([to, word]) =>
+      one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow"),
+    ),
     ...page.examples.map(({ name, title: words }) => one("example", words, () => page.openExample(name))),
-    ...(file.names().length > 1 ? file.names().map((name) => one("file", name, () => page.leave(() => editor.open(name)))) : []),
-    ...earlierTexts().map((program) => one("earlier text", `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`, () => page.openOther(program))),
-    ...model.manifest.filter(({ kind }) => kind === "text").map(({ id }) => one("target", title(id), () => page.setTarget(id))),
+    ...(file.names().length > 1
+      ? file.names().map((name) => one("file", name, () => page.leave(() => editor.open(name))))
+      : []),
+    ...earlierTexts().map((program) =>
+      one(
+        "earlier text",
+        `${program.when.slice(0, 16).replace("T", " ")} ${program.source.trim().split("\n")[0]!.slice(0, 60)}`,
+        () => page.openOther(program),
+      ),
+    ),
+    ...model.manifest
+      .filter(({ kind }) => kind === "text")
+      .map(({ id }) => one("target", title(id), () => page.setTarget(id))),
     ...THEMES.map(([id, name]) => one("theme", name, () => header.setTheme(id))),
   ];
 }

@@ -51,4 +51,5 @@ export const isFolding = (): boolean => load<boolean>("unfolded") !== true;
 export const setFolding = (on: boolean): void => save("unfolded", !on);
 
 /** What stands in the place of lines that are folded. */
-export const saysFolded = ({ first, last, says }: Fold): string => `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${says}`;
+export const saysFolded = ({ first, last, says }: Fold): string =>
+  `… ${last - first + 1} ${last === first ? "line" : "lines"}: ${says}`;

@@ -4,7 +4,18 @@ import { programOf, Questions, type BatchEvents, type Question, type Send } from
 import { eventsOf } from "./events";
 import type { AnyAsked, Example, Frozen, Run } from "./kept";
 import type { Text } from "./model";
-import type { Backend, CheckAnswer, Failure, Operations, Pass, PlacesAnswer, Problem, ShowAnswer, Stage, StageInfo } from "./types";
+import type {
+  Backend,
+  CheckAnswer,
+  Failure,
+  Operations,
+  Pass,
+  PlacesAnswer,
+  Problem,
+  ShowAnswer,
+  Stage,
+  StageInfo,
+} from "./types";
 
 type Op = keyof Operations;
 type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
@@ -25,7 +36,8 @@ function unreachable(): Failure {
 /** An answer, whoever gave it: what stands between here and the server answers in words of its own. */
 async function answerOf<T extends object>(response: Response): Promise<Answer<T>> {
   const answer = (await response.json().catch(() => null)) as Answer<T> | null;
-  const found = answer && typeof answer === "object" && (response.ok || "error" in answer) ? answer : unspoken(response.status);
+  const found =
+    answer && typeof answer === "object" && (response.ok || "error" in answer) ? answer : unspoken(response.status);
   const after = retryAfter(response);
   if ("error" in found && after) found.error.retry ??= after;
   return found;
@@ -33,7 +45,8 @@ async function answerOf<T extends object>(response: Response): Promise<Answer<T>
 
 function unspoken(status: number): Failure {
   if (status === 429) return failure("Too many requests.", "busy", KEPT);
-  if (status >= 502 && status <= 504) return failure(`The server cannot be reached now (status ${status}).`, "network", KEPT);
+  if (status >= 502 && status <= 504)
+    return failure(`The server cannot be reached now (status ${status}).`, "network", KEPT);
   if (status === 413) return failure("This is longer than the server takes.", "usage");
   return failure(`The server answered ${status} and nothing readable.`, "internal");
 }
@@ -52,8 +65,9 @@ export class Unanswered extends Error {
 }
 
 /** Tells this page from others behind the same address, and nobody from anybody else. */
-const PAGE = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-  byte.toString(16).padStart(2, "0")).join("");
+const PAGE = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+  "",
+);
 const WHO = { "X-Stridescope-Page": PAGE };
 
 /** As many jobs of one page as the server takes, running and waiting; others wait for their turn here. */
@@ -107,7 +121,11 @@ function send(path: string, body: unknown, accept: string, signal: AbortSignal |
   });
 }
 
-async function answered<T extends object>(op: string, body: unknown, signal: AbortSignal | null = null): Promise<Answer<T>> {
+async function answered<T extends object>(
+  op: string,
+  body: unknown,
+  signal: AbortSignal | null = null,
+): Promise<Answer<T>> {
   try {
     return await inTurn(async () => answerOf<T>(await send(`/api/${op}`, body, "application/json", signal)), signal);
   } catch {
@@ -158,28 +176,37 @@ export function frozen(id: string): Promise<Frozen> {
 }
 
 /** An operation by itself. The server stops a run whose request is aborted. */
-export function post<O extends Op>(op: O, request: Operations[O]["request"], signal: AbortSignal | null = null): Told<O> {
+export function post<O extends Op>(
+  op: O,
+  request: Operations[O]["request"],
+  signal: AbortSignal | null = null,
+): Told<O> {
   return answered(op, request, signal);
 }
 
 /** A question, which goes with others in one request: about a program, or whichever was the last one. */
-export function ask<O extends Op>(
-  op: O, fields: Omit<Operations[O]["request"], keyof Text>, text?: Text,
-): Told<O> {
+export function ask<O extends Op>(op: O, fields: Omit<Operations[O]["request"], keyof Text>, text?: Text): Told<O> {
   return questions.ask({ op, ...structuredClone(fields) }, text);
 }
 
 /** A part of a kept result, in Futhark's binary format. Throws, in words, what the server says. */
-export async function resultPart(kept: string, number: number, cuts?: readonly (readonly number[])[]): Promise<ArrayBuffer> {
+export async function resultPart(
+  kept: string,
+  number: number,
+  cuts?: readonly (readonly number[])[],
+): Promise<ArrayBuffer> {
   const part = cuts ? `?part=${cuts.map((cut) => cut.join(":")).join()}` : "";
   const response = await fetch(`/api/results/${kept}/${number}${part}`, { headers: WHO }).catch(() => null);
   if (response?.ok) return response.arrayBuffer();
-  const { error } = response ? await answerOf(response) as Failure : unreachable();
+  const { error } = response ? ((await answerOf(response)) as Failure) : unreachable();
   throw new Error(`${error.message} ${error.hint}`.trim());
 }
 
 export function share(
-  text: Text, run: Run | null, asked: Pick<AnyAsked, "op" | "request">[], view: unknown,
+  text: Text,
+  run: Run | null,
+  asked: Pick<AnyAsked, "op" | "request">[],
+  view: unknown,
 ): Promise<Answer<{ ok: true; id: string; url: string }>> {
   return answered("share", { ...text, run, asked, view });
 }
@@ -206,12 +233,16 @@ export const beginLecture = (): Promise<Answer<Lecture & { ok: true }>> =>
 
 /** Show a view, take the lecture for this page, or end it; with none of these tell that the page is there. */
 export const publish = (
-  { id, secret }: Lecture, what: { view?: unknown; take?: boolean; end?: boolean },
+  { id, secret }: Lecture,
+  what: { view?: unknown; take?: boolean; end?: boolean },
 ): Promise<Answer<{ ok: true; number: number }>> =>
   apart(() => send(`/api/lecture/${id}`, { secret, page: PAGE, ...what }, "application/json"));
 
 /** What a lecture shows: `view` if that is newer than `after`, else how many seconds its teacher has been silent. */
-export const newer = <V>(id: string, after: number): Promise<Answer<{ ok: true; number: number; ended: boolean; view?: V | null; silent?: number }>> =>
+export const newer = <V>(
+  id: string,
+  after: number,
+): Promise<Answer<{ ok: true; number: number; ended: boolean; view?: V | null; silent?: number }>> =>
   apart(() => fetch(`/api/lecture/${id}?after=${after}`, { headers: WHO }));
 
 /** Batches that are not answered yet. */
@@ -231,7 +262,12 @@ export interface CompileEvents {
  * Check and compile, in one request with what panes will ask. Stages are reported as they come, those of `texts` with
  * their lines; the answer, which may come before the panes' answers, has the remarks and what was left.
  */
-export function compile(text: Text, texts: readonly string[], events: CompileEvents, signal: AbortSignal): Promise<Answer<ShowAnswer>> {
+export function compile(
+  text: Text,
+  texts: readonly string[],
+  events: CompileEvents,
+  signal: AbortSignal,
+): Promise<Answer<ShowAnswer>> {
   return new Promise((resolve) => {
     const first = [
       { question: { op: "check" }, resolve: (answer: Answer<object>) => events.checked(answer as Answer<CheckAnswer>) },
@@ -240,7 +276,10 @@ export function compile(text: Text, texts: readonly string[], events: CompileEve
         partial: (answer: object) => events.part((answer as ShowAnswer).stages),
         resolve: (answer: Answer<object>) => resolve(answer as Answer<ShowAnswer>),
       },
-      { question: { op: "places" }, resolve: (answer: Answer<object>) => events.places(answer as Answer<PlacesAnswer>) },
+      {
+        question: { op: "places" },
+        resolve: (answer: Answer<object>) => events.places(answer as Answer<PlacesAnswer>),
+      },
     ];
     void questions.begin(text, first, (position) => events.queued(position), signal);
   });
@@ -248,10 +287,15 @@ export function compile(text: Text, texts: readonly string[], events: CompileEve
 
 /** All stages with their texts, one by one; null, or why they did not come. */
 export function texts(text: Text, part: (stages: Record<string, Stage>) => void): Promise<Failure | null> {
-  return sendBatch(text, [{ op: "show" }], {
-    queued: () => undefined,
-    answer: (_, answer) => "stages" in answer && part((answer as ShowAnswer).stages),
-  }, null);
+  return sendBatch(
+    text,
+    [{ op: "show" }],
+    {
+      queued: () => undefined,
+      answer: (_, answer) => "stages" in answer && part((answer as ShowAnswer).stages),
+    },
+    null,
+  );
 }
 
 let troubled: (problem: Problem) => void = () => undefined;
@@ -275,14 +319,21 @@ export function know(given: Known): void {
 }
 
 /** A question's fields, in an order that does not depend on who wrote them. */
-const fieldsOf = (fields: object): string => JSON.stringify(Object.entries(fields).sort(([one], [other]) => one < other ? -1 : 1));
+const fieldsOf = (fields: object): string =>
+  JSON.stringify(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /** The answers to these, if all came with the page: that to `show` may have more stages' lines than are wanted. */
 function knownTo(text: Text, requests: readonly Question[]): Answer<object>[] | null {
   if (!known || programOf(known.text) !== programOf(text)) return null;
   const { answers } = known;
-  const found = requests.flatMap(({ texts = [], ...own }) => answers.filter(({ request: { texts: has = [], ...one } }) =>
-    fieldsOf(one) === fieldsOf(own) && (texts as string[]).every((id) => (has as string[]).includes(id))).slice(0, 1));
+  const found = requests.flatMap(({ texts = [], ...own }) =>
+    answers
+      .filter(
+        ({ request: { texts: has = [], ...one } }) =>
+          fieldsOf(one) === fieldsOf(own) && (texts as string[]).every((id) => (has as string[]).includes(id)),
+      )
+      .slice(0, 1),
+  );
   return found.length === requests.length ? found.map(({ answer }) => answer) : null;
 }
 
@@ -293,14 +344,19 @@ const sendBatch: Send = async (text, requests, events, signal) => {
     return null;
   }
   batches += 1;
-  return inTurn(() => batch(text, requests, events, signal), signal).catch(() => unreachable()).finally(() => (batches -= 1));
+  return inTurn(() => batch(text, requests, events, signal), signal)
+    .catch(() => unreachable())
+    .finally(() => (batches -= 1));
 };
 
 const questions = new Questions(sendBatch, (problem) => troubled(problem));
 
 /** Null, or why a batch did not come to its end. */
 async function batch(
-  text: Text, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+  text: Text,
+  requests: Question[],
+  events: BatchEvents,
+  signal: AbortSignal | null,
 ): Promise<Failure | null> {
   const response = await send("/api/batch", { ...text, requests }, "text/event-stream", signal);
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) {
@@ -313,7 +369,10 @@ async function batch(
       await new Promise((resume) => setTimeout(resume)); // what one types comes between two answers
       until = performance.now() + SLICE;
     }
-    const told = JSON.parse(data) as { queued: number; request: number; answer: Answer<object> } & (Failure | { ok: true });
+    const told = JSON.parse(data) as { queued: number; request: number; answer: Answer<object> } & (
+      | Failure
+      | { ok: true }
+    );
     if (event === "queued") events.queued(told.queued);
     else if (event === "part") events.answer(told.request, told.answer);
     else return told.ok ? null : told;

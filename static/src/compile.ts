@@ -33,7 +33,10 @@ export class Compiler {
   private took = 0;
 
   /** `holds`: whether the server has said that it takes nothing yet. */
-  constructor(private readonly model: Model, private readonly holds: () => boolean) {}
+  constructor(
+    private readonly model: Model,
+    private readonly holds: () => boolean,
+  ) {}
 
   /** The source or the options changed. */
   changed(now = false): void {
@@ -41,7 +44,10 @@ export class Compiler {
     window.clearTimeout(this.timer);
     if (now) return void this.work();
     const quiet = Math.min(MOST_QUIET, Math.max(LEAST_QUIET, this.took / 4));
-    this.timer = window.setTimeout(() => void this.work(), Math.max(quiet, (1 - this.spareAt(performance.now())) * APART));
+    this.timer = window.setTimeout(
+      () => void this.work(),
+      Math.max(quiet, (1 - this.spareAt(performance.now())) * APART),
+    );
   }
 
   private spareAt(now: number): number {
@@ -109,16 +115,21 @@ export class Compiler {
     const fresh = new Set<string>();
     model.setStatus({ phase: "checking" });
     const clock = window.setTimeout(() => model.setStatus({ long: true }), LONG);
-    const shown = await client.compile(text, model.wanted, {
-      queued: (position) => current() && model.setStatus({ phase: "queued", position }),
-      checked: (answer) => current() && this.check(answer),
-      part: (stages) => {
-        if (!current()) return;
-        for (const id of Object.keys(stages)) fresh.add(id);
-        model.setStages(stages, text);
+    const shown = await client.compile(
+      text,
+      model.wanted,
+      {
+        queued: (position) => current() && model.setStatus({ phase: "queued", position }),
+        checked: (answer) => current() && this.check(answer),
+        part: (stages) => {
+          if (!current()) return;
+          for (const id of Object.keys(stages)) fresh.add(id);
+          model.setStages(stages, text);
+        },
+        places: (answer) => current() && model.setPlaces(answer.ok ? answer.places : []),
       },
-      places: (answer) => current() && model.setPlaces(answer.ok ? answer.places : []),
-    }, this.stopping.signal);
+      this.stopping.signal,
+    );
     window.clearTimeout(clock);
     if (model.status.long) model.setStatus({ long: false });
     const took = performance.now() - began;

@@ -13,7 +13,7 @@ const FOLDED = 8; // more equal lines than this are folded
 /** Runs of equal lines to fold, as from and to: all but those beside changes. */
 export function folds(pieces: readonly Piece[]): [number, number][] {
   const found: [number, number][] = [];
-  for (let from = 0; from < pieces.length;) {
+  for (let from = 0; from < pieces.length; ) {
     let to = from;
     while (to < pieces.length && pieces[to]!.kind === "same") to += 1;
     const [first, last] = [from ? from + AROUND : 0, to < pieces.length ? to - AROUND : to];
@@ -46,7 +46,7 @@ function numbered(lines: readonly string[], numbers: Map<string, number>): Int32
   return Int32Array.from(lines, (line) => {
     const plain = line.replace(TAG, "").trimEnd();
     let found = numbers.get(plain);
-    if (found === undefined) numbers.set(plain, found = numbers.size);
+    if (found === undefined) numbers.set(plain, (found = numbers.size));
     return found;
   });
 }
@@ -55,7 +55,10 @@ class Search {
   private readonly found: Piece[] = [];
   private work = MOST_WORK;
 
-  constructor(private readonly a: Int32Array, private readonly b: Int32Array) {}
+  constructor(
+    private readonly a: Int32Array,
+    private readonly b: Int32Array,
+  ) {}
 
   pieces(): Piece[] {
     this.between(0, this.a.length, 0, this.b.length);

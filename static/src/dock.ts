@@ -1,7 +1,26 @@
 // The panes on the screen: columns of groups with tabs, moved by drag or by keyboard, sized by bars between them.
 import { announce, h, replace, zoomOf } from "./dom";
-import { completed, fitted, groupOf, isDetail, isStage, layoutIn, LOW, NARROW, panesOf, placed, PRESETS, roomy, stacked, stepped, without,
-  type Group, type Layout, type Preset, type Side } from "./layouts";
+import {
+  completed,
+  fitted,
+  groupOf,
+  isDetail,
+  isStage,
+  layoutIn,
+  LOW,
+  NARROW,
+  panesOf,
+  placed,
+  PRESETS,
+  roomy,
+  stacked,
+  stepped,
+  without,
+  type Group,
+  type Layout,
+  type Preset,
+  type Side,
+} from "./layouts";
 import { splitter } from "./splitter";
 import { taking, type Taken } from "./take";
 
@@ -27,7 +46,12 @@ const BELOW_EACH_OTHER = window.matchMedia("(max-width: 860px)"); // as in layou
 const FAR = 6; // pixels that a pointer moves before it drags
 const EDGE = 0.25;
 const AROUND = 32; // pixels
-const ARROWS: Record<string, Exclude<Side, "tab">> = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "above", ArrowDown: "below" };
+const ARROWS: Record<string, Exclude<Side, "tab">> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "above",
+  ArrowDown: "below",
+};
 
 export class Dock {
   readonly element = h("div", { class: "work" });
@@ -42,10 +66,17 @@ export class Dock {
   private isWide = false;
   /** Width and height, which are measured when they change. */
   private size: readonly [number, number] = [0, 0];
-  private readonly widen = h("button", {
-    class: "widen", title: "Let the details have the room of the stages", "aria-label": "Wide details", "aria-pressed": "false",
-    onclick: () => (this.wide = !this.isWide),
-  }, "⇔");
+  private readonly widen = h(
+    "button",
+    {
+      class: "widen",
+      title: "Let the details have the room of the stages",
+      "aria-label": "Wide details",
+      "aria-pressed": "false",
+      onclick: () => (this.wide = !this.isWide),
+    },
+    "⇔",
+  );
 
   constructor(private readonly events: DockEvents) {
     new ResizeObserver(() => {
@@ -60,9 +91,20 @@ export class Dock {
 
   add(...panes: Docked[]): void {
     for (const pane of panes) {
-      this.panes.set(pane.id, { ...pane, panel: h("div", {
-        role: "tabpanel", id: `panel-${pane.id}`, "aria-labelledby": `tab-${pane.id}`, class: "panel", ...(isDetail(pane.id) ? { tabindex: 0 } : {}),
-      }, isDetail(pane.id) ? pane.content : null) });
+      this.panes.set(pane.id, {
+        ...pane,
+        panel: h(
+          "div",
+          {
+            role: "tabpanel",
+            id: `panel-${pane.id}`,
+            "aria-labelledby": `tab-${pane.id}`,
+            class: "panel",
+            ...(isDetail(pane.id) ? { tabindex: 0 } : {}),
+          },
+          isDetail(pane.id) ? pane.content : null,
+        ),
+      });
     }
     this.draw();
   }
@@ -121,7 +163,9 @@ export class Dock {
 
   /** What is kept of the layout; null if it is the standard one. */
   get kept(): Layout | null {
-    return this.own?.map((one) => ({ ...one, groups: one.groups.map((its) => ({ ...its, open: this.front(its) })) })) ?? null;
+    return (
+      this.own?.map((one) => ({ ...one, groups: one.groups.map((its) => ({ ...its, open: this.front(its) })) })) ?? null
+    );
   }
 
   restore(kept: unknown): void {
@@ -175,7 +219,16 @@ export class Dock {
 
   /** A handle that drags a pane, or moves it by the arrow keys. */
   grip(id: string): HTMLElement {
-    const grip = h("button", { class: "icon grip", "data-grip": id, "aria-label": "Move this pane", title: "Drag this pane, or move it by the arrow keys" }, "⠿");
+    const grip = h(
+      "button",
+      {
+        class: "icon grip",
+        "data-grip": id,
+        "aria-label": "Move this pane",
+        title: "Drag this pane, or move it by the arrow keys",
+      },
+      "⠿",
+    );
     grip.addEventListener("keydown", (event) => {
       const to = ARROWS[event.key];
       if (!to || event.altKey) return;
@@ -200,9 +253,14 @@ export class Dock {
       this.own = layout;
       this.isWide = false;
       this.open(id);
-      const [at, of] = [layout.findIndex(({ groups }) => groups.some(({ panes }) => panes.includes(id))) + 1, layout.length];
+      const [at, of] = [
+        layout.findIndex(({ groups }) => groups.some(({ panes }) => panes.includes(id))) + 1,
+        layout.length,
+      ];
       const tabs = groupOf(layout, id)!.panes.length;
-      announce(`${titleOf(this.panes.get(id)!)} is in column ${at} of ${of}${tabs > 1 ? `, one of ${tabs} tabs` : ""}.`);
+      announce(
+        `${titleOf(this.panes.get(id)!)} is in column ${at} of ${of}${tabs > 1 ? `, one of ${tabs} tabs` : ""}.`,
+      );
       this.events.changed();
     });
   }
@@ -228,7 +286,8 @@ export class Dock {
         if (its.panes.length > 1 || isDetail(open)) for (const id of its.panes) this.tell(id, id === open);
       }
     }
-    for (const list of this.element.querySelectorAll<HTMLElement>(".tabs")) this.offer(list, list.nextElementSibling as HTMLSelectElement);
+    for (const list of this.element.querySelectorAll<HTMLElement>(".tabs"))
+      this.offer(list, list.nextElementSibling as HTMLSelectElement);
     const before = this.visible;
     this.visible = visible;
     for (const [id, { show }] of this.panes) if (visible.has(id) !== before.has(id)) show?.(visible.has(id));
@@ -253,8 +312,11 @@ export class Dock {
     for (const tab of tabs) tab.classList.toggle("out", out.includes(tab));
     list.scrollLeft = 0;
     if (out.length) {
-      replace(more, h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
-        ...out.map((tab) => h("option", { value: tab.dataset.tab }, tab.textContent)));
+      replace(
+        more,
+        h("option", { value: "", hidden: true, selected: true }, `${out.length} more`),
+        ...out.map((tab) => h("option", { value: tab.dataset.tab }, tab.textContent)),
+      );
     }
   }
 
@@ -263,11 +325,20 @@ export class Dock {
   /** Put the panes into their columns; what has the focus keeps it, and what was scrolled stays so. */
   private build(): void {
     const focused = document.activeElement as HTMLElement | null;
-    const scrolled = [...this.element.querySelectorAll(".cm-scroller, .panel")].map((one) => [one, one.scrollTop, one.scrollLeft] as const);
-    replace(this.element, ...this.shown.flatMap(({ groups }, at) => [
-      at ? this.bar(true, at) : null,
-      h("div", { class: "column" }, ...groups.flatMap((its, number) => [number ? this.bar(false, number, at) : null, this.group(its)])),
-    ]));
+    const scrolled = [...this.element.querySelectorAll(".cm-scroller, .panel")].map(
+      (one) => [one, one.scrollTop, one.scrollLeft] as const,
+    );
+    replace(
+      this.element,
+      ...this.shown.flatMap(({ groups }, at) => [
+        at ? this.bar(true, at) : null,
+        h(
+          "div",
+          { class: "column" },
+          ...groups.flatMap((its, number) => [number ? this.bar(false, number, at) : null, this.group(its)]),
+        ),
+      ]),
+    );
     for (const [one, top, left] of scrolled) {
       one.scrollTop = top;
       one.scrollLeft = left;
@@ -285,19 +356,46 @@ export class Dock {
     }
     const details = its.panes.filter(isDetail);
     const all = [...this.panes.keys()].filter(isDetail);
-    const label = details.length === all.length && details.length === panes.length ? "Details" : panes.map(titleOf).join(", ");
-    const list = h("div", { class: "tabs", role: "tablist", "aria-label": label }, ...panes.map((pane) => h("button", {
-      role: "tab", id: `tab-${pane.id}`, "aria-controls": `panel-${pane.id}`, "data-tab": pane.id, onclick: () => this.open(pane.id),
-    }, titleOf(pane))));
+    const label =
+      details.length === all.length && details.length === panes.length ? "Details" : panes.map(titleOf).join(", ");
+    const list = h(
+      "div",
+      { class: "tabs", role: "tablist", "aria-label": label },
+      ...panes.map((pane) =>
+        h(
+          "button",
+          {
+            role: "tab",
+            id: `tab-${pane.id}`,
+            "aria-controls": `panel-${pane.id}`,
+            "data-tab": pane.id,
+            onclick: () => this.open(pane.id),
+          },
+          titleOf(pane),
+        ),
+      ),
+    );
     list.addEventListener("keydown", (event) => this.tabKeys(event, its));
     const more = h("select", { class: "more-tabs", "aria-label": "More panes", onchange: () => this.open(more.value) });
-    for (const pane of panes) if (!isDetail(pane.id)) {
-      delete pane.content.dataset.group;
-      pane.panel.append(pane.content);
-    }
+    for (const pane of panes)
+      if (!isDetail(pane.id)) {
+        delete pane.content.dataset.group;
+        pane.panel.append(pane.content);
+      }
     const first = panesOf(this.shown).find(isDetail);
-    return h("section", { class: `pane group${details.length ? " side" : ""}`, "aria-label": label, "data-group": its.panes[0] },
-      h("div", { class: "tabs-bar" }, list, more, taking(() => this.taken(this.front(its))), first && its.panes.includes(first) ? this.widen : null), ...panes.map(({ panel }) => panel));
+    return h(
+      "section",
+      { class: `pane group${details.length ? " side" : ""}`, "aria-label": label, "data-group": its.panes[0] },
+      h(
+        "div",
+        { class: "tabs-bar" },
+        list,
+        more,
+        taking(() => this.taken(this.front(its))),
+        first && its.panes.includes(first) ? this.widen : null,
+      ),
+      ...panes.map(({ panel }) => panel),
+    );
   }
 
   private taken(id: string): Taken {
@@ -309,25 +407,32 @@ export class Dock {
     const columns = this.element.querySelectorAll<HTMLElement>(":scope > .column");
     this.shown.forEach(({ size, groups }, at) => {
       columns[at]!.style.flexGrow = String(size);
-      const elements = [...columns[at]!.children].filter((one): one is HTMLElement => !one.classList.contains("splitter"));
+      const elements = [...columns[at]!.children].filter(
+        (one): one is HTMLElement => !one.classList.contains("splitter"),
+      );
       for (const [number, its] of groups.entries()) elements[number]!.style.flexGrow = String(its.size);
     });
   }
 
   /** A bar between two columns, or two groups of a column; it sizes what is before it. */
   private bar(vertical: boolean, at: number, within = 0): HTMLElement {
-    const list = (): { size: number }[] => vertical ? this.shown : this.shown[within]!.groups;
-    const length = (element: Element | null): number => vertical ? (element as HTMLElement).offsetWidth : (element as HTMLElement).offsetHeight;
+    const list = (): { size: number }[] => (vertical ? this.shown : this.shown[within]!.groups);
+    const length = (element: Element | null): number =>
+      vertical ? (element as HTMLElement).offsetWidth : (element as HTMLElement).offsetHeight;
     const both = (): number => length(bar.previousElementSibling) + length(bar.nextElementSibling);
     const one = vertical ? this.shown[at - 1]!.groups[0]! : this.shown[within]!.groups[at - 1]!;
     const least = vertical ? NARROW : LOW;
     const bar: HTMLElement = splitter({
-      label: `${vertical ? "Width" : "Height"} of ${titleOf(this.panes.get(one.panes[0]!)!)}`, vertical, least, before: true,
-      most: () => Math.max(least, both() - least), size: () => length(bar.previousElementSibling),
+      label: `${vertical ? "Width" : "Height"} of ${titleOf(this.panes.get(one.panes[0]!)!)}`,
+      vertical,
+      least,
+      before: true,
+      most: () => Math.max(least, both() - least),
+      size: () => length(bar.previousElementSibling),
       set: (px) => {
         const [before, after] = [list()[at - 1]!, list()[at]!];
         const sum = before.size + after.size;
-        before.size = Math.max(0.01, sum * px / both());
+        before.size = Math.max(0.01, (sum * px) / both());
         after.size = sum - before.size;
         this.own = this.shown;
         this.sizes();
@@ -365,10 +470,12 @@ export class Dock {
 
   private grab(down: PointerEvent): void {
     const target = down.target as Element;
-    const handle = target.closest<HTMLElement>("[data-tab], [data-grip]") ??
+    const handle =
+      target.closest<HTMLElement>("[data-tab], [data-grip]") ??
       (target.closest("select, input, button, label") ? null : target.closest<HTMLElement>(".pane-head"));
     if (!handle || down.button || this.stacked || this.isWide) return;
-    const id = handle.dataset.tab ?? handle.dataset.grip ?? handle.querySelector<HTMLElement>("[data-grip]")?.dataset.grip;
+    const id =
+      handle.dataset.tab ?? handle.dataset.grip ?? handle.querySelector<HTMLElement>("[data-grip]")?.dataset.grip;
     if (!id || !this.panes.has(id)) return;
     const shadow = h("div", { class: "drop", hidden: true });
     const stop = new AbortController();
@@ -379,22 +486,34 @@ export class Dock {
       shadow.remove();
       this.element.classList.remove("dragging");
     };
-    window.addEventListener("pointermove", (event) => {
-      if (!shadow.isConnected && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < FAR) return;
-      if (!shadow.isConnected) this.element.append(shadow);
-      this.element.classList.add("dragging");
-      landing = this.landing(event, shadow);
-    }, { signal });
-    window.addEventListener("pointerup", () => {
-      end();
-      if (landing) this.move(placed(this.shown, id, ...landing), id);
-    }, { signal });
+    window.addEventListener(
+      "pointermove",
+      (event) => {
+        if (!shadow.isConnected && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < FAR) return;
+        if (!shadow.isConnected) this.element.append(shadow);
+        this.element.classList.add("dragging");
+        landing = this.landing(event, shadow);
+      },
+      { signal },
+    );
+    window.addEventListener(
+      "pointerup",
+      () => {
+        end();
+        if (landing) this.move(placed(this.shown, id, ...landing), id);
+      },
+      { signal },
+    );
     window.addEventListener("pointercancel", end, { signal });
-    window.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !shadow.isConnected) return;
-      event.stopPropagation();
-      end();
-    }, { signal, capture: true });
+    window.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key !== "Escape" || !shadow.isConnected) return;
+        event.stopPropagation();
+        end();
+      },
+      { signal, capture: true },
+    );
   }
 
   /** Where a pane would come to stand if it were let go here; the shadow shows it. */
@@ -404,29 +523,41 @@ export class Dock {
     if (!over) return null;
     const { left, top, width, height } = over.getBoundingClientRect();
     const [x, y] = [(clientX - left) / width, (clientY - top) / height];
-    const near = ([["left", x], ["right", 1 - x], ["above", y], ["below", 1 - y]] as [Side, number][]).sort((a, b) => a[1] - b[1])[0]!;
+    const near = (
+      [
+        ["left", x],
+        ["right", 1 - x],
+        ["above", y],
+        ["below", 1 - y],
+      ] as [Side, number][]
+    ).sort((a, b) => a[1] - b[1])[0]!;
     const onTabs = clientY - top < (over.querySelector<HTMLElement>(":scope > .tabs-bar")?.offsetHeight ?? 0);
     const side: Side = near[1] < EDGE && !onTabs ? near[0] : "tab";
     const box = this.element.getBoundingClientRect();
     const part = {
-      left: [left, top, width / 2, height], right: [left + width / 2, top, width / 2, height],
-      above: [left, top, width, height / 2], below: [left, top + height / 2, width, height / 2], tab: [left, top, width, height],
+      left: [left, top, width / 2, height],
+      right: [left + width / 2, top, width / 2, height],
+      above: [left, top, width, height / 2],
+      below: [left, top + height / 2, width, height / 2],
+      tab: [left, top, width, height],
     }[side];
     for (const [k, name] of (["left", "top", "width", "height"] as const).entries()) {
-      shadow.style[name] = `${(part[k]! - (name === "left" ? box.left : name === "top" ? box.top : 0)) / zoomOf(over)}px`;
+      shadow.style[name] =
+        `${(part[k]! - (name === "left" ? box.left : name === "top" ? box.top : 0)) / zoomOf(over)}px`;
     }
     return [side, over.dataset.group!];
   }
 }
 
-const titleOf = ({ title }: Docked): string => typeof title === "string" ? title : title();
+const titleOf = ({ title }: Docked): string => (typeof title === "string" ? title : title());
 
 /** Without stages, whose room the details have. */
 function widened(layout: Layout): Layout {
   const left = without(layout, isStage);
   const room = (of: Layout): number => of.reduce((sum, { size }) => sum + size, 0);
   const first = left.find((one) => panesOf([one]).some(isDetail));
-  return left.map((one) => one === first ? { ...one, size: one.size + room(layout) - room(left) } : one);
+  return left.map((one) => (one === first ? { ...one, size: one.size + room(layout) - room(left) } : one));
 }
 
-const shapeOf = (layout: Layout): string => JSON.stringify(layout.map(({ groups }) => groups.map(({ panes }) => panes)));
+const shapeOf = (layout: Layout): string =>
+  JSON.stringify(layout.map(({ groups }) => groups.map(({ panes }) => panes)));

@@ -24,7 +24,9 @@ export function append(element: Element, children: Child[]): void {
 
 /** An HTML element; `on...` properties that are functions become listeners. */
 export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K, props: Props = {}, ...children: Child[]
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   fill(element, props, children);
@@ -46,7 +48,12 @@ export function replace(element: Element, ...children: Child[]): void {
 export const SLICE = 12; // ms of work at a time, so that what one types comes between
 
 /** Work through all of them: as many at once as there is time for, then the others while that is `wanted`. */
-export function slices<T>(all: Iterable<T>, work: (one: T) => void, wanted: () => boolean, done: () => void = () => undefined): void {
+export function slices<T>(
+  all: Iterable<T>,
+  work: (one: T) => void,
+  wanted: () => boolean,
+  done: () => void = () => undefined,
+): void {
   const left = all[Symbol.iterator]();
   const go = (): void => {
     const until = sliceEnd();
@@ -65,13 +72,17 @@ let ends = 0;
 /** When who works in slices has to stop: all that run in one task share its time. */
 function sliceEnd(): number {
   if (!ends) setTimeout(() => (ends = 0));
-  return ends ||= performance.now() + SLICE;
+  return (ends ||= performance.now() + SLICE);
 }
 
 /** Append a node for each of these, in slices. Ends early where the element is gone. */
 export function fillSlowly<E extends Element, T>(element: E, all: Iterable<T>, make: (one: T, at: number) => Node): E {
   let at = 0;
-  slices(all, (one) => element.append(make(one, at++)), () => element.isConnected);
+  slices(
+    all,
+    (one) => element.append(make(one, at++)),
+    () => element.isConnected,
+  );
   return element;
 }
 
@@ -79,13 +90,16 @@ export function fillSlowly<E extends Element, T>(element: E, all: Iterable<T>, m
 export function arrange(element: Element, ...children: Element[]): void {
   const stay = new Set<Node>(children);
   for (const child of [...element.childNodes]) if (!stay.has(child)) child.remove();
-  for (const [k, child] of children.entries()) if (element.children[k] !== child) element.insertBefore(child, element.children[k] ?? null);
+  for (const [k, child] of children.entries())
+    if (element.children[k] !== child) element.insertBefore(child, element.children[k] ?? null);
 }
 
 /** Text with its `quoted` parts as code. */
 export function quoted(text: string): (Node | string)[] {
-  return text.split(/(`[^`]+`)/).filter(Boolean).map((part) =>
-    part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part);
+  return text
+    .split(/(`[^`]+`)/)
+    .filter(Boolean)
+    .map((part) => (part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part));
 }
 
 /** Call `fn` once things have been quiet for `ms`. */
@@ -138,7 +152,8 @@ export function bytes(count: number): string {
 }
 
 /** How much larger than its pixels an element is shown: by the lecture theme. */
-export const zoomOf = (element: Element): number => (element as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1;
+export const zoomOf = (element: Element): number =>
+  (element as Element & { currentCSSZoom?: number }).currentCSSZoom ?? 1;
 
 /** Whether a letter that is pressed is a letter of some text. */
 export const isTyping = (target: HTMLElement): boolean =>

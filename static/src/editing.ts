@@ -1,5 +1,12 @@
 // What every editor of a program has: keys, completion, types under the mouse, problems, the commands of the language.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
@@ -34,7 +41,9 @@ export function editing(label: string, language: Language, text: Text): Extensio
     indentUnit.of("  "),
     autocompletion({ override: [(context) => complete(context, language, text)], icons: false }),
     keymap.of([
-      ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap,
+      ...closeBracketsKeymap,
+      ...completionKeymap,
+      ...historyKeymap,
       { key: "Ctrl-]", mac: "Cmd-]", run: indentMore },
       { key: "Ctrl-[", mac: "Cmd-[", run: indentLess },
       ...defaultKeymap,
@@ -72,7 +81,11 @@ function wordsOf(context: CompletionContext, { files, name }: Text): CompletionR
   if (!word || (word.text.length < 2 && !context.explicit)) return null;
   const words = name().endsWith(FLATPACK) ? FLATPACK_WORDS : WORDS;
   const known = new Set(words.map((option) => option.label));
-  const text = files().map(([, text]) => text).join("\n").slice(0, 100_000).replace(/--.*$/gm, "");
+  const text = files()
+    .map(([, text]) => text)
+    .join("\n")
+    .slice(0, 100_000)
+    .replace(/--.*$/gm, "");
   const own = new Set(text.match(/[A-Za-z_][\w']{2,}/g) ?? []);
   own.delete(word.text);
   const found = [...own].filter((label) => !known.has(label)).map((label) => ({ label, type: "text", boost: 1 }));

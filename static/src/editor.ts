@@ -60,7 +60,8 @@ export class SourceEditor {
       path: () => this.path,
       textOf: (path) => model.files.text(model.files.nameOf(path)),
       isFrozen: () => model.frozen !== null,
-      isCompiled: () => !model.trouble && [...model.stages.values()].some(({ of, stale }) => !stale && of.source === model.source),
+      isCompiled: () =>
+        !model.trouble && [...model.stages.values()].some(({ of, stale }) => !stale && of.source === model.source),
       problems: () => [...model.problems, ...model.warnings],
       goTo: (span) => this.events.leave(() => this.goTo(span)),
       change: (path, edits) => this.change(path, edits),
@@ -69,7 +70,10 @@ export class SourceEditor {
     this.view.contentDOM.addEventListener("mousemove", (event) => this.hover(event));
     this.view.contentDOM.addEventListener("mouseleave", () => link.hover(null));
     model.on("problems", () => this.problems());
-    model.on("stages", debounce(40, () => this.colour()));
+    model.on(
+      "stages",
+      debounce(40, () => this.colour()),
+    );
     model.on("stages", () => this.fold());
     model.on("files", () => this.view.dispatch({ effects: filesChanged.of(null) }));
     link.on((selection, chosen) => this.follow(selection, chosen));
@@ -141,17 +145,19 @@ export class SourceEditor {
   }
 
   private change(path: string, edits: readonly TextEdit[]): void {
-    this.rewrite(this.model.files.nameOf(path), (doc) => edits.map(({ span, text: insert }) => {
-      const [from, to] = rangeOf(doc, span)!;
-      return { from, to, insert };
-    }));
+    this.rewrite(this.model.files.nameOf(path), (doc) =>
+      edits.map(({ span, text: insert }) => {
+        const [from, to] = rangeOf(doc, span)!;
+        return { from, to, insert };
+      }),
+    );
   }
 
   /** Changes in any file, of which each keeps its own history. */
   rewrite(name: string, edits: (doc: Text) => { from: number; to: number; insert: string }[]): void {
     const { files } = this.model;
     const left = name === this.shown ? undefined : this.left.get(name);
-    const state = name === this.shown ? this.view.state : left?.state ?? this.state(documentOf(files.text(name)));
+    const state = name === this.shown ? this.view.state : (left?.state ?? this.state(documentOf(files.text(name))));
     const changes = edits(state.doc);
     const made = { changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" };
     if (name === this.shown) return this.view.dispatch(made);
@@ -168,7 +174,12 @@ export class SourceEditor {
     this.open(files.main);
     const { doc } = this.view.state;
     const before = doc.length && doc.line(doc.lines).length ? "\n" : "";
-    this.view.dispatch({ changes: { from: doc.length, insert: before + text }, annotations: isolateHistory.of("full"), userEvent: "input", scrollIntoView: true });
+    this.view.dispatch({
+      changes: { from: doc.length, insert: before + text },
+      annotations: isolateHistory.of("full"),
+      userEvent: "input",
+      scrollIntoView: true,
+    });
   }
 
   /** What folds is asked when nothing has changed for a moment. */
@@ -206,7 +217,10 @@ export class SourceEditor {
   /** Mark what became of the checks of these. */
   mark(accesses: readonly Access[]): void {
     this.accesses = accesses;
-    markAccesses(this.view, accesses.filter(({ at }) => fileOf(at) === this.path));
+    markAccesses(
+      this.view,
+      accesses.filter(({ at }) => fileOf(at) === this.path),
+    );
   }
 
   goTo(span: Span): void {
@@ -228,7 +242,10 @@ export class SourceEditor {
       goTo: (span) => this.events.leave(() => this.goTo(span)),
       wayOut: (problem) => this.wayOut(problem),
     });
-    showTraced(this.view, this.model.traced.filter(({ src }) => src[0] && fileOf(src[0]) === this.path));
+    showTraced(
+      this.view,
+      this.model.traced.filter(({ src }) => src[0] && fileOf(src[0]) === this.path),
+    );
   }
 
   /** An error about an import of a file that is not there: it can be made. */
@@ -238,7 +255,9 @@ export class SourceEditor {
     if (!range) return null;
     const near = importsIn(this.view.state.doc.toString()).filter(({ from, to }) => from <= range[1] && range[0] <= to);
     const name = near.map(({ path }) => imported(this.shown, path)).find((one) => one && !files.refusal(one));
-    return name ? h("p", {}, h("button", { onclick: () => this.events.create(name) }, "Create ", h("bdi", {}, name))) : null;
+    return name
+      ? h("p", {}, h("button", { onclick: () => this.events.create(name) }, "Create ", h("bdi", {}, name)))
+      : null;
   }
 
   private state(text: Text): EditorState {
@@ -328,7 +347,8 @@ export class SourceEditor {
   /** A bar beside every line that some stage's text comes from. */
   private colour(): void {
     const lines: MarginLine[] = [];
-    for (const span of this.link.places()) if (fileOf(span) === this.path) lines[span[0] - 1] = { text: "", hue: hueAt(span) };
+    for (const span of this.link.places())
+      if (fileOf(span) === this.path) lines[span[0] - 1] = { text: "", hue: hueAt(span) };
     const all = Array.from({ length: this.view.state.doc.lines }, (_, i) => lines[i] ?? { text: "", hue: 0 });
     this.view.dispatch({ effects: setMarginLines(all) });
   }
@@ -347,8 +367,12 @@ function differing(doc: Text, whole: Text): { from: number; to: number; insert: 
 
 /** What stands in an empty editor. */
 function whatToDo(): HTMLElement {
-  return h("span", { class: "what-to-do" }, "Write a program here, or choose an example above. One to begin with:",
-    h("code", {}, "entry main (x: i64) = x + 1"));
+  return h(
+    "span",
+    { class: "what-to-do" },
+    "Write a program here, or choose an example above. One to begin with:",
+    h("code", {}, "entry main (x: i64) = x + 1"),
+  );
 }
 
 /** Whether a change of the cursor came from the keyboard or the mouse. */

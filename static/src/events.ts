@@ -10,8 +10,7 @@ function fieldOf(block: string, name: string): string | null {
 
 /** The (name, data) pairs of an event stream. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<[string, string]> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-    .getReader();
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let pieces: string[] = []; // of an event that has not ended
   for (;;) {
     const { value, done } = await reader.read();

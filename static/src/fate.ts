@@ -25,11 +25,14 @@ function fusionOf({ kind, rule, src, fused, numbers }: Remark): Fusion | null {
   const [reader, ...others] = readers ?? [];
   const known = new Set([reader, ...others].map((span) => span && keyOf(span)));
   const producer = producers?.filter((span) => !known.has(keyOf(span))) ?? [];
-  return reader && producer.length ? { rule, reader, producer, bytes: numbers.find(([name]) => name === "bytes not written")?.[1] } : null;
+  return reader && producer.length
+    ? { rule, reader, producer, bytes: numbers.find(([name]) => name === "bytes not written")?.[1] }
+    : null;
 }
 
 /** `: 4·n bytes never written`, or nothing. */
-const saved = ({ bytes }: Fusion): string => bytes ? `: ${bytes.replaceAll("*", "·").replace(/ ?(B|bytes)$/, "")} bytes never written` : "";
+const saved = ({ bytes }: Fusion): string =>
+  bytes ? `: ${bytes.replaceAll("*", "·").replace(/ ?(B|bytes)$/, "")} bytes never written` : "";
 
 export function fateOf(remarks: readonly Remark[], place: Span): Fate | null {
   const fusions = remarks.flatMap((remark) => fusionOf(remark) ?? []);
@@ -39,13 +42,19 @@ export function fateOf(remarks: readonly Remark[], place: Span): Fate | null {
   if (first) {
     // What it went into may itself have gone into something afterwards.
     const way = [first];
-    for (const next of fusions.slice(at + 1)) if (next.producer.some((span) => keyOf(span) === keyOf(way.at(-1)!.reader))) way.push(next);
+    for (const next of fusions.slice(at + 1))
+      if (next.producer.some((span) => keyOf(span) === keyOf(way.at(-1)!.reader))) way.push(next);
     const { rule, reader } = way.at(-1)!;
     const word = rule.slice("fuse/map-".length);
     const rules = [...new Set(way.map((fusion) => fusion.rule))].join(" and ");
-    return { text: `Fused into the ${READERS[word] ?? word} of ${placeName(reader)} by ${rules}${saved(first)}.`, other: reader };
+    return {
+      text: `Fused into the ${READERS[word] ?? word} of ${placeName(reader)} by ${rules}${saved(first)}.`,
+      other: reader,
+    };
   }
   const found = fusions.find(({ reader }) => contains(place, reader));
   const producer = found?.producer.find((span) => !contains(place, span));
-  return found && producer ? { text: `The map of ${placeName(producer)} is fused into it by ${found.rule}${saved(found)}.`, other: producer } : null;
+  return found && producer
+    ? { text: `The map of ${placeName(producer)} is fused into it by ${found.rule}${saved(found)}.`, other: producer }
+    : null;
 }

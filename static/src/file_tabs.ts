@@ -2,7 +2,18 @@
 // with them. What is taken out or overwritten can be brought back.
 import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
-import { baseOf, ENDING, FLATPACK, folderOf, followed, isManifest, MAIN, mainOf, type Deleted, type Saved } from "./files";
+import {
+  baseOf,
+  ENDING,
+  FLATPACK,
+  folderOf,
+  followed,
+  isManifest,
+  MAIN,
+  mainOf,
+  type Deleted,
+  type Saved,
+} from "./files";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
@@ -39,12 +50,21 @@ export class FileTabs {
     private readonly editor: SourceEditor,
     private readonly events: FileEvents,
   ) {
-    const summary = h("summary", { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" }, "+");
+    const summary = h(
+      "summary",
+      { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" },
+      "+",
+    );
     // There before it opens: whoever goes on at once finds it.
     summary.addEventListener("click", () => this.menu.open || this.fill());
     this.menu.append(summary, this.content);
-    this.commands.append(...editor.language.commands.slice(0, 2).map(([name, key, run]) =>
-      h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name)));
+    this.commands.append(
+      ...editor.language.commands
+        .slice(0, 2)
+        .map(([name, key, run]) =>
+          h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name),
+        ),
+    );
     this.element = h("div", { class: "files" }, this.list, this.menu, this.commands);
     this.panel.before(this.element, this.note);
     this.list.addEventListener("keydown", (event) => this.keys(event));
@@ -81,7 +101,10 @@ export class FileTabs {
     this.list.hidden = !several;
     this.commands.hidden = isManifest(files.open);
     replace(this.list, ...(several ? names.map((name, k) => this.tab(name, k)) : []));
-    const roles: [string, string][] = [["role", "tabpanel"], ["aria-labelledby", `file-${names.indexOf(files.open)}`]];
+    const roles: [string, string][] = [
+      ["role", "tabpanel"],
+      ["aria-labelledby", `file-${names.indexOf(files.open)}`],
+    ];
     for (const [name, value] of roles) {
       if (several) this.panel.setAttribute(name, value);
       else this.panel.removeAttribute(name);
@@ -102,19 +125,37 @@ export class FileTabs {
   private tab(name: string, number: number): HTMLElement {
     const { files, problems, runProblems, warnings } = this.model;
     const path = files.pathOf(name);
-    const here = (list: readonly Problem[]): number => list.filter(({ span }) => span?.[0] && fileOf(span) === path).length;
+    const here = (list: readonly Problem[]): number =>
+      list.filter(({ span }) => span?.[0] && fileOf(span) === path).length;
     const [errors, warned] = [here([...problems, ...runProblems]), here(warnings)];
     const selected = name === files.open;
     const folder = folderOf(name);
-    return h("button", {
-      role: "tab", id: `file-${number}`, "aria-controls": PANEL, "aria-selected": String(selected), tabindex: selected ? 0 : -1,
-      "data-file": name, title: visible(name) + (name === files.main ? ", the main program" : ""),
-      onclick: () => this.editor.open(name), ondblclick: () => this.askName(),
-    },
-    folder ? h("bdi", { class: "file-folder" }, `${visible(folder)}/`) : null,
-    h("bdi", { class: "file-base" }, visible(baseOf(name))),
-    name === files.main ? h("span", { class: "file-main" }, h("span", { "aria-hidden": "true" }, " ▸"), h("span", { class: "visually-hidden" }, ", the main program")) : null,
-    mark(errors, "error"), mark(warned, "warning"));
+    return h(
+      "button",
+      {
+        role: "tab",
+        id: `file-${number}`,
+        "aria-controls": PANEL,
+        "aria-selected": String(selected),
+        tabindex: selected ? 0 : -1,
+        "data-file": name,
+        title: visible(name) + (name === files.main ? ", the main program" : ""),
+        onclick: () => this.editor.open(name),
+        ondblclick: () => this.askName(),
+      },
+      folder ? h("bdi", { class: "file-folder" }, `${visible(folder)}/`) : null,
+      h("bdi", { class: "file-base" }, visible(baseOf(name))),
+      name === files.main
+        ? h(
+            "span",
+            { class: "file-main" },
+            h("span", { "aria-hidden": "true" }, " ▸"),
+            h("span", { class: "visually-hidden" }, ", the main program"),
+          )
+        : null,
+      mark(errors, "error"),
+      mark(warned, "warning"),
+    );
   }
 
   private keys(event: KeyboardEvent): void {
@@ -135,48 +176,116 @@ export class FileTabs {
     const { files } = this.model;
     const several = files.names().length > 1;
     const { open } = files;
-    const gone = discarded().filter(({ name, text }) => files.text(name) !== text).slice(0, 10);
-    replace(this.content,
+    const gone = discarded()
+      .filter(({ name, text }) => files.text(name) !== text)
+      .slice(0, 10);
+    replace(
+      this.content,
       h("h2", {}, "A new file"),
-      this.named("New file", "lib/sums.fut", "", "Create", (name) => files.refusal(name), (name) => this.create(name)),
-      h("p", { class: "row" }, this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.pkg,.zip` }),
-        this.chooser("A folder…", { webkitdirectory: true })),
+      this.named(
+        "New file",
+        "lib/sums.fut",
+        "",
+        "Create",
+        (name) => files.refusal(name),
+        (name) => this.create(name),
+      ),
+      h(
+        "p",
+        { class: "row" },
+        this.chooser("Files or a .zip…", { multiple: true, accept: `${ENDING},.pkg,.zip` }),
+        this.chooser("A folder…", { webkitdirectory: true }),
+      ),
       h("p", { class: "quiet" }, "Or drop them on the editor."),
       h("h2", {}, "The open file"),
-      this.named("Name", open, open, "Rename", (name) => name === open ? "" : files.refusal(name, open), (name) => this.rename(open, name)),
+      this.named(
+        "Name",
+        open,
+        open,
+        "Rename",
+        (name) => (name === open ? "" : files.refusal(name, open)),
+        (name) => this.rename(open, name),
+      ),
       open === files.main ? this.language() : null,
-      several ? h("p", { class: "row" },
-        h("button", { disabled: open === files.main || isManifest(open), onclick: () => this.makeMain(open) }, "Make main"),
-        h("button", { onclick: () => this.remove(open) }, "Delete")) : null,
+      several
+        ? h(
+            "p",
+            { class: "row" },
+            h(
+              "button",
+              { disabled: open === files.main || isManifest(open), onclick: () => this.makeMain(open) },
+              "Make main",
+            ),
+            h("button", { onclick: () => this.remove(open) }, "Delete"),
+          )
+        : null,
       gone.length ? h("h2", {}, "Taken out before") : null,
-      ...gone.map((one) => h("p", {}, h("button", { class: "link", onclick: () => this.restore(one) }, "Bring back ", h("bdi", {}, visible(one.name))))));
+      ...gone.map((one) =>
+        h(
+          "p",
+          {},
+          h(
+            "button",
+            { class: "link", onclick: () => this.restore(one) },
+            "Bring back ",
+            h("bdi", {}, visible(one.name)),
+          ),
+        ),
+      ),
+    );
   }
 
   /** A field for a name, which says why one is refused. */
   private named(
-    label: string, example: string, value: string, does: string, refusal: (name: string) => string, done: (name: string) => void,
+    label: string,
+    example: string,
+    value: string,
+    does: string,
+    refusal: (name: string) => string,
+    done: (name: string) => void,
   ): HTMLElement {
-    const field = h("input", { type: "text", "aria-label": label, placeholder: example, value, spellcheck: "false", dir: "auto" });
+    const field = h("input", {
+      type: "text",
+      "aria-label": label,
+      placeholder: example,
+      value,
+      spellcheck: "false",
+      dir: "auto",
+    });
     const said = h("p", { class: "refusal", role: "alert" });
     const submit = (event: Event): void => {
       event.preventDefault();
       const given = field.value.trim().normalize();
-      const name = given && !given.endsWith(ENDING) && !given.endsWith(FLATPACK) && !isManifest(given) ? given + ENDING : given;
+      const name =
+        given && !given.endsWith(ENDING) && !given.endsWith(FLATPACK) && !isManifest(given) ? given + ENDING : given;
       const why = name ? refusal(name) : "A file needs a name.";
       replace(said, ...quoted(why));
       if (why) return field.focus();
       this.menu.open = false;
       if (name !== value) done(name);
     };
-    return h("form", { onsubmit: submit }, h("p", { class: "row" }, field, h("button", { type: "submit" }, does)), said);
+    return h(
+      "form",
+      { onsubmit: submit },
+      h("p", { class: "row" }, field, h("button", { type: "submit" }, does)),
+      said,
+    );
   }
 
   /** The main program's language, which its file's name says. */
   private language(): HTMLElement {
     const { main } = this.model.files;
     const [now, stem] = [main.endsWith(FLATPACK) ? FLATPACK : ENDING, main.replace(/\.\w+$/, "")];
-    const choice = h("select", {}, ...([[ENDING, "Futhark"], [FLATPACK, "FlatPack"]] as const).map(([ending, name]) =>
-      h("option", { value: ending, selected: ending === now }, name)));
+    const choice = h(
+      "select",
+      {},
+      ...(
+        [
+          [ENDING, "Futhark"],
+          [FLATPACK, "FlatPack"],
+        ] as const
+      ).map(([ending, name]) => h("option", { value: ending, selected: ending === now }, name)),
+    );
     choice.addEventListener("change", () => {
       this.menu.open = false;
       this.rename(main, stem + choice.value);
@@ -185,7 +294,13 @@ export class FileTabs {
   }
 
   private chooser(title: string, attributes: Record<string, unknown>): HTMLElement {
-    const input = h("input", { type: "file", class: "visually-hidden", tabindex: -1, "aria-label": title, ...attributes });
+    const input = h("input", {
+      type: "file",
+      class: "visually-hidden",
+      tabindex: -1,
+      "aria-label": title,
+      ...attributes,
+    });
     input.addEventListener("change", () => {
       this.menu.open = false;
       void this.take(chosen([...(input.files ?? [])]));
@@ -223,11 +338,18 @@ export class FileTabs {
     const changes = followed(this.model.files, name, to);
     const count = [...changes.values()].reduce((sum, { length }) => sum + length, 0);
     if (!count) return;
-    const change = h("button", { class: "link", onclick: () => {
-      for (const [file, edits] of followed(this.model.files, name, to)) this.editor.rewrite(file, () => edits);
-      this.tell(null);
-      this.focusTab();
-    } }, count === 1 ? "Change it" : "Change them");
+    const change = h(
+      "button",
+      {
+        class: "link",
+        onclick: () => {
+          for (const [file, edits] of followed(this.model.files, name, to)) this.editor.rewrite(file, () => edits);
+          this.tell(null);
+          this.focusTab();
+        },
+      },
+      count === 1 ? "Change it" : "Change them",
+    );
     this.tell(`${count === 1 ? "1 import leads" : `${count} imports lead`} nowhere now. `, change);
   }
 
@@ -249,10 +371,17 @@ export class FileTabs {
     files.remove(name);
     this.editor.update();
     this.changed();
-    const undo = h("button", { class: "link", onclick: () => {
-      this.restore(gone, wasMain);
-      this.focusTab();
-    } }, "Undo");
+    const undo = h(
+      "button",
+      {
+        class: "link",
+        onclick: () => {
+          this.restore(gone, wasMain);
+          this.focusTab();
+        },
+      },
+      "Undo",
+    );
     this.tell("Deleted ", h("bdi", {}, visible(name)), ". ", undo);
     undo.focus();
   }
@@ -278,7 +407,9 @@ export class FileTabs {
   }
 
   private focusTab(): void {
-    (this.list.querySelector<HTMLElement>("[aria-selected='true']") ?? this.menu.querySelector<HTMLElement>("summary")!).focus();
+    (
+      this.list.querySelector<HTMLElement>("[aria-selected='true']") ?? this.menu.querySelector<HTMLElement>("summary")!
+    ).focus();
   }
 
   // Files that come -----------------------------------------------------------------------------
@@ -287,12 +418,16 @@ export class FileTabs {
   private listen(): void {
     const { area } = this;
     const on = (type: "dragover" | "drop", does: (transfer: DataTransfer) => void): void => {
-      window.addEventListener(type, (event) => {
-        if (!event.dataTransfer?.types.includes("Files")) return;
-        event.preventDefault();
-        event.stopPropagation();
-        does(event.dataTransfer);
-      }, { capture: true });
+      window.addEventListener(
+        type,
+        (event) => {
+          if (!event.dataTransfer?.types.includes("Files")) return;
+          event.preventDefault();
+          event.stopPropagation();
+          does(event.dataTransfer);
+        },
+        { capture: true },
+      );
     };
     on("dragover", () => area.classList.add("dropping"));
     on("drop", (transfer) => {
@@ -317,8 +452,15 @@ export class FileTabs {
     if (fresh) this.replaceAll(texts);
     else this.addTo(texts, said);
     const added = [...texts.keys()];
-    const other = passed ? ` ${passed} that ${passed === 1 ? "is no program is" : "are no programs are"} left out.` : "";
-    const count = added.length === 1 ? `Added ${isolated(visible(added[0]!))}.` : added.length ? `Added ${added.length} files.` : "No file was added.";
+    const other = passed
+      ? ` ${passed} that ${passed === 1 ? "is no program is" : "are no programs are"} left out.`
+      : "";
+    const count =
+      added.length === 1
+        ? `Added ${isolated(visible(added[0]!))}.`
+        : added.length
+          ? `Added ${added.length} files.`
+          : "No file was added.";
     const lines = shortened(said);
     const list = lines.slice(0, MOST).map((text) => h("li", {}, ...quoted(visible(text))));
     if (lines.length > MOST) list.push(h("li", {}, `and ${lines.length - MOST} more`));
@@ -345,7 +487,9 @@ export class FileTabs {
       const why = before === null ? files.refusal(name) : "";
       const more = utf8(text) - (before === null ? 0 : utf8(before));
       if (why || length + more > MOST_BYTES || files.names().length + (before === null ? 1 : 0) > MOST_FILES) {
-        said.push(`\`${name}\` is left out. ${why || "The program has as many files and as much text as it can have here."}`);
+        said.push(
+          `\`${name}\` is left out. ${why || "The program has as many files and as much text as it can have here."}`,
+        );
         texts.delete(name);
         continue;
       }
@@ -361,12 +505,26 @@ export class FileTabs {
   /** Say what happened, until something else is said; or nothing. */
   private tell(...said: (Node | string | null)[]): void {
     const words = said.filter((part): part is Node | string => part !== null);
-    replace(this.note, ...(words.length ? [h("div", {}, ...words), h("button", {
-      class: "icon", "aria-label": "Close this note", onclick: () => {
-        this.tell(null);
-        this.editor.focus();
-      },
-    }, "×")] : []));
+    replace(
+      this.note,
+      ...(words.length
+        ? [
+            h("div", {}, ...words),
+            h(
+              "button",
+              {
+                class: "icon",
+                "aria-label": "Close this note",
+                onclick: () => {
+                  this.tell(null);
+                  this.editor.focus();
+                },
+              },
+              "×",
+            ),
+          ]
+        : []),
+    );
   }
 }
 
@@ -375,16 +533,22 @@ function shortened(said: readonly string[]): string[] {
   const alike = new Map<string, string[]>();
   for (const text of said) {
     const why = text.split("` is left out. ")[1] ?? text;
-    alike.set(why, [...alike.get(why) ?? [], text]);
+    alike.set(why, [...(alike.get(why) ?? []), text]);
   }
   return [...alike.values()].flatMap((all) =>
-    all.length > ALIKE ? [...all.slice(0, ALIKE), `and ${all.length - ALIKE} more for the same reason`] : all);
+    all.length > ALIKE ? [...all.slice(0, ALIKE), `and ${all.length - ALIKE} more for the same reason`] : all,
+  );
 }
 
 function mark(count: number, word: string): HTMLElement | null {
   if (!count) return null;
-  return h("span", { class: `file-mark ${word}` }, h("span", { class: "visually-hidden" }, ", "), count,
-    h("span", { class: "visually-hidden" }, ` ${word}${count === 1 ? "" : "s"}`));
+  return h(
+    "span",
+    { class: `file-mark ${word}` },
+    h("span", { class: "visually-hidden" }, ", "),
+    count,
+    h("span", { class: "visually-hidden" }, ` ${word}${count === 1 ? "" : "s"}`),
+  );
 }
 
 /** A name with what cannot be seen, or turns the direction, made visible. */

@@ -14,10 +14,12 @@ const TOKENS = /--[^\n]*|(?<![\w'])import((?:\s|--[^\n]*\n)*)"([^"\n]*)"|"(?:\\.
 
 export function importsIn(text: string): Import[] {
   if (!text.includes("import")) return [];
-  return [...text.matchAll(TOKENS)].filter((match) => match[2] !== undefined).map((match) => {
-    const from = match.index + "import".length + match[1]!.length;
-    return { path: match[2]!, from, to: from + match[2]!.length + 2 };
-  });
+  return [...text.matchAll(TOKENS)]
+    .filter((match) => match[2] !== undefined)
+    .map((match) => {
+      const from = match.index + "import".length + match[1]!.length;
+      return { path: match[2]!, from, to: from + match[2]!.length + 2 };
+    });
 }
 
 export const ENDING = ".fut";
@@ -69,7 +71,11 @@ export class Files {
 
   /** What the main file may import; the same object while it is the same. */
   get others(): Record<string, string> {
-    return (this.known ??= Object.fromEntries(this.names().slice(1).map((name) => [name, this.text(name)])));
+    return (this.known ??= Object.fromEntries(
+      this.names()
+        .slice(1)
+        .map((name) => [name, this.text(name)]),
+    ));
   }
 
   /** What spans call a file: "" for the main one. */
@@ -115,7 +121,9 @@ export class Files {
   }
 
   load({ source, files = {}, main: named, open }: Saved): void {
-    const main = named || [MAIN, ...Array.from(Object.keys(files), (_, k) => `main_${k + 2}${ENDING}`)].find((name) => !(name in files))!;
+    const main =
+      named ||
+      [MAIN, ...Array.from(Object.keys(files), (_, k) => `main_${k + 2}${ENDING}`)].find((name) => !(name in files))!;
     this.texts = new Map([...Object.entries(files), [main, source]]);
     this.main = main;
     this.open = open && this.texts.has(open) ? open : main;
@@ -124,9 +132,13 @@ export class Files {
 
   /** Why a file cannot have this name, or "". */
   refusal(name: string, instead = ""): string {
-    const refused = refusalOf(instead === this.main && name.endsWith(FLATPACK) ? name.slice(0, -FLATPACK.length) + ENDING : name);
+    const refused = refusalOf(
+      instead === this.main && name.endsWith(FLATPACK) ? name.slice(0, -FLATPACK.length) + ENDING : name,
+    );
     if (refused) return refused;
-    const same = [...this.texts.keys()].find((other) => other !== instead && other.toLowerCase() === name.toLowerCase());
+    const same = [...this.texts.keys()].find(
+      (other) => other !== instead && other.toLowerCase() === name.toLowerCase(),
+    );
     if (!same) return "";
     return same === name ? `There is a file \`${name}\` already.` : `\`${same}\` and \`${name}\` differ in case only.`;
   }
@@ -156,18 +168,30 @@ const IN_PACKAGE = /(?:^|\/)lib\/([^/]+\.[^/]+\/[^/]+\/[^/]+)\//;
 
 /** Which files are a program's own: those of no package, or of one that a manifest says it is. */
 export function ownOf(texts: ReadonlyMap<string, string>): (name: string) => boolean {
-  const own = new Set([undefined, ...[...texts].map(([name, text]) => (isManifest(name) ? PACKAGE.exec(text)?.[1] : undefined))]);
+  const own = new Set([
+    undefined,
+    ...[...texts].map(([name, text]) => (isManifest(name) ? PACKAGE.exec(text)?.[1] : undefined)),
+  ]);
   return (name) => own.has(IN_PACKAGE.exec(name)?.[1]);
 }
 
 /** The likely main file: one of its own with an entry point that no other imports; the first with the fewest folders. */
 export function mainOf(texts: ReadonlyMap<string, string>): string {
   const programs = [...texts.keys()].filter((name) => !isManifest(name));
-  const wanted = new Set([...texts].flatMap(([name, text]) =>
-    importsIn(text).map(({ path }) => imported(name, path)).filter((other) => other !== name)));
+  const wanted = new Set(
+    [...texts].flatMap(([name, text]) =>
+      importsIn(text)
+        .map(({ path }) => imported(name, path))
+        .filter((other) => other !== name),
+    ),
+  );
   const isOwn = ownOf(texts);
   const rank = (name: string): number[] => [
-    isOwn(name) ? 0 : 1, wanted.has(name) ? 1 : 0, hasEntry(texts.get(name)!) ? 0 : 1, name.split("/").length, baseOf(name) === MAIN ? 0 : 1,
+    isOwn(name) ? 0 : 1,
+    wanted.has(name) ? 1 : 0,
+    hasEntry(texts.get(name)!) ? 0 : 1,
+    name.split("/").length,
+    baseOf(name) === MAIN ? 0 : 1,
   ];
   const ranked = programs.map((name) => ({ name, rank: rank(name) }));
   ranked.sort((a, b) => {
@@ -181,15 +205,21 @@ const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(
 
 /** Why no file can have this path, or "". */
 export function refusalOf(name: string): string {
-  if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING)) return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
+  if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING))
+    return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
   if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
-  if (/["\\]/.test(name)) return "An `import` cannot name a file with `\"` or `\\` in its name.";
-  if (name.split("/").some((part) => !part.trim() || part === "." || part === "..")) return "A folder between two `/` needs a name.";
+  if (/["\\]/.test(name)) return 'An `import` cannot name a file with `"` or `\\` in its name.';
+  if (name.split("/").some((part) => !part.trim() || part === "." || part === ".."))
+    return "A folder between two `/` needs a name.";
   return name.length > LONGEST ? `A path has at most ${LONGEST} characters.` : "";
 }
 
 /** What imports have to say so that they lead where they led before a file had another name: the changes of each file. */
-export function followed(files: Files, name: string, to: string): Map<string, { from: number; to: number; insert: string }[]> {
+export function followed(
+  files: Files,
+  name: string,
+  to: string,
+): Map<string, { from: number; to: number; insert: string }[]> {
   const found = new Map<string, { from: number; to: number; insert: string }[]>();
   for (const file of files.names()) {
     const before = file === to ? name : file;

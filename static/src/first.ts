@@ -43,13 +43,18 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   const link = new Link(model);
   const memory = new MemoryPane(model, link);
   const dock: Dock = new Dock({
-    changed: nothing, leave: (go) => go(),
+    changed: nothing,
+    leave: (go) => go(),
     opened: (id) => {
       if (first.view) first.view.opened = id;
     },
   });
-  const header = new Header(chrome, { example: nothing, earlier: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
-    new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) }).element);
+  const header = new Header(
+    chrome,
+    { example: nothing, earlier: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
+    new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) })
+      .element,
+  );
   const rail = new Rail(chrome, { open: nothing, shown: () => wanted });
   const story = new Story(nothing);
   for (const one of [model, chrome]) {
@@ -63,22 +68,50 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   header.setTarget("c");
   story.show(shown);
   const hues = new Map(link.places().map((place) => [place[0], hueAt(place)]));
-  const text = new PlainSource(known.text.source, source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })));
+  const text = new PlainSource(
+    known.text.source,
+    source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })),
+  );
   for (const [id, title] of Object.entries(DETAILS)) {
-    const own = id === "memory" ? { content: memory.element, show: (visible: boolean) => memory.show(visible) } : { content: h("p", { class: "empty" }, "It is on its way.") };
+    const own =
+      id === "memory"
+        ? { content: memory.element, show: (visible: boolean) => memory.show(visible) }
+        : { content: h("p", { class: "empty" }, "It is on its way.") };
     dock.add({ id, title, ...own });
   }
-  dock.add({ id: SOURCE, title: "Source", content: h("section", { class: "pane source", "aria-label": "Source" }, story.element,
-    h("div", { class: "pane-body" }, text.element)) });
+  dock.add({
+    id: SOURCE,
+    title: "Source",
+    content: h(
+      "section",
+      { class: "pane source", "aria-label": "Source" },
+      story.element,
+      h("div", { class: "pane-body" }, text.element),
+    ),
+  });
   for (const [k, stage] of wanted.entries()) {
     const [own, html, info] = [answer.stages[stage]?.lines, stages[stage], model.info(stage)];
     const body = h("div", { class: "pane-body" }, own && html && info ? stageText(own, html, info.kind) : null);
-    dock.add({ id: `stage-${k + 1}`, title: info?.title ?? stage, content: stagePane(model, stage, dock.grip(`stage-${k + 1}`), body) });
+    dock.add({
+      id: `stage-${k + 1}`,
+      title: info?.title ?? stage,
+      content: stagePane(model, stage, dock.grip(`stage-${k + 1}`), body),
+    });
   }
   // Who clicks is early as well: only what is typed is kept, and which tab was opened.
   for (const part of [header.element, rail.element, story.element, memory.element]) part.inert = true;
-  root.replaceChildren(header.element, h("nav", { "aria-label": "Pipeline" }, rail.element), h("div", { class: "strips" }),
-    h("main", {}, dock.element, h("div", { class: "splitter horizontal" }), h("section", { class: "run", "aria-label": "Run" })));
+  root.replaceChildren(
+    header.element,
+    h("nav", { "aria-label": "Pipeline" }, rail.element),
+    h("div", { class: "strips" }),
+    h(
+      "main",
+      {},
+      dock.element,
+      h("div", { class: "splitter horizontal" }),
+      h("section", { class: "run", "aria-label": "Run" }),
+    ),
+  );
   first.view = { source: text, model, link, memory, opened: "" };
 }
 
@@ -86,10 +119,32 @@ function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLEle
   const options = model.shownAs.map(({ id, title }) => h("option", { selected: id === stage }, title));
   const element: HTMLElement = h("section", { class: "pane stage-pane" });
   const icon = (sign: string): HTMLElement => h("button", { class: "icon" }, sign);
-  const head = h("header", { class: "pane-head" }, grip, h("select", { class: "stage-select", "aria-label": "Stage" }, ...options),
-    h("label", { class: "against" }, h("span", {}, "vs"), h("select", { class: "against-select", "aria-label": "Compare with" },
-      h("option", { selected: true }, "nothing"), ...options.map((one) => h("option", {}, one.textContent)))),
-    h("span", { class: "pane-tools" }, icon("▸"), taking(() => ({ title: stage, element })), icon("⋯"), icon("#"), icon("×")));
+  const head = h(
+    "header",
+    { class: "pane-head" },
+    grip,
+    h("select", { class: "stage-select", "aria-label": "Stage" }, ...options),
+    h(
+      "label",
+      { class: "against" },
+      h("span", {}, "vs"),
+      h(
+        "select",
+        { class: "against-select", "aria-label": "Compare with" },
+        h("option", { selected: true }, "nothing"),
+        ...options.map((one) => h("option", {}, one.textContent)),
+      ),
+    ),
+    h(
+      "span",
+      { class: "pane-tools" },
+      icon("▸"),
+      taking(() => ({ title: stage, element })),
+      icon("⋯"),
+      icon("#"),
+      icon("×"),
+    ),
+  );
   head.inert = true;
   element.append(head, h("p", { class: "pane-note" }, model.info(stage)?.explain), body);
   return element;
@@ -97,21 +152,34 @@ function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLEle
 
 function stageText(own: readonly Line[], html: readonly string[], kind: string): HTMLElement {
   const texts = own.map(({ text }) => text);
-  const rows = own.map(({ src: [place] }, k): PlainLine => ({ html: html[k] ?? "", margin: String(place?.[0] ?? ""), hue: place ? hueAt(place) : 0 }));
-  return plainStage(rows, texts, isFolding() ? foldsOf(own, kind) : new Map(), kind === "syntax" ? (line) => line : unnumbered(texts));
+  const rows = own.map(
+    ({ src: [place] }, k): PlainLine => ({
+      html: html[k] ?? "",
+      margin: String(place?.[0] ?? ""),
+      hue: place ? hueAt(place) : 0,
+    }),
+  );
+  return plainStage(
+    rows,
+    texts,
+    isFolding() ? foldsOf(own, kind) : new Map(),
+    kind === "syntax" ? (line) => line : unnumbered(texts),
+  );
 }
 
 /** A first visit: what a browser keeps is drawn when all of the page is there. */
 function isFirst(): boolean {
-  return !location.hash && !Travel.kept && ["work", "layout", "used", "size.--run"].every((name) => load(name) === null);
+  return (
+    !location.hash && !Travel.kept && ["work", "layout", "used", "size.--run"].every((name) => load(name) === null)
+  );
 }
 
 let coming: Promise<unknown> | null = null;
 
 /** All of the page, which takes the place of the first view. */
-const all = (): Promise<unknown> => coming ??= import(root.dataset.main!);
+const all = (): Promise<unknown> => (coming ??= import(root.dataset.main!));
 const told = document.getElementById("first")?.textContent;
-const given = told ? JSON.parse(told) as First : null;
+const given = told ? (JSON.parse(told) as First) : null;
 if (given) client.know(given.known);
 const drawn = given && isFirst() ? draw(given).catch(nothing) : Promise.resolve();
 void drawn.then(all).catch(() => {

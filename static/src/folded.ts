@@ -13,20 +13,31 @@ function rangeOf(doc: Text, { first, last }: Fold): { from: number; to: number }
 /** Fold these and unfold all others. */
 export function foldAll(view: EditorView, folds: Folds): void {
   const effects: StateEffect<unknown>[] = [];
-  foldedRanges(view.state).between(0, view.state.doc.length, (from, to) => void effects.push(unfoldEffect.of({ from, to })));
+  foldedRanges(view.state).between(
+    0,
+    view.state.doc.length,
+    (from, to) => void effects.push(unfoldEffect.of({ from, to })),
+  );
   effects.push(...allFolded(view.state.doc, folds));
   if (effects.length) view.dispatch({ effects });
 }
 
 /** What folds these in a text, of which nothing is folded yet. */
 export const allFolded = (doc: Text, folds: Folds): StateEffect<unknown>[] =>
-  [...folds.values()].map((fold) => rangeOf(doc, fold)).filter(({ from, to }) => from < to).map((range) => foldEffect.of(range));
+  [...folds.values()]
+    .map((fold) => rangeOf(doc, fold))
+    .filter(({ from, to }) => from < to)
+    .map((range) => foldEffect.of(range));
 
 /** Unfold what hides a line (from 0). */
 export function unfoldAt(view: EditorView, line: number): void {
   const { from, to } = view.state.doc.line(line + 1);
   const effects: StateEffect<unknown>[] = [];
-  foldedRanges(view.state).between(from, to, (start, end) => void effects.push(unfoldEffect.of({ from: start, to: end })));
+  foldedRanges(view.state).between(
+    from,
+    to,
+    (start, end) => void effects.push(unfoldEffect.of({ from: start, to: end })),
+  );
   if (effects.length) view.dispatch({ effects });
 }
 
@@ -37,7 +48,8 @@ export const folding = (folds: () => Folds): Extension => [
       const [first, last] = [state.doc.lineAt(from).number - 1, state.doc.lineAt(to).number - 1];
       return saysFolded({ first, last, says: folds().get(first)?.says ?? "" });
     },
-    placeholderDOM: (_, onclick, says: string) => h("span", { class: "folded", title: "Show these lines", onclick }, says),
+    placeholderDOM: (_, onclick, says: string) =>
+      h("span", { class: "folded", title: "Show these lines", onclick }, says),
   }),
   foldService.of((state, from) => {
     const found = folds().get(state.doc.lineAt(from).number - 1);

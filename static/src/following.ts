@@ -9,8 +9,11 @@ import type { Page } from "./main";
 export function shownBy(page: Page): View {
   const { layout: _, ...stop } = page.stop();
   return {
-    ...stop, hash: page.hash(), compiled: page.compiler.settled && client.isAnswered(),
-    top: topOf(page.editor.view), tops: page.workbench.tops(),
+    ...stop,
+    hash: page.hash(),
+    compiled: page.compiler.settled && client.isAnswered(),
+    top: topOf(page.editor.view),
+    tops: page.workbench.tops(),
     a: page.compare.pins.shown,
   };
 }
@@ -18,7 +21,8 @@ export function shownBy(page: Page): View {
 /** Show what a teacher's page shows. */
 export async function follow(page: Page, view: View, current: () => boolean): Promise<void> {
   const { model } = page;
-  const isOther = !sameProgram(view, model.files.saved()) || JSON.stringify(view.options) !== JSON.stringify(model.options);
+  const isOther =
+    !sameProgram(view, model.files.saved()) || JSON.stringify(view.options) !== JSON.stringify(model.options);
   if (view.frozen && view.frozen !== model.frozen?.id) {
     const state = await client.frozen(view.frozen);
     if (!current()) return;
@@ -31,7 +35,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     page.story.follow(model.source);
     model.emit("source");
     page.awaits = true;
-  } else if (isOther || model.frozen && !view.frozen) {
+  } else if (isOther || (model.frozen && !view.frozen)) {
     page.show(view, view.example, false);
     page.awaits = true;
   }

@@ -8,19 +8,29 @@ const ANSWERS = new WeakMap<Element, unknown>();
 
 /** What the parts of a pane that are seen were made of: one answer, several, or undefined for none. */
 export function answersIn(pane: Element): unknown {
-  const found = [...pane.querySelectorAll(".fresh")].filter((one) => one.checkVisibility()).map((one) => ANSWERS.get(one)).filter((one) => one !== undefined);
+  const found = [...pane.querySelectorAll(".fresh")]
+    .filter((one) => one.checkVisibility())
+    .map((one) => ANSWERS.get(one))
+    .filter((one) => one !== undefined);
   return found.length > 1 ? found : found[0];
 }
 
 export class Fresh {
   /** The content with a note, which is under it or over what is seen of its end, and moves nothing. */
   readonly element: HTMLElement;
-  private readonly note = h("p", { class: "outdated-note", hidden: true }, h("span", {}, "Out of date", h("i", {}, ": made for an earlier text")));
+  private readonly note = h(
+    "p",
+    { class: "outdated-note", hidden: true },
+    h("span", {}, "Out of date", h("i", {}, ": made for an earlier text")),
+  );
   private readonly waiting = h("p", { class: "empty", hidden: true }, "It is being made.");
   private of: Text | null = null;
   private asked = 0;
 
-  constructor(private readonly model: Model, private readonly content: HTMLElement) {
+  constructor(
+    private readonly model: Model,
+    private readonly content: HTMLElement,
+  ) {
     this.element = h("div", { class: "fresh" }, this.waiting, content, this.note);
     model.on("source", () => this.tell());
   }
@@ -39,7 +49,7 @@ export class Fresh {
    * asked or shown since, or a link is shown that it is not of. A failure is shown in `place`.
    */
   async answer<T extends object>(of: Text, asked: Promise<Answer<T>>, place = this.content): Promise<T | null> {
-    const mine = this.asked += 1;
+    const mine = (this.asked += 1);
     const { frozen } = this.model;
     this.waiting.hidden = Boolean(this.content.textContent);
     const answer = await asked;

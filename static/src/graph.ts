@@ -23,7 +23,10 @@ export interface Placed {
 
 export type Called = (name: string) => string;
 /** What an edge is marked with: a class, and why. */
-export type Marks = (array: string, target: readonly string[]) => { kind: "applied" | "missed"; because: string } | null;
+export type Marks = (
+  array: string,
+  target: readonly string[],
+) => { kind: "applied" | "missed"; because: string } | null;
 
 /** So many statements are drawn at most, the first ones. */
 export const MOST_DRAWN = 150;
@@ -45,14 +48,14 @@ function places(sizes: Sizes): Promise<Placed> {
       waiting.delete(data.id);
     };
   }
-  const id = asked += 1;
+  const id = (asked += 1);
   return new Promise((resolve) => {
     waiting.set(id, resolve);
     worker!.postMessage({ id, sizes });
   });
 }
 
-const cut = (text: string): string => text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 export const sizeText = (size: Polynomial, called: Called): string => `${pretty(renamed(size, called))} B`;
 
@@ -61,11 +64,20 @@ const carriedText = ({ base, bytes, carried }: FlowEdge, called: Called): string
   `${carried ? "↻ " : ""}${base}${bytes ? `: ${sizeText(bytes, called)}` : ""}`;
 
 /** How it goes there, for edges that are not just read. */
-const how = ({ carried, written }: FlowEdge): string[] =>
-  [...(carried ? ["from the round before, or another thread"] : []), ...(written ? ["to be written"] : [])];
+const how = ({ carried, written }: FlowEdge): string[] => [
+  ...(carried ? ["from the round before, or another thread"] : []),
+  ...(written ? ["to be written"] : []),
+];
 
 /** A picture of a body's statements, and of what (`between`) they hand on. */
-export async function drawing(body: FlowBody, label: string, called: Called, marks: Marks, pictured: Pictured, between = "arrays"): Promise<SVGElement> {
+export async function drawing(
+  body: FlowBody,
+  label: string,
+  called: Called,
+  marks: Marks,
+  pictured: Pictured,
+  between = "arrays",
+): Promise<SVGElement> {
   const nodes = body.nodes.slice(0, MOST_DRAWN);
   const edges = body.edges.filter(({ source, target }) => source < nodes.length && target < nodes.length);
   const sizes = edges.map((edge) => carriedText(edge, called));
@@ -73,28 +85,60 @@ export async function drawing(body: FlowBody, label: string, called: Called, mar
     nodes: nodes.map(({ label }) => ({ width: cut(label).length * CHARACTER + 18, height: HEIGHT })),
     edges: edges.map(({ source, target }, k) => ({ source, target, width: cut(sizes[k]!).length * 6 })),
   });
-  const picture = s("svg", {
-    class: "graph", role: "img", width: placed.width, height: placed.height, viewBox: `0 0 ${placed.width} ${placed.height}`,
-    "aria-label": `${label}: ${nodes.length} statements and ${edges.length} ${between} between them`,
-  },
-  ...edges.map((edge, k) => {
-    const { points, x, y } = placed.edges[k]!;
-    const mark = marks(edge.array, nodes[edge.target]!.names);
-    const end = points.at(-1)!;
-    return s("g", { class: `graph-edge ${mark?.kind ?? ""} ${edge.carried ? "carried" : ""} ${edge.written ? "written" : ""}` },
-      s("title", {}, mark ? `${mark.kind === "applied" ? "Fused" : "Not fused"}: ${mark.because}` : [sizes[k]!, ...how(edge)].join(", ")),
-      s("path", { d: points.map((point, at) => `${at ? "L" : "M"}${point.x} ${point.y}`).join("") }),
-      s("path", { class: "graph-head", d: `M${end.x} ${end.y}l-4 -7h8z` }),
-      s("text", { x, y: y + 4, "text-anchor": "middle" }, `${mark ? (mark.kind === "applied" ? "✓ " : "✗ ") : ""}${cut(sizes[k]!)}`));
-  }),
-  ...nodes.map((node, k) => {
-    const { x, y } = placed.nodes[k]!;
-    const width = cut(node.label).length * CHARACTER + 18;
-    return pictured.part(s("g", { class: `graph-node ${node.kind} ${node.bodies || node.kernel ? "opens" : ""}`, "data-node": k },
-      s("title", {}, node.label),
-      s("rect", { x: x - width / 2, y: y - HEIGHT / 2, width, height: HEIGHT, rx: node.kind === "given" || node.kind === "results" ? 13 : 3 }),
-      s("text", { x, y: y + 4, "text-anchor": "middle" }, cut(node.label))), node.src);
-  }));
+  const picture = s(
+    "svg",
+    {
+      class: "graph",
+      role: "img",
+      width: placed.width,
+      height: placed.height,
+      viewBox: `0 0 ${placed.width} ${placed.height}`,
+      "aria-label": `${label}: ${nodes.length} statements and ${edges.length} ${between} between them`,
+    },
+    ...edges.map((edge, k) => {
+      const { points, x, y } = placed.edges[k]!;
+      const mark = marks(edge.array, nodes[edge.target]!.names);
+      const end = points.at(-1)!;
+      return s(
+        "g",
+        { class: `graph-edge ${mark?.kind ?? ""} ${edge.carried ? "carried" : ""} ${edge.written ? "written" : ""}` },
+        s(
+          "title",
+          {},
+          mark
+            ? `${mark.kind === "applied" ? "Fused" : "Not fused"}: ${mark.because}`
+            : [sizes[k]!, ...how(edge)].join(", "),
+        ),
+        s("path", { d: points.map((point, at) => `${at ? "L" : "M"}${point.x} ${point.y}`).join("") }),
+        s("path", { class: "graph-head", d: `M${end.x} ${end.y}l-4 -7h8z` }),
+        s(
+          "text",
+          { x, y: y + 4, "text-anchor": "middle" },
+          `${mark ? (mark.kind === "applied" ? "✓ " : "✗ ") : ""}${cut(sizes[k]!)}`,
+        ),
+      );
+    }),
+    ...nodes.map((node, k) => {
+      const { x, y } = placed.nodes[k]!;
+      const width = cut(node.label).length * CHARACTER + 18;
+      return pictured.part(
+        s(
+          "g",
+          { class: `graph-node ${node.kind} ${node.bodies || node.kernel ? "opens" : ""}`, "data-node": k },
+          s("title", {}, node.label),
+          s("rect", {
+            x: x - width / 2,
+            y: y - HEIGHT / 2,
+            width,
+            height: HEIGHT,
+            rx: node.kind === "given" || node.kind === "results" ? 13 : 3,
+          }),
+          s("text", { x, y: y + 4, "text-anchor": "middle" }, cut(node.label)),
+        ),
+        node.src,
+      );
+    }),
+  );
   picture.style.minWidth = `${SMALLEST * placed.width}px`;
   return picture;
 }
@@ -112,11 +156,35 @@ export function table(body: FlowBody, label: string, called: Called, choose: (no
     else taken.set(target, [says]);
   }
   const more = body.nodes.length - MOST_ROWS;
-  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label },
-    h("table", { class: "cells-table" }, h("caption", {}, label),
+  return h(
+    "div",
+    { class: "table-scroll", tabindex: 0, role: "region", "aria-label": label },
+    h(
+      "table",
+      { class: "cells-table" },
+      h("caption", {}, label),
       h("thead", {}, h("tr", {}, ...["Statement", "Takes"].map((one) => h("th", { scope: "col" }, one)))),
-      h("tbody", {}, ...body.nodes.slice(0, MOST_ROWS).map((node, k) => h("tr", {},
-        h("th", { scope: "row" }, node.src.length || node.bodies || node.kernel ? h("button", { class: "link", onclick: () => choose(k) }, node.label) : node.label),
-        h("td", { class: "inside" }, (taken.get(k) ?? []).join("; ") || "nothing"))))),
-    more > 0 ? h("p", { class: "quiet" }, `and ${more} more: ↓ saves all as data`) : null);
+      h(
+        "tbody",
+        {},
+        ...body.nodes
+          .slice(0, MOST_ROWS)
+          .map((node, k) =>
+            h(
+              "tr",
+              {},
+              h(
+                "th",
+                { scope: "row" },
+                node.src.length || node.bodies || node.kernel
+                  ? h("button", { class: "link", onclick: () => choose(k) }, node.label)
+                  : node.label,
+              ),
+              h("td", { class: "inside" }, (taken.get(k) ?? []).join("; ") || "nothing"),
+            ),
+          ),
+      ),
+    ),
+    more > 0 ? h("p", { class: "quiet" }, `and ${more} more: ↓ saves all as data`) : null,
+  );
 }

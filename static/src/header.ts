@@ -19,32 +19,64 @@ export interface HeaderEvents {
   lead(): void;
 }
 
-
 export const THEMES: [string, string][] = [
-  ["", "System"], ["light", "Light"], ["dark", "Dark"], ["contrast", "High contrast"], ["projector", "Projector"], ["lecture", "Lecture"],
+  ["", "System"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+  ["contrast", "High contrast"],
+  ["projector", "Projector"],
+  ["lecture", "Lecture"],
 ];
 
 export class Header {
   readonly element: HTMLElement;
   private readonly examples = h("select", { "aria-label": "Example", class: "examples" });
-  private readonly target = h("select", { "aria-label": "Target", title: "Which machine the panes between Flattened and IMP are for" });
+  private readonly target = h("select", {
+    "aria-label": "Target",
+    title: "Which machine the panes between Flattened and IMP are for",
+  });
   private readonly status = h("p", { class: "status" });
-  private readonly run = h("button", { class: "primary", onclick: () => this.events.run(), title: "Ctrl+Enter" }, "Run");
+  private readonly run = h(
+    "button",
+    { class: "primary", onclick: () => this.events.run(), title: "Ctrl+Enter" },
+    "Run",
+  );
   private readonly share = h("button", { onclick: () => this.events.share() }, "Share");
   private readonly help = help();
   private theme!: HTMLSelectElement;
   private readonly link = h("div", { class: "popover share-popover", hidden: true });
 
-  constructor(private readonly model: Model, private readonly events: HeaderEvents, ...menus: HTMLElement[]) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: HeaderEvents,
+    ...menus: HTMLElement[]
+  ) {
     this.examples.addEventListener("change", () => this.chosen(this.examples.value));
     this.target.addEventListener("change", () => events.target(this.target.value));
-    this.element = h("header", { class: "top" },
-      h("div", { class: "brand" }, h("h1", {}, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
-        h("p", { class: "tagline" }, h("span", {}, "See what a compiler does to your array program · "), h("a", { href: "/lessons/" }, "Lessons"))),
-      this.examples, this.target, this.status,
+    this.element = h(
+      "header",
+      { class: "top" },
+      h(
+        "div",
+        { class: "brand" },
+        h("h1", {}, h("a", { href: "/" }, mark(), h("span", {}, "Stridescope"))),
+        h(
+          "p",
+          { class: "tagline" },
+          h("span", {}, "See what a compiler does to your array program · "),
+          h("a", { href: "/lessons/" }, "Lessons"),
+        ),
+      ),
+      this.examples,
+      this.target,
+      this.status,
       this.run,
-      h("span", { class: "share-box" }, this.share, this.link), ...menus, this.themes(), this.help,
-      h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }));
+      h("span", { class: "share-box" }, this.share, this.link),
+      ...menus,
+      this.themes(),
+      this.help,
+      h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }),
+    );
     model.on("status", () => this.draw());
     model.on("frozen", () => {
       this.draw();
@@ -67,19 +99,35 @@ export class Header {
     const groups = new Map<string, Example[]>();
     for (const example of examples) groups.set(example.group, [...(groups.get(example.group) ?? []), example]);
     const earlier = earlierTexts();
-    replace(this.examples,
+    replace(
+      this.examples,
       h("option", { value: "" }, this.other),
-      ...[...groups].map(([group, members]) => h("optgroup", { label: group },
-        ...members.map((example) => h("option", { value: example.name }, example.title)))),
-      earlier.length ? h("optgroup", { label: "Earlier texts" }, ...earlier.map((entry, k) =>
-        h("option", { value: `#${k}` }, `${entry.when.slice(0, 16).replace("T", " ")}  ${firstWords(entry)}`))) : null);
+      ...[...groups].map(([group, members]) =>
+        h(
+          "optgroup",
+          { label: group },
+          ...members.map((example) => h("option", { value: example.name }, example.title)),
+        ),
+      ),
+      earlier.length
+        ? h(
+            "optgroup",
+            { label: "Earlier texts" },
+            ...earlier.map((entry, k) =>
+              h("option", { value: `#${k}` }, `${entry.when.slice(0, 16).replace("T", " ")}  ${firstWords(entry)}`),
+            ),
+          )
+        : null,
+    );
     this.examples.value = chosen;
   }
 
   setTarget(target: string): void {
     const texts = this.model.manifest.filter(({ kind }) => kind === "text");
-    replace(this.target, ...texts.map(({ id, title, machine }) =>
-      h("option", { value: id }, `for ${machine ? `the ${machine}` : title}`)));
+    replace(
+      this.target,
+      ...texts.map(({ id, title, machine }) => h("option", { value: id }, `for ${machine ? `the ${machine}` : title}`)),
+    );
     this.target.value = target;
   }
 
@@ -98,13 +146,24 @@ export class Header {
         await navigator.clipboard.writeText(url);
         copied.textContent = "Copied.";
       } catch {
-        copied.textContent = window.matchMedia("(pointer: coarse)").matches ? "It is selected: copy it." : "Press Ctrl+C.";
+        copied.textContent = window.matchMedia("(pointer: coarse)").matches
+          ? "It is selected: copy it."
+          : "Press Ctrl+C.";
       }
     };
-    replace(this.link, h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
+    replace(
+      this.link,
+      h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
-      h("p", {}, h("a", { href: url }, "Open it")), this.saying(said),
-      h("p", { class: "row" }, h("button", { onclick: () => this.events.lead() }, "Follow me"), " Others see what you do here, as you do it."));
+      h("p", {}, h("a", { href: url }, "Open it")),
+      this.saying(said),
+      h(
+        "p",
+        { class: "row" },
+        h("button", { onclick: () => this.events.lead() }, "Follow me"),
+        " Others see what you do here, as you do it.",
+      ),
+    );
     this.link.hidden = false;
     void copy();
   }
@@ -112,7 +171,13 @@ export class Header {
   private saying(said: Said): HTMLElement {
     const title = h("input", { type: "text", value: said.title, maxlength: 120, placeholder: "its first line" });
     const notes = h("textarea", { rows: 3, maxlength: 4000 }, said.notes);
-    const form = h("form", { class: "saying" }, h("label", {}, "Title", title), h("label", {}, "Notes", notes), h("button", {}, "Make a link with these"));
+    const form = h(
+      "form",
+      { class: "saying" },
+      h("label", {}, "Title", title),
+      h("label", {}, "Notes", notes),
+      h("button", {}, "Make a link with these"),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.events.share({ title: title.value.trim(), notes: notes.value.trim() });
@@ -170,10 +235,20 @@ export class Header {
   }
 
   /** Of the lecture theme: how large all is, in pixels of its text. */
-  private readonly size = h("input", { type: "range", min: 16, max: 28, "aria-label": "Size of text and drawings", title: "Size of text and drawings" });
+  private readonly size = h("input", {
+    type: "range",
+    min: 16,
+    max: 28,
+    "aria-label": "Size of text and drawings",
+    title: "Size of text and drawings",
+  });
 
   private themes(): HTMLElement {
-    const select = h("select", { "aria-label": "Theme", class: "theme" }, ...THEMES.map(([id, name]) => h("option", { value: id }, name)));
+    const select = h(
+      "select",
+      { "aria-label": "Theme", class: "theme" },
+      ...THEMES.map(([id, name]) => h("option", { value: id }, name)),
+    );
     select.value = document.documentElement.dataset.theme ?? "";
     select.addEventListener("change", () => this.setTheme(select.value));
     this.size.value = document.documentElement.style.getPropertyValue("--lecture") || "18";
@@ -196,7 +271,11 @@ export class Header {
 }
 
 function firstWords({ source, files = {} }: Saved): string {
-  const words = source.trim().split("\n")[0]!.replace(/^-+\s*/, "").slice(0, 40);
+  const words = source
+    .trim()
+    .split("\n")[0]!
+    .replace(/^-+\s*/, "")
+    .slice(0, 40);
   const others = Object.keys(files).length;
   return others ? `${words} (${others + 1} files)` : words;
 }
@@ -232,11 +311,26 @@ const KEYS: [string, string][] = [
 ];
 
 function help(): HTMLDetailsElement {
-  const box = dropdown("?", h("div", {},
-    h("h2", {}, "Keys"),
-    h("dl", {}, ...KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
-    h("p", {}, h("a", { href: "/lessons/" }, "Lessons"), " · ", h("a", { href: "/api/reference" }, "The page's API"), " · ",
-      h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"))), () => {}, "Help");
+  const box = dropdown(
+    "?",
+    h(
+      "div",
+      {},
+      h("h2", {}, "Keys"),
+      h("dl", {}, ...KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key), h("dd", {}, what)))),
+      h(
+        "p",
+        {},
+        h("a", { href: "/lessons/" }, "Lessons"),
+        " · ",
+        h("a", { href: "/api/reference" }, "The page's API"),
+        " · ",
+        h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"),
+      ),
+    ),
+    () => {},
+    "Help",
+  );
   box.classList.add("help");
   return box;
 }

@@ -1,5 +1,12 @@
 // The strings of imports that lead to a file do so in the editor.
-import { RangeSetBuilder, StateEffect, StateField, type EditorState, type Extension, type Text } from "@codemirror/state";
+import {
+  RangeSetBuilder,
+  StateEffect,
+  StateField,
+  type EditorState,
+  type Extension,
+  type Text,
+} from "@codemirror/state";
 import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
 import { importsIn, type Import } from "./files";
 
@@ -43,7 +50,14 @@ export function importLinks(events: ImportEvents): Extension {
     EditorView.domEventHandlers({
       click: (event, view) => {
         const element = event.target as Element;
-        if (event.altKey || event.shiftKey || event.detail > 1 || !element.closest(".import-link") || !view.state.selection.main.empty) return false;
+        if (
+          event.altKey ||
+          event.shiftKey ||
+          event.detail > 1 ||
+          !element.closest(".import-link") ||
+          !view.state.selection.main.empty
+        )
+          return false;
         return follow(view.state.doc, view.posAtDOM(element.closest(".import-link")!));
       },
     }),
@@ -51,4 +65,7 @@ export function importLinks(events: ImportEvents): Extension {
   ];
 }
 
-const LINK = Decoration.mark({ class: "import-link", attributes: { title: "Click, or Alt+Enter, to open this file. Alt+click places the cursor." } });
+const LINK = Decoration.mark({
+  class: "import-link",
+  attributes: { title: "Click, or Alt+Enter, to open this file. Alt+click places the cursor." },
+});

@@ -49,7 +49,9 @@ export function kindOf(type: string): Kind | null {
   const sum = inside?.startsWith("#") ? inside : rest;
   if (PRIM.exec(rest)?.[0] === rest) return { dims, prim: rest };
   if (sum.startsWith("#")) {
-    const variants = split(sum, /\|/).map((one) => split(one, /\s/)).map(([name, ...payload]) => [name!.slice(1), payload.map(kindOf)] as const);
+    const variants = split(sum, /\|/)
+      .map((one) => split(one, /\s/))
+      .map(([name, ...payload]) => [name!.slice(1), payload.map(kindOf)] as const);
     return variants.every(known) ? { dims, variants } : null;
   }
   if (inside === null) return null;
@@ -60,7 +62,8 @@ export function kindOf(type: string): Kind | null {
   return fields.every((field): field is [string, Kind] => field[1] !== null) ? { dims, fields } : null;
 }
 
-const known = (variant: readonly [string, (Kind | null)[]]): variant is readonly [string, Kind[]] => !variant[1].includes(null);
+const known = (variant: readonly [string, (Kind | null)[]]): variant is readonly [string, Kind[]] =>
+  !variant[1].includes(null);
 
 /** The values of a type in the order of its components: of tuples and records each part. */
 function leavesOf({ dims, prim, fields }: Kind): Leaf[] | null {
@@ -74,8 +77,10 @@ function leavesOf({ dims, prim, fields }: Kind): Leaf[] | null {
 }
 
 /** All sizes of a type. */
-export const dimsOf = ({ dims, fields = [], variants = [] }: Kind): string[] =>
-  [...dims, ...[...fields.map(([, kind]) => kind), ...variants.flatMap(([, payload]) => payload)].flatMap(dimsOf)];
+export const dimsOf = ({ dims, fields = [], variants = [] }: Kind): string[] => [
+  ...dims,
+  ...[...fields.map(([, kind]) => kind), ...variants.flatMap(([, payload]) => payload)].flatMap(dimsOf),
+];
 
 /** The parts of a list with commas (or others), none of them inside of brackets. */
 function split(text: string, between = /,/): string[] {
@@ -119,7 +124,8 @@ function shapeOf(text: string): Shape | null {
 
 function scalarOf(text: string): Shape | null {
   if (/^(true|false)$/.test(text)) return { extents: [], prim: "bool", count: null };
-  const number = /^-?(0x[\da-f_]+|0b[01_]+|[\d_]+(?:\.[\d_]*)?(?:e[-+]?\d+)?|f\d+\.(?:inf|nan))([iuf](?:8|16|32|64))?$/i.exec(text);
+  const number =
+    /^-?(0x[\da-f_]+|0b[01_]+|[\d_]+(?:\.[\d_]*)?(?:e[-+]?\d+)?|f\d+\.(?:inf|nan))([iuf](?:8|16|32|64))?$/i.exec(text);
   if (!number) return null;
   const [, digits = "", suffix] = number;
   const whole = /^(0[xb]|[\d_]+$)/i.test(digits);
@@ -128,7 +134,12 @@ function scalarOf(text: string): Shape | null {
 }
 
 function readAs(prim: string, wanted: string): boolean {
-  return !prim || prim === wanted || (prim === "whole" && wanted !== "bool") || (prim === "decimal" && wanted.startsWith("f"));
+  return (
+    !prim ||
+    prim === wanted ||
+    (prim === "whole" && wanted !== "bool") ||
+    (prim === "decimal" && wanted.startsWith("f"))
+  );
 }
 
 /**
@@ -162,8 +173,10 @@ function taken(kind: Kind, texts: readonly string[], sizes: Sizes, name = ""): n
     const rows = text.startsWith("[") && inside !== null ? split(inside) : [];
     const [first = "", ...rest] = dims;
     if (/^[A-Za-z_][\w']*$/.test(first)) sizes[first] ??= rows.length;
-    const wanted = first ? evaluate(first, sizes) ?? rows.length : rows.length;
-    return rows.length === wanted && rows.length && rows.every((row) => whole({ ...kind, dims: rest }, row, sizes)) ? 1 : 0;
+    const wanted = first ? (evaluate(first, sizes) ?? rows.length) : rows.length;
+    return rows.length === wanted && rows.length && rows.every((row) => whole({ ...kind, dims: rest }, row, sizes))
+      ? 1
+      : 0;
   }
   if (variants) {
     if (text.startsWith("(")) return inside !== null && whole(kind, inside, sizes) ? 1 : 0;
@@ -177,10 +190,12 @@ function taken(kind: Kind, texts: readonly string[], sizes: Sizes, name = ""): n
     return payload ? used + 1 : 0;
   }
   const parts = inside === null || text.startsWith("[") ? [] : split(inside);
-  const fit = parts.length === fields!.length && fields!.every(([field, of], k) => {
-    const own = field ? parts.find((part) => part.split("=")[0]!.trim() === field) : parts[k];
-    return own !== undefined && whole(of, field ? own.slice(own.indexOf("=") + 1).trim() : own, sizes);
-  });
+  const fit =
+    parts.length === fields!.length &&
+    fields!.every(([field, of], k) => {
+      const own = field ? parts.find((part) => part.split("=")[0]!.trim() === field) : parts[k];
+      return own !== undefined && whole(of, field ? own.slice(own.indexOf("=") + 1).trim() : own, sizes);
+    });
   return fit && inside !== null ? 1 : 0;
 }
 
@@ -203,25 +218,32 @@ function argument({ name, kind, leaves }: Parameter, texts: readonly string[], b
  * Texts to start from, one for each parameter: what was `typed`, else what is `given` if it fits, else
  * samples, in sizes that agree. `given` are the values of all parameters in order.
  */
-export function propose(parameters: readonly Parameter[], typed: readonly (string | undefined)[], given: readonly string[]): string[] {
+export function propose(
+  parameters: readonly Parameter[],
+  typed: readonly (string | undefined)[],
+  given: readonly string[],
+): string[] {
   const pieces = apart(parameters, given);
   let sizes = sized();
-  const texts = typed.map((text) => text?.trim() ? text : undefined);
+  const texts = typed.map((text) => (text?.trim() ? text : undefined));
   // Numbers first: they may be sizes of what comes before them.
   const order = parameters.map((_, k) => k).sort((a, b) => rank(parameters[a]!) - rank(parameters[b]!));
-  for (const k of order) if (texts[k] !== undefined) sizes = told(parameters[k]!, splitValues(texts[k]), sizes) ?? sizes;
+  for (const k of order)
+    if (texts[k] !== undefined) sizes = told(parameters[k]!, splitValues(texts[k]), sizes) ?? sizes;
   for (const k of pieces ? order : []) {
     const found = texts[k] === undefined ? told(parameters[k]!, pieces![k]!, sizes) : null;
     if (!found) continue;
     sizes = found;
     texts[k] = pieces![k]!.join(parameters[k]!.leaves?.length === pieces![k]!.length ? "\n" : " ");
   }
-  const used = new Set(parameters.flatMap(({ kind }) => kind ? dimsOf(kind) : []).flatMap(namesIn));
+  const used = new Set(parameters.flatMap(({ kind }) => (kind ? dimsOf(kind) : [])).flatMap(namesIn));
   for (const name of used) sizes[name] ??= FIRST;
-  return parameters.map(({ name, kind }, k) => texts[k] ?? (kind ? sample(kind, sizes, used.has(name) ? name : "") : ""));
+  return parameters.map(
+    ({ name, kind }, k) => texts[k] ?? (kind ? sample(kind, sizes, used.has(name) ? name : "") : ""),
+  );
 }
 
-const rank = ({ kind }: Parameter): number => kind && !dimsOf(kind).length ? 0 : 1;
+const rank = ({ kind }: Parameter): number => (kind && !dimsOf(kind).length ? 0 : 1);
 
 /** The values that are each parameter's, whether they fit or not; null where that cannot be told. */
 function apart(parameters: readonly Parameter[], given: readonly string[]): string[][] | null {
@@ -229,7 +251,7 @@ function apart(parameters: readonly Parameter[], given: readonly string[]): stri
   const found = parameters.map((one) => {
     const [fitting] = argument(one, given.slice(at), {});
     const written = /^[({]|^\[[\s[]*[({#]/.test(given[at] ?? "");
-    return given.slice(at, (at += fitting || (written ? 1 : one.leaves?.length ?? NaN)));
+    return given.slice(at, (at += fitting || (written ? 1 : (one.leaves?.length ?? NaN))));
   });
   return at === given.length ? found : null;
 }
@@ -242,10 +264,10 @@ function told(parameter: Parameter, texts: readonly string[], before: Sizes): Si
 
 /** A small value of a type; "" where it would be a large one, or its size is not known. */
 function sample(kind: Kind, sizes: Sizes, name: string): string {
-  const extents = dimsOf(kind).map((dim) => dim ? evaluate(dim, sizes) : FIRST);
+  const extents = dimsOf(kind).map((dim) => (dim ? evaluate(dim, sizes) : FIRST));
   if (extents.some((extent) => extent === null || extent < 0)) return "";
   if (extents.reduce((product: number, extent) => product * Math.max(1, extent!), 1) > MOST) return "";
-  const extent = (dim: string): number => dim ? evaluate(dim, sizes)! : FIRST;
+  const extent = (dim: string): number => (dim ? evaluate(dim, sizes)! : FIRST);
   let count = 0;
   const of = (one: Kind, inArray: boolean): string => {
     const { dims, prim, fields, variants } = one;
@@ -256,14 +278,17 @@ function sample(kind: Kind, sizes: Sizes, name: string): string {
       return `[${rows.join(", ")}]`;
     }
     if (prim) {
-      const k = inArray ? 1 + count++ % 100 : WHOLE.test(prim) ? sizes[name] ?? 3 : 3;
+      const k = inArray ? 1 + (count++ % 100) : WHOLE.test(prim) ? (sizes[name] ?? 3) : 3;
       return prim === "bool" ? (k % 2 ? "true" : "false") : `${k}${prim.startsWith("f") ? ".0" : ""}${prim}`;
     }
     if (variants) {
       const [[variant, payload] = ["", []]] = variants;
-      return [`#${variant}`, ...payload.map((part) => part.variants && !part.dims.length ? `(${of(part, inArray)})` : of(part, inArray))].join(" ");
+      return [
+        `#${variant}`,
+        ...payload.map((part) => (part.variants && !part.dims.length ? `(${of(part, inArray)})` : of(part, inArray))),
+      ].join(" ");
     }
-    const parts = fields!.map(([field, part]) => field ? `${field} = ${of(part, inArray)}` : of(part, inArray));
+    const parts = fields!.map(([field, part]) => (field ? `${field} = ${of(part, inArray)}` : of(part, inArray)));
     return fields!.some(([field]) => field) ? `{${parts.join(", ")}}` : `(${parts.join(", ")})`;
   };
   return of(kind, false);
@@ -272,11 +297,17 @@ function sample(kind: Kind, sizes: Sizes, name: string): string {
 /** A type with numbers for sizes. */
 function typeText({ dims, prim, fields, variants }: Kind, extent: (dim: string) => number): string {
   const text = (kind: Kind): string => typeText(kind, extent);
-  const atom = (kind: Kind): string => kind.variants && !kind.dims.length ? `(${text(kind)})` : text(kind);
+  const atom = (kind: Kind): string => (kind.variants && !kind.dims.length ? `(${text(kind)})` : text(kind));
   const sizes = dims.map((dim) => `[${extent(dim)}]`).join("");
   if (prim) return sizes + prim;
-  if (variants) return sizes + (dims.length ? "(" : "") + variants.map(([name, payload]) => [`#${name}`, ...payload.map(atom)].join(" ")).join(" | ") + (dims.length ? ")" : "");
+  if (variants)
+    return (
+      sizes +
+      (dims.length ? "(" : "") +
+      variants.map(([name, payload]) => [`#${name}`, ...payload.map(atom)].join(" ")).join(" | ") +
+      (dims.length ? ")" : "")
+    );
   const record = fields!.some(([field]) => field);
-  const parts = fields!.map(([field, kind]) => field ? `${field}: ${text(kind)}` : text(kind)).join(", ");
+  const parts = fields!.map(([field, kind]) => (field ? `${field}: ${text(kind)}` : text(kind))).join(", ");
   return sizes + (record ? `{${parts}}` : `(${parts})`);
 }

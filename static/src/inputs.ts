@@ -37,26 +37,46 @@ export interface DataSet {
 
 /** The first typed and the first random inputs of data sets. */
 export function firstOf(sets: readonly DataSet[]): { input: string; random: string } {
-  return { input: sets.find(({ input }) => input)?.input ?? "", random: sets.find(({ random }) => random)?.random ?? "" };
+  return {
+    input: sets.find(({ input }) => input)?.input ?? "",
+    random: sets.find(({ random }) => random)?.random ?? "",
+  };
 }
 
 /** A block of comments that keeps inputs with the program, as its tests do. */
 export const block = (entry: string, name: string, input: string): string =>
-  ["==", `entry: ${entry}`, `"${name.replace(/[\\"]/g, "")}" input { ${input.replace(/\n/g, " ")} }`].map((line) => `-- ${line}\n`).join("");
+  ["==", `entry: ${entry}`, `"${name.replace(/[\\"]/g, "")}" input { ${input.replace(/\n/g, " ")} }`]
+    .map((line) => `-- ${line}\n`)
+    .join("");
 
 /** The data sets in `-- ==` blocks for this entry point. */
 export function dataSets(source: string, entry: string): DataSet[] {
-  const comments = source.split("\n").filter((line) => /^\s*--/.test(line)).map((line) => line.replace(/^\s*--\s?/, ""));
-  const blocks = comments.join("\n").split(/^==\s*$/m).slice(1);
+  const comments = source
+    .split("\n")
+    .filter((line) => /^\s*--/.test(line))
+    .map((line) => line.replace(/^\s*--\s?/, ""));
+  const blocks = comments
+    .join("\n")
+    .split(/^==\s*$/m)
+    .slice(1);
   const found: DataSet[] = [];
   for (const block of blocks) {
     const named = /^\s*entry:\s*(.+)$/m.exec(block)?.[1]?.trim().split(/\s+/) ?? ["main"];
     if (!named.includes(entry)) continue;
-    for (const { 0: { length }, 1: name, 2: random, index } of block.matchAll(/(?:"([^"]*)"\s+)?\b(random\s+)?input\s*\{/g)) {
+    for (const {
+      0: { length },
+      1: name,
+      2: random,
+      index,
+    } of block.matchAll(/(?:"([^"]*)"\s+)?\b(random\s+)?input\s*\{/g)) {
       const rest = block.slice(index + length - 1);
       const text = rest.slice(1, closing(rest)).trim();
       const values = text.replace(/\s+/g, " ");
-      found.push({ name: name ?? (values.length > 40 ? `${values.slice(0, 40)}…` : values), input: random ? "" : text, random: random ? text : "" });
+      found.push({
+        name: name ?? (values.length > 40 ? `${values.slice(0, 40)}…` : values),
+        input: random ? "" : text,
+        random: random ? text : "",
+      });
     }
   }
   return found;

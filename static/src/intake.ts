@@ -32,7 +32,9 @@ interface Opened {
 
 /** What a drop holds. The list of items is read at once: it is empty afterwards. */
 export function dropped(transfer: DataTransfer): Promise<Taken> {
-  const entries = [...transfer.items].filter((item) => item.kind === "file").map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  const entries = [...transfer.items]
+    .filter((item) => item.kind === "file")
+    .map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   return take(async (found) => {
     for (const { entry, file } of entries) {
       if (entry?.isDirectory) await walk(entry as FileSystemDirectoryEntry, found);
@@ -49,7 +51,10 @@ export function chosen(files: readonly File[]): Promise<Taken> {
 }
 
 const ofFile = (file: File, path: string): Found => ({ path, open: () => Promise.resolve(opened(file)) });
-const opened = (file: File): Opened => ({ size: file.size, read: async () => new Uint8Array(await file.arrayBuffer()) });
+const opened = (file: File): Opened => ({
+  size: file.size,
+  read: async () => new Uint8Array(await file.arrayBuffer()),
+});
 
 async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
   const found: Found[] = [];
@@ -65,12 +70,16 @@ async function take(gather: (found: Found[]) => Promise<void>): Promise<Taken> {
     else await unzip(one, programs, taken);
   }
   let length = 0;
-  for (const one of byNeed(programs.filter(({ path }) => !HIDDEN.test(path)), taken.texts)) {
+  for (const one of byNeed(
+    programs.filter(({ path }) => !HIDDEN.test(path)),
+    taken.texts,
+  )) {
     const wanted = one.path.endsWith(ENDING) || isManifest(one.path);
     const why = wanted ? refusalOf(one.path) : "";
     if (!wanted) taken.passed += 1;
     else if (why) refuse(taken, one.path, why);
-    else if (taken.texts.size === MOST_FILES) refuse(taken, one.path, `A program has at most ${MOST_FILES} files here.`);
+    else if (taken.texts.size === MOST_FILES)
+      refuse(taken, one.path, `A program has at most ${MOST_FILES} files here.`);
     else length += await keep(one, MOST_BYTES - length, taken);
   }
   taken.texts = withoutTop(taken.texts);
@@ -115,8 +124,15 @@ async function keep(one: Found, most: number, taken: Taken): Promise<number> {
     taken.texts.set(one.path, text);
     return data.length;
   } catch (error) {
-    refuse(taken, one.path, error instanceof BadZip ? `In the zip file ${error.message}.`
-      : error instanceof TypeError ? "It is no text in UTF-8." : "It cannot be read.");
+    refuse(
+      taken,
+      one.path,
+      error instanceof BadZip
+        ? `In the zip file ${error.message}.`
+        : error instanceof TypeError
+          ? "It is no text in UTF-8."
+          : "It cannot be read.",
+    );
     return 0;
   }
 }
@@ -125,40 +141,52 @@ async function unzip(zip: Found, programs: Found[], taken: Taken): Promise<void>
   try {
     const { size, read } = await zip.open();
     if (size > MOST_ZIP) return refuse(taken, zip.path, `A zip file has at most ${bytes(MOST_ZIP)}.`);
-    for (const entry of entriesOf(await read())) programs.push({ path: entry.name.replace(/^(?:\.\/)+/, ""), open: () => Promise.resolve(entry) });
+    for (const entry of entriesOf(await read()))
+      programs.push({ path: entry.name.replace(/^(?:\.\/)+/, ""), open: () => Promise.resolve(entry) });
   } catch (error) {
     refuse(taken, zip.path, error instanceof BadZip ? `It is not read: ${error.message}.` : "It cannot be read.");
   }
 }
 
-const refuse = (taken: Taken, path: string, why: string): void => void taken.refused.push(`\`${path}\` is left out. ${why}`);
+const refuse = (taken: Taken, path: string, why: string): void =>
+  void taken.refused.push(`\`${path}\` is left out. ${why}`);
 
 class TooMany extends Error {}
 const MOST_WALKED = 20_000;
 
 /** The files of a folder, level by level. */
 async function walk(top: FileSystemDirectoryEntry, found: Found[]): Promise<void> {
-  for (const folders = [top]; folders.length;) {
+  for (const folders = [top]; folders.length; ) {
     const reader = folders.shift()!.createReader();
     for (;;) {
       const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
       if (!some.length) break;
       for (const entry of some.filter(({ name }) => !HIDDEN.test(name))) {
-        if (found.length >= MOST_WALKED) throw new TooMany(`A folder with more than ${MOST_WALKED} files is not read to its end.`);
+        if (found.length >= MOST_WALKED)
+          throw new TooMany(`A folder with more than ${MOST_WALKED} files is not read to its end.`);
         if (entry.isDirectory) folders.push(entry as FileSystemDirectoryEntry);
-        else found.push({ path: entry.fullPath.slice(1), open: async () => opened(await fileOf(entry as FileSystemFileEntry)) });
+        else
+          found.push({
+            path: entry.fullPath.slice(1),
+            open: async () => opened(await fileOf(entry as FileSystemFileEntry)),
+          });
       }
     }
   }
 }
 
-const fileOf = (entry: FileSystemFileEntry): Promise<File> => new Promise((resolve, reject) => entry.file(resolve, reject));
+const fileOf = (entry: FileSystemFileEntry): Promise<File> =>
+  new Promise((resolve, reject) => entry.file(resolve, reject));
 
 /** Paths from the folder in which all are. */
 function withoutTop(texts: Map<string, string>): Map<string, string> {
   const names = [...texts.keys()];
   const top = names[0]?.split("/").slice(0, -1) ?? [];
   let same = 0;
-  while (same < top.length && names.every((name) => name.split("/").length > same + 1 && name.split("/")[same] === top[same])) same += 1;
+  while (
+    same < top.length &&
+    names.every((name) => name.split("/").length > same + 1 && name.split("/")[same] === top[same])
+  )
+    same += 1;
   return new Map([...texts].map(([name, text]) => [name.split("/").slice(same).join("/"), text]));
 }

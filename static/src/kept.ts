@@ -9,15 +9,19 @@ type Lacking<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
 export type Entry = Lacking<answers.Entry, "names">;
 export type Obligation = Lacking<answers.Obligation, "enough" | "origins">;
-export type Attempt = Lacking<Omit<answers.Attempt, "obligations">, "made" | "witness" | "way_out"> & { obligations: Obligation[] };
+export type Attempt = Lacking<Omit<answers.Attempt, "obligations">, "made" | "witness" | "way_out"> & {
+  obligations: Obligation[];
+};
 export type RunAnswer = Lacking<answers.RunAnswer, "results" | "total_ms" | "backend"> & {
   /** Characters that were cut off, in older links. */
   cut?: number;
 };
 
 /** What is told of two LMADs, of those of an attempt and of others. */
-export type Proved = Lacking<Pick<answers.ProveAnswer, keyof answers.ProveAnswer & keyof answers.Obligation>, "enough">
-  & { origins?: answers.Origin[] };
+export type Proved = Lacking<
+  Pick<answers.ProveAnswer, keyof answers.ProveAnswer & keyof answers.Obligation>,
+  "enough"
+> & { origins?: answers.Origin[] };
 
 /** A run as the page and links ask for it: the program goes without saying. */
 export type Run = Omit<answers.RunRequest, keyof Text>;

@@ -4,9 +4,20 @@ import { RangeSetBuilder, type Extension } from "@codemirror/state";
 import { Decoration, ViewPlugin, type DecorationSet, type EditorView, type ViewUpdate } from "@codemirror/view";
 import { tags as t } from "@lezer/highlight";
 import { FLATPACK } from "./files";
-import { C_TYPES, C_WORDS, FLATPACK_FUNCTIONS, FLATPACK_KEYWORDS, FLATPACK_TYPES, FUNCTIONS, IR_WORDS, KEYWORDS, PRIMS } from "./words";
+import {
+  C_TYPES,
+  C_WORDS,
+  FLATPACK_FUNCTIONS,
+  FLATPACK_KEYWORDS,
+  FLATPACK_TYPES,
+  FUNCTIONS,
+  IR_WORDS,
+  KEYWORDS,
+  PRIMS,
+} from "./words";
 
-const NUMBER = /^(?:0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?|0[bB][01_]+|0[rR][IVXLCDM]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
+const NUMBER =
+  /^(?:0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?|0[bB][01_]+|0[rR][IVXLCDM]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
 const NAME = /^[A-Za-z_][\w']*/;
 const OPERATOR = /^[-+*/%=<>!&|^@~.?\\]+/;
 
@@ -95,25 +106,41 @@ function tokens(words: Words, comment: RegExp, block = false): Tokens {
 }
 
 const futharkTokens = tokens(futharkWord, /^--/);
-const language = (name: string, token: Tokens): Extension => StreamLanguage.define<Mode>({
-  name, token, startState: begin, copyState: (mode) => ({ ...mode }),
-  tokenTable: { builtin: t.standard(t.name), def: t.definition(t.name) },
-  languageData: { commentTokens: { line: "--" }, wordChars: "_'" },
-});
+const language = (name: string, token: Tokens): Extension =>
+  StreamLanguage.define<Mode>({
+    name,
+    token,
+    startState: begin,
+    copyState: (mode) => ({ ...mode }),
+    tokenTable: { builtin: t.standard(t.name), def: t.definition(t.name) },
+    languageData: { commentTokens: { line: "--" }, wordChars: "_'" },
+  });
 const futhark = language("futhark", futharkTokens);
 const flatpack = language("flatpack", tokens(flatpackWord, /^--/));
 
 /** The language of a program's file. */
-export const sourceLanguage = (path: string): Extension => path.endsWith(FLATPACK) ? flatpack : futhark;
+export const sourceLanguage = (path: string): Extension => (path.endsWith(FLATPACK) ? flatpack : futhark);
 
 /** Class names are those of the pages that the server highlights. */
 const CLASSES: Record<string, string> = {
-  comment: "t-comment", keyword: "t-keyword", typeName: "t-type", atom: "t-type", def: "t-def", builtin: "t-fun", namespace: "t-fun",
-  labelName: "t-block", number: "t-number", string: "t-string", character: "t-string", operator: "t-op", meta: "t-op",
+  comment: "t-comment",
+  keyword: "t-keyword",
+  typeName: "t-type",
+  atom: "t-type",
+  def: "t-def",
+  builtin: "t-fun",
+  namespace: "t-fun",
+  labelName: "t-block",
+  number: "t-number",
+  string: "t-string",
+  character: "t-string",
+  operator: "t-op",
+  meta: "t-op",
 };
 const TAGS = { ...t, builtin: t.standard(t.name), def: t.definition(t.name) };
-export const highlighting = syntaxHighlighting(HighlightStyle.define(
-  Object.entries(CLASSES).map(([name, its]) => ({ tag: TAGS[name as "comment"], class: its }))));
+export const highlighting = syntaxHighlighting(
+  HighlightStyle.define(Object.entries(CLASSES).map(([name, its]) => ({ tag: TAGS[name as "comment"], class: its }))),
+);
 
 const marks = Object.fromEntries(Object.entries(CLASSES).map(([name, its]) => [name, Decoration.mark({ class: its })]));
 const LONGEST = 200; // lines of a comment that are looked back for its beginning
@@ -136,7 +163,7 @@ function painted(token: Tokens, block: boolean): Extension {
     for (const { from, to } of view.visibleRanges) {
       const mode = begin();
       mode.comment = block && isInside(view, view.state.doc.lineAt(from).number);
-      for (at = Math.max(at, from); at <= to;) {
+      for (at = Math.max(at, from); at <= to; ) {
         const line = view.state.doc.lineAt(at);
         const stream = new StringStream(line.text, 2, 2);
         while (!stream.eol()) {
@@ -149,15 +176,18 @@ function painted(token: Tokens, block: boolean): Extension {
     }
     return builder.finish();
   };
-  return ViewPlugin.fromClass(class {
-    decorations: DecorationSet;
-    constructor(view: EditorView) {
-      this.decorations = paint(view);
-    }
-    update({ docChanged, viewportChanged, view }: ViewUpdate): void {
-      if (docChanged || viewportChanged) this.decorations = paint(view);
-    }
-  }, { decorations: (self) => self.decorations });
+  return ViewPlugin.fromClass(
+    class {
+      decorations: DecorationSet;
+      constructor(view: EditorView) {
+        this.decorations = paint(view);
+      }
+      update({ docChanged, viewportChanged, view }: ViewUpdate): void {
+        if (docChanged || viewportChanged) this.decorations = paint(view);
+      }
+    },
+    { decorations: (self) => self.decorations },
+  );
 }
 
 const paintedC = painted(tokens(cWord, /^\/\//, true), true);

@@ -36,7 +36,14 @@ export interface Program {
 }
 
 const MOST_USES = 200;
-const TYPES: Record<string, string> = { "type parameter": "type", size: "variable", module: "namespace", "module type": "interface", field: "property", constructor: "enum" };
+const TYPES: Record<string, string> = {
+  "type parameter": "type",
+  size: "variable",
+  module: "namespace",
+  "module type": "interface",
+  field: "property",
+  constructor: "enum",
+};
 const setPanel = StateEffect.define<HTMLElement | null>();
 
 const panelField = StateField.define<HTMLElement | null>({
@@ -55,7 +62,9 @@ const foldsField = StateField.define<ReadonlyMap<number, number>>({
   create: () => new Map(),
   update(value, transaction) {
     for (const effect of transaction.effects) if (effect.is(setFolds)) return effect.value;
-    return transaction.docChanged && transaction.startState.doc.lines !== transaction.state.doc.lines ? new Map() : value;
+    return transaction.docChanged && transaction.startState.doc.lines !== transaction.state.doc.lines
+      ? new Map()
+      : value;
   },
 });
 
@@ -74,18 +83,26 @@ export class Language {
 
   get extensions(): Extension {
     return [
-      panelField, foldsField, codeFolding(), foldGutter({ markerDOM: (open) => h("span", { class: "fold", "aria-hidden": "true" }, open ? "⌄" : "›") }),
+      panelField,
+      foldsField,
+      codeFolding(),
+      foldGutter({ markerDOM: (open) => h("span", { class: "fold", "aria-hidden": "true" }, open ? "⌄" : "›") }),
       foldService.of((state, from) => {
         const line = state.doc.lineAt(from);
         const end = state.field(foldsField).get(line.number);
         return end && end <= state.doc.lines ? { from: line.to, to: state.doc.line(end).to } : null;
       }),
-      keymap.of([...foldKeymap, ...this.commands.map(([, key, run]) => ({
-        key, preventDefault: true, run: (view: EditorView) => {
-          run(view);
-          return true;
-        },
-      }))]),
+      keymap.of([
+        ...foldKeymap,
+        ...this.commands.map(([, key, run]) => ({
+          key,
+          preventDefault: true,
+          run: (view: EditorView) => {
+            run(view);
+            return true;
+          },
+        })),
+      ]),
       Prec.highest(EditorView.domEventHandlers({ keydown: ({ key }, view) => key === "Escape" && this.close(view) })),
     ];
   }
@@ -101,32 +118,49 @@ export class Language {
 
   /** The type and the documentation of what is under the mouse; `otherwise` where that is not known. */
   types(otherwise: (at: number) => Promise<[Span, string] | null>): Extension {
-    return hoverTooltip(async (view, at) => {
-      const doc = view.state.doc;
-      const answer = this.program.isFrozen() ? null : await this.inspect(view, at);
-      if (view.state.doc !== doc) return null;
-      const known = answer?.ok && answer.says && answer.span;
-      const found = known ? [answer.span!, answer.says] as const : await otherwise(at);
-      if (view.state.doc !== doc) return null;
-      const range = found && rangeOf(view.state.doc, found[0]);
-      if (!found || !range) return null;
-      const told = known && answer.doc ? h("p", {}, ...quoted(answer.doc)) : null;
-      return { pos: range[0], end: range[1], above: true, create: () => ({ dom: h("div", { class: "type-tip" }, h("pre", {}, found[1]), told) }) };
-    }, { hoverTime: 300 });
+    return hoverTooltip(
+      async (view, at) => {
+        const doc = view.state.doc;
+        const answer = this.program.isFrozen() ? null : await this.inspect(view, at);
+        if (view.state.doc !== doc) return null;
+        const known = answer?.ok && answer.says && answer.span;
+        const found = known ? ([answer.span!, answer.says] as const) : await otherwise(at);
+        if (view.state.doc !== doc) return null;
+        const range = found && rangeOf(view.state.doc, found[0]);
+        if (!found || !range) return null;
+        const told = known && answer.doc ? h("p", {}, ...quoted(answer.doc)) : null;
+        return {
+          pos: range[0],
+          end: range[1],
+          above: true,
+          create: () => ({ dom: h("div", { class: "type-tip" }, h("pre", {}, found[1]), told) }),
+        };
+      },
+      { hoverTime: 300 },
+    );
   }
 
   /** What may stand at the cursor; null where nobody answers. */
   async complete(context: CompletionContext): Promise<CompletionResult | null> {
     const stop = new AbortController();
     context.addEventListener("abort", () => stop.abort());
-    const answer = await post("complete", { ...this.program.now(), ...this.place(context.state, context.pos) }, stop.signal);
+    const answer = await post(
+      "complete",
+      { ...this.program.now(), ...this.place(context.state, context.pos) },
+      stop.signal,
+    );
     if (!answer.ok || context.aborted) return null;
     const line = context.state.doc.lineAt(context.pos);
     const from = rangeOf(context.state.doc, [line.number, answer.column, line.number, answer.column])![0];
-    const options = answer.items.map(({ name, kind, says, doc }): Completion => ({
-      label: name, type: TYPES[kind] ?? kind, boost: kind === "keyword" ? -1 : says.startsWith("def ") ? 0 : 1,
-      detail: says.length < 60 ? shortened(says, name) : "", ...(doc || says.length >= 60 ? { info: [says, doc].filter(Boolean).join("\n\n") } : {}),
-    }));
+    const options = answer.items.map(
+      ({ name, kind, says, doc }): Completion => ({
+        label: name,
+        type: TYPES[kind] ?? kind,
+        boost: kind === "keyword" ? -1 : says.startsWith("def ") ? 0 : 1,
+        detail: says.length < 60 ? shortened(says, name) : "",
+        ...(doc || says.length >= 60 ? { info: [says, doc].filter(Boolean).join("\n\n") } : {}),
+      }),
+    );
     return { from, options, validFor: /^[\w']*$/ };
   }
 
@@ -141,8 +175,18 @@ export class Language {
     if (!answer.ok) return this.say(view, answer.error.message);
     const { uses, declared } = answer;
     if (!uses.length) return this.say(view, "The cursor is on no name.");
-    this.list(view, `${uses.length} use${uses.length > 1 ? "s" : ""}`, uses.slice(0, MOST_USES).map((span) => [
-      span, `${placeName(span)}${declared && keyOf(span) === keyOf(declared) ? ", declared here" : ""}`, this.lineOf(span), 0]));
+    this.list(
+      view,
+      `${uses.length} use${uses.length > 1 ? "s" : ""}`,
+      uses
+        .slice(0, MOST_USES)
+        .map((span) => [
+          span,
+          `${placeName(span)}${declared && keyOf(span) === keyOf(declared) ? ", declared here" : ""}`,
+          this.lineOf(span),
+          0,
+        ]),
+    );
   }
 
   private lineOf(span: Span): string {
@@ -153,7 +197,11 @@ export class Language {
     const answer = await ask("outline", { file: this.program.path() }, this.program.now());
     if (!answer.ok) return this.say(view, answer.error.message);
     if (!answer.symbols.length) return this.say(view, "Nothing is declared here.");
-    this.list(view, "Outline", answer.symbols.map(({ name, kind, span, depth }) => [span, name, kind, depth]));
+    this.list(
+      view,
+      "Outline",
+      answer.symbols.map(({ name, kind, span, depth }) => [span, name, kind, depth]),
+    );
   }
 
   /** Ask what folds, along with what else is asked about a text that was compiled. */
@@ -177,8 +225,14 @@ export class Language {
     const place = this.place(state, state.selection.main.head);
     const answer = await this.inspect(view, state.selection.main.head);
     const range = answer.ok && answer.declared && answer.span ? rangeOf(state.doc, answer.span) : null;
-    if (!range) return this.say(view, answer.ok ? "The cursor is on no name that the program declares." : answer.error.message);
-    const field = h("input", { type: "text", value: state.sliceDoc(...range), "aria-label": "New name", spellcheck: false });
+    if (!range)
+      return this.say(view, answer.ok ? "The cursor is on no name that the program declares." : answer.error.message);
+    const field = h("input", {
+      type: "text",
+      value: state.sliceDoc(...range),
+      "aria-label": "New name",
+      spellcheck: false,
+    });
     const told = h("span", { role: "status" });
     const form = h("form", { class: "ask-row" }, h("label", {}, "New name ", field), h("button", {}, "Rename"), told);
     form.addEventListener("submit", async (event) => {
@@ -198,15 +252,32 @@ export class Language {
     if (this.refuses(view)) return;
     const { doc } = view.state;
     const { file, line } = this.place(view.state, view.state.selection.main.head);
-    const wrong = this.program.problems().flatMap((one) => [one, ...one.errors ?? []])
+    const wrong = this.program
+      .problems()
+      .flatMap((one) => [one, ...(one.errors ?? [])])
       .filter(({ span, hint }) => hint && span && fileOf(span) === file && span[0] <= line && line <= span[2]);
     if (!wrong.length) return this.say(view, "Nothing in this line has a hint.");
-    const answers = await Promise.all(wrong.map(({ span, hint }) => post("fixes", {
-      ...this.program.now(), file, line: span![0], column: span![1], end_line: span![2], end_column: span![3], hint })));
+    const answers = await Promise.all(
+      wrong.map(({ span, hint }) =>
+        post("fixes", {
+          ...this.program.now(),
+          file,
+          line: span![0],
+          column: span![1],
+          end_line: span![2],
+          end_column: span![3],
+          hint,
+        }),
+      ),
+    );
     if (view.state.doc !== doc) return;
-    const found = answers.flatMap((answer) => answer.ok ? answer.fixes : []);
+    const found = answers.flatMap((answer) => (answer.ok ? answer.fixes : []));
     if (!found.length) return this.say(view, "No change is known that mends this line by itself.");
-    this.buttons(view, "Fixes", found.map(({ title, edits }) => [title, "", 0, () => this.edit(edits)]));
+    this.buttons(
+      view,
+      "Fixes",
+      found.map(({ title, edits }) => [title, "", 0, () => this.edit(edits)]),
+    );
   }
 
   private edit(edits: readonly TextEdit[]): void {
@@ -225,7 +296,13 @@ export class Language {
     if (answer.text === before) return this.say(view, "It is laid out so already.");
     const cursor = sameLetter(before, answer.text, view.state.selection.main.head);
     const changes: ChangeSpec = { from: 0, to: doc.length, insert: answer.text };
-    view.dispatch({ changes, selection: { anchor: cursor }, scrollIntoView: true, annotations: isolateHistory.of("full"), userEvent: "input.format" });
+    view.dispatch({
+      changes,
+      selection: { anchor: cursor },
+      scrollIntoView: true,
+      annotations: isolateHistory.of("full"),
+      userEvent: "input.format",
+    });
   }
 
   // --- the panel below the text ------------------------------------------------------------------
@@ -235,14 +312,30 @@ export class Language {
   }
 
   private list(view: EditorView, title: string, rows: readonly [Span, string, string, number][]): void {
-    this.buttons(view, title, rows.map(([span, name, more, depth]) => [name, more, depth, () => this.program.goTo(span)]));
+    this.buttons(
+      view,
+      title,
+      rows.map(([span, name, more, depth]) => [name, more, depth, () => this.program.goTo(span)]),
+    );
   }
 
   private buttons(view: EditorView, title: string, rows: readonly [string, string, number, () => void][]): void {
-    const buttons = rows.map(([name, more, depth, run]) => h("button", {
-      class: "ask-item", "data-depth": String(Math.min(depth, 3)),
-      onclick: () => { this.close(view); run(); },
-    }, h("span", {}, ...quoted(name)), " ", h("span", { class: "quiet" }, more)));
+    const buttons = rows.map(([name, more, depth, run]) =>
+      h(
+        "button",
+        {
+          class: "ask-item",
+          "data-depth": String(Math.min(depth, 3)),
+          onclick: () => {
+            this.close(view);
+            run();
+          },
+        },
+        h("span", {}, ...quoted(name)),
+        " ",
+        h("span", { class: "quiet" }, more),
+      ),
+    );
     const box = h("div", { class: "ask-list", role: "group", "aria-label": title }, ...buttons);
     box.addEventListener("keydown", (event) => {
       const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
@@ -256,8 +349,12 @@ export class Language {
   }
 
   private show(view: EditorView, content: HTMLElement, title: string): void {
-    const dom = h("div", { class: "ask", role: "region", "aria-label": title }, content,
-      h("button", { class: "ask-close", "aria-label": "Close", onclick: () => this.close(view) }, "×"));
+    const dom = h(
+      "div",
+      { class: "ask", role: "region", "aria-label": title },
+      content,
+      h("button", { class: "ask-close", "aria-label": "Close", onclick: () => this.close(view) }, "×"),
+    );
     dom.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       this.close(view);

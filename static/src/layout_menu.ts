@@ -12,7 +12,12 @@ interface Named {
 }
 
 const NAMED = "layouts";
-const MOVES: [Exclude<Side, "tab">, string][] = [["left", "←"], ["above", "↑"], ["below", "↓"], ["right", "→"]];
+const MOVES: [Exclude<Side, "tab">, string][] = [
+  ["left", "←"],
+  ["above", "↑"],
+  ["below", "↓"],
+  ["right", "→"],
+];
 
 export interface LayoutEvents {
   preset(preset: Preset): void;
@@ -25,7 +30,10 @@ export class LayoutMenu {
   private readonly content = h("div", { class: "layout-menu" });
   readonly element = dropdown("Layout", this.content, () => this.draw());
 
-  constructor(private readonly dock: Dock, private readonly events: LayoutEvents) {}
+  constructor(
+    private readonly dock: Dock,
+    private readonly events: LayoutEvents,
+  ) {}
 
   /** Names of the reader's own layouts, with what shows them. */
   get own(): [string, () => void][] {
@@ -33,7 +41,13 @@ export class LayoutMenu {
   }
 
   private draw(): void {
-    const name = h("input", { type: "text", "aria-label": "Name of this layout", placeholder: "name", maxlength: 40, required: true });
+    const name = h("input", {
+      type: "text",
+      "aria-label": "Name of this layout",
+      placeholder: "name",
+      maxlength: 40,
+      required: true,
+    });
     const form = h("form", { class: "row" }, name, h("button", {}, "Keep this layout"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -42,23 +56,68 @@ export class LayoutMenu {
       this.draw();
     });
     const choice = (title: string, says: string, choose: () => void, ...more: HTMLElement[]): HTMLElement =>
-      h("li", {}, h("button", { class: "link", onclick: () => { choose(); this.element.open = false; } }, title), h("span", { class: "quiet" }, says), ...more);
-    const away = (named: string): HTMLElement => h("button", { class: "icon", "aria-label": `Forget ${named}`, onclick: () => {
-      const { [named]: _, ...others } = stored();
-      save(NAMED, others);
-      this.draw();
-    } }, "×");
-    replace(this.content,
-      h("ul", { "aria-label": "Layouts" }, ...PRESETS.map((preset) => choice(preset.name, preset.says, () => this.events.preset(preset))),
-        ...this.own.map(([named, show]) => choice(named, "yours", show, away(named)))),
+      h(
+        "li",
+        {},
+        h(
+          "button",
+          {
+            class: "link",
+            onclick: () => {
+              choose();
+              this.element.open = false;
+            },
+          },
+          title,
+        ),
+        h("span", { class: "quiet" }, says),
+        ...more,
+      );
+    const away = (named: string): HTMLElement =>
+      h(
+        "button",
+        {
+          class: "icon",
+          "aria-label": `Forget ${named}`,
+          onclick: () => {
+            const { [named]: _, ...others } = stored();
+            save(NAMED, others);
+            this.draw();
+          },
+        },
+        "×",
+      );
+    replace(
+      this.content,
+      h(
+        "ul",
+        { "aria-label": "Layouts" },
+        ...PRESETS.map((preset) => choice(preset.name, preset.says, () => this.events.preset(preset))),
+        ...this.own.map(([named, show]) => choice(named, "yours", show, away(named))),
+      ),
       form,
-      h("p", { class: "row", role: "group", "aria-label": "Move the current pane" }, h("span", {}, `Move “${this.dock.lastTitle}”`),
-        ...MOVES.map(([to, sign]) => h("button", { "aria-label": `Move ${to}`, onclick: () => this.dock.step(to, this.dock.last) }, sign))),
-      h("p", { class: "quiet" }, "Drag a tab, or ⠿ at the head of a pane; Ctrl+Alt+arrows move the pane with the focus. Back undoes a move."));
+      h(
+        "p",
+        { class: "row", role: "group", "aria-label": "Move the current pane" },
+        h("span", {}, `Move “${this.dock.lastTitle}”`),
+        ...MOVES.map(([to, sign]) =>
+          h("button", { "aria-label": `Move ${to}`, onclick: () => this.dock.step(to, this.dock.last) }, sign),
+        ),
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        "Drag a tab, or ⠿ at the head of a pane; Ctrl+Alt+arrows move the pane with the focus. Back undoes a move.",
+      ),
+    );
   }
 }
 
 function stored(): Record<string, Named> {
   const found = load<Record<string, Named>>(NAMED) ?? {};
-  return Object.fromEntries(Object.entries(found).filter(([, one]) => one && Array.isArray(one.panes) && (one.layout === null || layoutIn(one.layout))));
+  return Object.fromEntries(
+    Object.entries(found).filter(
+      ([, one]) => one && Array.isArray(one.panes) && (one.layout === null || layoutIn(one.layout)),
+    ),
+  );
 }

@@ -2,7 +2,10 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Placed, Sizes } from "./graph";
 
-const here = self as unknown as { onmessage: (event: MessageEvent<{ id: number; sizes: Sizes }>) => void; postMessage: (answer: unknown) => void };
+const here = self as unknown as {
+  onmessage: (event: MessageEvent<{ id: number; sizes: Sizes }>) => void;
+  postMessage: (answer: unknown) => void;
+};
 
 here.onmessage = ({ data: { id, sizes } }) => here.postMessage({ id, placed: placed(sizes) });
 
@@ -17,13 +20,18 @@ function placed({ nodes, edges }: Sizes): Placed {
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return {
-    width, height,
+    width,
+    height,
     nodes: nodes.map((_, k) => {
       const { x, y } = graph.node(String(k)) as { x: number; y: number };
       return { x, y };
     }),
     edges: edges.map(({ source, target }, k) => {
-      const { points, x, y } = graph.edge(String(source), String(target), String(k)) as { points: { x: number; y: number }[]; x: number; y: number };
+      const { points, x, y } = graph.edge(String(source), String(target), String(k)) as {
+        points: { x: number; y: number }[];
+        x: number;
+        y: number;
+      };
       return { points, x, y };
     }),
   };

@@ -25,8 +25,19 @@ export const SOURCE = "source";
 
 /** The details, in the order of their tabs. */
 export const DETAILS = {
-  memory: "Memory", proof: "Proof", selection: "Selection", remarks: "Remarks", bounds: "Bounds", warps: "Warps", layouts: "Index functions",
-  graph: "Graph", versions: "Versions", compare: "Compare", tests: "Tests", notebook: "Notebook", bench: "Bench",
+  memory: "Memory",
+  proof: "Proof",
+  selection: "Selection",
+  remarks: "Remarks",
+  bounds: "Bounds",
+  warps: "Warps",
+  layouts: "Index functions",
+  graph: "Graph",
+  versions: "Versions",
+  compare: "Compare",
+  tests: "Tests",
+  notebook: "Notebook",
+  bench: "Bench",
 };
 
 /** The stages that are shown where nothing else is known, of those that there are. */
@@ -42,10 +53,18 @@ const isText = (id: string): boolean => id === SOURCE || id === PROGRAM_A;
 export const isStage = (id: string): boolean => id.startsWith("stage-");
 export const isDetail = (id: string): boolean => !isText(id) && !isStage(id);
 
-export const group = (panes: readonly string[], size = 1, open = panes[0]!): Group => ({ panes: [...panes], open, size });
-export const column = (size: number, ...groups: Group[]): Column => ({ groups: groups.filter(({ panes }) => panes.length), size });
+export const group = (panes: readonly string[], size = 1, open = panes[0]!): Group => ({
+  panes: [...panes],
+  open,
+  size,
+});
+export const column = (size: number, ...groups: Group[]): Column => ({
+  groups: groups.filter(({ panes }) => panes.length),
+  size,
+});
 
-export const panesOf = (layout: Layout): string[] => layout.flatMap(({ groups }) => groups.flatMap(({ panes }) => panes));
+export const panesOf = (layout: Layout): string[] =>
+  layout.flatMap(({ groups }) => groups.flatMap(({ panes }) => panes));
 
 export function groupOf(layout: Layout, id: string): Group | null {
   return layout.flatMap(({ groups }) => groups).find(({ panes }) => panes.includes(id)) ?? null;
@@ -76,8 +95,12 @@ export function placed(layout: Layout, id: string, side: Side, at: string): Layo
       return side === "left" ? [beside, { ...one, size: half }] : [{ ...one, size: half }, beside];
     }
     const half = found.size / 2;
-    const with_ = side === "tab" ? [{ ...found, panes: [...found.panes, id], open: id }]
-      : side === "above" ? [group([id], half), { ...found, size: half }] : [{ ...found, size: half }, group([id], half)];
+    const with_ =
+      side === "tab"
+        ? [{ ...found, panes: [...found.panes, id], open: id }]
+        : side === "above"
+          ? [group([id], half), { ...found, size: half }]
+          : [{ ...found, size: half }, group([id], half)];
     return [{ ...one, groups: one.groups.toSpliced(number, 1, ...with_) }];
   });
 }
@@ -111,7 +134,11 @@ export function completed(layout: Layout, ids: readonly string[]): Layout {
     else if (!like && id === SOURCE) whole = [column(whole[0]!.size, group([id])), ...whole];
     else if (!like) whole = [...whole, column(whole.at(-1)!.size, group([id]))];
     else if (isStage(id)) whole = placed(whole, id, "right", like);
-    else whole = placed(whole, id, "tab", like).map((one) => ({ ...one, groups: one.groups.map((g) => g.open === id ? { ...g, open: g.panes[0]! } : g) }));
+    else
+      whole = placed(whole, id, "tab", like).map((one) => ({
+        ...one,
+        groups: one.groups.map((g) => (g.open === id ? { ...g, open: g.panes[0]! } : g)),
+      }));
   }
   return whole;
 }
@@ -124,7 +151,7 @@ function abreast(layout: Layout): Layout {
   const whole = layout.reduce((sum, { size }) => sum + size, 0);
   const before = layout[at]!.size;
   const after = layout.length > 1 ? Math.min(before, MOST_ABREAST * whole) : before;
-  const others = layout.map((one) => ({ ...one, size: one.size * (whole - 2 * after) / (whole - before) }));
+  const others = layout.map((one) => ({ ...one, size: (one.size * (whole - 2 * after)) / (whole - before) }));
   return others.toSpliced(at, 1, { ...layout[at]!, size: after }, column(after, group([PROGRAM_A])));
 }
 
@@ -135,12 +162,18 @@ export function roomy(layout: Layout, width: number): Layout {
   const lacking = px.reduce((sum, one) => sum + Math.max(0, NARROW - one), 0);
   const spare = px.reduce((sum, one) => sum + Math.max(0, one - NARROW), 0);
   if (!lacking || lacking > spare) return layout;
-  return layout.map((one, k) => ({ ...one, size: px[k]! < NARROW ? NARROW : px[k]! - (px[k]! - NARROW) * lacking / spare }));
+  return layout.map((one, k) => ({
+    ...one,
+    size: px[k]! < NARROW ? NARROW : px[k]! - ((px[k]! - NARROW) * lacking) / spare,
+  }));
 }
 
 /** As there is room for: columns that would be too narrow, and groups too low, become tabs of those beside them. */
 export function fitted(layout: Layout, width: number, height: number): Layout {
-  const columns = layout.map((one) => ({ ...one, groups: joined(one.groups, height, LOW, (a, b) => ({ ...merged(a, b), size: a.size + b.size })) }));
+  const columns = layout.map((one) => ({
+    ...one,
+    groups: joined(one.groups, height, LOW, (a, b) => ({ ...merged(a, b), size: a.size + b.size })),
+  }));
   return joined(columns, width, NARROW, (a, b) => {
     const size = a.size + b.size;
     const [last, first] = [a.groups.at(-1)!, b.groups[0]!];
@@ -148,21 +181,33 @@ export function fitted(layout: Layout, width: number, height: number): Layout {
   });
 }
 
-const merged = (a: Group, b: Group): Group => ({ panes: [...a.panes, ...b.panes], open: a.panes.includes(SOURCE) ? b.open : a.open, size: a.size });
+const merged = (a: Group, b: Group): Group => ({
+  panes: [...a.panes, ...b.panes],
+  open: a.panes.includes(SOURCE) ? b.open : a.open,
+  size: a.size,
+});
 
-function joined<T extends { size: number; groups?: Group[]; panes?: string[] }>(list: T[], room: number, least: number, join: (a: T, b: T) => T): T[] {
+function joined<T extends { size: number; groups?: Group[]; panes?: string[] }>(
+  list: T[],
+  room: number,
+  least: number,
+  join: (a: T, b: T) => T,
+): T[] {
   const whole = list.reduce((sum, { size }) => sum + size, 0);
   const small = list.findIndex(({ size }) => Math.round((size / whole) * room) < least);
   if (small < 0 || list.length < 2) return list;
   // Rather with its like than with the source, which is read beside all others.
-  const kind = (one: T | undefined): string => one ? kindOf(one.panes ?? panesOf([{ size: 1, groups: one.groups! }])) : "";
+  const kind = (one: T | undefined): string =>
+    one ? kindOf(one.panes ?? panesOf([{ size: 1, groups: one.groups! }])) : "";
   const [before, after] = [list[small - 1], list[small + 1]];
-  const rate = (other: T | undefined): number => !other ? 0 : kind(other) === kind(list[small]) ? 3 : kind(other) === SOURCE ? 1 : 2;
+  const rate = (other: T | undefined): number =>
+    !other ? 0 : kind(other) === kind(list[small]) ? 3 : kind(other) === SOURCE ? 1 : 2;
   const at = rate(before) >= rate(after) ? small - 1 : small;
   return joined(list.toSpliced(at, 2, join(list[at]!, list[at + 1]!)), room, least, join);
 }
 
-const kindOf = (panes: readonly string[]): string => panes.some(isText) ? SOURCE : panes.some(isStage) ? "stages" : "details";
+const kindOf = (panes: readonly string[]): string =>
+  panes.some(isText) ? SOURCE : panes.some(isStage) ? "stages" : "details";
 
 /** Below each other, as on a phone. */
 export function stacked(layout: Layout): Layout {
@@ -188,35 +233,64 @@ export interface Preset {
 
 /** Pixels for 55 characters of source and what stands before them. */
 const READABLE = 480;
-const beside = (stages: readonly string[], room: number): Column[] => stages.map((id) => column(room / stages.length, group([id])));
+const beside = (stages: readonly string[], room: number): Column[] =>
+  stages.map((id) => column(room / stages.length, group([id])));
 
 function standard(stages: readonly string[], details: readonly string[], width: number): Layout {
   const large = width >= 1600;
   const source = Math.max(width * (large ? 0.25 : 0.3), READABLE);
   const side = width * (large ? 0.23 : 0.27);
-  return [column(source, group([SOURCE])), ...beside(stages, Math.max(1, width - source - side)), column(side, group(details))];
+  return [
+    column(source, group([SOURCE])),
+    ...beside(stages, Math.max(1, width - source - side)),
+    column(side, group(details)),
+  ];
 }
 
 /** Source and stages in one column, for what is drawn beside them. */
-const drawn: Preset["layout"] = (stages, details, width) =>
-  [column(READABLE, group([SOURCE], 2), group(stages, 3)), column(Math.max(NARROW, width - READABLE), group(details))];
+const drawn: Preset["layout"] = (stages, details, width) => [
+  column(READABLE, group([SOURCE], 2), group(stages, 3)),
+  column(Math.max(NARROW, width - READABLE), group(details)),
+];
 
 export const PRESETS: readonly Preset[] = [
   { name: "Read", says: "source, stage and details", tab: "", stages: 1, layout: standard },
-  { name: "Compare", says: "two stages side by side", tab: "", stages: 2, layout: (stages, details, width) =>
-    [column(READABLE, group([SOURCE], 3), group(details, 2)), ...beside(stages, Math.max(1, width - READABLE))] },
+  {
+    name: "Compare",
+    says: "two stages side by side",
+    tab: "",
+    stages: 2,
+    layout: (stages, details, width) => [
+      column(READABLE, group([SOURCE], 3), group(details, 2)),
+      ...beside(stages, Math.max(1, width - READABLE)),
+    ],
+  },
   { name: "Memory", says: "blocks and cells drawn large", tab: "memory", stages: 1, layout: drawn },
   { name: "Proof", says: "a proof and its drawing drawn large", tab: "proof", stages: 1, layout: drawn },
-  { name: "Lecture", says: "source beside one large pane of tabs", tab: "", stages: 1, layout: (stages, details, width) =>
-    [column(width * 0.45, group([SOURCE])), column(width * 0.55, group([...stages, ...details]))] },
+  {
+    name: "Lecture",
+    says: "source beside one large pane of tabs",
+    tab: "",
+    stages: 1,
+    layout: (stages, details, width) => [
+      column(width * 0.45, group([SOURCE])),
+      column(width * 0.55, group([...stages, ...details])),
+    ],
+  },
 ];
 
 /** What storage held, if it is a layout. */
 export function layoutIn(value: unknown): Layout | null {
   const share = (one: unknown): boolean => typeof one === "number" && Number.isFinite(one) && one > 0;
-  const isGroup = (one: Partial<Group> | null): boolean => !!one && share(one.size) && Array.isArray(one.panes) && one.panes.length > 0 &&
-    one.panes.every((id) => typeof id === "string") && one.panes.includes(one.open!);
-  const isColumn = (one: Partial<Column> | null): boolean => !!one && share(one.size) && Array.isArray(one.groups) && one.groups.length > 0 && one.groups.every(isGroup);
+  const isGroup = (one: Partial<Group> | null): boolean =>
+    !!one &&
+    share(one.size) &&
+    Array.isArray(one.panes) &&
+    one.panes.length > 0 &&
+    one.panes.every((id) => typeof id === "string") &&
+    one.panes.includes(one.open!);
+  const isColumn = (one: Partial<Column> | null): boolean =>
+    !!one && share(one.size) && Array.isArray(one.groups) && one.groups.length > 0 && one.groups.every(isGroup);
   const columns = value as Layout;
   const sound = Array.isArray(columns) && columns.length > 0 && columns.every(isColumn);
   return sound && new Set(panesOf(columns)).size === panesOf(columns).length ? columns : null;

@@ -65,9 +65,34 @@ export class Lecturer {
     this.at = 0;
     const { code, url } = lecture;
     const copied = h("span", { class: "quiet", role: "status" });
-    const copy = h("button", { onclick: () => void navigator.clipboard.writeText(url).then(() => "Copied.", () => url).then((words) => (copied.textContent = words)) }, "Copy the link");
-    this.show("", h("p", {}, "Others follow you with the code ", h("strong", { class: "code" }, code), ", at ", h("code", {}, url.replace(/^https?:\/\//, ""))),
-      copy, copied, h("button", { onclick: () => void this.end() }, "End the lecture"));
+    const copy = h(
+      "button",
+      {
+        onclick: () =>
+          void navigator.clipboard
+            .writeText(url)
+            .then(
+              () => "Copied.",
+              () => url,
+            )
+            .then((words) => (copied.textContent = words)),
+      },
+      "Copy the link",
+    );
+    this.show(
+      "",
+      h(
+        "p",
+        {},
+        "Others follow you with the code ",
+        h("strong", { class: "code" }, code),
+        ", at ",
+        h("code", {}, url.replace(/^https?:\/\//, "")),
+      ),
+      copy,
+      copied,
+      h("button", { onclick: () => void this.end() }, "End the lecture"),
+    );
     announce(`Others follow you with the code ${[...code].join(" ")}.`);
     window.clearInterval(this.clock);
     this.clock = window.setInterval(() => void this.look(), LOOK);
@@ -155,7 +180,11 @@ const BROWSERS = new Set("crtwlp+-=0");
 export class Follower {
   readonly element = h("div", { class: "lecture", role: "region", "aria-label": "Lecture" });
   private readonly words = h("p", { role: "status" });
-  private readonly return = h("button", { class: "primary", hidden: true, onclick: () => this.back() }, "Back to the teacher");
+  private readonly return = h(
+    "button",
+    { class: "primary", hidden: true, onclick: () => this.back() },
+    "Back to the teacher",
+  );
   private number = -1;
   private view: View | null = null;
   private isOwn = load<boolean>("astray", true) === true;
@@ -164,9 +193,14 @@ export class Follower {
   private state: "there" | "away" | "lost" | "ended" = "there";
   private silent = 0;
 
-  constructor(private readonly id: string, code: string, private readonly events: FollowerEvents) {
+  constructor(
+    private readonly id: string,
+    code: string,
+    private readonly events: FollowerEvents,
+  ) {
     this.element.append(h("strong", { class: "code" }, code), this.words, this.return);
-    for (const event of ["pointerdown", "keydown", "wheel", "touchmove"]) document.addEventListener(event, (one) => this.touched(one), { capture: true, passive: true });
+    for (const event of ["pointerdown", "keydown", "wheel", "touchmove"])
+      document.addEventListener(event, (one) => this.touched(one), { capture: true, passive: true });
     this.draw();
   }
 
@@ -195,7 +229,10 @@ export class Follower {
         failures += 1;
         this.state = answer.error.kind === "gone" ? "ended" : "lost";
         // Not all at once, after a server was away.
-        wait = Math.max(1000 * (answer.error.retry ?? 0), Math.min(SLOWEST, PACE * 2 ** failures) * (0.5 + Math.random()));
+        wait = Math.max(
+          1000 * (answer.error.retry ?? 0),
+          Math.min(SLOWEST, PACE * 2 ** failures) * (0.5 + Math.random()),
+        );
       } else {
         failures = 0;
         this.silent = answer.silent ?? 0;
@@ -246,7 +283,7 @@ export class Follower {
   private touched(event: Event): void {
     if (event instanceof KeyboardEvent) {
       const control = event.ctrlKey || event.metaKey;
-      if (IDLE.has(event.key) || control && BROWSERS.has(event.key)) return;
+      if (IDLE.has(event.key) || (control && BROWSERS.has(event.key))) return;
     }
     const place = event.target instanceof Element ? event.target : document.activeElement;
     if (!place?.closest(".lecture, .themes, .help, .brand")) this.leave();
@@ -256,7 +293,13 @@ export class Follower {
     const own = this.isOwn ? "You look around on your own. " : "";
     const minutes = Math.round(this.silent / 60);
     const words = {
-      there: this.isOwn ? (this.news ? "The teacher has gone on." : "") : this.view ? "You follow the teacher: touch anything to look around on your own." : "The teacher has shown nothing yet.",
+      there: this.isOwn
+        ? this.news
+          ? "The teacher has gone on."
+          : ""
+        : this.view
+          ? "You follow the teacher: touch anything to look around on your own."
+          : "The teacher has shown nothing yet.",
       away: `Nothing has been heard of the teacher for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`,
       lost: "The server does not answer; it is asked again.",
       ended: "The lecture has ended. What you see is yours now: change it, share it.",

@@ -35,10 +35,19 @@ export class LessonBox {
   private readonly body = h("div", {});
   private readonly edit = h("button", { "aria-pressed": "false", onclick: () => this.toggle() }, "Edit");
   private readonly turn = h("button", { onclick: () => this.reset() });
-  private readonly file = h("input", { type: "file", accept: ".md,text/markdown,text/plain", "aria-label": "Open a lesson's file", hidden: true });
+  private readonly file = h("input", {
+    type: "file",
+    accept: ".md,text/markdown,text/plain",
+    "aria-label": "Open a lesson's file",
+    hidden: true,
+  });
   /** Says that what is shown is not the shipped lesson. */
-  private readonly own = h("p", { class: "quiet", hidden: true }, "This is your own text, in the place of the lesson. ",
-    h("button", { onclick: () => this.reset() }, "Show the lesson as it was"));
+  private readonly own = h(
+    "p",
+    { class: "quiet", hidden: true },
+    "This is your own text, in the place of the lesson. ",
+    h("button", { onclick: () => this.reset() }, "Show the lesson as it was"),
+  );
   /** What *As it was* threw away, until something is typed. */
   private thrown: string | null = null;
   private name = "";
@@ -49,8 +58,18 @@ export class LessonBox {
   private readonly soon = debounce(400, () => void this.changed());
 
   constructor(private readonly events: LessonEvents) {
-    this.editor.append(h("div", { class: "lesson-bar" }, h("button", { onclick: () => this.download() }, "Download"),
-      h("button", { onclick: () => this.file.click() }, "Open file"), this.file, this.turn, this.told), this.text);
+    this.editor.append(
+      h(
+        "div",
+        { class: "lesson-bar" },
+        h("button", { onclick: () => this.download() }, "Download"),
+        h("button", { onclick: () => this.file.click() }, "Open file"),
+        this.file,
+        this.turn,
+        this.told,
+      ),
+      this.text,
+    );
     this.file.addEventListener("change", () => void this.read());
     this.text.addEventListener("input", () => {
       this.throw(null);
@@ -66,15 +85,28 @@ export class LessonBox {
     this.shipped = await client.lessonText(name);
     this.put(this.kept.text ?? this.shipped);
     this.throw(null);
-    const to = (where: string, word: string): HTMLElement | null => where ? h("a", { class: "button", href: `/lessons/${where}` }, word) : null;
-    replace(this.element, h("div", { class: "lesson-bar" }, h("a", { href: "/lessons/" }, "Lessons"), to(back, "Back"), to(next, "Next"), this.edit), this.own, this.body);
+    const to = (where: string, word: string): HTMLElement | null =>
+      where ? h("a", { class: "button", href: `/lessons/${where}` }, word) : null;
+    replace(
+      this.element,
+      h(
+        "div",
+        { class: "lesson-bar" },
+        h("a", { href: "/lessons/" }, "Lessons"),
+        to(back, "Back"),
+        to(next, "Next"),
+        this.edit,
+      ),
+      this.own,
+      this.body,
+    );
     this.element.hidden = false;
     this.sayWhose();
     return this.ask();
   }
 
   private async ask(): Promise<LessonAnswer | null> {
-    const number = this.asked += 1;
+    const number = (this.asked += 1);
     const answer = await client.post("lesson", { lesson: this.text.value });
     if (number !== this.asked) return null;
     if (!answer.ok) {
@@ -83,8 +115,14 @@ export class LessonBox {
       return null;
     }
     this.lesson = answer;
-    replace(this.told, h("p", answer.wrong ? { class: "problem-text" } : { class: "quiet" },
-      answer.wrong || `${answer.measure}: the compiler says ${count(answer.value)}.`));
+    replace(
+      this.told,
+      h(
+        "p",
+        answer.wrong ? { class: "problem-text" } : { class: "quiet" },
+        answer.wrong || `${answer.measure}: the compiler says ${count(answer.value)}.`,
+      ),
+    );
     this.draw(answer);
     return answer;
   }
@@ -112,7 +150,11 @@ export class LessonBox {
     const file = this.file.files?.[0];
     this.file.value = "";
     if (!file) return;
-    if (file.size > LONGEST) return replace(this.told, h("p", { class: "problem-text", role: "alert" }, `\`${file.name}\` is longer than a lesson may be.`));
+    if (file.size > LONGEST)
+      return replace(
+        this.told,
+        h("p", { class: "problem-text", role: "alert" }, `\`${file.name}\` is longer than a lesson may be.`),
+      );
     const before = this.kept.text;
     this.put(await file.text());
     this.keep({ text: this.text.value });
@@ -121,47 +163,102 @@ export class LessonBox {
   }
 
   private draw(lesson: LessonAnswer): void {
-    replace(this.body, h("h2", {}, lesson.title), markdown(lesson.html, "lesson-prose"),
-      lesson.stage ? h("p", { class: "row" }, h("button", { onclick: () => this.events.look(lesson) }, "Show me"),
-        h("button", { onclick: () => this.events.show(lesson), title: "With the program as it was" }, "Start again")) : null, lesson.puzzle ? this.puzzle(lesson, lesson.puzzle) : this.question(lesson));
+    replace(
+      this.body,
+      h("h2", {}, lesson.title),
+      markdown(lesson.html, "lesson-prose"),
+      lesson.stage
+        ? h(
+            "p",
+            { class: "row" },
+            h("button", { onclick: () => this.events.look(lesson) }, "Show me"),
+            h(
+              "button",
+              { onclick: () => this.events.show(lesson), title: "With the program as it was" },
+              "Start again",
+            ),
+          )
+        : null,
+      lesson.puzzle ? this.puzzle(lesson, lesson.puzzle) : this.question(lesson),
+    );
   }
 
-  private puzzle(lesson: LessonAnswer, { goal, par, hints, solution }: NonNullable<LessonAnswer["puzzle"]>): HTMLElement {
+  private puzzle(
+    lesson: LessonAnswer,
+    { goal, par, hints, solution }: NonNullable<LessonAnswer["puzzle"]>,
+  ): HTMLElement {
     const outcome = h("div", { class: "lesson-outcome", role: "status" });
     const score = h("button", { class: "primary" }, "Score");
     const best = h("p", { class: "quiet" });
     const drawBest = (): void => {
       best.textContent = this.kept.best === undefined ? "" : `Your best: ${count(this.kept.best)}.`;
     };
-    score.addEventListener("click", () => void (async () => {
-      score.disabled = true;
-      const answer = await client.post("solve", { ...this.events.now(), lesson: this.text.value });
-      score.disabled = false;
-      if (!answer.ok) return replace(outcome, messageElement(answer.error));
-      if (answer.same && answer.value < (this.kept.best ?? Infinity)) this.keep({ best: answer.value });
-      drawBest();
-      replace(outcome, h("p", { class: "lesson-verdict" }, h("strong", {}, verdict(answer, goal, par)), ` ${answer.because}`),
-        answer.solved ? markdown(lesson.after, "lesson-prose") : null);
-    })());
+    score.addEventListener(
+      "click",
+      () =>
+        void (async () => {
+          score.disabled = true;
+          const answer = await client.post("solve", { ...this.events.now(), lesson: this.text.value });
+          score.disabled = false;
+          if (!answer.ok) return replace(outcome, messageElement(answer.error));
+          if (answer.same && answer.value < (this.kept.best ?? Infinity)) this.keep({ best: answer.value });
+          drawBest();
+          replace(
+            outcome,
+            h("p", { class: "lesson-verdict" }, h("strong", {}, verdict(answer, goal, par)), ` ${answer.because}`),
+            answer.solved ? markdown(lesson.after, "lesson-prose") : null,
+          );
+        })(),
+    );
     drawBest();
-    const sizes = Object.entries(lesson.sizes).map(([name, size]) => `${name} = ${count(size)}`).join(", ");
-    return h("div", {}, h("p", { class: "lesson-goal" }, h("code", {}, lesson.measure), sizes ? ` for ${sizes}` : "",
-      `: now ${count(lesson.value)}, goal ${count(goal)}, par ${count(par)}. `, score), best, outcome,
-    ...hints.map((hint, k) => h("details", {}, h("summary", {}, `Hint ${k + 1}`), markdown(hint, "lesson-prose"))),
-    solution ? h("details", {}, h("summary", {}, "A solution"), h("pre", { class: "value", tabindex: 0 }, solution)) : null);
+    const sizes = Object.entries(lesson.sizes)
+      .map(([name, size]) => `${name} = ${count(size)}`)
+      .join(", ");
+    return h(
+      "div",
+      {},
+      h(
+        "p",
+        { class: "lesson-goal" },
+        h("code", {}, lesson.measure),
+        sizes ? ` for ${sizes}` : "",
+        `: now ${count(lesson.value)}, goal ${count(goal)}, par ${count(par)}. `,
+        score,
+      ),
+      best,
+      outcome,
+      ...hints.map((hint, k) => h("details", {}, h("summary", {}, `Hint ${k + 1}`), markdown(hint, "lesson-prose"))),
+      solution
+        ? h("details", {}, h("summary", {}, "A solution"), h("pre", { class: "value", tabindex: 0 }, solution))
+        : null,
+    );
   }
 
   private question(lesson: LessonAnswer): HTMLElement {
     const { guess, revealed } = this.kept;
     const outcome = h("div", { class: "lesson-outcome", tabindex: -1 });
-    const reveal = h("button", { class: "primary", disabled: guess === undefined || revealed, onclick: () => {
-      this.keep({ revealed: true });
-      this.draw(lesson);
-      this.body.querySelector<HTMLElement>(".lesson-outcome")?.focus();
-      announce(this.body.querySelector(".lesson-verdict")?.textContent ?? "");
-    } }, "Reveal");
+    const reveal = h(
+      "button",
+      {
+        class: "primary",
+        disabled: guess === undefined || revealed,
+        onclick: () => {
+          this.keep({ revealed: true });
+          this.draw(lesson);
+          this.body.querySelector<HTMLElement>(".lesson-outcome")?.focus();
+          announce(this.body.querySelector(".lesson-verdict")?.textContent ?? "");
+        },
+      },
+      "Reveal",
+    );
     const choice = (one: number): HTMLElement => {
-      const radio = h("input", { type: "radio", name: "prediction", value: one, checked: one === guess, disabled: revealed });
+      const radio = h("input", {
+        type: "radio",
+        name: "prediction",
+        value: one,
+        checked: one === guess,
+        disabled: revealed,
+      });
       radio.addEventListener("change", () => {
         this.keep({ guess: one });
         reveal.disabled = false;
@@ -169,19 +266,48 @@ export class LessonBox {
       return h("label", {}, radio, count(one));
     };
     if (revealed && guess !== undefined) this.outcome(outcome, lesson, guess);
-    return h("div", {}, h("fieldset", { class: "lesson-question" }, h("legend", {}, markdown(lesson.question, "lesson-prose")),
-      ...lesson.choices.map(choice), reveal), outcome);
+    return h(
+      "div",
+      {},
+      h(
+        "fieldset",
+        { class: "lesson-question" },
+        h("legend", {}, markdown(lesson.question, "lesson-prose")),
+        ...lesson.choices.map(choice),
+        reveal,
+      ),
+      outcome,
+    );
   }
 
   private outcome(place: HTMLElement, lesson: LessonAnswer, guess: number): void {
     const right = guess === lesson.value;
     const value = count(lesson.value);
-    replace(place, h("p", { class: "lesson-verdict" }, h("strong", {}, right ? `✓ ${value}, as you said.` : `✗ ${value}, not ${count(guess)}.`),
-      " Counted by the compiler: ", h("code", {}, lesson.measure)), markdown(lesson.after, "lesson-prose"),
-    h("p", {}, h("button", { onclick: () => {
-      this.keep({ revealed: false });
-      this.draw(lesson);
-    } }, "Ask me again")));
+    replace(
+      place,
+      h(
+        "p",
+        { class: "lesson-verdict" },
+        h("strong", {}, right ? `✓ ${value}, as you said.` : `✗ ${value}, not ${count(guess)}.`),
+        " Counted by the compiler: ",
+        h("code", {}, lesson.measure),
+      ),
+      markdown(lesson.after, "lesson-prose"),
+      h(
+        "p",
+        {},
+        h(
+          "button",
+          {
+            onclick: () => {
+              this.keep({ revealed: false });
+              this.draw(lesson);
+            },
+          },
+          "Ask me again",
+        ),
+      ),
+    );
   }
 
   private toggle(): void {
@@ -212,7 +338,7 @@ export class LessonBox {
     this.kept = rest;
     this.put(thrown ?? this.shipped);
     this.keep(thrown === null ? {} : { text: thrown });
-    this.throw(thrown === null ? mine ?? null : null);
+    this.throw(thrown === null ? (mine ?? null) : null);
     void this.changed();
   }
 
@@ -230,5 +356,9 @@ const count = (number: number): string => number.toLocaleString("en");
 function verdict({ value, same, solved }: SolveAnswer, goal: number, par: number): string {
   if (!same) return "✗ Not the same.";
   if (!solved) return `✗ ${count(value)}: the goal is ${count(goal)}.`;
-  return value < par ? `✓ ${count(value)}: below par!` : value === par ? `✓ ${count(value)}: par.` : `✓ ${count(value)}; par is ${count(par)}.`;
+  return value < par
+    ? `✓ ${count(value)}: below par!`
+    : value === par
+      ? `✓ ${count(value)}: par.`
+      : `✓ ${count(value)}; par is ${count(par)}.`;
 }

@@ -44,7 +44,8 @@ export function light(view: EditorView, marks: Marks): void {
   }
   for (const span of marks.places) {
     const range = rangeOf(doc, span);
-    if (range && range[0] < range[1]) ranges.push([range[0], range[1], marks.fault && span === marks.places[0] ? fault : place]);
+    if (range && range[0] < range[1])
+      ranges.push([range[0], range[1], marks.fault && span === marks.places[0] ? fault : place]);
   }
   for (const [line, from, to] of marks.faults ?? []) {
     const { from: start, to: end } = doc.line(line + 1);
@@ -123,7 +124,9 @@ function revealWithin(view: EditorView, at: number, margin: number): void {
 function scrollPane(view: EditorView, at: number, by: (box: DOMRect, top: number, bottom: number) => number): void {
   view.requestMeasure({
     read: () => {
-      const scroller = [view.scrollDOM, view.dom.parentElement].find((one) => one && one.scrollHeight > one.clientHeight);
+      const scroller = [view.scrollDOM, view.dom.parentElement].find(
+        (one) => one && one.scrollHeight > one.clientHeight,
+      );
       if (!scroller) return null;
       const { top, bottom } = view.lineBlockAt(Math.min(at, view.state.doc.length));
       const box = scroller.getBoundingClientRect();

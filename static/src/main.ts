@@ -71,21 +71,26 @@ export class Page {
   });
   readonly layouts = new LayoutMenu(this.dock, {
     preset: (preset) => this.leave(() => this.arrange(preset)),
-    named: ({ layout, panes, tab }) => this.leave(() => {
-      this.workbench.set(panes);
-      this.dock.restore(layout);
-      this.dock.open(tab);
-    }),
+    named: ({ layout, panes, tab }) =>
+      this.leave(() => {
+        this.workbench.set(panes);
+        this.dock.restore(layout);
+        this.dock.open(tab);
+      }),
     now: () => ({ layout: this.dock.kept, panes: this.workbench.choices(), tab: this.dock.current }),
   });
-  readonly header = new Header(this.model, {
-    example: (name) => this.openExample(name),
-    earlier: (program) => this.openOther(program),
-    target: (target) => this.setTarget(target),
-    run: () => this.runPane.toggle(),
-    share: (said) => void this.share(said),
-    lead: () => this.lead(),
-  }, this.layouts.element);
+  readonly header = new Header(
+    this.model,
+    {
+      example: (name) => this.openExample(name),
+      earlier: (program) => this.openOther(program),
+      target: (target) => this.setTarget(target),
+      run: () => this.runPane.toggle(),
+      share: (said) => void this.share(said),
+      lead: () => this.lead(),
+    },
+    this.layouts.element,
+  );
   readonly palette = new Palette(() => actionsOf(this));
   readonly story = new Story((look) => this.look(look));
   private readonly lesson = new LessonBox({
@@ -94,12 +99,14 @@ export class Page {
     look: (lesson) => this.look({ ...lesson, text: "" }),
   });
   private readonly lecturer = new Lecturer(() => shownBy(this));
-  private readonly follower = root.dataset.lecture ? new Follower(root.dataset.lecture, root.dataset.code ?? "", {
-    show: (view, current) => follow(this, view, current),
-    left: () => this.travel.keep(),
-    back: () => this.keepOwn(),
-    ended: () => this.ownFromNow(),
-  }) : null;
+  private readonly follower = root.dataset.lecture
+    ? new Follower(root.dataset.lecture, root.dataset.code ?? "", {
+        show: (view, current) => follow(this, view, current),
+        left: () => this.travel.keep(),
+        back: () => this.keepOwn(),
+        ended: () => this.ownFromNow(),
+      })
+    : null;
   /** Whether what is shown has yet to be compiled by its teacher. */
   awaits = false;
   readonly runPane = new RunPane(this.model, {
@@ -141,19 +148,22 @@ export class Page {
   private started = false;
 
   constructor() {
-    const memory = this.memory = first.view?.memory ?? new MemoryPane(this.model, this.link);
+    const memory = (this.memory = first.view?.memory ?? new MemoryPane(this.model, this.link));
     memory.element.inert = false;
     const tuning = new TuningPane(this.model, this.link);
     const attempts = new Attempts(this.model);
-    const proof = this.proof = new ProofPane(this.model, this.link, attempts);
+    const proof = (this.proof = new ProofPane(this.model, this.link, attempts));
     const showAttempt = (wanted: (attempt: Attempt) => boolean): void => {
       this.dock.open("proof");
       proof.open(wanted);
     };
     // Links from before attempts had numbers know the place only.
-    const showProof = (remark: Remark): void => showAttempt((one) => remark.attempt === undefined
-      ? one.rule === remark.rule && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE)
-      : one.number === remark.attempt);
+    const showProof = (remark: Remark): void =>
+      showAttempt((one) =>
+        remark.attempt === undefined
+          ? one.rule === remark.rule && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE)
+          : one.number === remark.attempt,
+      );
     const selection = new SelectionPane(this.model, this.link, attempts, {
       open: (stage) => this.openStage(stage),
       goTo: (span) => this.goToPlace(span),
@@ -163,31 +173,45 @@ export class Page {
     });
     const remarks = new RemarksPane(this.model, this.link, showProof);
     const bounds = new BoundsPane(this.model, this.link, (accesses) => this.editor?.mark(accesses));
-    const warps = this.warps = new WarpsPane(this.model, this.link, showProof, (disable) => this.setOptions({ disable }));
+    const warps = (this.warps = new WarpsPane(this.model, this.link, showProof, (disable) =>
+      this.setOptions({ disable }),
+    ));
     const layouts = new IndexFunctionsPane(this.model, this.link);
-    const graph = this.graph = new GraphPane(this.model, this.link, () => this.save());
-    const compare = this.compare = new ComparePane(this.model, this.texts, {
+    const graph = (this.graph = new GraphPane(this.model, this.link, () => this.save()));
+    const compare = (this.compare = new ComparePane(this.model, this.texts, {
       run: () => this.runPane.request(),
       open: (stage) => this.turnTo(stage),
       pinned: (pinned) => this.workbench.pin(pinned),
       beside: () => this.programA.open(),
       options: (options) => this.setOptions(options),
-    });
+    }));
     const tests = new TestsPane(this.model, {
       backend: () => this.runPane.request().backend ?? "c",
       goTo: (span) => this.goToPlace(span),
     });
-    const bench = this.bench = new BenchPane(this.model, () => this.runPane.measured());
-    const notebook = this.notebook = new NotebookPane(this.model, {
+    const bench = (this.bench = new BenchPane(this.model, () => this.runPane.measured()));
+    const notebook = (this.notebook = new NotebookPane(this.model, {
       backend: () => this.runPane.request().backend ?? "c",
       goTo: (span) => this.goToPlace(span),
-    });
-    const detail = (id: keyof typeof DETAILS, pane: { element: HTMLElement; show?(visible: boolean): void }): Docked =>
-      ({ id, title: DETAILS[id], content: pane.element, show: (visible) => pane.show?.(visible) });
+    }));
+    const detail = (
+      id: keyof typeof DETAILS,
+      pane: { element: HTMLElement; show?(visible: boolean): void },
+    ): Docked => ({ id, title: DETAILS[id], content: pane.element, show: (visible) => pane.show?.(visible) });
     this.dock.add(
-      detail("memory", memory), detail("proof", proof), detail("selection", selection), detail("remarks", remarks), detail("bounds", bounds), detail("warps", warps),
-      detail("layouts", layouts), detail("graph", graph), detail("versions", tuning), detail("compare", compare), detail("tests", tests),
-      detail("notebook", { element: notebook.element }), detail("bench", { element: bench.element }),
+      detail("memory", memory),
+      detail("proof", proof),
+      detail("selection", selection),
+      detail("remarks", remarks),
+      detail("bounds", bounds),
+      detail("warps", warps),
+      detail("layouts", layouts),
+      detail("graph", graph),
+      detail("versions", tuning),
+      detail("compare", compare),
+      detail("tests", tests),
+      detail("notebook", { element: notebook.element }),
+      detail("bench", { element: bench.element }),
     );
     this.model.shown = () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]);
     this.model.inputs = async () => {
@@ -195,17 +219,28 @@ export class Page {
       return this.runPane.inputsOnly();
     };
     this.runPane.side.append(this.profile.element, this.expressions.element);
-    this.travel = new Travel(() => this.stop(), () => this.hash(), (stop) => {
-      this.follower?.leave();
-      return this.goTo(stop).catch((error: unknown) => this.unanswered(error));
-    });
+    this.travel = new Travel(
+      () => this.stop(),
+      () => this.hash(),
+      (stop) => {
+        this.follower?.leave();
+        return this.goTo(stop).catch((error: unknown) => this.unanswered(error));
+      },
+    );
     const body = h("div", { class: "pane-body" });
     this.editor = new SourceEditor(body, this.model, this.link, this.texts, {
       edited: () => this.edited(),
       leave: (go) => this.leave(go),
       create: (name) => this.files.create(name),
     });
-    const source = h("section", { class: "pane source", "aria-label": "Source" }, this.lesson.element, this.story.element, this.lesson.editor, body);
+    const source = h(
+      "section",
+      { class: "pane source", "aria-label": "Source" },
+      this.lesson.element,
+      this.story.element,
+      this.lesson.editor,
+      body,
+    );
     this.files = new FileTabs(source, body, this.model, this.editor, {
       changed: () => this.edited(),
       isNobodys: () => this.isNobodys(),
@@ -227,9 +262,12 @@ export class Page {
     });
     if (load<boolean>("used")) this.used();
     listen(this, root);
-    this.model.on("trouble", () => this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear());
+    this.model.on("trouble", () => (this.model.trouble ? this.trouble.show(this.model.trouble) : this.trouble.clear()));
     client.onTrouble((problem) => this.model.setTrouble(problem));
-    this.model.on("stages", debounce(60, () => this.follower?.shown && this.workbench.scrollTo(this.follower.shown.tops)));
+    this.model.on(
+      "stages",
+      debounce(60, () => this.follower?.shown && this.workbench.scrollTo(this.follower.shown.tops)),
+    );
     window.addEventListener("pagehide", () => this.saveNow());
   }
 
@@ -238,12 +276,25 @@ export class Page {
     const size = (px: number): void => root.style.setProperty("--run", `${px}px`);
     const kept = load<number>("size.--run");
     if (kept !== null) size(kept);
-    const bar = splitter({ label: "Height of the run pane", vertical: false, least: 64, before: false,
-      most: () => window.innerHeight - 260, size: () => run.offsetHeight, set: (px) => {
+    const bar = splitter({
+      label: "Height of the run pane",
+      vertical: false,
+      least: 64,
+      before: false,
+      most: () => window.innerHeight - 260,
+      size: () => run.offsetHeight,
+      set: (px) => {
         size(px);
         save("size.--run", px);
-      } });
-    return [this.header.element, h("nav", { "aria-label": "Pipeline" }, this.rail.element), h("div", { class: "strips" }, this.follower?.element, this.lecturer.element, this.trouble.element), h("main", {}, this.dock.element, bar, run), this.palette.element];
+      },
+    });
+    return [
+      this.header.element,
+      h("nav", { "aria-label": "Pipeline" }, this.rail.element),
+      h("div", { class: "strips" }, this.follower?.element, this.lecturer.element, this.trouble.element),
+      h("main", {}, this.dock.element, bar, run),
+      this.palette.element,
+    ];
   }
 
   /** Nothing can be typed before it is known what is shown. */
@@ -257,7 +308,10 @@ export class Page {
     }
     work.inert = false;
     // Until it is known, what needs a device is not offered.
-    client.backends().then((found) => this.runPane.offer(found), () => undefined);
+    client.backends().then(
+      (found) => this.runPane.offer(found),
+      () => undefined,
+    );
     if (this.model.trouble && isUntouched(this.model.files.saved())) this.model.setTrouble(null);
     this.started = true;
     this.select(location.hash);
@@ -275,7 +329,8 @@ export class Page {
   /** After a failure that was not the program's. */
   private goOn(): void {
     if (!this.started) void this.start().catch(problem);
-    else if (this.model.frozen) this.model.askAgain(); // a link is shown as it was made
+    else if (this.model.frozen)
+      this.model.askAgain(); // a link is shown as it was made
     else this.compiler.changed(true);
   }
 
@@ -290,7 +345,8 @@ export class Page {
     this.dock.restore(kept?.layout ?? load("layout"));
     if (!kept && (permalink || program || lesson || example)) this.compare.pins.apart();
     if (this.follower && !this.follower.own) void this.compare.pins.mirror(null);
-    if (this.follower) this.show(this.follower.own && kept || { source: "" }, this.follower.own && kept?.example || "");
+    if (this.follower)
+      this.show((this.follower.own && kept) || { source: "" }, (this.follower.own && kept?.example) || "");
     else if (state) this.thaw(permalink!, state, kept?.frozen === permalink ? kept : null);
     else if (program && !kept) this.show(JSON.parse(program) as Saved, "");
     else if (lesson) await this.openLesson(lesson, kept);
@@ -302,14 +358,17 @@ export class Page {
   /** Show a permalink as it was stored; nothing is compiled until the text changes. */
   thaw(id: string, state: Frozen, kept: Stop | null): void {
     const { model } = this;
-    const view = { ...(state.view ?? {}) as Partial<Work>, ...kept };
+    const view = { ...((state.view ?? {}) as Partial<Work>), ...kept };
     this.compiler.drop();
     this.link.choose(null);
     model.setManifest(state.manifest);
     model.options = state.options;
     model.frozen = {
-      id, version: state.version, made: state.made ?? "",
-      attempts: state.attempts ?? null, lifetimes: state.lifetimes ?? null,
+      id,
+      version: state.version,
+      made: state.made ?? "",
+      attempts: state.attempts ?? null,
+      lifetimes: state.lifetimes ?? null,
       flows: state.asked?.filter((one) => one.op === "flow") ?? [],
     };
     this.editor.load({ source: state.source, files: state.files, main: state.main, open: view.open }, this.started);
@@ -321,7 +380,7 @@ export class Page {
     model.places = null;
     model.setStages(state.stages);
     model.setStatus({ phase: state.error ? "failed" : "idle" });
-    model.setProblems(state.error ? state.error.errors ?? [state.error] : []);
+    model.setProblems(state.error ? (state.error.errors ?? [state.error]) : []);
     model.setEntries(state.entries);
     for (const one of [this.warps, this.graph, this.memory.sums]) one.restore(state.asked);
     this.ready("", view);
@@ -349,7 +408,7 @@ export class Page {
   }
 
   lead(): void {
-    void this.lecturer.begin().then((refused) => refused ? this.header.shareFailed(refused) : this.header.hideLink());
+    void this.lecturer.begin().then((refused) => (refused ? this.header.shareFailed(refused) : this.header.hideLink()));
   }
 
   /** What a follower has made of the teacher's program is kept before that comes back. */
@@ -389,11 +448,15 @@ export class Page {
     const { model } = this;
     if (model.frozen && (this.said.title || this.said.notes)) this.story.show(null);
     if (model.frozen) this.said = { title: "", notes: "" };
-    if (model.frozen) void client.manifest().then((stages) => {
-      if (model.frozen) return;
-      model.setManifest(stages);
-      model.emit("stages");
-    }).catch(problem);
+    if (model.frozen)
+      void client
+        .manifest()
+        .then((stages) => {
+          if (model.frozen) return;
+          model.setManifest(stages);
+          model.emit("stages");
+        })
+        .catch(problem);
     model.frozen = null;
     model.emit("frozen");
   }
@@ -416,14 +479,19 @@ export class Page {
     this.ready(example, { run: runOf(example), ...work });
     if (isOther) this.compare.pins.apart();
     this.expressions.restore(work.expressions);
-    for (const one of [this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums]) one.restore();
+    for (const one of [this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums])
+      one.restore();
     if (compiled) this.compiler.changed(true);
   }
 
   openExample(name: string, view: Partial<Work> = {}): void {
     const example = this.examples.find((candidate) => candidate.name === name);
     if (example && this.isBound) return location.assign(`/examples/${name}`);
-    if (example) this.leave(() => this.show({ ...view, source: example.source, main: example.main || MAIN }, name), `/examples/${name}`);
+    if (example)
+      this.leave(
+        () => this.show({ ...view, source: example.source, main: example.main || MAIN }, name),
+        `/examples/${name}`,
+      );
   }
 
   openOther(program: Saved): void {
@@ -496,7 +564,9 @@ export class Page {
   select(hash: string): void {
     const place = placeIn(hash);
     const { files } = this.model;
-    const known = place && (!fileOf(place) || files.names().includes(files.nameOf(fileOf(place)))) &&
+    const known =
+      place &&
+      (!fileOf(place) || files.names().includes(files.nameOf(fileOf(place)))) &&
       place[2] <= this.model.textAt(place).split("\n").length;
     if (known) this.link.choose({ spans: [place], origin: "address", line: -1 });
   }
@@ -505,13 +575,22 @@ export class Page {
   stop(): Stop {
     const { files, options, frozen } = this.model;
     const expressions = this.expressions.kept();
-    return { ...files.saved(), options, example: this.example, frozen: frozen?.id ?? "", ...this.view(), expressions, layout: this.dock.kept };
+    return {
+      ...files.saved(),
+      options,
+      example: this.example,
+      frozen: frozen?.id ?? "",
+      ...this.view(),
+      expressions,
+      layout: this.dock.kept,
+    };
   }
 
   /** Back or forward to what an entry holds. */
   private async goTo(stop: Stop): Promise<void> {
     const { model } = this;
-    const same = sameProgram(stop, model.files.saved()) && JSON.stringify(stop.options) === JSON.stringify(model.options);
+    const same =
+      sameProgram(stop, model.files.saved()) && JSON.stringify(stop.options) === JSON.stringify(model.options);
     if (stop.frozen !== (model.frozen?.id ?? "") && stop.frozen) {
       const state = await client.frozen(stop.frozen);
       if (location.pathname !== `/z/${stop.frozen}`) return;
@@ -521,7 +600,7 @@ export class Page {
     }
     if (stop.layout !== undefined) this.dock.restore(stop.layout);
     const { hash } = location;
-    if (!same || model.frozen && !stop.frozen) {
+    if (!same || (model.frozen && !stop.frozen)) {
       this.show(stop, stop.example);
       return this.select(hash);
     }
@@ -603,14 +682,37 @@ export class Page {
 
   async share(said = this.said): Promise<void> {
     this.header.sharing = true;
-    const { now, files: { main, open } } = this.model;
+    const {
+      now,
+      files: { main, open },
+    } = this.model;
     const pinned = await this.compare.pins.shared();
-    const answer = !pinned.ok ? pinned : await client.share(now, this.runPane.last, [
-      this.expressions, this.notebook, this.profile, this.bench, this.warps, this.graph, this.memory.sums, this.texts, this.workbench,
-    ].flatMap((one) => one.shared()), {
-      ...this.view(), drawn: this.memory.shared, ...(open === main ? {} : { open }), run: this.runPane.shown(),
-      ...(pinned.a ? { a: pinned.a } : {}), ...(said.title ? { title: said.title } : {}), ...(said.notes ? { notes: said.notes } : {}),
-    });
+    const answer = !pinned.ok
+      ? pinned
+      : await client.share(
+          now,
+          this.runPane.last,
+          [
+            this.expressions,
+            this.notebook,
+            this.profile,
+            this.bench,
+            this.warps,
+            this.graph,
+            this.memory.sums,
+            this.texts,
+            this.workbench,
+          ].flatMap((one) => one.shared()),
+          {
+            ...this.view(),
+            drawn: this.memory.shared,
+            ...(open === main ? {} : { open }),
+            run: this.runPane.shown(),
+            ...(pinned.a ? { a: pinned.a } : {}),
+            ...(said.title ? { title: said.title } : {}),
+            ...(said.notes ? { notes: said.notes } : {}),
+          },
+        );
     this.header.sharing = false;
     if (answer.ok) {
       this.said = said;
@@ -648,8 +750,12 @@ export class Page {
 
   private view(): Pick<Work, "panes" | "tab" | "run" | "attempt" | "drawn" | "graph"> {
     return {
-      panes: this.workbench.choices(), tab: this.dock.current, run: this.runPane.settings, attempt: this.proof.current,
-      drawn: this.memory.drawn, graph: this.graph.drawn,
+      panes: this.workbench.choices(),
+      tab: this.dock.current,
+      run: this.runPane.settings,
+      attempt: this.proof.current,
+      drawn: this.memory.drawn,
+      graph: this.graph.drawn,
     };
   }
 
@@ -671,7 +777,14 @@ export class Page {
     save("layout", this.dock.kept);
     const { files, options, frozen } = this.model;
     const expressions = this.expressions.kept();
-    if (!frozen && (!this.isBound || this.inLesson)) save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", { ...files.saved(), options, example: this.example, ...this.view(), expressions } satisfies Work);
+    if (!frozen && (!this.isBound || this.inLesson))
+      save(this.inLesson ? `lesson.${this.inLesson}.work` : "work", {
+        ...files.saved(),
+        options,
+        example: this.example,
+        ...this.view(),
+        expressions,
+      } satisfies Work);
   }
 
   step(by: number): void {
@@ -681,13 +794,18 @@ export class Page {
 }
 
 function problem(error: unknown): void {
-  root.replaceChildren(h("p", { class: "empty", role: "alert" },
-    `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`));
+  root.replaceChildren(
+    h(
+      "p",
+      { class: "empty", role: "alert" },
+      `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`,
+    ),
+  );
 }
 
 /** What the page starts with is awaited while the first view stands, so that this goes without a gap in which a key is lost. */
 async function begin(): Promise<void> {
-  await Promise.all([faces(), ...first.view ? [client.manifest(), client.examples()] : []]);
+  await Promise.all([faces(), ...(first.view ? [client.manifest(), client.examples()] : [])]);
   const typed = first.view?.source.typed ?? null;
   const page = new Page();
   await page.start();

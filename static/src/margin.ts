@@ -6,7 +6,11 @@ import { h } from "./dom";
 import { hueOf } from "./spans";
 
 class SourceLine extends GutterMarker {
-  constructor(private readonly text: string, private readonly hue: string, private readonly title: string) {
+  constructor(
+    private readonly text: string,
+    private readonly hue: string,
+    private readonly title: string,
+  ) {
     super();
     this.elementClass = hue;
   }

@@ -1,7 +1,12 @@
 // What drops down from a button of the top bar: closed by Escape, and by a click elsewhere.
 import { h } from "./dom";
 
-export function dropdown(title: string, content: HTMLElement, opened: () => void = () => {}, label = title): HTMLDetailsElement {
+export function dropdown(
+  title: string,
+  content: HTMLElement,
+  opened: () => void = () => {},
+  label = title,
+): HTMLDetailsElement {
   const summary = h("summary", label === title ? {} : { "aria-label": label }, title);
   const box = h("details", { class: "menu" }, summary, h("div", { class: "popover" }, content));
   let closing = new AbortController();
@@ -18,9 +23,13 @@ export function dropdown(title: string, content: HTMLElement, opened: () => void
     closing = new AbortController();
     const { signal } = closing;
     document.addEventListener("keydown", closeOnEscape, { signal });
-    document.addEventListener("mousedown", (event) => {
-      if (!event.composedPath().includes(box)) box.open = false;
-    }, { signal });
+    document.addEventListener(
+      "mousedown",
+      (event) => {
+        if (!event.composedPath().includes(box)) box.open = false;
+      },
+      { signal },
+    );
     opened();
   });
   return box;

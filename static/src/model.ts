@@ -5,7 +5,17 @@ import { fileOf } from "./spans";
 import type { Options, Problem, Remark, Span, Stage, StageInfo, Traced } from "./types";
 
 export type Topic =
-  | "pinned" | "source" | "program" | "files" | "stages" | "problems" | "entries" | "entry" | "status" | "frozen" | "trouble";
+  | "pinned"
+  | "source"
+  | "program"
+  | "files"
+  | "stages"
+  | "problems"
+  | "entries"
+  | "entry"
+  | "status"
+  | "frozen"
+  | "trouble";
 
 /** What something was asked about: a program as requests give it. */
 export interface Text {
@@ -19,7 +29,8 @@ export interface Text {
 export const sameText = (a: Text, b: Text): boolean =>
   a.source === b.source && a.main === b.main && same(a.options, b.options) && same(a.files, b.files);
 
-const same = (a: object | undefined, b: object | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+const same = (a: object | undefined, b: object | undefined): boolean =>
+  a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Stands for the pinned compilation's text of the same stage. */
 export const PINNED = "@A";
@@ -135,7 +146,11 @@ export class Model {
   }
 
   get now(): Text {
-    const { source, options, files: { others, main } } = this;
+    const {
+      source,
+      options,
+      files: { others, main },
+    } = this;
     const alone = main === MAIN && !Object.keys(others).length;
     return { source, options, ...(alone ? {} : { files: others, main }) };
   }
@@ -267,4 +282,4 @@ export function flat(problem: Problem): Problem[] {
 /** The errors of a compilation. Nothing ran: what the protocol calls `runtime` is wrong with the program as a whole,
  * its entry points or its files. */
 export const ofCompilation = (problem: Problem): Problem[] =>
-  flat(problem).map((one) => one.kind === "runtime" ? { ...one, kind: "usage" } : one);
+  flat(problem).map((one) => (one.kind === "runtime" ? { ...one, kind: "usage" } : one));

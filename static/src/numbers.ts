@@ -37,5 +37,5 @@ export function unnumbered(texts: Iterable<string>): (text: string) => string {
   const numbers = new Numbers();
   for (const text of texts) numbers.read(text);
   const names = numbers.alone;
-  return (text) => text.replace(NAME, (whole: string, name: string) => names.has(name) ? name : whole);
+  return (text) => text.replace(NAME, (whole: string, name: string) => (names.has(name) ? name : whole));
 }

@@ -11,8 +11,17 @@ export interface Action {
 const MOST = 60;
 
 export class Palette {
-  private readonly field = h("input", { type: "text", role: "combobox", "aria-label": "What to do or to show", "aria-expanded": "true",
-    "aria-controls": "palette-list", "aria-autocomplete": "list", autocomplete: "off", spellcheck: false, placeholder: "a stage, an example, a layout, an action" });
+  private readonly field = h("input", {
+    type: "text",
+    role: "combobox",
+    "aria-label": "What to do or to show",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    spellcheck: false,
+    placeholder: "a stage, an example, a layout, an action",
+  });
   private readonly list = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Matches" });
   readonly element = h("dialog", { class: "palette", "aria-label": "Commands" }, this.field, this.list);
   private found: Action[] = [];
@@ -41,18 +50,41 @@ export class Palette {
 
   private search(): void {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const holds = ({ group, name }: Action): boolean => words.every((word) => `${group} ${name}`.toLowerCase().includes(word));
-    const starts = ({ name }: Action): number => words.length && name.toLowerCase().startsWith(words[0]!) ? 0 : 1;
-    this.found = this.actions().filter(holds).sort((a, b) => starts(a) - starts(b)).slice(0, MOST);
+    const holds = ({ group, name }: Action): boolean =>
+      words.every((word) => `${group} ${name}`.toLowerCase().includes(word));
+    const starts = ({ name }: Action): number => (words.length && name.toLowerCase().startsWith(words[0]!) ? 0 : 1);
+    this.found = this.actions()
+      .filter(holds)
+      .sort((a, b) => starts(a) - starts(b))
+      .slice(0, MOST);
     this.at = 0;
     this.draw();
   }
 
   private draw(): void {
-    replace(this.list, ...this.found.map(({ group, name, keys }, k) => h("li", {
-      role: "option", id: `palette-${k}`, "data-at": k, "aria-selected": String(k === this.at),
-    }, h("span", {}, name), h("span", { class: "quiet" }, [group, keys].filter(Boolean).join(" · ")))),
-    this.found.length ? null : h("li", { class: "quiet", role: "option", "aria-selected": "false", "aria-disabled": "true" }, "Nothing has such a name."));
+    replace(
+      this.list,
+      ...this.found.map(({ group, name, keys }, k) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: `palette-${k}`,
+            "data-at": k,
+            "aria-selected": String(k === this.at),
+          },
+          h("span", {}, name),
+          h("span", { class: "quiet" }, [group, keys].filter(Boolean).join(" · ")),
+        ),
+      ),
+      this.found.length
+        ? null
+        : h(
+            "li",
+            { class: "quiet", role: "option", "aria-selected": "false", "aria-disabled": "true" },
+            "Nothing has such a name.",
+          ),
+    );
     if (this.found.length) this.field.setAttribute("aria-activedescendant", `palette-${this.at}`);
     else this.field.removeAttribute("aria-activedescendant");
     this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
@@ -60,7 +92,12 @@ export class Palette {
 
   private keys(event: KeyboardEvent): void {
     const { length } = this.found;
-    const to = { ArrowDown: this.at + 1, ArrowUp: this.at - 1, PageDown: Math.min(length - 1, this.at + 10), PageUp: Math.max(0, this.at - 10) }[event.key];
+    const to = {
+      ArrowDown: this.at + 1,
+      ArrowUp: this.at - 1,
+      PageDown: Math.min(length - 1, this.at + 10),
+      PageUp: Math.max(0, this.at - 10),
+    }[event.key];
     if (to !== undefined && length) {
       this.at = (to + length) % length;
       this.draw();

@@ -10,7 +10,11 @@ const LIT = "picture-lit";
 /** The parts of a pane's pictures that come from what is selected, or under the mouse. */
 export class Pictured {
   /** `origin`: of selections that are made in these pictures, in which nothing moves then. */
-  constructor(private readonly link: Link, private readonly element: HTMLElement, private readonly origin: string) {
+  constructor(
+    private readonly link: Link,
+    private readonly element: HTMLElement,
+    private readonly origin: string,
+  ) {
     link.on((_, chosen) => this.light(chosen));
   }
 
@@ -29,7 +33,8 @@ export class Pictured {
     const { link, element, origin } = this;
     const place = link.shown?.spans[0];
     const parts = [...element.getElementsByClassName(PART)];
-    const those = (isLit: (src: readonly Span[], place: Span) => boolean): Set<Element> => new Set(place ? parts.filter((part) => isLit(SOURCES.get(part)!, place)) : []);
+    const those = (isLit: (src: readonly Span[], place: Span) => boolean): Set<Element> =>
+      new Set(place ? parts.filter((part) => isLit(SOURCES.get(part)!, place)) : []);
     const inside = those((src, at) => src.some((span) => contains(at, span)));
     const lit = inside.size ? inside : those((src, at) => contains(src[0]!, at));
     for (const part of parts) part.classList.toggle(LIT, lit.has(part));

@@ -42,7 +42,10 @@ export class Pins {
   private making: Text | null = null;
   private readonly soon = debounce(QUIET, () => void this.compileAgain());
 
-  constructor(private readonly model: Model, private readonly events: PinEvents) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: PinEvents,
+  ) {
     this.isApart = load<Saved>("pinned")?.apart ?? false;
     this.again();
   }
@@ -69,7 +72,8 @@ export class Pins {
   async now(): Promise<void> {
     await this.settled();
     const { made, status, stages, remarks } = this.model;
-    if (!made || status.phase !== "idle") return this.events.said("The program is not compiled: only what is compiled can be pinned.");
+    if (!made || status.phase !== "idle")
+      return this.events.said("The program is not compiled: only what is compiled can be pinned.");
     this.own();
     const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
     const whole = Object.fromEntries([...stages].filter(([, stage]) => !stage.stale));
@@ -118,10 +122,18 @@ export class Pins {
     const isSame = before !== null && sameText(before.text, text) && before.link === link;
     const wanted = !a.pending && (!isSame || before.pending === true);
     if (!isSame) this.asked += 1;
-    const made = isSame ? before : { stages: before?.stages ?? {}, remarks: before?.remarks ?? [], problems: [], pending: true };
-    this.model.pinned = { ...made, label, text: isSame ? before.text : text, apart: this.isApart, ...(link ? { link } : {}) };
+    const made = isSame
+      ? before
+      : { stages: before?.stages ?? {}, remarks: before?.remarks ?? [], problems: [], pending: true };
+    this.model.pinned = {
+      ...made,
+      label,
+      text: isSame ? before.text : text,
+      apart: this.isApart,
+      ...(link ? { link } : {}),
+    };
     this.model.emit("pinned");
-    if (!wanted || isSame && this.making === before.text) return;
+    if (!wanted || (isSame && this.making === before.text)) return;
     this.making = this.model.pinned.text;
     await (link ? this.fromLink(link, false) : this.compileAgain());
     this.making = null;
@@ -151,7 +163,7 @@ export class Pins {
   /** What a link keeps of A, which is a link of its own; null without one, or why there is none. */
   async shared(): Promise<client.Answer<{ ok: true; a: LinkedA | null }>> {
     const { pinned } = this.model;
-    if (!pinned || pinned.apart && !this.beside) return { ok: true, a: null };
+    if (!pinned || (pinned.apart && !this.beside)) return { ok: true, a: null };
     if (pinned.link) return { ok: true, a: { link: pinned.link, beside: this.beside } };
     const answer = await client.share(pinned.text, null, [], {});
     return answer.ok ? { ok: true, a: { link: answer.id, beside: this.beside } } : answer;
@@ -160,7 +172,9 @@ export class Pins {
   /** When the program as it is now is compiled, or cannot be. */
   private settled(): Promise<void> {
     const { model } = this;
-    const isSettled = (): boolean => model.made !== null && sameText(model.made, model.now) || ["failed", "stopped", "empty"].includes(model.status.phase);
+    const isSettled = (): boolean =>
+      (model.made !== null && sameText(model.made, model.now)) ||
+      ["failed", "stopped", "empty"].includes(model.status.phase);
     if (isSettled()) return Promise.resolve();
     return new Promise((resume) => {
       const stop = model.on("status", () => {
@@ -196,7 +210,7 @@ export class Pins {
 
   private async compileAgain(): Promise<void> {
     const { pinned } = this.model;
-    const made = pinned && await this.compile(pinned.text);
+    const made = pinned && (await this.compile(pinned.text));
     if (!made || this.model.pinned?.text !== pinned.text) return;
     const { pending: _, ...rest } = this.model.pinned;
     this.model.pinned = { ...rest, ...made };
@@ -206,8 +220,11 @@ export class Pins {
 
   /** What the compiler makes of a text, as far as it gets; null where something else is asked by now. */
   private async compile(text: Text): Promise<Pick<Pinned, "stages" | "remarks" | "problems"> | null> {
-    const mine = this.asked += 1;
-    const [checked, shown] = await Promise.all([client.post("check", text), client.post("show", { ...text, texts: this.model.wanted })]);
+    const mine = (this.asked += 1);
+    const [checked, shown] = await Promise.all([
+      client.post("check", text),
+      client.post("show", { ...text, texts: this.model.wanted }),
+    ]);
     if (mine !== this.asked) return null;
     const stages = statesOf((shown as { stages?: Record<string, Stage> }).stages ?? {}, text);
     if (!shown.ok) return { stages, remarks: [], problems: ofCompilation(shown.error) };
@@ -215,7 +232,7 @@ export class Pins {
   }
 
   private async fromLink(link: string, shown = !this.isApart): Promise<void> {
-    const mine = this.asked += 1;
+    const mine = (this.asked += 1);
     const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
     if (!id) return this.events.said("This is no link to a frozen state: it ends in /z/ and ten letters or more.");
     let state: Frozen;
@@ -227,7 +244,18 @@ export class Pins {
     if (mine !== this.asked) return;
     const { source, options, files, main, version, stages, remarks, error } = state;
     const text = { source, options, ...(files ? { files } : {}), ...(main ? { main } : {}) };
-    this.pin({ label: `the link ${id}, made by version ${version}`, text, stages: statesOf(stages, text), remarks, problems: error ? ofCompilation(error) : [], link: id }, { link: id }, shown);
+    this.pin(
+      {
+        label: `the link ${id}, made by version ${version}`,
+        text,
+        stages: statesOf(stages, text),
+        remarks,
+        problems: error ? ofCompilation(error) : [],
+        link: id,
+      },
+      { link: id },
+      shown,
+    );
   }
 }
 
@@ -236,9 +264,11 @@ const EDITED = ", edited since";
 /** How options are said behind a program's name. */
 function spoken({ target, disable = [], enable = [], fuel, thresholds = {} }: Options): string {
   const said = [
-    target && target !== "c" ? `for ${target}` : "", disable.length ? `without ${disable.join(", ")}` : "",
+    target && target !== "c" ? `for ${target}` : "",
+    disable.length ? `without ${disable.join(", ")}` : "",
     enable.length ? `with ${enable.join(", ")}` : "",
-    fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`, Object.keys(thresholds).length ? "with versions forced" : "",
+    fuel === undefined || fuel === null ? "" : `with ${fuel} rewrites`,
+    Object.keys(thresholds).length ? "with versions forced" : "",
   ].filter(Boolean);
   return said.length ? `, ${said.join(", ")}` : "";
 }

@@ -38,7 +38,12 @@ function row(line: PlainLine, code: Node, indent: number): HTMLElement[] {
 const indentOf = (text: string): number => Math.max(0, text.search(/\S/));
 
 /** A stage's lines, of which some runs are folded. */
-export function plainStage(lines: readonly PlainLine[], texts: readonly string[], folds: Folds, shown: (text: string) => string): HTMLElement {
+export function plainStage(
+  lines: readonly PlainLine[],
+  texts: readonly string[],
+  folds: Folds,
+  shown: (text: string) => string,
+): HTMLElement {
   const rows: HTMLElement[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     const fold = folds.get(at);
@@ -69,15 +74,28 @@ export class PlainSource {
   readonly element: HTMLElement;
   private readonly field: HTMLTextAreaElement;
 
-  constructor(private readonly source: string, lines: readonly PlainLine[]) {
+  constructor(
+    private readonly source: string,
+    lines: readonly PlainLine[],
+  ) {
     const texts = source.split("\n");
-    this.field = h("textarea", { class: "plain-field", "aria-label": "Source", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
+    this.field = h("textarea", {
+      class: "plain-field",
+      "aria-label": "Source",
+      spellcheck: "false",
+      autocomplete: "off",
+      autocapitalize: "off",
+    });
     this.field.value = source;
     this.field.setSelectionRange(0, 0);
     this.field.addEventListener("input", () => this.element.classList.add("typed"));
     const last = lines.length < texts.length ? [{ html: "", margin: String(texts.length), hue: 0 }] : []; // the server leaves out an empty one
     const rows = [...lines, ...last].flatMap((line, k) => {
-      const [margin, code] = row({ ...line, margin: "" }, coloured(line.html, (text) => text), indentOf(texts[k] ?? ""));
+      const [margin, code] = row(
+        { ...line, margin: "" },
+        coloured(line.html, (text) => text),
+        indentOf(texts[k] ?? ""),
+      );
       return [h("div", { class: "plain-number" }, line.margin), margin!, h("div", { class: "plain-fold" }, "›"), code!];
     });
     this.element = h("div", { class: "plain plain-source" }, ...rows, this.field);

@@ -20,26 +20,44 @@ export const numberOf = (poly: Polynomial): number | null =>
 
 /** The value, or null if a name is missing or an operation is not understood. */
 export function evaluate(poly: Polynomial, values: Values): number | null {
-  const value = termsOf(poly).reduce((sum, { coefficient, factors }) =>
-    sum + factors.reduce<number>((product, factor) => product * factorValue(factor, values), coefficient), 0);
+  const value = termsOf(poly).reduce(
+    (sum, { coefficient, factors }) =>
+      sum + factors.reduce<number>((product, factor) => product * factorValue(factor, values), coefficient),
+    0,
+  );
   return Number.isFinite(value) ? value : null;
 }
 
 function factorValue(factor: Factor, values: Values): number {
   if (typeof factor === "string") return values[factor] ?? NaN;
   const [a, b] = factor.of.map((part) => evaluate(part, values) ?? NaN);
-  if (b === undefined) return factor.op === "" ? a ?? NaN : factor.op === "-" ? -(a ?? NaN) : factor.op === "sgn" ? Math.sign(a ?? NaN) : NaN;
+  if (b === undefined)
+    return factor.op === ""
+      ? (a ?? NaN)
+      : factor.op === "-"
+        ? -(a ?? NaN)
+        : factor.op === "sgn"
+          ? Math.sign(a ?? NaN)
+          : NaN;
   switch (factor.op) {
-    case "/": case "//": return Math.floor(a! / b);
-    case "min": return Math.min(a!, b);
-    case "max": return Math.max(a!, b);
-    default: return NaN;
+    case "/":
+    case "//":
+      return Math.floor(a! / b);
+    case "min":
+      return Math.min(a!, b);
+    case "max":
+      return Math.max(a!, b);
+    default:
+      return NaN;
   }
 }
 
 /** The names in all polynomials of an answer, or of a part of one. */
 export function namesIn(data: unknown): string[] {
-  if (Array.isArray(data)) return data.flatMap((part: unknown) => typeof part === "string" ? (typeof data[0] === "number" ? [part] : []) : namesIn(part));
+  if (Array.isArray(data))
+    return data.flatMap((part: unknown) =>
+      typeof part === "string" ? (typeof data[0] === "number" ? [part] : []) : namesIn(part),
+    );
   return typeof data === "object" && data ? Object.values(data).flatMap(namesIn) : [];
 }
 
@@ -47,7 +65,7 @@ export function namesIn(data: unknown): string[] {
 export function renamed<T>(data: T, name: (before: string) => string): T {
   if (Array.isArray(data)) {
     const term = typeof data[0] === "number";
-    return data.map((part: unknown) => typeof part === "string" && term ? name(part) : renamed(part, name)) as T;
+    return data.map((part: unknown) => (typeof part === "string" && term ? name(part) : renamed(part, name))) as T;
   }
   if (typeof data !== "object" || !data) return data;
   return Object.fromEntries(Object.entries(data).map(([key, part]) => [key, renamed(part as unknown, name)])) as T;
@@ -58,20 +76,22 @@ const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 function factorText(factor: Factor): string {
   if (typeof factor === "string") return factor;
   const parts = factor.of.map(inOrder);
-  const [a, b] = factor.of.map((part) => single(part) ? inOrder(part) : `(${inOrder(part)})`);
+  const [a, b] = factor.of.map((part) => (single(part) ? inOrder(part) : `(${inOrder(part)})`));
   if (factor.op === "/" || factor.op === "//") return `⌊${a}/${b}⌋`;
   if (/^\p{L}/u.test(factor.op)) return `${factor.op}(${parts.join(", ")})`;
   return !parts.length ? factor.op : b === undefined ? `(${factor.op}${a})` : `(${a} ${factor.op} ${b})`;
 }
 
 /** Whether it is one term that is added, and needs no parentheses as a factor. */
-const single = (poly: Polynomial): boolean => poly.length === 0 || (poly.length === 1 && poly[0]![0] as number > 0);
+const single = (poly: Polynomial): boolean => poly.length === 0 || (poly.length === 1 && (poly[0]![0] as number) > 0);
 
 /** A term without its sign. */
 function termText({ coefficient, factors }: Term): string {
   const powers = new Map<string, number>();
   for (const text of factors.map(factorText)) powers.set(text, (powers.get(text) ?? 0) + 1);
-  const shown = [...powers].map(([text, power]) => power === 1 ? text : `${text}${[...String(power)].map((digit) => DIGITS[Number(digit)]).join("")}`);
+  const shown = [...powers].map(([text, power]) =>
+    power === 1 ? text : `${text}${[...String(power)].map((digit) => DIGITS[Number(digit)]).join("")}`,
+  );
   const number = Math.abs(coefficient);
   return [...(number !== 1 || !shown.length ? [String(number)] : []), ...shown].join("·");
 }
@@ -85,7 +105,11 @@ export function signed(poly: Polynomial): { more: string[]; less: string[] } {
 
 /** With its terms in order. */
 export function inOrder(poly: Polynomial): string {
-  return termsOf(poly).map((term, k) => `${term.coefficient < 0 ? (k ? " - " : "-") : k ? " + " : ""}${termText(term)}`).join("") || "0";
+  return (
+    termsOf(poly)
+      .map((term, k) => `${term.coefficient < 0 ? (k ? " - " : "-") : k ? " + " : ""}${termText(term)}`)
+      .join("") || "0"
+  );
 }
 
 /** As one writes it: what is added first, then what is taken away. */
@@ -96,7 +120,8 @@ export function pretty(poly: Polynomial): string {
 }
 
 /** As a factor of a product, in parentheses where it needs them. */
-export const asFactor = (poly: Polynomial): string => single(poly) || numberOf(poly) !== null ? pretty(poly) : `(${pretty(poly)})`;
+export const asFactor = (poly: Polynomial): string =>
+  single(poly) || numberOf(poly) !== null ? pretty(poly) : `(${pretty(poly)})`;
 
 /** `offset + {(size : stride), ..}`. */
 export function prettyCells({ offset, dims }: Cells): string {
@@ -106,7 +131,7 @@ export function prettyCells({ offset, dims }: Cells): string {
 
 /** Words with polynomials among them. */
 export const sentence = (parts: readonly (string | Polynomial)[]): string =>
-  parts.map((part) => typeof part === "string" ? part : inOrder(part)).join("");
+  parts.map((part) => (typeof part === "string" ? part : inOrder(part))).join("");
 
 /** Sizes of an array as a type has them. */
 export const shapeText = (shape: readonly Polynomial[]): string => shape.map((size) => `[${inOrder(size)}]`).join("");
@@ -115,9 +140,12 @@ export const shapeText = (shape: readonly Polynomial[]): string => shape.map((si
 export const equal = (a: Polynomial, b: Polynomial): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** What names are called by the program's author, of those that are called what no other one is. */
-export function plainNames(names: Iterable<string>, called: Readonly<Record<string, string>>): (name: string) => string {
+export function plainNames(
+  names: Iterable<string>,
+  called: Readonly<Record<string, string>>,
+): (name: string) => string {
   const count = new Map<string, number>();
   const base = (name: string): string => called[name] ?? name;
   for (const name of new Set(names)) count.set(base(name), (count.get(base(name)) ?? 0) + 1);
-  return (name) => count.get(base(name)) === 1 ? base(name) : name;
+  return (name) => (count.get(base(name)) === 1 ? base(name) : name);
 }

@@ -1,7 +1,16 @@
 // Errors under the text: a wavy mark at the place, and the message in a block below its line. Those
 // that have no place, or one in another file, stand below the text.
 import { RangeSetBuilder, StateEffect, StateField, type Extension, type Text } from "@codemirror/state";
-import { Decoration, EditorView, showPanel, tooltips, WidgetType, type DecorationSet, type Panel, type Rect } from "@codemirror/view";
+import {
+  Decoration,
+  EditorView,
+  showPanel,
+  tooltips,
+  WidgetType,
+  type DecorationSet,
+  type Panel,
+  type Rect,
+} from "@codemirror/view";
 import { h } from "./dom";
 import { rangeOf } from "./lit";
 import { messageElement, relatedTo } from "./messages";
@@ -15,7 +24,10 @@ export interface ProblemEvents {
 }
 
 class Message extends WidgetType {
-  constructor(private readonly problem: Problem, private readonly events: ProblemEvents) {
+  constructor(
+    private readonly problem: Problem,
+    private readonly events: ProblemEvents,
+  ) {
     super();
   }
 
@@ -24,8 +36,16 @@ class Message extends WidgetType {
   }
 
   override toDOM(): HTMLElement {
-    return h("div", { class: "below-line" }, messageElement(
-      this.problem, "below", this.events.wayOut(this.problem), relatedTo(this.problem, this.events.goTo)));
+    return h(
+      "div",
+      { class: "below-line" },
+      messageElement(
+        this.problem,
+        "below",
+        this.events.wayOut(this.problem),
+        relatedTo(this.problem, this.events.goTo),
+      ),
+    );
   }
 
   override get estimatedHeight(): number {
@@ -56,7 +76,7 @@ const placeless = StateField.define<readonly HTMLElement[]>({
     for (const effect of transaction.effects) if (effect.is(setPlaceless)) return effect.value;
     return value;
   },
-  provide: (self) => showPanel.from(self, (messages) => messages.length ? () => panel(messages) : null),
+  provide: (self) => showPanel.from(self, (messages) => (messages.length ? () => panel(messages) : null)),
 });
 
 function panel(messages: readonly HTMLElement[]): Panel {
@@ -82,20 +102,32 @@ export const problemMarks: Extension = [field, placeless, tooltips({ tooltipSpac
 const MOST = 50;
 
 /** Show these in the file of that path. */
-export function showProblems(view: EditorView, problems: readonly Problem[], file: string, events: ProblemEvents): void {
+export function showProblems(
+  view: EditorView,
+  problems: readonly Problem[],
+  file: string,
+  events: ProblemEvents,
+): void {
   const { doc } = view.state;
   const here = (problem: Problem): boolean => !problem.span?.[0] || fileOf(problem.span) === file;
   const placed = problems.filter((problem) => here(problem) && placeOf(doc, problem));
   const without = problems.filter((problem) => !placed.includes(problem)).slice(0, MOST);
-  const messages = without.map((problem) => messageElement(
-    problem, "", null, relatedTo(problem, events.goTo), here(problem) ? null : linkTo(problem.span!, events)));
+  const messages = without.map((problem) =>
+    messageElement(
+      problem,
+      "",
+      null,
+      relatedTo(problem, events.goTo),
+      here(problem) ? null : linkTo(problem.span!, events),
+    ),
+  );
   view.dispatch({ effects: [setProblems.of(decorations(doc, placed, events)), setPlaceless.of(messages)] });
 }
 
 const linkTo = (span: Span, { goTo }: ProblemEvents): HTMLElement =>
   h("button", { class: "link place", onclick: () => goTo(span) }, placeName(span));
 
-const placeOf = (doc: Text, { span }: Problem): [number, number] | null => span?.[0] ? rangeOf(doc, span) : null;
+const placeOf = (doc: Text, { span }: Problem): [number, number] | null => (span?.[0] ? rangeOf(doc, span) : null);
 
 function decorations(doc: Text, problems: readonly Problem[], events: ProblemEvents): DecorationSet {
   const ranges: { from: number; to: number; side: number; decoration: Decoration }[] = [];

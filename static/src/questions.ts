@@ -18,7 +18,10 @@ export interface BatchEvents {
 
 /** Sends a batch; null, or why it did not come to its end. */
 export type Send = (
-  text: Text, requests: Question[], events: BatchEvents, signal: AbortSignal | null,
+  text: Text,
+  requests: Question[],
+  events: BatchEvents,
+  signal: AbortSignal | null,
 ) => Promise<Failure | null>;
 
 interface Open {
@@ -28,7 +31,8 @@ interface Open {
 }
 
 const UNANSWERED: Failure = {
-  ok: false, error: { kind: "internal", message: "The server left a question without an answer.", hint: "", span: null },
+  ok: false,
+  error: { kind: "internal", message: "The server left a question without an answer.", hint: "", span: null },
 };
 const MOST = 16; // questions that are asked again
 const KEPT = 64; // answers about one text
@@ -43,19 +47,28 @@ export class Questions {
   private settled = false;
   private waiting: Open[] = [];
 
-  constructor(private readonly send: Send, private readonly trouble: (problem: Problem) => void) {}
+  constructor(
+    private readonly send: Send,
+    private readonly trouble: (problem: Problem) => void,
+  ) {}
 
   /** Begin with a text: these questions, and those that were asked about the one before. */
   begin(
-    text: Text, first: readonly (Omit<Open, "resolve"> & { resolve?(answer: Answer<object>): void })[],
-    queued: (position: number) => void, signal: AbortSignal,
+    text: Text,
+    first: readonly (Omit<Open, "resolve"> & { resolve?(answer: Answer<object>): void })[],
+    queued: (position: number) => void,
+    signal: AbortSignal,
   ): Promise<Failure | null> {
     if (this.settled || this.asked.size) this.again = [...this.asked.values()].slice(-MOST);
     this.turnTo(text);
     const repeated = this.again.filter(({ op }) => !first.some(({ question }) => question.op === op));
-    const open = first.map(({ question, resolve, partial }): Open => ({
-      question, resolve: resolve ?? (() => undefined), ...(partial ? { partial } : {}),
-    }));
+    const open = first.map(
+      ({ question, resolve, partial }): Open => ({
+        question,
+        resolve: resolve ?? (() => undefined),
+        ...(partial ? { partial } : {}),
+      }),
+    );
     for (const question of repeated) this.promise(question, (one) => open.push(one));
     return this.batch(open, queued, signal);
   }
@@ -65,10 +78,12 @@ export class Questions {
     if (programOf(text) !== this.program) this.turnTo(text);
     this.asked.delete(slotOf(question));
     this.asked.set(slotOf(question), question);
-    const found = this.known.get(JSON.stringify(question)) ?? this.promise(question, (one) => {
-      if (!this.waiting.length) setTimeout(() => void this.flush(), 0);
-      this.waiting.push(one);
-    });
+    const found =
+      this.known.get(JSON.stringify(question)) ??
+      this.promise(question, (one) => {
+        if (!this.waiting.length) setTimeout(() => void this.flush(), 0);
+        this.waiting.push(one);
+      });
     return found as Promise<Answer<T>>;
   }
 
@@ -95,18 +110,27 @@ export class Questions {
     return waiting.length ? this.batch(waiting, () => undefined, null) : Promise.resolve();
   }
 
-  private async batch(open: readonly Open[], queued: (position: number) => void, signal: AbortSignal | null): Promise<Failure | null> {
+  private async batch(
+    open: readonly Open[],
+    queued: (position: number) => void,
+    signal: AbortSignal | null,
+  ): Promise<Failure | null> {
     const { program, known } = this;
     const left = new Map(open.map((one, number) => [number, one]));
-    const failed = await this.send(this.text, open.map(({ question }) => question), {
-      queued,
-      answer: (number, answer) => {
-        const one = left.get(number);
-        if ("partial" in answer && answer.partial) return one?.partial?.(answer);
-        left.delete(number);
-        one?.resolve(answer);
+    const failed = await this.send(
+      this.text,
+      open.map(({ question }) => question),
+      {
+        queued,
+        answer: (number, answer) => {
+          const one = left.get(number);
+          if ("partial" in answer && answer.partial) return one?.partial?.(answer);
+          left.delete(number);
+          one?.resolve(answer);
+        },
       },
-    }, signal);
+      signal,
+    );
     for (const { question, resolve } of left.values()) {
       if (this.program === program) known.delete(JSON.stringify(question)); // so that it can be asked again
       resolve(failed ?? UNANSWERED);
@@ -119,7 +143,8 @@ export class Questions {
 }
 
 /** What tells a program from others. */
-export const programOf = ({ source, options, files, main }: Text): string => JSON.stringify([source, options, files, main]);
+export const programOf = ({ source, options, files, main }: Text): string =>
+  JSON.stringify([source, options, files, main]);
 
 /** What a question is about, whatever values it is asked with. */
 function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {

@@ -21,7 +21,10 @@ export function counted(count: number, name: string): string {
 }
 
 /** What a stage changed in the counts, largest change first: `−1 map`, `+1 segred`. */
-export function changes(before: Record<string, number> | undefined, after: Record<string, number> | undefined): string[] {
+export function changes(
+  before: Record<string, number> | undefined,
+  after: Record<string, number> | undefined,
+): string[] {
   if (!before || !after) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names]
@@ -45,7 +48,10 @@ export class Rail {
   /** Each chip, and what it was made of. */
   private readonly chips = new Map<string, { of: string; chip: HTMLElement }>();
 
-  constructor(private readonly model: Model, private readonly events: RailEvents) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: RailEvents,
+  ) {
     this.element.addEventListener("keydown", (event) => this.keys(event));
     model.on("stages", () => this.draw());
     model.on("status", () => this.draw());
@@ -77,23 +83,39 @@ export class Rail {
     const [first, second] = missing ? [stopped] : told(stage, isSameKind, changed, rewrites);
     const open = shown.includes(info.id);
     const toA = against && stage && !stage.stale ? ` Against A: ${differs.join(", ") || "as many of each"}.` : "";
-    const all = toA + (changed.length ? ` Changes: ${changed.join(", ")}.`
-      : isSameKind && !missing && !stage.same ? " Another text, with as many of each statement as before." : "");
+    const all =
+      toA +
+      (changed.length
+        ? ` Changes: ${changed.join(", ")}.`
+        : isSameKind && !missing && !stage.same
+          ? " Another text, with as many of each statement as before."
+          : "");
     const looks = {
       class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,
       title: `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} Shift-click opens it beside.`,
     };
-    const [note, more] = against && !missing ? differs[0] ? [`vs A: ${differs[0]}`] : [] : [first, second];
+    const [note, more] = against && !missing ? (differs[0] ? [`vs A: ${differs[0]}`] : []) : [first, second];
     const earlier = !missing && !sameText(stage.of, this.model.now);
     const of = JSON.stringify([looks, info.title, note, more, earlier]);
     const made = this.chips.get(info.id);
     if (made?.of === of) return made.chip;
-    const chip = made?.chip ?? h("button", { "data-stage": info.id, onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey) });
+    const chip =
+      made?.chip ??
+      h("button", { "data-stage": info.id, onclick: (event: MouseEvent) => this.events.open(info.id, event.shiftKey) });
     for (const [name, value] of Object.entries(looks)) chip.setAttribute(name, String(value));
-    replace(chip, h("span", { class: "chip-title" }, info.title),
-      h("span", { class: earlier ? "chip-note earlier" : "chip-note" }, note ? h("span", { class: "chip-delta" }, note, more ? h("span", { class: "chip-more" }, `, ${more}`) : null) : null));
+    replace(
+      chip,
+      h("span", { class: "chip-title" }, info.title),
+      h(
+        "span",
+        { class: earlier ? "chip-note earlier" : "chip-note" },
+        note
+          ? h("span", { class: "chip-delta" }, note, more ? h("span", { class: "chip-more" }, `, ${more}`) : null)
+          : null,
+      ),
+    );
     this.chips.set(info.id, { of, chip });
     return chip;
   }

@@ -46,23 +46,34 @@ export function inSight(drawing: SVGElement, width: number, layers: readonly (re
   unseen.set(drawing, () => draw(-Infinity, Infinity, -Infinity, Infinity));
   const stop = new AbortController();
   // Tells what is in sight without a layout of its own; after scrolling it is asked again.
-  const observer = new IntersectionObserver((entries) => {
-    if (!drawing.isConnected) {
-      observer.disconnect();
-      return stop.abort();
-    }
-    const { boundingClientRect: box, intersectionRect: seen } = entries.at(-1)!;
-    if (!seen.width || !seen.height) return;
-    const scale = width / box.width;
-    draw((seen.left - box.left - AROUND) * scale, (seen.right - box.left + AROUND) * scale,
-      (seen.top - box.top - AROUND) * scale, (seen.bottom - box.top + AROUND) * scale);
-  }, { threshold: STEPS });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (!drawing.isConnected) {
+        observer.disconnect();
+        return stop.abort();
+      }
+      const { boundingClientRect: box, intersectionRect: seen } = entries.at(-1)!;
+      if (!seen.width || !seen.height) return;
+      const scale = width / box.width;
+      draw(
+        (seen.left - box.left - AROUND) * scale,
+        (seen.right - box.left + AROUND) * scale,
+        (seen.top - box.top - AROUND) * scale,
+        (seen.bottom - box.top + AROUND) * scale,
+      );
+    },
+    { threshold: STEPS },
+  );
   observer.observe(drawing);
-  document.addEventListener("scroll", ({ target }) => {
-    if (!(target as Node).contains(drawing)) return;
-    observer.unobserve(drawing);
-    observer.observe(drawing);
-  }, { capture: true, passive: true, signal: stop.signal });
+  document.addEventListener(
+    "scroll",
+    ({ target }) => {
+      if (!(target as Node).contains(drawing)) return;
+      observer.unobserve(drawing);
+      observer.observe(drawing);
+    },
+    { capture: true, passive: true, signal: stop.signal },
+  );
   return drawing;
 }
 

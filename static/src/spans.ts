@@ -25,7 +25,11 @@ function before(l0: number, c0: number, l1: number, c1: number): boolean {
 
 /** Whether `outer` holds all of `inner`. */
 export function contains(outer: Span, inner: Span): boolean {
-  return fileOf(outer) === fileOf(inner) && before(outer[0], outer[1], inner[0], inner[1]) && before(inner[2], inner[3], outer[2], outer[3]);
+  return (
+    fileOf(outer) === fileOf(inner) &&
+    before(outer[0], outer[1], inner[0], inner[1]) &&
+    before(inner[2], inner[3], outer[2], outer[3])
+  );
 }
 
 function containsPoint(span: Span, file: string, line: number, column: number): boolean {
@@ -117,7 +121,10 @@ export function excerpt(source: string, span: Span, longest = 80): string {
   const last = lines.length - 1;
   lines[last] = lines[last]!.slice(0, units(lines[last]!, span[3] - 1));
   lines[0] = lines[0]!.slice(units(lines[0]!, span[1] - 1));
-  const text = lines.map((line) => line.trim()).join(" ").trim();
+  const text = lines
+    .map((line) => line.trim())
+    .join(" ")
+    .trim();
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 

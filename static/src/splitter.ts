@@ -16,9 +16,14 @@ export interface SplitterOptions {
 export function splitter(options: SplitterOptions): HTMLElement {
   const { vertical, least, before } = options;
   const bar = h("div", {
-    class: `splitter ${vertical ? "vertical" : "horizontal"}`, role: "separator", tabindex: 0,
-    "aria-orientation": vertical ? "vertical" : "horizontal", "aria-label": options.label,
-    "aria-valuemin": least, "aria-valuemax": 4000, "aria-valuenow": 0,
+    class: `splitter ${vertical ? "vertical" : "horizontal"}`,
+    role: "separator",
+    tabindex: 0,
+    "aria-orientation": vertical ? "vertical" : "horizontal",
+    "aria-label": options.label,
+    "aria-valuemin": least,
+    "aria-valuemax": 4000,
+    "aria-valuenow": 0,
   });
   const set = (size: number): void => {
     const px = Math.round(Math.min(options.most(), Math.max(least, size)));

@@ -65,7 +65,9 @@ const LONGEST = 1_000_000; // characters of all that is kept in a list
 /** Put something before what is in a list; what is oldest goes. */
 function keepIn<T>(name: string, list: readonly T[]): void {
   let length = 0;
-  const kept = list.slice(0, HISTORY).filter((entry, k) => (length += JSON.stringify(entry).length) <= LONGEST || k === 0);
+  const kept = list
+    .slice(0, HISTORY)
+    .filter((entry, k) => (length += JSON.stringify(entry).length) <= LONGEST || k === 0);
   save(name, kept);
 }
 
@@ -74,14 +76,18 @@ export function remember(program: Saved): void {
   if (isEmpty(program)) return;
   const { source, files = {}, main, open } = program;
   const kept: Saved = Object.keys(files).length && main && open ? { source, files, main, open } : { source };
-  keepIn("history", [{ ...kept, when: new Date().toISOString() }, ...earlierTexts().filter((entry) => !sameProgram(entry, kept))]);
+  keepIn("history", [
+    { ...kept, when: new Date().toISOString() },
+    ...earlierTexts().filter((entry) => !sameProgram(entry, kept)),
+  ]);
 }
 
 export const earlierTexts = (): Earlier[] => load<Earlier[]>("history") ?? [];
 
 /** Keep a file that is taken out of a program. */
 export function discard(file: Deleted): void {
-  if (file.text.trim()) keepIn("deleted", [file, ...discarded().filter(({ name, text }) => name !== file.name || text !== file.text)]);
+  if (file.text.trim())
+    keepIn("deleted", [file, ...discarded().filter(({ name, text }) => name !== file.name || text !== file.text)]);
 }
 
 export const discarded = (): Deleted[] => load<Deleted[]>("deleted") ?? [];

@@ -18,21 +18,37 @@ export class Story {
 
   constructor(private readonly look: (look: Look) => void) {
     // Where panes lie below each other, a step leads away from here: the way on goes along.
-    new IntersectionObserver(([seen]) => this.element.classList.toggle("away", !seen!.isIntersecting), { threshold: 0.1 }).observe(this.element);
+    new IntersectionObserver(([seen]) => this.element.classList.toggle("away", !seen!.isIntersecting), {
+      threshold: 0.1,
+    }).observe(this.element);
   }
 
   show(example: Example | null): void {
     this.element.hidden = !example;
     this.at = -1;
     this.links = (example?.looks ?? []).map((look, k) => ({
-      look, button: h("button", { class: "link", onclick: () => this.go(k) }, ...quoted(look.text)),
+      look,
+      button: h("button", { class: "link", onclick: () => this.go(k) }, ...quoted(look.text)),
     }));
     if (!example) return;
-    replace(this.element,
-      h("div", { class: "story-head" }, h("p", { class: "point" }, ...quoted(example.point || `${example.title}.`)),
-        this.links.length ? h("div", { class: "story-steps", role: "group", "aria-label": "Steps" }, this.back, this.next) : null),
-      this.links.length ? h("ol", { class: "looks", "aria-label": "What to look at" },
-        ...this.links.map(({ button }) => h("li", {}, button))) : null);
+    replace(
+      this.element,
+      h(
+        "div",
+        { class: "story-head" },
+        h("p", { class: "point" }, ...quoted(example.point || `${example.title}.`)),
+        this.links.length
+          ? h("div", { class: "story-steps", role: "group", "aria-label": "Steps" }, this.back, this.next)
+          : null,
+      ),
+      this.links.length
+        ? h(
+            "ol",
+            { class: "looks", "aria-label": "What to look at" },
+            ...this.links.map(({ button }) => h("li", {}, button)),
+          )
+        : null,
+    );
     this.draw();
   }
 
@@ -40,8 +56,14 @@ export class Story {
   tell({ title, notes }: Said): void {
     if (!title && !notes) return;
     this.element.hidden = false;
-    replace(this.element, title ? h("p", { class: "point" }, h("strong", {}, title)) : null,
-      ...notes.split("\n").filter((line) => line.trim()).map((line) => h("p", {}, ...quoted(line))));
+    replace(
+      this.element,
+      title ? h("p", { class: "point" }, h("strong", {}, title)) : null,
+      ...notes
+        .split("\n")
+        .filter((line) => line.trim())
+        .map((line) => h("p", {}, ...quoted(line))),
+    );
   }
 
   /** Links to what is no longer in the text lead nowhere. */

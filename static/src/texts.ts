@@ -17,7 +17,10 @@ export class Texts {
   private readonly coming = new Map<StageState, Promise<void>>();
   private readonly soon = debounce(60, () => this.changed());
 
-  constructor(private readonly model: Model, private readonly shown: () => readonly PaneChoice[]) {
+  constructor(
+    private readonly model: Model,
+    private readonly shown: () => readonly PaneChoice[],
+  ) {
     for (const topic of ["stages", "status", "pinned"] as const) model.on(topic, this.soon);
   }
 
@@ -55,8 +58,12 @@ export class Texts {
   /** Whether a text is not there and should be asked for now: what is being compiled comes first. */
   private isWanted(state: StageState): boolean {
     const { made, isCompiling } = this.model;
-    return state.lines === null && !this.coming.has(state) && !(isCompiling && !state.stale)
-      && !(this.asked.has(state) && this.asked.get(state) === made);
+    return (
+      state.lines === null &&
+      !this.coming.has(state) &&
+      !(isCompiling && !state.stale) &&
+      !(this.asked.has(state) && this.asked.get(state) === made)
+    );
   }
 
   /** The lines of a stage, when they are there; none of what is refused. */

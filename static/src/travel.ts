@@ -26,7 +26,11 @@ export class Travel {
   private going = 0;
 
   /** `here`: what is shown, and `hash` what is selected in it, as the end of an address. */
-  constructor(private readonly here: () => Stop, private readonly hash: () => string, go: (stop: Stop) => Promise<void>) {
+  constructor(
+    private readonly here: () => Stop,
+    private readonly hash: () => string,
+    go: (stop: Stop) => Promise<void>,
+  ) {
     window.addEventListener("popstate", (event) => {
       const entry = entryIn(event.state);
       if (!entry) return location.reload(); // one that was made by hand
@@ -40,7 +44,7 @@ export class Travel {
   static get kept(): Stop | null {
     const entry = entryIn(history.state);
     const last = entryIn(load<Entry>(LAST, true));
-    return entry && last?.key === entry.key ? last.stop : entry?.stop ?? null;
+    return entry && last?.key === entry.key ? last.stop : (entry?.stop ?? null);
   }
 
   /** Keep what is here now in the current entry. */
@@ -74,5 +78,7 @@ export class Travel {
 
 function entryIn(state: unknown): Entry | null {
   const entry = state as Partial<Entry> | null;
-  return typeof entry?.key === "string" && typeof entry.stop?.source === "string" && Array.isArray(entry.stop.panes) ? (entry as Entry) : null;
+  return typeof entry?.key === "string" && typeof entry.stop?.source === "string" && Array.isArray(entry.stop.panes)
+    ? (entry as Entry)
+    : null;
 }

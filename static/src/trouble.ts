@@ -35,12 +35,21 @@ export class Trouble {
     this.shown = problem;
     this.button.disabled = false;
     this.when.textContent = "";
-    replace(this.element,
-      h("p", { class: "trouble-text", role: "alert" },
-        h("strong", {}, kindName(problem.kind)), " ", ...quoted(problem.message), " ",
+    replace(
+      this.element,
+      h(
+        "p",
+        { class: "trouble-text", role: "alert" },
+        h("strong", {}, kindName(problem.kind)),
+        " ",
+        ...quoted(problem.message),
+        " ",
         // How long to wait is what is counted down.
-        ...(problem.hint && problem.retry === undefined ? quoted(problem.hint) : [])),
-      this.when, this.button);
+        ...(problem.hint && problem.retry === undefined ? quoted(problem.hint) : []),
+      ),
+      this.when,
+      this.button,
+    );
     this.element.hidden = false;
     if (PASSING.has(problem.kind)) this.wait(Math.max(problem.retry ?? 0, this.patience));
   }

@@ -111,16 +111,29 @@ export class Workbench {
   private add(choice: PaneChoice): void {
     const taken = this.panes.map(({ id }) => id);
     const id = Array.from({ length: MOST }, (_, k) => `stage-${k + 1}`).find((one) => !taken.includes(one))!;
-    const pane = new StagePane(id, this.dock.grip(id), this.model, this.link, {
-      changed: () => {
-        this.dock.retitle();
-        this.changed();
+    const pane = new StagePane(
+      id,
+      this.dock.grip(id),
+      this.model,
+      this.link,
+      {
+        changed: () => {
+          this.dock.retitle();
+          this.changed();
+        },
+        closed: (closing) => this.close(closing),
+        focused: (focused) => this.focus(focused),
       },
-      closed: (closing) => this.close(closing),
-      focused: (focused) => this.focus(focused),
-    }, choice.stage, choice.compare);
+      choice.stage,
+      choice.compare,
+    );
     this.panes.push(pane);
-    this.dock.add({ id, title: () => this.model.info(pane.stage)?.title ?? pane.stage, content: pane.element, taken: () => pane.taken });
+    this.dock.add({
+      id,
+      title: () => this.model.info(pane.stage)?.title ?? pane.stage,
+      content: pane.element,
+      taken: () => pane.taken,
+    });
     this.focus(pane);
   }
 

@@ -5,10 +5,12 @@ import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate
 const DEEPEST = 40;
 const HANG = 4;
 
-const rules = Object.fromEntries(Array.from({ length: DEEPEST + 1 }, (_, indent) => [
-  `.cm-line.hang-${indent}`,
-  { paddingLeft: `calc(8px + ${indent + HANG}ch)`, textIndent: `-${indent + HANG}ch` },
-]));
+const rules = Object.fromEntries(
+  Array.from({ length: DEEPEST + 1 }, (_, indent) => [
+    `.cm-line.hang-${indent}`,
+    { paddingLeft: `calc(8px + ${indent + HANG}ch)`, textIndent: `-${indent + HANG}ch` },
+  ]),
+);
 
 const hanging = Array.from({ length: DEEPEST + 1 }, (_, indent) => Decoration.line({ class: `hang-${indent}` }));
 
@@ -25,14 +27,17 @@ function decorate(view: EditorView): DecorationSet {
   return builder.finish();
 }
 
-const plugin = ViewPlugin.fromClass(class {
-  decorations: DecorationSet;
-  constructor(view: EditorView) {
-    this.decorations = decorate(view);
-  }
-  update(update: ViewUpdate): void {
-    if (update.docChanged || update.viewportChanged) this.decorations = decorate(update.view);
-  }
-}, { decorations: (value) => value.decorations });
+const plugin = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet;
+    constructor(view: EditorView) {
+      this.decorations = decorate(view);
+    }
+    update(update: ViewUpdate): void {
+      if (update.docChanged || update.viewportChanged) this.decorations = decorate(update.view);
+    }
+  },
+  { decorations: (value) => value.decorations },
+);
 
 export const wrapping: Extension = [EditorView.lineWrapping, EditorView.theme(rules), plugin];

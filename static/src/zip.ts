@@ -59,7 +59,9 @@ function endOf(view: DataView): number {
 async function inflated(data: Uint8Array, most: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
-  const stream = new Blob([data as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const stream = new Blob([data as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
   const reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   for (;;) {
     const { value, done } = await reader.read().catch(() => {

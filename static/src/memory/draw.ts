@@ -24,7 +24,9 @@ const LISTED = 12;
 
 /** The group that an element's colour tells: its outermost index. */
 function groupOf(cell: Cell, grid: Grid): number {
-  return grid.shape.length > 1 ? (cell.index[0] ?? 0) : Math.floor(((cell.index[0] ?? 0) * 8) / Math.max(1, grid.shape[0] ?? 1));
+  return grid.shape.length > 1
+    ? (cell.index[0] ?? 0)
+    : Math.floor(((cell.index[0] ?? 0) * 8) / Math.max(1, grid.shape[0] ?? 1));
 }
 
 /** Cells per row: the largest stride of the array if that makes a readable picture. */
@@ -55,37 +57,75 @@ interface Place {
   title: string;
 }
 
-function drawing(places: readonly Place[], columns: number, rows: number, label: string,
-  rowLabel: (row: number) => string, columnLabel: (column: number) => string): SVGElement {
+function drawing(
+  places: readonly Place[],
+  columns: number,
+  rows: number,
+  label: string,
+  rowLabel: (row: number) => string,
+  columnLabel: (column: number) => string,
+): SVGElement {
   const width = LABELS + columns * (SIDE + GAP);
   const height = 16 + rows * (SIDE + GAP);
   const step = columns > 20 ? 4 : columns > 12 ? 2 : 1;
-  return s("svg", {
-    viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: "cells",
-  },
-  ...Array.from({ length: columns }, (_, k) => k % step === 0
-    ? s("text", { x: LABELS + k * (SIDE + GAP) + SIDE / 2, y: 11, class: "axis", "text-anchor": "middle" }, columnLabel(k)) : null),
-  ...Array.from({ length: rows }, (_, k) =>
-    s("text", { x: LABELS - 5, y: 16 + k * (SIDE + GAP) + SIDE / 2 + 4, class: "axis", "text-anchor": "end" }, rowLabel(k))),
-  ...places.map((place) => {
-    const x = LABELS + place.x * (SIDE + GAP);
-    const y = 16 + place.y * (SIDE + GAP);
-    const hue = place.group === null ? "none" : `hue hue-${place.group % 8}`;
-    return s("g", { class: `cell ${hue}${place.shared ? " shared" : ""}`, "data-key": place.key, "data-cell": place.cell },
-      s("title", {}, place.title),
-      s("rect", { x, y, width: SIDE, height: SIDE, rx: 3 }),
-      s("text", { x: x + SIDE / 2, y: y + SIDE / 2 + 4, "text-anchor": "middle" }, place.label));
-  }));
+  return s(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": label,
+      class: "cells",
+    },
+    ...Array.from({ length: columns }, (_, k) =>
+      k % step === 0
+        ? s(
+            "text",
+            { x: LABELS + k * (SIDE + GAP) + SIDE / 2, y: 11, class: "axis", "text-anchor": "middle" },
+            columnLabel(k),
+          )
+        : null,
+    ),
+    ...Array.from({ length: rows }, (_, k) =>
+      s(
+        "text",
+        { x: LABELS - 5, y: 16 + k * (SIDE + GAP) + SIDE / 2 + 4, class: "axis", "text-anchor": "end" },
+        rowLabel(k),
+      ),
+    ),
+    ...places.map((place) => {
+      const x = LABELS + place.x * (SIDE + GAP);
+      const y = 16 + place.y * (SIDE + GAP);
+      const hue = place.group === null ? "none" : `hue hue-${place.group % 8}`;
+      return s(
+        "g",
+        { class: `cell ${hue}${place.shared ? " shared" : ""}`, "data-key": place.key, "data-cell": place.cell },
+        s("title", {}, place.title),
+        s("rect", { x, y, width: SIDE, height: SIDE, rx: 3 }),
+        s("text", { x: x + SIDE / 2, y: y + SIDE / 2 + 4, "text-anchor": "middle" }, place.label),
+      );
+    }),
+  );
 }
 
 /** How a cell is coloured, and what threads do with it in words. */
-function told(cell: number, element: Cell | undefined, { touches, ...grid }: Grid): Pick<Place, "group" | "shared"> & { words: string; label: string | null } {
-  if (!touches) return { group: element ? groupOf(element, { ...grid, touches }) : null, shared: false, words: "", label: null };
+function told(
+  cell: number,
+  element: Cell | undefined,
+  { touches, ...grid }: Grid,
+): Pick<Place, "group" | "shared"> & { words: string; label: string | null } {
+  if (!touches)
+    return { group: element ? groupOf(element, { ...grid, touches }) : null, shared: false, words: "", label: null };
   const threads = touches.by.get(cell) ?? [];
   const done = touches.verb === "reads" ? "read" : "written";
-  const words = threads.length ? `, ${done} by ${threads.length === 1 ? "" : `${threads.length} threads: `}${threadList(touches, threads, LISTED)}` : `, not ${done}`;
+  const words = threads.length
+    ? `, ${done} by ${threads.length === 1 ? "" : `${threads.length} threads: `}${threadList(touches, threads, LISTED)}`
+    : `, not ${done}`;
   return {
-    group: threads.length === 1 ? threads[0]! : null, shared: threads.length > 1, words,
+    group: threads.length === 1 ? threads[0]! : null,
+    shared: threads.length > 1,
+    words,
     label: threads.length > 1 ? `×${short(threads.length)}` : threads.length ? `t${short(threads[0]!)}` : "",
   };
 }
@@ -102,13 +142,25 @@ export function byIndex(grid: Grid, name: string, at: readonly number[]): SVGEle
       const row = flat ? Math.floor(last / columns) : cell.index[cell.index.length - 2]!;
       const { group, shared, words } = told(cell.cell, cell, grid);
       return {
-        x: flat ? last % columns : last, y: row, label: short(cell.cell), group, shared, cell: cell.cell,
-        key: cell.index.join(), title: `${name}[${cell.index.join("][")}] is cell ${cell.cell}${words}`,
+        x: flat ? last % columns : last,
+        y: row,
+        label: short(cell.cell),
+        group,
+        shared,
+        cell: cell.cell,
+        key: cell.index.join(),
+        title: `${name}[${cell.index.join("][")}] is cell ${cell.cell}${words}`,
       };
     });
   const rows = flat ? Math.ceil(Math.max(1, shape[0] ?? 1) / columns) : shape[shape.length - 2]!;
-  return drawing(places, columns, rows, `${name} by index: ${shape.join(" by ")} elements, each with its cell`,
-    (row) => String(flat ? row * columns : row), (column) => String(column));
+  return drawing(
+    places,
+    columns,
+    rows,
+    `${name} by index: ${shape.join(" by ")} elements, each with its cell`,
+    (row) => String(flat ? row * columns : row),
+    (column) => String(column),
+  );
 }
 
 /** The block as it lies in memory; labels are indices, or the thread, or how many threads. */
@@ -121,13 +173,25 @@ export function byCell(grid: Grid, block: string): SVGElement {
     const { group, shared, words, label } = told(number, cell, grid);
     const index = !cell ? "" : cell.index.length > 3 ? "•" : cell.index.join(",");
     return {
-      x: number % columns, y: Math.floor(number / columns), label: label ?? index, group, shared, cell: number, key: cell ? cell.index.join() : "",
+      x: number % columns,
+      y: Math.floor(number / columns),
+      label: label ?? index,
+      group,
+      shared,
+      cell: number,
+      key: cell ? cell.index.join() : "",
       title: `cell ${number} ${cell ? `holds [${cell.index.join("][")}]` : "is not used by this array"}${words}`,
     };
   });
   const rows = Math.max(1, Math.ceil(grid.size / columns));
-  return drawing(places, columns, rows, `Block ${block}: ${grid.size} cells, ${grid.cells.length} of them used`,
-    (row) => String(row * columns), (column) => `+${column}`);
+  return drawing(
+    places,
+    columns,
+    rows,
+    `Block ${block}: ${grid.size} cells, ${grid.cells.length} of them used`,
+    (row) => String(row * columns),
+    (column) => `+${column}`,
+  );
 }
 
 /** At most four characters. */
@@ -136,12 +200,46 @@ function short(value: number): string {
 }
 
 /** The same numbers as a table. `complete`: these are all cells that the array has. */
-export function asTable(cells: readonly Cell[], complete: boolean, name: string, touches: Touches | null, most = 1000): HTMLElement {
-  return h("table", { class: "cells-table" },
-    h("caption", {}, `Cells of ${name}${cells.length <= most ? "" : complete ? `, the first ${most} of ${cells.length}` : `, the first ${most} of more than ${cells.length}`}`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Index"), h("th", { scope: "col" }, "Cell"),
-      touches ? h("th", { scope: "col" }, touches.verb === "reads" ? "Read by" : "Written by") : null)),
-    h("tbody", {}, ...cells.slice(0, most).map((cell) => h("tr", {},
-      h("td", {}, `[${cell.index.join("][")}]`), h("td", {}, cell.cell),
-      touches ? h("td", {}, threadList(touches, touches.by.get(cell.cell) ?? [], 40) || "–") : null))));
+export function asTable(
+  cells: readonly Cell[],
+  complete: boolean,
+  name: string,
+  touches: Touches | null,
+  most = 1000,
+): HTMLElement {
+  return h(
+    "table",
+    { class: "cells-table" },
+    h(
+      "caption",
+      {},
+      `Cells of ${name}${cells.length <= most ? "" : complete ? `, the first ${most} of ${cells.length}` : `, the first ${most} of more than ${cells.length}`}`,
+    ),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "Index"),
+        h("th", { scope: "col" }, "Cell"),
+        touches ? h("th", { scope: "col" }, touches.verb === "reads" ? "Read by" : "Written by") : null,
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...cells
+        .slice(0, most)
+        .map((cell) =>
+          h(
+            "tr",
+            {},
+            h("td", {}, `[${cell.index.join("][")}]`),
+            h("td", {}, cell.cell),
+            touches ? h("td", {}, threadList(touches, touches.by.get(cell.cell) ?? [], 40) || "–") : null,
+          ),
+        ),
+    ),
+  );
 }

@@ -13,9 +13,18 @@ export function formula({ name, block, lmad: { offset, dims } }: ArrayInfo): HTM
     const number = numberOf(stride);
     return number === 0 ? [] : [number === 1 ? names[k]! : `${names[k]}·${asFactor(stride)}`];
   });
-  const sum = [...(!offset.length && terms.length ? [] : [pretty(offset)]), ...terms].join(" + ").replaceAll("+ -", "− ");
+  const sum = [...(!offset.length && terms.length ? [] : [pretty(offset)]), ...terms]
+    .join(" + ")
+    .replaceAll("+ -", "− ");
   const ranges = dims.map(([size], k) => `${names[k]} < ${pretty(size)}`).join(", ");
-  return h("p", { class: "formula" },
-    h("code", {}, `${name}${names.map((index) => `[${index}]`).join("")}`), " is cell ", h("code", {}, sum), " of ",
-    h("code", {}, block), ranges ? h("span", { class: "quiet" }, ` for ${ranges}`) : null);
+  return h(
+    "p",
+    { class: "formula" },
+    h("code", {}, `${name}${names.map((index) => `[${index}]`).join("")}`),
+    " is cell ",
+    h("code", {}, sum),
+    " of ",
+    h("code", {}, block),
+    ranges ? h("span", { class: "quiet" }, ` for ${ranges}`) : null,
+  );
 }

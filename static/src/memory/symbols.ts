@@ -63,8 +63,10 @@ function positive(values: Record<string, number>, sizes: readonly Polynomial[]):
   for (let round = 0; round < 8; round += 1) {
     const small = sizes.filter((size) => (evaluate(size, values) ?? 1) < 1);
     for (const size of small) {
-      for (const name of namesIn(size.filter((term) => (term[0] as number) < 0))) values[name] = Math.max(1, Math.floor((values[name] ?? 1) / 2));
-      for (const name of namesIn(size.filter((term) => (term[0] as number) > 0))) values[name] = Math.min(12, (values[name] ?? 1) + 1);
+      for (const name of namesIn(size.filter((term) => (term[0] as number) < 0)))
+        values[name] = Math.max(1, Math.floor((values[name] ?? 1) / 2));
+      for (const name of namesIn(size.filter((term) => (term[0] as number) > 0)))
+        values[name] = Math.min(12, (values[name] ?? 1) + 1);
     }
     if (!small.length) break;
   }
@@ -90,7 +92,11 @@ export class SymbolFields {
 
   /** Show these; `change` is called with the name that a field stands for when it is typed into. */
   show(wanted: readonly Valued[], change: (name: string, value: number) => void): void {
-    const fields = this.fields.of(wanted, ({ label }) => label, ({ label, value }) => new Field(label, value, this.least));
+    const fields = this.fields.of(
+      wanted,
+      ({ label }) => label,
+      ({ label, value }) => new Field(label, value, this.least),
+    );
     for (const [k, { name, value }] of wanted.entries()) fields[k]!.take(value, (typed) => change(name, typed));
     arrange(this.element, ...fields.map(({ element }) => element));
   }
@@ -104,7 +110,14 @@ class Field {
 
   constructor(label: string, value: number, least: number) {
     this.number = new NumberField(value, { min: least, "aria-label": label });
-    this.slider = h("input", { type: "range", min: 0, max: Math.max(24, 2 * value), value, "aria-label": `${label}, slider`, tabindex: -1 });
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      max: Math.max(24, 2 * value),
+      value,
+      "aria-label": `${label}, slider`,
+      tabindex: -1,
+    });
     this.slider.addEventListener("input", () => {
       this.number.input.value = this.slider.value;
       this.change(this.slider.valueAsNumber);

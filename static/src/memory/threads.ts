@@ -23,7 +23,11 @@ const MOST_KERNELS = 6;
 
 /** What each kernel does with the block of an array; what is written comes first. */
 export async function touchesOf(
-  of: Text, stage: string, fun: MemoryFunction, array: ArrayInfo, values: Record<string, number>,
+  of: Text,
+  stage: string,
+  fun: MemoryFunction,
+  array: ArrayInfo,
+  values: Record<string, number>,
 ): Promise<Touches[]> {
   const found: Touches[] = [];
   for (const kernel of candidates(fun, array)) {
@@ -41,27 +45,41 @@ export async function touchesOf(
 /** Kernels from the same place in the source first; inner ones are steps of the threads of others. */
 function candidates(fun: MemoryFunction, array: ArrayInfo): KernelInfo[] {
   const place = array.src[0];
-  const near = (kernel: KernelInfo) => kernel.name === array.name ? -1 : place && kernel.src[0] && contains(kernel.src[0], place) ? 0 : 1;
-  return fun.kernels.filter(({ level }) => level === "grid").sort((a, b) => near(a) - near(b)).slice(0, MOST_KERNELS);
+  const near = (kernel: KernelInfo) =>
+    kernel.name === array.name ? -1 : place && kernel.src[0] && contains(kernel.src[0], place) ? 0 : 1;
+  return fun.kernels
+    .filter(({ level }) => level === "grid")
+    .sort((a, b) => near(a) - near(b))
+    .slice(0, MOST_KERNELS);
 }
 
 /** All accesses of a kernel to a block, of one kind. */
 function together(kernel: KernelInfo, writes: boolean, accesses: readonly ThreadAccess[]): Touches {
   const verb = writes ? "writes" : "reads";
-  const points = accesses.map((access) => access.points).reduce((a, b) => (b.length > a.length ? b : a)).map(({ point }) => point);
+  const points = accesses
+    .map((access) => access.points)
+    .reduce((a, b) => (b.length > a.length ? b : a))
+    .map(({ point }) => point);
   const numbers = new Map(points.map((point, k) => [point.join(), k]));
   const by = new Map<number, Set<number>>();
   for (const { point, cells } of accesses.flatMap((access) => access.points)) {
     for (const cell of cells) by.set(cell, (by.get(cell) ?? new Set()).add(numbers.get(point.join()) ?? -1));
   }
   const notes = accesses.flatMap((access) => {
-    const hidden = !access.points.length && access.because ? [`What it ${verb} of ${access.array} is not drawn: ${access.because}.`] : [];
-    const unsure = access.points.length && access.because ? [`It ${verb} cells of ${access.array} ${access.because}.`] : [];
-    const cut = access.points.length && !access.complete ? [`Only its first ${access.points.length} threads are drawn.`] : [];
+    const hidden =
+      !access.points.length && access.because
+        ? [`What it ${verb} of ${access.array} is not drawn: ${access.because}.`]
+        : [];
+    const unsure =
+      access.points.length && access.because ? [`It ${verb} cells of ${access.array} ${access.because}.`] : [];
+    const cut =
+      access.points.length && !access.complete ? [`Only its first ${access.points.length} threads are drawn.`] : [];
     return [...hidden, ...unsure, ...cut];
   });
   return {
-    label: `${kernel.kind} ${kernel.name} ${verb} it`, verb, points,
+    label: `${kernel.kind} ${kernel.name} ${verb} it`,
+    verb,
+    points,
     by: new Map([...by].map(([cell, set]) => [cell, [...set].sort((a, b) => a - b)])),
     symbols: [...new Set(namesIn(kernel.space))],
     notes: [...new Set(notes)],
@@ -69,10 +87,14 @@ function together(kernel: KernelInfo, writes: boolean, accesses: readonly Thread
 }
 
 /** A thread by its number and point. */
-export const threadName = (touches: Touches, number: number): string => `t${number} (${touches.points[number]?.join(", ") ?? ""})`;
+export const threadName = (touches: Touches, number: number): string =>
+  `t${number} (${touches.points[number]?.join(", ") ?? ""})`;
 
 /** Threads in a list that does not grow too long. */
 export function threadList(touches: Touches, numbers: readonly number[], most: number): string {
-  const listed = numbers.slice(0, most).map((number) => threadName(touches, number)).join(", ");
+  const listed = numbers
+    .slice(0, most)
+    .map((number) => threadName(touches, number))
+    .join(", ");
   return numbers.length > most ? `${listed}, … and ${numbers.length - most} more` : listed;
 }

@@ -12,7 +12,10 @@ export abstract class AskingPane {
   private readonly why = h("p", { class: "empty" });
 
   /** `what`: what the compiler of today would make of a link that does not hold it. */
-  constructor(protected readonly model: Model, what: string) {
+  constructor(
+    protected readonly model: Model,
+    what: string,
+  ) {
     this.today = new Today(model, what, () => this.refresh());
     const soon = debounce(60, () => this.refresh());
     model.on("stages", soon);
@@ -45,7 +48,7 @@ export abstract class AskingPane {
   protected refresh(again = false): void {
     const { about, place, why } = this;
     if (again) this.seen = null;
-    if (!this.visible || about && about === this.seen) return;
+    if (!this.visible || (about && about === this.seen)) return;
     why.remove();
     if (!about) {
       why.textContent = UNREACHED[this.model.status.phase] ?? "";

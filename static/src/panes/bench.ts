@@ -26,10 +26,13 @@ export class BenchPane {
   private stopping: AbortController | null = null;
 
   /** `backends`: those that are chosen to run on and measured. */
-  constructor(private readonly model: Model, private readonly backends: () => string[]) {
+  constructor(
+    private readonly model: Model,
+    private readonly backends: () => string[],
+  ) {
     this.fresh = new Fresh(model, this.place);
     this.element.append(h("div", { class: "trials-top" }, this.button), this.fresh.element);
-    this.button.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+    this.button.addEventListener("click", () => (this.stopping ? this.stopping.abort() : void this.run()));
     this.draw();
   }
 
@@ -42,34 +45,45 @@ export class BenchPane {
   /** Show what a link keeps, or nothing. */
   restore(kept: readonly AnyAsked[] = []): void {
     this.stopping?.abort();
-    this.rows = kept.flatMap((one) => one.op === "bench" && one.answer?.ok
-      ? [{ name: nameOf(one.answer.case), request: one.request, now: one.answer.measured, before: null, error: "" }] : []);
+    this.rows = kept.flatMap((one) =>
+      one.op === "bench" && one.answer?.ok
+        ? [{ name: nameOf(one.answer.case), request: one.request, now: one.answer.measured, before: null, error: "" }]
+        : [],
+    );
     this.of = this.rows.length ? this.model.now : null;
     this.fresh.made(this.of, this.rows);
     this.draw();
   }
 
   private async run(): Promise<void> {
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     this.button.textContent = "Stop";
     const of = this.model.now;
     const listed = await client.ask("tests", {}, of);
     const before = new Map(this.rows.map((row) => [keyOf(row), row.now ?? row.before]));
     const found: Row[] = [];
-    if (!listed.ok) found.push({ name: "", request: { case: 0 }, now: null, before: null, error: listed.error.message });
-    else for (const one of listed.cases.filter(({ kind }) => kind === "run")) {
-      for (const backend of this.backends()) {
-        if (mine.signal.aborted) break;
-        const row: Row = { name: nameOf(one), request: { case: one.number, backend }, now: null, before: null, error: "" };
-        const answer = await client.post("bench", { ...of, ...row.request }, mine.signal);
-        if (mine.signal.aborted) break;
-        row.before = before.get(keyOf(row)) ?? null;
-        if (answer.ok) row.now = answer.measured;
-        else row.error = answer.error.message;
-        found.push(row);
-        this.show(found, of);
+    if (!listed.ok)
+      found.push({ name: "", request: { case: 0 }, now: null, before: null, error: listed.error.message });
+    else
+      for (const one of listed.cases.filter(({ kind }) => kind === "run")) {
+        for (const backend of this.backends()) {
+          if (mine.signal.aborted) break;
+          const row: Row = {
+            name: nameOf(one),
+            request: { case: one.number, backend },
+            now: null,
+            before: null,
+            error: "",
+          };
+          const answer = await client.post("bench", { ...of, ...row.request }, mine.signal);
+          if (mine.signal.aborted) break;
+          row.before = before.get(keyOf(row)) ?? null;
+          if (answer.ok) row.now = answer.measured;
+          else row.error = answer.error.message;
+          found.push(row);
+          this.show(found, of);
+        }
       }
-    }
     this.stopping = null;
     this.button.textContent = "Measure";
     if (found.length || !mine.signal.aborted) this.show(found, of);
@@ -86,19 +100,48 @@ export class BenchPane {
   private draw(): void {
     if (!this.rows.length && this.of) return replace(this.place, ...noTests());
     if (!this.rows.length) {
-      return replace(this.place, h("p", { class: "quiet" },
-        "Tests that give an input are measured here, until the interval of the median is narrow."));
+      return replace(
+        this.place,
+        h(
+          "p",
+          { class: "quiet" },
+          "Tests that give an input are measured here, until the interval of the median is narrow.",
+        ),
+      );
     }
-    const measured = this.rows.flatMap((row) => row.now ? [{ ...row, now: row.now, other: this.otherOf(row) }] : []);
+    const measured = this.rows.flatMap((row) => (row.now ? [{ ...row, now: row.now, other: this.otherOf(row) }] : []));
     const failed = this.rows.filter(({ now }) => !now);
-    replace(this.place, measured.length ? table(measured) : null, failed.length ? h("section", { "aria-label": "Not measured" },
-      h("h2", {}, "Not measured"), h("ul", { class: "remarks" }, ...failed.map(({ name, error }) => h("li", { class: "remark" },
-        h("div", {}, name ? h("strong", {}, name) : null, h("p", {}, ...quoted(error))))))) : null);
+    replace(
+      this.place,
+      measured.length ? table(measured) : null,
+      failed.length
+        ? h(
+            "section",
+            { "aria-label": "Not measured" },
+            h("h2", {}, "Not measured"),
+            h(
+              "ul",
+              { class: "remarks" },
+              ...failed.map(({ name, error }) =>
+                h(
+                  "li",
+                  { class: "remark" },
+                  h("div", {}, name ? h("strong", {}, name) : null, h("p", {}, ...quoted(error))),
+                ),
+              ),
+            ),
+          )
+        : null,
+    );
   }
 
   /** What the same test took on another back end. */
   private otherOf({ name, request }: Row): Measurement | null {
-    return this.rows.find((one) => one.name === name && one.request.case === request.case && one.request.backend !== request.backend)?.now ?? null;
+    return (
+      this.rows.find(
+        (one) => one.name === name && one.request.case === request.case && one.request.backend !== request.backend,
+      )?.now ?? null
+    );
   }
 }
 
@@ -114,18 +157,32 @@ const COLUMNS: readonly [string, (row: Measured) => string | HTMLElement][] = [
 /** Those that were measured: each below the name of its test, and below it what it is compared with. */
 function table(rows: readonly Measured[]): HTMLElement {
   const names = [...new Set(rows.map(({ name }) => name))];
-  return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
-    h("table", { class: "cells-table measured" },
+  return h(
+    "div",
+    { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Measurements" },
+    h(
+      "table",
+      { class: "cells-table measured" },
       h("thead", {}, h("tr", {}, ...COLUMNS.map(([head]) => h("th", { scope: "col" }, head)))),
-      ...names.map((name) => h("tbody", {},
-        h("tr", {}, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, name)),
-        ...rows.filter((row) => row.name === name).flatMap((row) => [
-          h("tr", {}, ...COLUMNS.map(([, cell]) => h("td", {}, cell(row)))), beside(row)])))));
+      ...names.map((name) =>
+        h(
+          "tbody",
+          {},
+          h("tr", {}, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, name)),
+          ...rows
+            .filter((row) => row.name === name)
+            .flatMap((row) => [h("tr", {}, ...COLUMNS.map(([, cell]) => h("td", {}, cell(row)))), beside(row)]),
+        ),
+      ),
+    ),
+  );
 }
 
 /** What a test took before, and elsewhere. */
 function beside({ now, before, other }: Measured): HTMLElement | null {
-  const said = [before && `before: ${compared(now, before)}`, other && `elsewhere: ${compared(now, other)}`].filter(Boolean);
+  const said = [before && `before: ${compared(now, before)}`, other && `elsewhere: ${compared(now, other)}`].filter(
+    Boolean,
+  );
   return said.length ? h("tr", { class: "compared" }, h("td", { colspan: COLUMNS.length }, said.join("; "))) : null;
 }
 

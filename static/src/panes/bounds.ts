@@ -20,7 +20,11 @@ export class BoundsPane extends AskingPane {
   /** The text that they are of. */
   private of: Text | null = null;
 
-  constructor(model: Model, private readonly link: Link, private readonly marks: ShowMarks) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+    private readonly marks: ShowMarks,
+  ) {
     super(model, "Checks are listed");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
@@ -44,15 +48,19 @@ export class BoundsPane extends AskingPane {
 
   private filters(): HTMLElement {
     const present = Object.keys(STATES).filter((state) => this.accesses.some((access) => access.state === state));
-    return h("div", { class: "filters", role: "group", "aria-label": "Which accesses" }, ...present.map((state) => {
-      const box = h("input", { type: "checkbox", checked: !this.hidden.has(state) });
-      box.addEventListener("change", () => {
-        if (box.checked) this.hidden.delete(state);
-        else this.hidden.add(state);
-        this.draw();
-      });
-      return h("label", { class: "check" }, box, `${STATES[state]!.sign} ${state}`);
-    }));
+    return h(
+      "div",
+      { class: "filters", role: "group", "aria-label": "Which accesses" },
+      ...present.map((state) => {
+        const box = h("input", { type: "checkbox", checked: !this.hidden.has(state) });
+        box.addEventListener("change", () => {
+          if (box.checked) this.hidden.delete(state);
+          else this.hidden.add(state);
+          this.draw();
+        });
+        return h("label", { class: "check" }, box, `${STATES[state]!.sign} ${state}`);
+      }),
+    );
   }
 
   private draw(): void {
@@ -66,20 +74,35 @@ export class BoundsPane extends AskingPane {
 
   private item(access: Access): HTMLElement {
     const where = { spans: [access.src], origin: "bounds", line: -1 };
-    return h("li", {
-      class: `remark access ${access.state}`,
-      onmouseenter: () => this.link.hover(where),
-      onmouseleave: () => this.link.hover(null),
-    },
-    h("span", { class: "remark-sign", "aria-hidden": "true" }, STATES[access.state]!.sign),
-    h("div", {},
-      h("p", { class: "remark-text" }, h("strong", {}, `${access.kind} ${access.state}. `), access.because),
-      ...access.claims.map((claim) => h("div", { class: "access-claim" },
-        h("code", {}, claim.says), claim.facts.length ? ", since" : "",
-        h("ul", {}, ...claim.facts.map((fact) => h("li", {}, fact))))),
-      ...access.missing.map((part) => h("p", { class: "access-missing" }, h("code", {}, part), " is not proved")),
-      h("p", { class: "remark-meta" },
-        h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src)))));
+    return h(
+      "li",
+      {
+        class: `remark access ${access.state}`,
+        onmouseenter: () => this.link.hover(where),
+        onmouseleave: () => this.link.hover(null),
+      },
+      h("span", { class: "remark-sign", "aria-hidden": "true" }, STATES[access.state]!.sign),
+      h(
+        "div",
+        {},
+        h("p", { class: "remark-text" }, h("strong", {}, `${access.kind} ${access.state}. `), access.because),
+        ...access.claims.map((claim) =>
+          h(
+            "div",
+            { class: "access-claim" },
+            h("code", {}, claim.says),
+            claim.facts.length ? ", since" : "",
+            h("ul", {}, ...claim.facts.map((fact) => h("li", {}, fact))),
+          ),
+        ),
+        ...access.missing.map((part) => h("p", { class: "access-missing" }, h("code", {}, part), " is not proved")),
+        h(
+          "p",
+          { class: "remark-meta" },
+          h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src)),
+        ),
+      ),
+    );
   }
 
   /** Marks are of the text that they were made for, and seen while this pane is. */

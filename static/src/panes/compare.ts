@@ -28,14 +28,36 @@ export class ComparePane {
   private visible = false;
   private readonly what = h("p", {});
   private readonly pinButton = h("button", { onclick: () => void this.pins.now() });
-  private readonly unpin = h("button", { onclick: () => {
-    this.pins.unpin();
-    this.pinButton.focus();
-  } }, "Unpin");
-  private readonly beside = h("button", { title: "F8", onclick: () => this.events.beside() }, "Show A beside the source");
+  private readonly unpin = h(
+    "button",
+    {
+      onclick: () => {
+        this.pins.unpin();
+        this.pinButton.focus();
+      },
+    },
+    "Unpin",
+  );
+  private readonly beside = h(
+    "button",
+    { title: "F8", onclick: () => this.events.beside() },
+    "Show A beside the source",
+  );
   private readonly field = h("input", { type: "text", "aria-label": "A from a link", placeholder: "https://…/z/…" });
-  private readonly head = h("div", {}, this.what, h("p", { class: "run-top" }, this.pinButton, this.unpin, this.beside,
-    h("label", { class: "run-size" }, "or a link ", this.field), h("button", { onclick: () => void this.pins.take(this.field.value) }, "Take it as A")));
+  private readonly head = h(
+    "div",
+    {},
+    this.what,
+    h(
+      "p",
+      { class: "run-top" },
+      this.pinButton,
+      this.unpin,
+      this.beside,
+      h("label", { class: "run-size" }, "or a link ", this.field),
+      h("button", { onclick: () => void this.pins.take(this.field.value) }, "Take it as A"),
+    ),
+  );
   private readonly said = h("p", { class: "said", role: "alert" });
   private readonly differences = h("div", {});
   private readonly memory = h("div", {});
@@ -52,17 +74,30 @@ export class ComparePane {
   private pinnedText: Text | undefined;
   readonly pins: Pins;
 
-  constructor(private readonly model: Model, private readonly texts: Texts, private readonly events: CompareEvents) {
-    this.element.append(this.head, this.said, this.differences, this.memory, this.race,
+  constructor(
+    private readonly model: Model,
+    private readonly texts: Texts,
+    private readonly events: CompareEvents,
+  ) {
+    this.element.append(
+      this.head,
+      this.said,
+      this.differences,
+      this.memory,
+      this.race,
       h("details", {}, h("summary", {}, "Options: off unless asked for"), this.options),
       h("details", {}, h("summary", {}, "Passes and rules"), this.switches),
       h("details", {}, h("summary", {}, "Rewrite by rewrite"), this.rewrites),
-      h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds));
+      h("details", {}, h("summary", {}, "Versions: thresholds"), this.thresholds),
+    );
     const soon = debounce(80, () => this.draw());
     for (const topic of ["stages", "status", "pinned", "frozen"] as const) model.on(topic, soon);
     model.on("pinned", () => this.forget());
     this.drawHead();
-    this.pins = new Pins(model, { said: (message) => (this.said.textContent = message), pinned: (shown) => events.pinned(shown) });
+    this.pins = new Pins(model, {
+      said: (message) => (this.said.textContent = message),
+      pinned: (shown) => events.pinned(shown),
+    });
   }
 
   show(visible: boolean): void {
@@ -83,7 +118,14 @@ export class ComparePane {
   private drawHead(): void {
     const { pinned } = this.model;
     const error = pinned && failed(pinned);
-    replace(this.what, ...quoted(pinned ? `A is ${pinned.label}. B is what the page shows now.${error ? ` A does not compile: ${error.message}` : ""}${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}` : "Pin a compilation as A. From then on panes, chips and this tab show what is different now."));
+    replace(
+      this.what,
+      ...quoted(
+        pinned
+          ? `A is ${pinned.label}. B is what the page shows now.${error ? ` A does not compile: ${error.message}` : ""}${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}`
+          : "Pin a compilation as A. From then on panes, chips and this tab show what is different now.",
+      ),
+    );
     this.pinButton.textContent = pinned ? "Pin what is shown now" : "Pin as A";
     this.unpin.hidden = this.beside.hidden = !pinned;
   }
@@ -95,8 +137,9 @@ export class ComparePane {
     this.drawSwitches();
     const { pinned, made, status } = this.model;
     const settled = made !== null && status.phase === "idle";
-    if (settled && made !== this.versions) void this.drawThresholds(this.versions = made);
-    if (settled && this.model.options.fuel === undefined && !this.rewrites.contains(document.activeElement)) this.drawFuel();
+    if (settled && made !== this.versions) void this.drawThresholds((this.versions = made));
+    if (settled && this.model.options.fuel === undefined && !this.rewrites.contains(document.activeElement))
+      this.drawFuel();
     this.drawHead();
     this.race.hidden = this.memory.hidden = !pinned;
     if (!pinned) return replace(this.differences);
@@ -115,9 +158,19 @@ export class ComparePane {
       const [before, now] = [a?.lines ?? null, b.lines];
       const isKnown = before !== null && now !== null;
       const same = isKnown && before.length === now.length && before.every((line, k) => line.text === now[k]!.text);
-      const differs = !a ? "not in A" : same ? "the same" : changes(a.counts, b.counts).join(", ") || (isKnown ? "other text" : "…");
-      return h("tr", {}, h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(id) }, title)),
-        h("td", {}, a ? before?.length ?? "…" : "–"), h("td", {}, now?.length ?? "…"), h("td", { class: "words" }, differs));
+      const differs = !a
+        ? "not in A"
+        : same
+          ? "the same"
+          : changes(a.counts, b.counts).join(", ") || (isKnown ? "other text" : "…");
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(id) }, title)),
+        h("td", {}, a ? (before?.length ?? "…") : "–"),
+        h("td", {}, now?.length ?? "…"),
+        h("td", { class: "words" }, differs),
+      );
     });
     return table("Stages", ["Stage", "Lines in A", "in B", "B has"], rows);
   }
@@ -125,29 +178,49 @@ export class ComparePane {
   private async drawMemory(pinned: Pinned, now: Text): Promise<void> {
     const stage = this.model.manifest.filter(({ memory, id }) => memory && this.model.stages.has(id)).at(-1)?.id;
     if (!stage || this.model.frozen) return replace(this.memory);
-    const [a, b] = await Promise.all([pinned.text, now].map((text) => client.post("lifetimes", { ...text, stage, values: {} })));
+    const [a, b] = await Promise.all(
+      [pinned.text, now].map((text) => client.post("lifetimes", { ...text, stage, values: {} })),
+    );
     if (now !== this.asked || !a?.ok || !b?.ok) return;
     const names = [...new Set([...a.functions, ...b.functions].map(({ name }) => name))];
     const cells = (fun: LifeFunction | undefined): [string, string] => {
       const made = fun?.blocks.filter(({ kind }) => kind === "alloc") ?? [];
       return fun ? [String(made.length), bytes(fun.peak?.bytes ?? 0)] : ["–", "–"];
     };
-    replace(this.memory, table("Memory, for the sizes that the tab Memory begins with", ["Function", "Blocks in A", "in B", "Peak in A", "in B"], names.map((name) => {
-      const [x, y] = [a, b].map(({ functions }) => cells(functions.find((fun) => fun.name === name)));
-      return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, x![0]), h("td", {}, y![0]), h("td", {}, x![1]), h("td", {}, y![1]));
-    })));
+    replace(
+      this.memory,
+      table(
+        "Memory, for the sizes that the tab Memory begins with",
+        ["Function", "Blocks in A", "in B", "Peak in A", "in B"],
+        names.map((name) => {
+          const [x, y] = [a, b].map(({ functions }) => cells(functions.find((fun) => fun.name === name)));
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, name),
+            h("td", {}, x![0]),
+            h("td", {}, y![0]),
+            h("td", {}, x![1]),
+            h("td", {}, y![1]),
+          );
+        }),
+      ),
+    );
   }
 
   // --- which is faster ---
 
   private offerRace(): void {
-    replace(this.race, h("p", {}, h("button", { onclick: () => void this.compete() }, `Run A and B ${ROUNDS} times, in turn`)));
+    replace(
+      this.race,
+      h("p", {}, h("button", { onclick: () => void this.compete() }, `Run A and B ${ROUNDS} times, in turn`)),
+    );
   }
 
   private async compete(): Promise<void> {
     const { pinned, made } = this.model;
     if (!pinned || !made) return;
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     const said = h("span", { class: "quiet" });
     replace(this.race, h("p", { class: "run-top" }, h("button", { onclick: () => mine.abort() }, "Stop"), said));
     const request = this.events.run();
@@ -162,7 +235,7 @@ export class ComparePane {
           this.offerRace();
           return this.race.append(h("p", { class: "said" }, `${"AB"[k]}: ${answer.error.message}`));
         }
-        times[k]!.push(Math.min(...answer.times ?? [answer.ms]));
+        times[k]!.push(Math.min(...(answer.times ?? [answer.ms])));
         peaks[k] = answer.peak_bytes;
       }
     }
@@ -176,17 +249,37 @@ export class ComparePane {
   private drawSwitches(): void {
     if (this.switches.childElementCount) return this.checkSwitches();
     replace(this.switches, h("p", { class: "quiet" }, "…"));
-    client.switches().then((passes) => {
-      replace(this.options, ...passes.flatMap(({ rules }) => rules).filter(({ asked }) => asked).map(({ id, does }) => this.box("enable", id, does)));
-      replace(this.switches, ...passes.map((pass) => this.pass(pass)));
-      this.checkSwitches();
-    }, () => replace(this.switches));
+    client.switches().then(
+      (passes) => {
+        replace(
+          this.options,
+          ...passes
+            .flatMap(({ rules }) => rules)
+            .filter(({ asked }) => asked)
+            .map(({ id, does }) => this.box("enable", id, does)),
+        );
+        replace(this.switches, ...passes.map((pass) => this.pass(pass)));
+        this.checkSwitches();
+      },
+      () => replace(this.switches),
+    );
   }
 
   private pass({ id, does, rules }: Pass): HTMLElement {
     const usual = rules.filter(({ asked }) => !asked);
-    return h("div", { class: "switch" }, this.box("disable", id, does),
-      usual.length ? h("details", {}, h("summary", {}, `${usual.length} ${usual.length === 1 ? "rule" : "rules"}`), ...usual.map((rule) => this.box("disable", rule.id, rule.does))) : null);
+    return h(
+      "div",
+      { class: "switch" },
+      this.box("disable", id, does),
+      usual.length
+        ? h(
+            "details",
+            {},
+            h("summary", {}, `${usual.length} ${usual.length === 1 ? "rule" : "rules"}`),
+            ...usual.map((rule) => this.box("disable", rule.id, rule.does)),
+          )
+        : null,
+    );
   }
 
   /** A box for a pass or a rule, which is on where `enable` names it, or `disable` does not. */
@@ -200,7 +293,9 @@ export class ComparePane {
   }
 
   private boxes(option: "disable" | "enable"): HTMLInputElement[] {
-    return [...(option === "enable" ? this.options : this.switches).querySelectorAll<HTMLInputElement>("[data-switch]")];
+    return [
+      ...(option === "enable" ? this.options : this.switches).querySelectorAll<HTMLInputElement>("[data-switch]"),
+    ];
   }
 
   private checkSwitches(): void {
@@ -213,28 +308,45 @@ export class ComparePane {
   /** A slider through the rewrites: the last one that was done, with the stage that it changed against the stage before it. */
   private drawFuel(): void {
     const most = this.model.remarks.filter(({ kind }) => kind === "applied").length;
-    const slider = h("input", { type: "range", min: 0, max: most, value: this.model.options.fuel ?? most, "aria-label": "Rewrites" });
+    const slider = h("input", {
+      type: "range",
+      min: 0,
+      max: most,
+      value: this.model.options.fuel ?? most,
+      "aria-label": "Rewrites",
+    });
     const number = h("output", {});
     const shown = h("div", { "aria-live": "polite" });
-    const all = h("button", { onclick: () => {
-      this.events.options({ fuel: undefined });
-      slider.value = slider.max;
-      replace(shown);
-      number.textContent = "all";
-      this.stepping += 1;
-      this.pins.again();
-    } }, "All");
+    const all = h(
+      "button",
+      {
+        onclick: () => {
+          this.events.options({ fuel: undefined });
+          slider.value = slider.max;
+          replace(shown);
+          number.textContent = "all";
+          this.stepping += 1;
+          this.pins.again();
+        },
+      },
+      "All",
+    );
     number.textContent = String(this.model.options.fuel ?? "all");
     const step = debounce(150, () => void this.step(Number(slider.value), shown));
     slider.addEventListener("input", () => {
       number.textContent = slider.value;
       step();
     });
-    replace(this.rewrites, h("p", { class: "run-top" }, slider, number, all), h("p", { class: "quiet" }, "Stops the compiler after so many rewrites, and shows what the last one did."), shown);
+    replace(
+      this.rewrites,
+      h("p", { class: "run-top" }, slider, number, all),
+      h("p", { class: "quiet" }, "Stops the compiler after so many rewrites, and shows what the last one did."),
+      shown,
+    );
   }
 
   private async step(fuel: number, shown: HTMLElement): Promise<void> {
-    const mine = this.stepping += 1;
+    const mine = (this.stepping += 1);
     this.events.options({ fuel });
     if (!fuel) return replace(shown, h("p", {}, "No rewrite is done."));
     const { now } = this.model;
@@ -242,23 +354,55 @@ export class ComparePane {
     const ask = (count: number) => client.post("show", { ...of(count), texts: [] });
     const [before, after] = [await ask(fuel - 1), await ask(fuel)];
     if (mine !== this.stepping) return;
-    if (!before.ok || !after.ok) return replace(shown, h("p", { class: "said" }, before.ok ? (after as { error: { message: string } }).error.message : before.error.message));
+    if (!before.ok || !after.ok)
+      return replace(
+        shown,
+        h(
+          "p",
+          { class: "said" },
+          before.ok ? (after as { error: { message: string } }).error.message : before.error.message,
+        ),
+      );
     const known = before.remarks.map(keyOf);
     const done = after.remarks.find((one) => one.kind === "applied" && !taken(known, keyOf(one)));
     const stage = await this.changed(of(fuel - 1), of(fuel), done?.stage);
     if (mine !== this.stepping) return;
-    if (!stage) return replace(shown, h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."));
-    this.model.pinned = { label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`, text: of(fuel - 1), stages: statesOf(before.stages, of(fuel - 1)), remarks: before.remarks, problems: [] };
+    if (!stage)
+      return replace(
+        shown,
+        h("p", {}, done ? `${done.rule} changed nothing that is shown.` : "There are no more rewrites."),
+      );
+    this.model.pinned = {
+      label: `the program after ${fuel === 2 ? "1 rewrite" : `${fuel - 1} rewrites`}`,
+      text: of(fuel - 1),
+      stages: statesOf(before.stages, of(fuel - 1)),
+      remarks: before.remarks,
+      problems: [],
+    };
     this.model.emit("pinned");
     this.events.open(stage.id);
     this.events.pinned(true);
-    replace(shown, h("p", {}, done ? h("code", {}, done.rule) : "A rewrite", ` changed ${stage.title}${done?.src[0] ? `, line ${done.src[0][0]}` : ""}. `, ...quoted(done?.because ?? "")));
+    replace(
+      shown,
+      h(
+        "p",
+        {},
+        done ? h("code", {}, done.rule) : "A rewrite",
+        ` changed ${stage.title}${done?.src[0] ? `, line ${done.src[0][0]}` : ""}. `,
+        ...quoted(done?.because ?? ""),
+      ),
+    );
   }
 
   /** The first stage, from that of the rewrite on, whose text is another one. */
   private async changed(before: Text, after: Text, from = ""): Promise<StageInfo | undefined> {
     const { manifest } = this.model;
-    for (const info of manifest.slice(Math.max(0, manifest.findIndex(({ id }) => id === from)))) {
+    for (const info of manifest.slice(
+      Math.max(
+        0,
+        manifest.findIndex(({ id }) => id === from),
+      ),
+    )) {
       const [a, b] = await Promise.all([before, after].map((text) => client.post("text", { ...text, stage: info.id })));
       if (!a?.ok || !b?.ok) return undefined;
       if (a.stage.text !== b.stage.text) return info;
@@ -267,14 +411,23 @@ export class ComparePane {
   }
 
   private async drawThresholds(of: Text): Promise<void> {
-    if (this.model.frozen) return replace(this.thresholds, h("p", { class: "quiet" }, "A link is shown as it was made."));
+    if (this.model.frozen)
+      return replace(this.thresholds, h("p", { class: "quiet" }, "A link is shown as it was made."));
     const answer = await client.ask("tuning", {}, of);
     if (!answer.ok || this.thresholds.contains(document.activeElement)) return;
     const found = branches(answer.trees);
     const { thresholds = {} } = this.model.options;
-    replace(this.thresholds, found.length ? "" : h("p", { class: "quiet" }, "The program has one version of its code."),
+    replace(
+      this.thresholds,
+      found.length ? "" : h("p", { class: "quiet" }, "The program has one version of its code."),
       ...found.map(({ threshold: name = "", amount, default: usual }) => {
-        const choice = h("select", { "aria-label": name }, h("option", { value: "" }, `by size: ${amount} ≥ ${usual}`), h("option", { value: 0 }, "force the first version"), h("option", { value: NEVER }, "force the other one"));
+        const choice = h(
+          "select",
+          { "aria-label": name },
+          h("option", { value: "" }, `by size: ${amount} ≥ ${usual}`),
+          h("option", { value: 0 }, "force the first version"),
+          h("option", { value: NEVER }, "force the other one"),
+        );
         choice.value = thresholds[name] === undefined ? "" : thresholds[name] === 0 ? "0" : String(NEVER);
         choice.addEventListener("change", () => {
           const { [name]: _, ...rest } = this.model.options.thresholds ?? {};
@@ -282,7 +435,8 @@ export class ComparePane {
           this.events.options({ thresholds: choice.value ? { ...rest, [name]: Number(choice.value) } : rest });
         });
         return h("p", { class: "run-top" }, h("code", {}, name), choice);
-      }));
+      }),
+    );
   }
 }
 
@@ -299,7 +453,10 @@ function taken(list: string[], one: string): boolean {
 }
 
 function branches(trees: readonly Forest[]): TreeNode[] {
-  const within = (node: TreeNode): TreeNode[] => [...(node.kind === "branch" ? [node] : []), ...[node.then, node.orelse, node.body].flatMap((inner) => (inner ?? []).flatMap(within))];
+  const within = (node: TreeNode): TreeNode[] => [
+    ...(node.kind === "branch" ? [node] : []),
+    ...[node.then, node.orelse, node.body].flatMap((inner) => (inner ?? []).flatMap(within)),
+  ];
   const all = trees.flatMap((forest) => forest.trees.flatMap(within));
   return all.filter((node, k) => all.findIndex(({ threshold }) => threshold === node.threshold) === k);
 }
@@ -309,15 +466,51 @@ function remarksOf(a: readonly Remark[], b: readonly Remark[]): HTMLElement {
     const known = those.map(keyOf);
     return these.filter((one) => !taken(known, keyOf(one)));
   };
-  const list = (name: string, these: readonly Remark[]) => these.length ? h("details", { open: these.length < 6 }, h("summary", {}, `${these.length} ${these.length === 1 ? "remark" : "remarks"} only in ${name}`),
-    h("ul", { class: "remarks" }, ...these.map((one) => h("li", {}, h("span", { class: `badge ${one.kind}` }, one.kind), " ", h("code", {}, one.rule), " ", ...quoted(one.because))))) : null;
+  const list = (name: string, these: readonly Remark[]) =>
+    these.length
+      ? h(
+          "details",
+          { open: these.length < 6 },
+          h("summary", {}, `${these.length} ${these.length === 1 ? "remark" : "remarks"} only in ${name}`),
+          h(
+            "ul",
+            { class: "remarks" },
+            ...these.map((one) =>
+              h(
+                "li",
+                {},
+                h("span", { class: `badge ${one.kind}` }, one.kind),
+                " ",
+                h("code", {}, one.rule),
+                " ",
+                ...quoted(one.because),
+              ),
+            ),
+          ),
+        )
+      : null;
   const [left, right] = [list("A", only(a, b)), list("B", only(b, a))];
-  return h("div", {}, left ?? "", right ?? "", left || right ? "" : h("p", { class: "quiet" }, "The remarks are the same."));
+  return h(
+    "div",
+    {},
+    left ?? "",
+    right ?? "",
+    left || right ? "" : h("p", { class: "quiet" }, "The remarks are the same."),
+  );
 }
 
 function table(caption: string, heads: readonly string[], rows: readonly HTMLElement[]): HTMLElement {
-  return h("div", { class: "table-wrap", tabindex: 0, role: "group", "aria-label": caption }, h("table", { class: "numbers" }, h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows)));
+  return h(
+    "div",
+    { class: "table-wrap", tabindex: 0, role: "group", "aria-label": caption },
+    h(
+      "table",
+      { class: "numbers" },
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, ...rows),
+    ),
+  );
 }
 
 const [WIDTH, ROW, LEFT] = [420, 34, 20];
@@ -325,28 +518,61 @@ const [WIDTH, ROW, LEFT] = [420, 34, 20];
 /** Each run of A and of B on one scale of time: strokes, the middle half as a box, the median. */
 function plotted(times: readonly [number[], number[]]): SVGElement {
   const most = Math.max(...times.flat()) || 1;
-  const x = (ms: number) => LEFT + ms / most * (WIDTH - LEFT - 10);
+  const x = (ms: number) => LEFT + (ms / most) * (WIDTH - LEFT - 10);
   const rows = times.flatMap((list, k) => {
     const { low, median, high } = spreadOf(list);
     const y = 6 + k * ROW;
-    return [s("text", { x: 2, y: y + 15 }, "AB"[k]), s("rect", { x: x(low), y: y + 2, width: Math.max(1, x(high) - x(low)), height: 18, fill: `var(--hue-${k})`, opacity: 0.3 }),
+    return [
+      s("text", { x: 2, y: y + 15 }, "AB"[k]),
+      s("rect", {
+        x: x(low),
+        y: y + 2,
+        width: Math.max(1, x(high) - x(low)),
+        height: 18,
+        fill: `var(--hue-${k})`,
+        opacity: 0.3,
+      }),
       ...list.map((ms) => s("line", { x1: x(ms), x2: x(ms), y1: y + 6, y2: y + 16, stroke: `var(--hue-${k})` })),
-      s("line", { x1: x(median), x2: x(median), y1: y, y2: y + 22, stroke: `var(--hue-${k})`, "stroke-width": 3 })];
+      s("line", { x1: x(median), x2: x(median), y1: y, y2: y + 22, stroke: `var(--hue-${k})`, "stroke-width": 3 }),
+    ];
   });
   const label = times.map((list, k) => `${"AB"[k]}: median ${exactly(spreadOf(list).median)}`).join(", ");
-  return s("svg", { viewBox: `0 0 ${WIDTH} ${2 * ROW + 22}`, class: "plot", role: "img", "aria-label": label }, ...rows,
+  return s(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${2 * ROW + 22}`, class: "plot", role: "img", "aria-label": label },
+    ...rows,
     s("line", { x1: LEFT, x2: WIDTH - 10, y1: 2 * ROW + 4, y2: 2 * ROW + 4, class: "axis" }),
-    s("text", { x: LEFT, y: 2 * ROW + 17 }, "0"), s("text", { x: WIDTH - 10, y: 2 * ROW + 17, "text-anchor": "end" }, exactly(most)));
+    s("text", { x: LEFT, y: 2 * ROW + 17 }, "0"),
+    s("text", { x: WIDTH - 10, y: 2 * ROW + 17, "text-anchor": "end" }, exactly(most)),
+  );
 }
 
 function timesTable(times: readonly [number[], number[]], peaks: readonly (number | undefined)[]): HTMLElement {
   const rows = times.map((list, k) => {
     const { least, low, median, high, most } = spreadOf(list);
-    return h("tr", {}, h("th", { scope: "row" }, "AB"[k]), ...[median, low, high, least, most].map((ms) => h("td", {}, exactly(ms))), h("td", {}, peaks[k] === undefined ? "–" : bytes(peaks[k]!)));
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, "AB"[k]),
+      ...[median, low, high, least, most].map((ms) => h("td", {}, exactly(ms))),
+      h("td", {}, peaks[k] === undefined ? "–" : bytes(peaks[k]!)),
+    );
   });
   const [a, b] = times.map((list) => spreadOf(list));
   const apart = b!.low > a!.high || a!.low > b!.high;
   const ratio = (b!.median / a!.median).toPrecision(3);
-  return h("div", {}, table("Times", ["", "Median", "Quarter", "Three quarters", "Least", "Most", "Peak memory"], rows),
-    h("p", {}, !a!.median || !b!.median ? "" : apart ? `B takes ${ratio} times what A takes.` : `The middle halves overlap: no difference is seen (${ratio} times).`));
+  return h(
+    "div",
+    {},
+    table("Times", ["", "Median", "Quarter", "Three quarters", "Least", "Most", "Peak memory"], rows),
+    h(
+      "p",
+      {},
+      !a!.median || !b!.median
+        ? ""
+        : apart
+          ? `B takes ${ratio} times what A takes.`
+          : `The middle halves overlap: no difference is seen (${ratio} times).`,
+    ),
+  );
 }

@@ -28,7 +28,11 @@ interface Entry extends Evaluated {
 export class ExpressionBox {
   readonly element: HTMLElement;
   private readonly text = h("textarea", {
-    id: "expression", rows: 1, spellcheck: "false", autocapitalize: "off", class: "expression-text",
+    id: "expression",
+    rows: 1,
+    spellcheck: "false",
+    autocapitalize: "off",
+    class: "expression-text",
   });
   private readonly button = h("button", { title: "Enter; Shift+Enter begins a line" }, "Evaluate");
   private readonly list = h("ol", { class: "evaluated", "aria-label": "Values of expressions" });
@@ -38,9 +42,16 @@ export class ExpressionBox {
   private back = 0;
   private draft = "";
 
-  constructor(private readonly model: Model, private readonly events: ExpressionEvents) {
-    this.element = h("form", { class: "expressions", "aria-label": "Expressions" },
-      h("div", { class: "expression-line" }, h("label", { for: "expression" }, "Expression"), this.text, this.button), this.list);
+  constructor(
+    private readonly model: Model,
+    private readonly events: ExpressionEvents,
+  ) {
+    this.element = h(
+      "form",
+      { class: "expressions", "aria-label": "Expressions" },
+      h("div", { class: "expression-line" }, h("label", { for: "expression" }, "Expression"), this.text, this.button),
+      this.list,
+    );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
       if (this.stopping) this.stopping.abort();
@@ -53,7 +64,9 @@ export class ExpressionBox {
 
   /** What a link keeps of those that are of the program as it is: what was asked. */
   shared(): Pick<Evaluated, "op" | "request">[] {
-    return this.entries.filter(({ of }) => of && sameText(of, this.model.now)).map(({ op, request }) => ({ op, request }));
+    return this.entries
+      .filter(({ of }) => of && sameText(of, this.model.now))
+      .map(({ op, request }) => ({ op, request }));
   }
 
   /** What this browser keeps with the program. */
@@ -72,7 +85,7 @@ export class ExpressionBox {
     const expression = this.text.value;
     if (!expression.trim()) return;
     this.events.used();
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     this.button.textContent = "Stop";
     const [of, request] = [this.model.now, { expression, backend: this.events.backend() }];
     const answer = await client.post("eval", { ...of, ...request }, mine.signal);
@@ -124,18 +137,41 @@ export class ExpressionBox {
   }
 
   private item(entry: Entry): HTMLElement {
-    const { request: { expression }, answer, of } = entry;
+    const {
+      request: { expression },
+      answer,
+      of,
+    } = entry;
     const outdated = !of || !sameText(of, this.model.now);
-    return h("li", { class: outdated ? "outdated" : "" },
-      h("p", {}, h("button", {
-        class: "link expression-again", type: "button", title: "Put it in the box",
-        onclick: () => { this.text.value = expression; this.text.focus(); },
-      }, h("code", {}, ...marked(expression, answer))),
+    return h(
+      "li",
+      { class: outdated ? "outdated" : "" },
+      h(
+        "p",
+        {},
+        h(
+          "button",
+          {
+            class: "link expression-again",
+            type: "button",
+            title: "Put it in the box",
+            onclick: () => {
+              this.text.value = expression;
+              this.text.focus();
+            },
+          },
+          h("code", {}, ...marked(expression, answer)),
+        ),
         answer?.ok ? h("span", { class: "quiet" }, " : ", h("code", {}, answer.type)) : null,
-        answer?.ok && answer.results?.length ? h("span", { class: "quiet" }, ` ${milliseconds(answer.ms)}`) : null),
+        answer?.ok && answer.results?.length ? h("span", { class: "quiet" }, ` ${milliseconds(answer.ms)}`) : null,
+      ),
       outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
-      !answer ? h("p", { class: "quiet" }, "Its value was too long to be kept: evaluate it again.")
-        : answer.ok ? this.value(expression, answer) : this.problem(answer.error));
+      !answer
+        ? h("p", { class: "quiet" }, "Its value was too long to be kept: evaluate it again.")
+        : answer.ok
+          ? this.value(expression, answer)
+          : this.problem(answer.error),
+    );
   }
 
   private value(expression: string, answer: Extract<Evaluated["answer"], { ok: true }>): HTMLElement | null {
@@ -146,8 +182,13 @@ export class ExpressionBox {
   private problem(error: Problem): HTMLElement {
     const { span } = error;
     const inProgram = span && fileOf(span) !== EXPRESSION;
-    return messageElement(error, "", inProgram
-      ? h("button", { class: "link place", type: "button", onclick: () => this.events.goTo(span) }, placeName(span)) : null);
+    return messageElement(
+      error,
+      "",
+      inProgram
+        ? h("button", { class: "link place", type: "button", onclick: () => this.events.goTo(span) }, placeName(span))
+        : null,
+    );
   }
 }
 
@@ -159,7 +200,11 @@ function marked(expression: string, answer: Evaluated["answer"] | Failure): (str
   const range = span && rangeIn(expression, span);
   if (!range) return [expression];
   const [from, to] = range;
-  return [expression.slice(0, from), h("mark", { class: "wavy kind-type" }, expression.slice(from, to) || " "), expression.slice(to)];
+  return [
+    expression.slice(0, from),
+    h("mark", { class: "wavy kind-type" }, expression.slice(from, to) || " "),
+    expression.slice(to),
+  ];
 }
 
 /** The range of characters of a place in an expression; null for one elsewhere. */

@@ -23,12 +23,25 @@ export class FlowBar {
   private asked = 0;
 
   /** `lines`: those that are shown. */
-  constructor(private readonly model: Model, private readonly view: () => EditorView, private readonly lines: () => readonly Line[]) {
+  constructor(
+    private readonly model: Model,
+    private readonly view: () => EditorView,
+    private readonly lines: () => readonly Line[],
+  ) {
     const move = (by: number) => () => this.to(this.slider.valueAsNumber + by);
     this.slider.addEventListener("input", () => this.to(this.slider.valueAsNumber));
-    replace(this.element, h("div", { class: "flow-steps" },
-      h("button", { "aria-label": "Step back", onclick: move(-1) }, "←"), this.slider,
-      h("button", { "aria-label": "Step on", onclick: move(1) }, "→")), this.said, this.cells);
+    replace(
+      this.element,
+      h(
+        "div",
+        { class: "flow-steps" },
+        h("button", { "aria-label": "Step back", onclick: move(-1) }, "←"),
+        this.slider,
+        h("button", { "aria-label": "Step on", onclick: move(1) }, "→"),
+      ),
+      this.said,
+      this.cells,
+    );
     model.on("source", () => this.of && !sameText(this.of, model.now) && this.close());
   }
 
@@ -50,16 +63,16 @@ export class FlowBar {
 
   /** Show the last step of a run of the stage: of one that is kept, or on the inputs of the run pane. */
   async open(stage: string, kept?: Flow): Promise<void> {
-    const mine = this.asked += 1;
-    const of = this.of = this.model.now;
+    const mine = (this.asked += 1);
+    const of = (this.of = this.model.now);
     this.stage = stage;
     this.element.hidden = false;
     this.answer = null;
     this.said.textContent = "Running…";
     replace(this.cells);
-    const request = this.request = kept?.request ?? { ...await this.model.inputs(), stage };
+    const request = (this.request = kept?.request ?? { ...(await this.model.inputs()), stage });
     if (mine !== this.asked) return;
-    const answer = kept?.answer ?? await client.post("flow", { ...of, ...request });
+    const answer = kept?.answer ?? (await client.post("flow", { ...of, ...request }));
     if (mine !== this.asked) return;
     if (!answer.ok) {
       this.said.textContent = "";
@@ -83,7 +96,10 @@ export class FlowBar {
     if (!step) return void (this.said.textContent = `No statement was run. ${this.answer?.note ?? ""}`);
     const found = new Map<number, string>();
     for (const earlier of steps.slice(Math.max(0, at - FEW), at)) {
-      const text = earlier.values.map((one) => one.text).filter(Boolean).join(", ");
+      const text = earlier.values
+        .map((one) => one.text)
+        .filter(Boolean)
+        .join(", ");
       const line = this.lines().findIndex(({ node }) => node === earlier.node);
       if (text && line >= 0) found.set(line + 1, text);
     }
@@ -98,11 +114,30 @@ export class FlowBar {
 
   private drawCells(step: FlowStep): void {
     const arrays = step.values.filter((one) => one.block !== undefined);
-    replace(this.cells, ...arrays.map(({ name, block, at = [] }, k) => h("div", { class: "flow-block" },
-      h("p", {}, h("code", {}, name), " in ", h("code", {}, this.answer!.blocks[block!]!)),
-      h("ol", { "aria-label": `Cells of ${this.answer!.blocks[block!]!}` }, ...step.cells![k]!.map((cell, number) => {
-        const own = at.indexOf(number);
-        return h("li", { class: own < 0 ? "" : "own", title: own < 0 ? `cell ${number}` : `cell ${number}: element ${own} of ${name}` }, cell);
-      })))));
+    replace(
+      this.cells,
+      ...arrays.map(({ name, block, at = [] }, k) =>
+        h(
+          "div",
+          { class: "flow-block" },
+          h("p", {}, h("code", {}, name), " in ", h("code", {}, this.answer!.blocks[block!]!)),
+          h(
+            "ol",
+            { "aria-label": `Cells of ${this.answer!.blocks[block!]!}` },
+            ...step.cells![k]!.map((cell, number) => {
+              const own = at.indexOf(number);
+              return h(
+                "li",
+                {
+                  class: own < 0 ? "" : "own",
+                  title: own < 0 ? `cell ${number}` : `cell ${number}: element ${own} of ${name}`,
+                },
+                cell,
+              );
+            }),
+          ),
+        ),
+      ),
+    );
   }
 }

@@ -34,7 +34,11 @@ export class GraphPane extends AskingPane {
   /** What the link that is shown holds. */
   private held: Graphed[] = [];
 
-  constructor(model: Model, private readonly link: Link, changed: () => void) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+    changed: () => void,
+  ) {
     super(model, "Graphs are made");
     this.fresh = new Fresh(model, this.place);
     this.pictured = new Pictured(link, this.place, "graph");
@@ -47,7 +51,10 @@ export class GraphPane extends AskingPane {
       this.shown?.();
       changed();
     });
-    this.element.append(h("div", { class: "filters" }, this.stage, h("label", { class: "check" }, this.tabular, "as a table")), this.fresh.element);
+    this.element.append(
+      h("div", { class: "filters" }, this.stage, h("label", { class: "check" }, this.tabular, "as a table")),
+      this.fresh.element,
+    );
   }
 
   /** Which graph is drawn, so that another page, or this one later, can draw the same; null for the one at first. */
@@ -67,17 +74,23 @@ export class GraphPane extends AskingPane {
 
   /** What a link keeps, if it is of the program as it is. */
   shared(): Pick<AnyAsked, "op" | "request">[] {
-    return this.seenOf && sameText(this.seenOf, this.model.now) ? [this.wanted === FUSION ? { op: "fusion", request: {} } : { op: "dataflow", request: { stage: this.wanted } }] : [];
+    return this.seenOf && sameText(this.seenOf, this.model.now)
+      ? [this.wanted === FUSION ? { op: "fusion", request: {} } : { op: "dataflow", request: { stage: this.wanted } }]
+      : [];
   }
 
   /** Show what a link keeps, or nothing of one. */
   restore(kept: readonly AnyAsked[] = []): void {
-    this.held = kept.filter((one): one is Graphed => (one.op === "fusion" || one.op === "dataflow") && one.answer?.ok === true);
+    this.held = kept.filter(
+      (one): one is Graphed => (one.op === "fusion" || one.op === "dataflow") && one.answer?.ok === true,
+    );
     this.seenOf = null;
   }
 
   private get own(): Graphed | undefined {
-    return this.model.frozen ? this.held.find((one) => one.op === "fusion" ? this.wanted === FUSION : one.request.stage === this.wanted) : undefined;
+    return this.model.frozen
+      ? this.held.find((one) => (one.op === "fusion" ? this.wanted === FUSION : one.request.stage === this.wanted))
+      : undefined;
   }
 
   protected override get kept(): boolean {
@@ -88,11 +101,18 @@ export class GraphPane extends AskingPane {
     this.stages();
     const { own, wanted } = this;
     if (wanted === FUSION) {
-      const answer = await this.fresh.answer(of, own?.op === "fusion" ? Promise.resolve(own.answer!) : client.ask("fusion", {}, of));
+      const answer = await this.fresh.answer(
+        of,
+        own?.op === "fusion" ? Promise.resolve(own.answer!) : client.ask("fusion", {}, of),
+      );
       if (answer) this.see(of, () => this.fusion(answer.before, answer.after, answer.attempts, answer.names));
     } else {
-      const answer = await this.fresh.answer(of, own?.op === "dataflow" ? Promise.resolve(own.answer!) : client.ask("dataflow", { stage: wanted }, of));
-      if (answer) this.see(of, () => replace(this.place, ...answer.functions.flatMap((fun) => this.bodies(fun, "", NOTHING))));
+      const answer = await this.fresh.answer(
+        of,
+        own?.op === "dataflow" ? Promise.resolve(own.answer!) : client.ask("dataflow", { stage: wanted }, of),
+      );
+      if (answer)
+        this.see(of, () => replace(this.place, ...answer.functions.flatMap((fun) => this.bodies(fun, "", NOTHING))));
     }
   }
 
@@ -110,43 +130,106 @@ export class GraphPane extends AskingPane {
       if (kind === "text") choices.push([id, `${title}, printed from ${printed}`]);
       else if (kind === "ir" || title === printed) choices.push([id, title]);
     }
-    replace(this.stage, ...choices.map(([id, title]) => h("option", { value: id, selected: id === this.wanted }, title)));
+    replace(
+      this.stage,
+      ...choices.map(([id, title]) => h("option", { value: id, selected: id === this.wanted }, title)),
+    );
     this.wanted = this.stage.value;
   }
 
-  private fusion(before: FlowFunction[], after: FlowFunction[], attempts: FusionAttempt[], called: Record<string, string>): void {
+  private fusion(
+    before: FlowFunction[],
+    after: FlowFunction[],
+    attempts: FusionAttempt[],
+    called: Record<string, string>,
+  ): void {
     const whole = wholes(attempts);
     const of = new Map<string, FusionAttempt[]>();
-    for (const one of attempts) for (const name of new Set(one.producer)) of.set(name, [...of.get(name) ?? [], one]);
-    const marks: Marks = (array, target) => of.get(array)?.find(({ reader }) =>
-      reader.some((name) => target.some((other) => whole(name) === whole(other)))) ?? null;
+    for (const one of attempts) for (const name of new Set(one.producer)) of.set(name, [...(of.get(name) ?? []), one]);
+    const marks: Marks = (array, target) =>
+      of
+        .get(array)
+        ?.find(({ reader }) => reader.some((name) => target.some((other) => whole(name) === whole(other)))) ?? null;
     const done = attempts.filter(({ kind }) => kind === "applied").length;
     const plainly = labels(before);
     const names = (some: string[]): string => plainly(some) ?? some.map((name) => called[name] ?? name).join(", ");
-    replace(this.place,
-      h("p", { class: "quiet", role: "status" }, attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse."),
+    replace(
+      this.place,
+      h(
+        "p",
+        { class: "quiet", role: "status" },
+        attempts.length ? `Fusions done: ${done} of ${attempts.length} tried.` : "There was nothing to fuse.",
+      ),
       ...before.flatMap((fun) => this.bodies(fun, "Before, in ", marks)),
       ...after.flatMap((fun) => this.bodies(fun, "After, in ", NOTHING)),
-      attempts.length ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Tried fusions" },
-        h("table", { class: "cells-table" }, h("caption", {}, "What was tried, in order"),
-          h("thead", {}, h("tr", {}, ...["Producer", "Reader", "Rule", "Done", "Why"].map((one) => h("th", { scope: "col" }, one)))),
-          fillSlowly(h("tbody", {}), attempts, (one) => h("tr", { class: one.kind }, h("td", {}, names(one.producer)), h("td", {}, names(one.reader)),
-            h("td", {}, h("a", { href: `/rules/${one.rule}`, target: "_blank" }, h("code", {}, one.rule))), h("td", {}, one.kind === "applied" ? "yes" : "no"),
-            h("td", { class: "inside" }, ...quoted(`${one.because} ${one.hint}`)))))) : null);
+      attempts.length
+        ? h(
+            "div",
+            { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Tried fusions" },
+            h(
+              "table",
+              { class: "cells-table" },
+              h("caption", {}, "What was tried, in order"),
+              h(
+                "thead",
+                {},
+                h(
+                  "tr",
+                  {},
+                  ...["Producer", "Reader", "Rule", "Done", "Why"].map((one) => h("th", { scope: "col" }, one)),
+                ),
+              ),
+              fillSlowly(h("tbody", {}), attempts, (one) =>
+                h(
+                  "tr",
+                  { class: one.kind },
+                  h("td", {}, names(one.producer)),
+                  h("td", {}, names(one.reader)),
+                  h("td", {}, h("a", { href: `/rules/${one.rule}`, target: "_blank" }, h("code", {}, one.rule))),
+                  h("td", {}, one.kind === "applied" ? "yes" : "no"),
+                  h("td", { class: "inside" }, ...quoted(`${one.because} ${one.hint}`)),
+                ),
+              ),
+            ),
+          )
+        : null,
+    );
   }
 
   private bodies(fun: FlowFunction, title: string, marks: Marks): HTMLElement[] {
     const called = plainNames(Object.keys(fun.names), fun.names);
     const inner = new Set(fun.bodies.flatMap(({ nodes }) => nodes.flatMap(({ bodies }) => bodies ?? [])));
-    return fun.bodies.flatMap((body, k) => inner.has(k) ? [] : [h("section", {}, h("h2", {}, named(body, title)), ...this.body(fun, body, named(body, title), called, marks))]);
+    return fun.bodies.flatMap((body, k) =>
+      inner.has(k)
+        ? []
+        : [
+            h(
+              "section",
+              {},
+              h("h2", {}, named(body, title)),
+              ...this.body(fun, body, named(body, title), called, marks),
+            ),
+          ],
+    );
   }
 
   /** A body as a drawing or table; those of its statements are below it, closed. */
   private body(fun: FlowFunction, body: FlowBody, title: string, called: Called, marks: Marks): HTMLElement[] {
-    const imperative = this.model.manifest.find(({ id }) => id === this.wanted)?.kind !== "ir" && this.wanted !== FUSION;
-    const inner = new Map(body.nodes.map(({ bodies, kernel, label }, node) => [node, kernel === undefined
-      ? (bodies ?? []).map((k) => folded(named(fun.bodies[k]!, ""), (title) => this.body(fun, fun.bodies[k]!, title, called, marks)))
-      : [folded(label, (title) => this.kernel(kernel, title))]] as const));
+    const imperative =
+      this.model.manifest.find(({ id }) => id === this.wanted)?.kind !== "ir" && this.wanted !== FUSION;
+    const inner = new Map(
+      body.nodes.map(
+        ({ bodies, kernel, label }, node) =>
+          [
+            node,
+            kernel === undefined
+              ? (bodies ?? []).map((k) =>
+                  folded(named(fun.bodies[k]!, ""), (title) => this.body(fun, fun.bodies[k]!, title, called, marks)),
+                )
+              : [folded(label, (title) => this.kernel(kernel, title))],
+          ] as const,
+      ),
+    );
     const choose = (node: number): void => {
       const { src } = body.nodes[node]!;
       const opened = inner.get(node)!;
@@ -154,24 +237,44 @@ export class GraphPane extends AskingPane {
       opened[0]?.scrollIntoView({ block: "nearest" });
       if (src.length) this.link.choose({ spans: src, origin: "graph", line: -1 });
     };
-    const inside = this.tabular.checked ? table(body, `Statements of ${title}`, called, choose) : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": title });
+    const inside = this.tabular.checked
+      ? table(body, `Statements of ${title}`, called, choose)
+      : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": title });
     if (!this.tabular.checked) {
       inside.addEventListener("click", ({ target }) => {
         const node = (target as Element).closest<SVGElement>("[data-node]")?.dataset.node;
         if (node !== undefined) choose(Number(node));
       });
-      void drawing(body, title, called, marks, this.pictured, imperative ? "blocks and scalars" : "arrays").then((picture) => {
-        replace(inside, picture);
-        this.pictured.light();
-      });
+      void drawing(body, title, called, marks, this.pictured, imperative ? "blocks and scalars" : "arrays").then(
+        (picture) => {
+          replace(inside, picture);
+          this.pictured.light();
+        },
+      );
     }
     const left = body.nodes.length - MOST_DRAWN;
     const count = `${body.scalars} ${body.scalars === 1 ? "statement" : "statements"}`;
     const [has, is] = body.scalars === 1 ? ["has", "is"] : ["have", "are"];
-    return [inside, h("p", { class: "quiet" }, [
-      left > 0 && !this.tabular.checked ? `The first ${MOST_DRAWN} of ${body.nodes.length} statements are drawn; the table has more.` : "",
-      !body.scalars ? "" : imperative ? `${count} that hand${body.scalars === 1 ? "s" : ""} on nothing ${is} left out.` : `${count} ${has} to do with no array, and ${is} left out.`,
-    ].filter(Boolean).join(" ")), ...[...inner.values()].flat()];
+    return [
+      inside,
+      h(
+        "p",
+        { class: "quiet" },
+        [
+          left > 0 && !this.tabular.checked
+            ? `The first ${MOST_DRAWN} of ${body.nodes.length} statements are drawn; the table has more.`
+            : "",
+          !body.scalars
+            ? ""
+            : imperative
+              ? `${count} that hand${body.scalars === 1 ? "s" : ""} on nothing ${is} left out.`
+              : `${count} ${has} to do with no array, and ${is} left out.`,
+        ]
+          .filter(Boolean)
+          .join(" "),
+      ),
+      ...[...inner.values()].flat(),
+    ];
   }
 
   /** The bodies of a kernel of a large program, which are asked for one by one. */
@@ -180,7 +283,9 @@ export class GraphPane extends AskingPane {
     const answer = await client.ask("dataflow", { stage: this.wanted, kernel }, this.seenOf!);
     if ("error" in answer) return [messageElement(answer.error)];
     const [fun] = answer.functions;
-    return fun?.bodies.length ? this.body(fun, fun.bodies[0]!, title, plainNames(Object.keys(fun.names), fun.names), NOTHING) : [];
+    return fun?.bodies.length
+      ? this.body(fun, fun.bodies[0]!, title, plainNames(Object.keys(fun.names), fun.names), NOTHING)
+      : [];
   }
 }
 
@@ -208,7 +313,9 @@ function wholes(attempts: FusionAttempt[]): (name: string) => string {
     return at;
   };
   for (const { kind, producer, reader } of attempts) {
-    if (kind === "applied") for (const name of [...producer, ...reader.slice(1)]) if (whole(name) !== whole(reader[0]!)) into.set(whole(name), whole(reader[0]!));
+    if (kind === "applied")
+      for (const name of [...producer, ...reader.slice(1)])
+        if (whole(name) !== whole(reader[0]!)) into.set(whole(name), whole(reader[0]!));
   }
   return whole;
 }

@@ -26,7 +26,10 @@ export class IndexFunctionsPane extends AskingPane {
   private readonly hidden = new Set<Generation>();
   private functions: readonly IndexFunctions[] = [];
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+  ) {
     super(model, "Index functions are computed");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
@@ -41,15 +44,19 @@ export class IndexFunctionsPane extends AskingPane {
   }
 
   private filters(): HTMLElement {
-    return h("div", { class: "filters", role: "group", "aria-label": "Which generations" }, ...GENERATIONS.map((one) => {
-      const box = h("input", { type: "checkbox", checked: !this.hidden.has(one) });
-      box.addEventListener("change", () => {
-        if (box.checked) this.hidden.delete(one);
-        else this.hidden.add(one);
-        this.draw();
-      });
-      return h("label", { class: "check", title: SAYS[one] }, box, one);
-    }));
+    return h(
+      "div",
+      { class: "filters", role: "group", "aria-label": "Which generations" },
+      ...GENERATIONS.map((one) => {
+        const box = h("input", { type: "checkbox", checked: !this.hidden.has(one) });
+        box.addEventListener("change", () => {
+          if (box.checked) this.hidden.delete(one);
+          else this.hidden.add(one);
+          this.draw();
+        });
+        return h("label", { class: "check", title: SAYS[one] }, box, one);
+      }),
+    );
   }
 
   private draw(): void {
@@ -65,16 +72,67 @@ export class IndexFunctionsPane extends AskingPane {
   private item(change: LayoutChange, shown: Generation[]): HTMLElement {
     const where = { spans: change.src, origin: "layouts", line: -1 };
     const head = ["Generation", "Index function", `Cell of [${change.index}]`, "Copy"];
-    return h("li", { class: "remark layout", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
-      h("div", {},
-        h("p", { class: "remark-text" }, h("strong", {}, ...quoted(change.array), `, ${change.does}`), change.in_memory ? "" : " (fused away)"),
-        h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": `Forms of ${change.array.replaceAll("`", "")}` },
-          h("table", { class: "cells-table" }, h("thead", {}, h("tr", {}, ...head.map((one) => h("th", { scope: "col" }, one)))),
-            h("tbody", {}, ...change.forms.filter((form) => shown.includes(form.generation)).map((form) => h("tr", { class: form.copies ? "copied" : "" },
-              h("th", { scope: "row" }, form.generation), h("td", {}, form.text ? h("code", {}, form.text) : "none"), h("td", {}, form.cell ? h("code", {}, form.cell) : ""), h("td", {}, form.copies ? "yes" : "no")))))),
+    return h(
+      "li",
+      { class: "remark layout", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
+      h(
+        "div",
+        {},
+        h(
+          "p",
+          { class: "remark-text" },
+          h("strong", {}, ...quoted(change.array), `, ${change.does}`),
+          change.in_memory ? "" : " (fused away)",
+        ),
+        h(
+          "div",
+          {
+            class: "table-scroll",
+            tabindex: 0,
+            role: "group",
+            "aria-label": `Forms of ${change.array.replaceAll("`", "")}`,
+          },
+          h(
+            "table",
+            { class: "cells-table" },
+            h("thead", {}, h("tr", {}, ...head.map((one) => h("th", { scope: "col" }, one)))),
+            h(
+              "tbody",
+              {},
+              ...change.forms
+                .filter((form) => shown.includes(form.generation))
+                .map((form) =>
+                  h(
+                    "tr",
+                    { class: form.copies ? "copied" : "" },
+                    h("th", { scope: "row" }, form.generation),
+                    h("td", {}, form.text ? h("code", {}, form.text) : "none"),
+                    h("td", {}, form.cell ? h("code", {}, form.cell) : ""),
+                    h("td", {}, form.copies ? "yes" : "no"),
+                  ),
+                ),
+            ),
+          ),
+        ),
         ...reasonsOf(change, shown),
-        change.tiles ? h("p", { class: "remark-hint" }, "Moved by the cells of ", h("code", {}, change.tiles), ", it fills its block, each cell once.") : null,
-        change.src[0] ? h("p", { class: "remark-meta" }, h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(change.src[0]))) : null));
+        change.tiles
+          ? h(
+              "p",
+              { class: "remark-hint" },
+              "Moved by the cells of ",
+              h("code", {}, change.tiles),
+              ", it fills its block, each cell once.",
+            )
+          : null,
+        change.src[0]
+          ? h(
+              "p",
+              { class: "remark-meta" },
+              h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(change.src[0])),
+            )
+          : null,
+      ),
+    );
   }
 }
 

@@ -9,11 +9,29 @@ const LINE = 64;
 export type Column<T> = readonly [head: string, cell: (one: T) => Node | string, words?: "words"];
 
 /** A table with a row for each access, whose first column names it. */
-export function tableOf<T>(caption: string, rows: readonly T[], [first, ...columns]: readonly [Column<T>, ...Column<T>[]]): HTMLElement {
-  return h("table", { class: "cells-table" }, h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, ...[first, ...columns].map(([head, , words]) => h("th", { scope: "col", class: words }, head)))),
-    fillSlowly(h("tbody", {}), rows, (one) => h("tr", {}, h("th", { scope: "row" }, first[1](one)),
-      ...columns.map(([, cell, words]) => h("td", { class: words }, cell(one))))));
+export function tableOf<T>(
+  caption: string,
+  rows: readonly T[],
+  [first, ...columns]: readonly [Column<T>, ...Column<T>[]],
+): HTMLElement {
+  return h(
+    "table",
+    { class: "cells-table" },
+    h("caption", {}, caption),
+    h(
+      "thead",
+      {},
+      h("tr", {}, ...[first, ...columns].map(([head, , words]) => h("th", { scope: "col", class: words }, head))),
+    ),
+    fillSlowly(h("tbody", {}), rows, (one) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, first[1](one)),
+        ...columns.map(([, cell, words]) => h("td", { class: words }, cell(one))),
+      ),
+    ),
+  );
 }
 
 /** All of them as one table. */
@@ -25,11 +43,12 @@ export function loopTable(loops: readonly LoopAccess[]): HTMLElement {
     ["Loop", ({ index }) => index],
     ["Line", ({ line }) => String(line)],
     ["What 16 iterations touch", ({ says }) => says, "words"],
-    ["Vector code", ({ simd }) => simd ? "asked for" : ""],
+    ["Vector code", ({ simd }) => (simd ? "asked for" : "")],
   ]);
 }
 
-export const accessName = ({ kind, array, cell }: LoopAccess): string => `${kind === "both" ? "updates" : kind} ${array}[${cell}]`;
+export const accessName = ({ kind, array, cell }: LoopAccess): string =>
+  `${kind === "both" ? "updates" : kind} ${array}[${cell}]`;
 
 /** How many lines are touched. */
 const linesOf = ({ touched, size }: LoopAccess): number =>
@@ -37,14 +56,27 @@ const linesOf = ({ touched, size }: LoopAccess): number =>
 
 /** Iterations above, lines of 64 bytes below, what no iteration needs hatched. */
 export function drawTurns(access: LoopAccess): SVGElement {
-  const drawn = drawRequest({ says: access.says, size: access.size, shared: false }, access.touched, { unit: LINE, of: "iteration" });
+  const drawn = drawRequest({ says: access.says, size: access.size, shared: false }, access.touched, {
+    unit: LINE,
+    of: "iteration",
+  });
   drawn.append(s("desc", {}, "As if the lowest cell were the first of a line."));
   return drawn;
 }
 
 /** The same as a table. */
 export function turnsTable({ touched }: LoopAccess): HTMLElement {
-  return h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, "Iterations"),
+  return h(
+    "table",
+    { class: "cells-table" },
+    h("caption", { class: "visually-hidden" }, "Iterations"),
     h("thead", {}, h("tr", {}, ...["Iteration", "First byte", "Line"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...touched.map((byte, k) => h("tr", {}, h("th", { scope: "row" }, k), h("td", {}, byte), h("td", {}, Math.floor(byte / LINE))))));
+    h(
+      "tbody",
+      {},
+      ...touched.map((byte, k) =>
+        h("tr", {}, h("th", { scope: "row" }, k), h("td", {}, byte), h("td", {}, Math.floor(byte / LINE))),
+      ),
+    ),
+  );
 }

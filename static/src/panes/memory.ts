@@ -73,16 +73,29 @@ export class MemoryPane extends AskingPane {
   /** An array to show as soon as it is there, by its author's name. */
   private wish: { stage: string; base: string } | null = null;
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+  ) {
     super(model, "Pictures of memory are drawn");
     this.fresh = new Fresh(model, this.one);
     this.lanes = new Lanes(model, link);
     this.sharing = new Sharing(model, link);
     this.sums = new Sums(model, link);
-    this.element = h("div", { class: "scroll memory" },
-      this.modes, this.fresh.element, this.lanes.fresh.element, this.sharing.fresh.element, this.sums.fresh.element);
-    this.one.append(h("div", { class: "memory-head" },
-      h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)), this.sizes.element, this.picture);
+    this.element = h(
+      "div",
+      { class: "scroll memory" },
+      this.modes,
+      this.fresh.element,
+      this.lanes.fresh.element,
+      this.sharing.fresh.element,
+      this.sums.fresh.element,
+    );
+    this.one.append(
+      h("div", { class: "memory-head" }, h("label", {}, "at ", this.stage), h("label", {}, "array ", this.array)),
+      this.sizes.element,
+      this.picture,
+    );
     this.choose(this.mode);
     this.stage.addEventListener("change", () => void this.load(this.stage.value));
     this.array.addEventListener("change", () => {
@@ -92,9 +105,12 @@ export class MemoryPane extends AskingPane {
       this.pick(array);
     });
     model.on("entry", () => this.followEntry());
-    link.on((selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]));
+    link.on(
+      (selection, chosen) => chosen && selection && selection.origin !== "memory" && this.follow(selection.spans[0]),
+    );
     this.picture.addEventListener("mouseover", (event) =>
-      this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset.key ?? ""));
+      this.mark((event.target as Element).closest<SVGElement>(".cell")?.dataset.key ?? ""),
+    );
     this.picture.addEventListener("mouseleave", () => this.mark(""));
   }
 
@@ -131,7 +147,9 @@ export class MemoryPane extends AskingPane {
   }
 
   protected get place(): HTMLElement {
-    return { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element, sums: this.sums.element }[this.mode];
+    return { blocks: this.lanes.element, array: this.picture, sharing: this.sharing.element, sums: this.sums.element }[
+      this.mode
+    ];
   }
 
   protected ask(of: Text): Promise<void> {
@@ -143,9 +161,19 @@ export class MemoryPane extends AskingPane {
   /** All blocks over the program, one array's cells, or which blocks share memory. */
   private choose(mode: Mode): void {
     this.mode = mode;
-    replace(this.modes, ...Object.entries(MODES).map(([one, name]) => h("button", {
-      "aria-pressed": String(mode === one), onclick: () => this.choose(one as Mode),
-    }, name)));
+    replace(
+      this.modes,
+      ...Object.entries(MODES).map(([one, name]) =>
+        h(
+          "button",
+          {
+            "aria-pressed": String(mode === one),
+            onclick: () => this.choose(one as Mode),
+          },
+          name,
+        ),
+      ),
+    );
     this.fresh.element.hidden = mode !== "array";
     this.lanes.fresh.element.hidden = mode !== "blocks";
     this.sharing.fresh.element.hidden = mode !== "sharing";
@@ -201,11 +229,27 @@ export class MemoryPane extends AskingPane {
     const before = this.array.value;
     const wished = all.find((array) => array.base === this.wish?.base);
     this.wish = null;
-    const kept = wished ?? all.find((array) => array.name === before) ?? all.find((array) => before !== "" && array.base === this.base);
+    const kept =
+      wished ??
+      all.find((array) => array.name === before) ??
+      all.find((array) => before !== "" && array.base === this.base);
     const chosen = kept ?? preferred(this.functions);
-    replace(this.array, ...this.functions.map((fun) => h("optgroup", { label: fun.name }, ...fun.arrays.map((array) =>
-      h("option", { value: array.name, selected: array === chosen },
-        `${this.shown(array.name)}: ${shapeText(this.told({ fun, array }).shape)}${array.prim}`)))));
+    replace(
+      this.array,
+      ...this.functions.map((fun) =>
+        h(
+          "optgroup",
+          { label: fun.name },
+          ...fun.arrays.map((array) =>
+            h(
+              "option",
+              { value: array.name, selected: array === chosen },
+              `${this.shown(array.name)}: ${shapeText(this.told({ fun, array }).shape)}${array.prim}`,
+            ),
+          ),
+        ),
+      ),
+    );
     if (chosen) this.array.value = chosen.name;
     this.base = chosen?.base ?? "";
     if (!all.length) this.nothing("This program has no arrays at this stage.");
@@ -249,7 +293,7 @@ export class MemoryPane extends AskingPane {
   private async cellsOf({ fun, array }: Chosen): Promise<client.Answer<CellsAnswer & { touches: Touches[] }>> {
     const [of, stage, values] = [this.of, this.stage.value, { ...this.values }];
     // With the name of an array its cells are told.
-    const answer = await client.ask("memory", { stage, array: array.name, values }, of) as client.Answer<CellsAnswer>;
+    const answer = (await client.ask("memory", { stage, array: array.name, values }, of)) as client.Answer<CellsAnswer>;
     return answer.ok ? { ...answer, touches: await touchesOf(of, stage, fun, array, values) } : answer;
   }
 
@@ -257,7 +301,9 @@ export class MemoryPane extends AskingPane {
     const names = [...new Set([...array.symbols, ...this.touches.flatMap(({ symbols }) => symbols)])];
     const plain = plainNames(names, fun.names);
     const order = (name: string) => array.shape.findIndex((size) => namesIn(size).includes(name)) >>> 0;
-    const valued = names.sort((a, b) => order(a) - order(b)).map((name) => ({ name, label: plain(name), value: this.values[name]! }));
+    const valued = names
+      .sort((a, b) => order(a) - order(b))
+      .map((name) => ({ name, label: plain(name), value: this.values[name]! }));
     this.sizes.show(valued, (name, value) => {
       this.typed.set(fun.name, Object.keys(this.values), fun.names, name, value);
       this.values[name] = value;
@@ -274,8 +320,12 @@ export class MemoryPane extends AskingPane {
     const { fun, array } = chosen;
     const told = this.told(chosen);
     const block = fun.blocks.find((candidate) => candidate.name === array.block);
-    replace(this.picture, formula(told), h("p", { class: "quiet" }, this.shown(about(array, fun, block && renamed(block, inWords(fun))))),
-      ...(this.cells.length ? this.drawings(told) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]));
+    replace(
+      this.picture,
+      formula(told),
+      h("p", { class: "quiet" }, this.shown(about(array, fun, block && renamed(block, inWords(fun))))),
+      ...(this.cells.length ? this.drawings(told) : [h("p", { class: "empty" }, "It has no elements at these sizes.")]),
+    );
   }
 
   private redraw(): void {
@@ -287,35 +337,66 @@ export class MemoryPane extends AskingPane {
     const { cells } = this;
     const colouring = this.touches.length ? this.colouring : "index";
     const tools = this.tools(this.touches.length > 0, colouring);
-    const touches = colouring === "thread" ? this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null : null;
-    const threads = touches ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, this.shown(note)))] : [];
+    const touches =
+      colouring === "thread" ? (this.touches.find(({ label }) => label === this.by) ?? this.touches[0] ?? null) : null;
+    const threads = touches
+      ? [this.access(touches), ...touches.notes.map((note) => h("p", { class: "quiet" }, this.shown(note)))]
+      : [];
     if (!areExact(cells.map(({ cell }) => cell))) {
-      return [tools, h("p", { class: "empty" }, "Cells whose numbers have more than 53 bits are not shown: choose smaller sizes.")];
+      return [
+        tools,
+        h("p", { class: "empty" }, "Cells whose numbers have more than 53 bits are not shown: choose smaller sizes."),
+      ];
     }
     if (this.table) {
-      return [tools, ...threads, h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" }, asTable(cells, this.complete, array.name, touches))];
+      return [
+        tools,
+        ...threads,
+        h(
+          "div",
+          { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Cells as a table" },
+          asTable(cells, this.complete, array.name, touches),
+        ),
+      ];
     }
     const used = Math.max(...cells.map((cell) => cell.cell), ...(touches?.by.keys() ?? [])) + 1;
     if (cells.length > MOST_CELLS || used > MOST_CELLS) {
-      return [tools, h("p", { class: "empty" }, `More than ${MOST_CELLS.toLocaleString("en")} cells are too many to draw: choose smaller sizes, or the table.`)];
+      return [
+        tools,
+        h(
+          "p",
+          { class: "empty" },
+          `More than ${MOST_CELLS.toLocaleString("en")} cells are too many to draw: choose smaller sizes, or the table.`,
+        ),
+      ];
     }
     const shape = (cells[0]?.index ?? []).map((_, k) => Math.max(...cells.map((cell) => cell.index[k] ?? 0)) + 1);
     const grid: Grid = { cells, shape, size: used, columns: columnsFor(cells, shape, used), colouring, touches };
     const fixed = shape.slice(0, -2).map((most, k) => Math.min(this.at[k] ?? 0, most - 1));
-    const figure = (title: string, note: string, picture: SVGElement) => h("figure", {},
-      h("h2", {}, title, h("span", { class: "quiet" }, note)), scrolled(title, picture));
+    const figure = (title: string, note: string, picture: SVGElement) =>
+      h("figure", {}, h("h2", {}, title, h("span", { class: "quiet" }, note)), scrolled(title, picture));
     const inCells = touches ? "the thread of each cell, or how many threads it has" : "the index in each cell";
-    return [tools, ...threads, ...this.planes(shape, fixed),
-      h("div", { class: "figures" },
+    return [
+      tools,
+      ...threads,
+      ...this.planes(shape, fixed),
+      h(
+        "div",
+        { class: "figures" },
         figure("By index", "the cell of each element", byIndex(grid, array.name, fixed)),
-        figure(array.block, inCells, byCell(grid, array.block))),
-      ...(touches ? [this.picked(touches)] : [])];
+        figure(array.block, inCells, byCell(grid, array.block)),
+      ),
+      ...(touches ? [this.picked(touches)] : []),
+    ];
   }
 
   /** Which kernel, and whether what it reads or what it writes. */
   private access(touches: Touches): HTMLElement {
-    const select = h("select", { "aria-label": "Access" }, ...this.touches.map((one) =>
-      h("option", { value: one.label, selected: one === touches }, this.shown(one.label))));
+    const select = h(
+      "select",
+      { "aria-label": "Access" },
+      ...this.touches.map((one) => h("option", { value: one.label, selected: one === touches }, this.shown(one.label))),
+    );
     select.addEventListener("change", () => {
       this.by = select.value;
       this.thread = 0;
@@ -328,8 +409,12 @@ export class MemoryPane extends AskingPane {
   private picked(touches: Touches): HTMLElement {
     const said = h("p", { class: "quiet", "aria-live": "polite" });
     const mark = (): void => {
-      const cells = [...touches.by].filter(([, threads]) => threads.includes(this.thread)).map(([cell]) => cell).sort((a, b) => a - b);
-      const listed = cells.length > 24 ? `${cells.slice(0, 24).join(", ")}, … and ${cells.length - 24} more` : cells.join(", ");
+      const cells = [...touches.by]
+        .filter(([, threads]) => threads.includes(this.thread))
+        .map(([cell]) => cell)
+        .sort((a, b) => a - b);
+      const listed =
+        cells.length > 24 ? `${cells.slice(0, 24).join(", ")}, … and ${cells.length - 24} more` : cells.join(", ");
       said.textContent = `${threadName(touches, this.thread)} ${touches.verb} ${cells.length === 1 ? "cell" : "cells"} ${listed || "of other blocks only"}.`;
       for (const one of this.picture.querySelectorAll<SVGElement>(".cell")) {
         one.classList.toggle("of-thread", cells.includes(Number(one.dataset.cell)));
@@ -348,14 +433,28 @@ export class MemoryPane extends AskingPane {
 
   /** What was chosen holds again as soon as there are threads: those of another array may be on their way. */
   private tools(threaded: boolean, drawn: Colouring): HTMLElement {
-    const choice = (colouring: Colouring, name: string, disabled: boolean) => h("button", {
-      "aria-pressed": String(drawn === colouring && !this.table), disabled,
-      title: disabled ? "No kernel at this stage is known to touch this array" : undefined,
-      onclick: () => this.change(colouring, false),
-    }, name);
-    return h("div", { class: "segmented", role: "group", "aria-label": "Picture" },
-      choice("index", "By index", false), choice("thread", "By thread", !threaded),
-      h("button", { "aria-pressed": String(this.table), onclick: () => this.change(this.colouring, !this.table) }, "Table"));
+    const choice = (colouring: Colouring, name: string, disabled: boolean) =>
+      h(
+        "button",
+        {
+          "aria-pressed": String(drawn === colouring && !this.table),
+          disabled,
+          title: disabled ? "No kernel at this stage is known to touch this array" : undefined,
+          onclick: () => this.change(colouring, false),
+        },
+        name,
+      );
+    return h(
+      "div",
+      { class: "segmented", role: "group", "aria-label": "Picture" },
+      choice("index", "By index", false),
+      choice("thread", "By thread", !threaded),
+      h(
+        "button",
+        { "aria-pressed": String(this.table), onclick: () => this.change(this.colouring, !this.table) },
+        "Table",
+      ),
+    );
   }
 
   private change(colouring: Colouring, table: boolean): void {
@@ -422,11 +521,22 @@ function preferred(functions: readonly MemoryFunction[]): ArrayInfo | undefined 
 }
 
 function about(array: ArrayInfo, fun: MemoryFunction, block: BlockInfo | undefined): string {
-  const others = fun.arrays.filter((other) => other.block === array.block && other !== array).map((other) => other.name);
-  const space = { device: "main memory", shared: "the shared memory of a thread block", private: "a thread's own memory" };
+  const others = fun.arrays
+    .filter((other) => other.block === array.block && other !== array)
+    .map((other) => other.name);
+  const space = {
+    device: "main memory",
+    shared: "the shared memory of a thread block",
+    private: "a thread's own memory",
+  };
   const where = block ? ` in ${space[block.space as keyof typeof space] ?? block.space}` : "";
   const size = block?.count ? `holds ${inOrder(block.count)} ${block.prim}${where}` : `lies${where || " in memory"}`;
-  const origin = { parameter: ", and is the caller's", carried: ", and is handed from round to round", alloc: "" }[block?.kind ?? "alloc"] ?? "";
-  const shared = others.length ? ` It also holds ${others.slice(0, 4).join(", ")}${others.length > 4 ? ` and ${others.length - 4} more` : ""}.` : "";
+  const origin =
+    { parameter: ", and is the caller's", carried: ", and is handed from round to round", alloc: "" }[
+      block?.kind ?? "alloc"
+    ] ?? "";
+  const shared = others.length
+    ? ` It also holds ${others.slice(0, 4).join(", ")}${others.length > 4 ? ` and ${others.length - 4} more` : ""}.`
+    : "";
   return `The block ${size}${origin}.${shared}`;
 }

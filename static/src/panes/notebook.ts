@@ -30,10 +30,13 @@ export class NotebookPane {
   private readonly looked = new Map<string, Looks>();
   private stopping: AbortController | null = null;
 
-  constructor(private readonly model: Model, private readonly events: NotebookEvents) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: NotebookEvents,
+  ) {
     this.fresh = new Fresh(model, this.place);
     this.element.append(h("div", { class: "trials-top" }, this.button), this.fresh.element);
-    this.button.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+    this.button.addEventListener("click", () => (this.stopping ? this.stopping.abort() : void this.run()));
     this.empty();
   }
 
@@ -50,7 +53,7 @@ export class NotebookPane {
   }
 
   private async run(): Promise<void> {
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     this.button.textContent = "Stop";
     const [of, request] = [this.model.now, { backend: this.events.backend() }];
     const answer = await client.post("literate", { ...of, ...request }, mine.signal);
@@ -66,8 +69,11 @@ export class NotebookPane {
     this.of = of;
     this.fresh.made(of, answer);
     if (!answer.ok) return replace(this.place, messageElement(answer.error));
-    replace(this.place, ...answer.blocks.map((block) => this.block(block)),
-      answer.blocks.some(({ kind }) => kind === "directive") ? null : this.help());
+    replace(
+      this.place,
+      ...answer.blocks.map((block) => this.block(block)),
+      answer.blocks.some(({ kind }) => kind === "directive") ? null : this.help(),
+    );
   }
 
   private empty(): void {
@@ -83,10 +89,20 @@ export class NotebookPane {
   private block(block: Block): HTMLElement {
     const { kind, text, html, src, result, error } = block;
     if (kind === "text") return markdown(html ?? "");
-    if (kind === "code") return h("pre", { class: "notebook-code", tabindex: 0, role: "group", "aria-label": "Code" }, text);
-    return h("section", { class: "notebook-directive" },
-      text ? h("button", { class: "link place", onclick: () => this.events.goTo(src), title: placeName(src) }, h("code", {}, `> ${text.trim()}`)) : null,
-      error ? messageElement(error) : shown(result ?? {}, text, this.looks(src)));
+    if (kind === "code")
+      return h("pre", { class: "notebook-code", tabindex: 0, role: "group", "aria-label": "Code" }, text);
+    return h(
+      "section",
+      { class: "notebook-directive" },
+      text
+        ? h(
+            "button",
+            { class: "link place", onclick: () => this.events.goTo(src), title: placeName(src) },
+            h("code", {}, `> ${text.trim()}`),
+          )
+        : null,
+      error ? messageElement(error) : shown(result ?? {}, text, this.looks(src)),
+    );
   }
 
   /** How the result of a directive in that line was looked at. */
@@ -102,7 +118,11 @@ function shown({ text = "", type, media, data }: Result, said: string, looks: Lo
   if (!media) return h("pre", { class: "value" }, text);
   const src = `data:${media};base64,${data}`;
   if (media.startsWith("audio")) return h("audio", { controls: true, src, "aria-label": said.trim() || "A sound" });
-  return h("img", { src, alt: said.trim() || "A picture", onload: ({ target }: Event) => enlarge(target as HTMLImageElement) });
+  return h("img", {
+    src,
+    alt: said.trim() || "A picture",
+    onload: ({ target }: Event) => enlarge(target as HTMLImageElement),
+  });
 }
 
 /** Show each pixel of a small picture as a square of several. */

@@ -20,17 +20,24 @@ export interface ProfileEvents {
 
 export class ProfileBox {
   readonly element: HTMLElement;
-  private readonly button = h("button", { title: "Measure kernels, copies and allocations in C; of CUDA count what its kernels fetch" }, "Profile");
+  private readonly button = h(
+    "button",
+    { title: "Measure kernels, copies and allocations in C; of CUDA count what its kernels fetch" },
+    "Profile",
+  );
   private readonly place = h("div", { class: "profile" });
   private readonly fresh: Fresh;
   private request: Profile["request"] = {};
   private of: Text | null = null;
   private stopping: AbortController | null = null;
 
-  constructor(private readonly model: Model, private readonly events: ProfileEvents) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: ProfileEvents,
+  ) {
     this.fresh = new Fresh(model, this.place);
     this.element = h("section", { class: "expressions", "aria-label": "Profile" }, this.button, this.fresh.element);
-    this.button.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+    this.button.addEventListener("click", () => (this.stopping ? this.stopping.abort() : void this.run()));
   }
 
   /** What a link keeps, if it is of the program as it is. */
@@ -48,7 +55,7 @@ export class ProfileBox {
   }
 
   private async run(): Promise<void> {
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     this.button.textContent = "Stop";
     await this.events.known();
     const [of, request] = [this.model.now, this.events.request()];
@@ -58,7 +65,13 @@ export class ProfileBox {
     if (mine.signal.aborted) return announce("Stopped.");
     this.show(answer, request, of);
     this.element.scrollIntoView({ block: "nearest" });
-    announce(!answer.ok ? answer.error.message : answer.counts ? howCounted(answer.counts) : `Profile of ${milliseconds(answer.ms)}.`);
+    announce(
+      !answer.ok
+        ? answer.error.message
+        : answer.counts
+          ? howCounted(answer.counts)
+          : `Profile of ${milliseconds(answer.ms)}.`,
+    );
   }
 
   private show(answer: ProfileAnswer | Failure, request: Profile["request"], of: Text): void {
@@ -73,29 +86,62 @@ export class ProfileBox {
       lines.set(name, [src[0] ?? null, (lines.get(name)?.[1] ?? 0) + ms]);
     }
     const byTime = [...lines].sort(([, [, a]], [, [, b]]) => b - a);
-    replace(this.place,
-      this.table("Time by line", ["Line", "Time"], [
-        ...byTime.map(([name, [span, ms]]) => [span ? this.link(span, name) : name, share(ms, answer.ms)]),
-        ["between", share(answer.rest_ms, answer.ms)],
-      ]),
-      this.table("Time by part", ["Part", "Line", "Since stage", "Calls", "Time"], answer.parts.map((part) => this.row(part, answer.ms))));
+    replace(
+      this.place,
+      this.table(
+        "Time by line",
+        ["Line", "Time"],
+        [
+          ...byTime.map(([name, [span, ms]]) => [span ? this.link(span, name) : name, share(ms, answer.ms)]),
+          ["between", share(answer.rest_ms, answer.ms)],
+        ],
+      ),
+      this.table(
+        "Time by part",
+        ["Part", "Line", "Since stage", "Calls", "Time"],
+        answer.parts.map((part) => this.row(part, answer.ms)),
+      ),
+    );
   }
 
   private showCounts(counts: ProfileCounts): void {
     const whole = counts.lines.reduce((sum, { sectors }) => sum + sectors, 0);
-    replace(this.place,
+    replace(
+      this.place,
       h("p", { class: "quiet" }, howCounted(counts)),
-      ...[...counts.faults, counts.because].filter((text) => text).map((text) => h("p", { class: "access-missing" }, text)),
-      this.table("Sectors of 32 bytes by line", ["Line", "Sectors"], counts.lines.map(({ src: [span], sectors }) =>
-        [span ? this.link(span, lineName(span)) : "the prelude", h("span", {}, grouped(sectors), `, ${percent(sectors, whole)}`)])),
-      this.table("Kernels", ["Kernel", "Launches", "Blocks", "Requests"], counts.kernels.map(({ name, launches, blocks, requests }) =>
-        [name, grouped(launches), grouped(blocks), grouped(requests)])));
+      ...[...counts.faults, counts.because]
+        .filter((text) => text)
+        .map((text) => h("p", { class: "access-missing" }, text)),
+      this.table(
+        "Sectors of 32 bytes by line",
+        ["Line", "Sectors"],
+        counts.lines.map(({ src: [span], sectors }) => [
+          span ? this.link(span, lineName(span)) : "the prelude",
+          h("span", {}, grouped(sectors), `, ${percent(sectors, whole)}`),
+        ]),
+      ),
+      this.table(
+        "Kernels",
+        ["Kernel", "Launches", "Blocks", "Requests"],
+        counts.kernels.map(({ name, launches, blocks, requests }) => [
+          name,
+          grouped(launches),
+          grouped(blocks),
+          grouped(requests),
+        ]),
+      ),
+    );
   }
 
   private row({ kind, name, src, stage, calls, ms }: ProfilePart, whole: number): (string | HTMLElement)[] {
     const title = this.model.info(stage)?.title ?? stage;
-    return [`${kind} ${name}`, src[0] ? this.link(src[0], placeName(src[0])) : "",
-      h("button", { class: "link", type: "button", onclick: () => this.events.open(stage) }, title), grouped(calls), share(ms, whole)];
+    return [
+      `${kind} ${name}`,
+      src[0] ? this.link(src[0], placeName(src[0])) : "",
+      h("button", { class: "link", type: "button", onclick: () => this.events.open(stage) }, title),
+      grouped(calls),
+      share(ms, whole),
+    ];
   }
 
   private link(span: Span, name: string): HTMLElement {
@@ -103,16 +149,28 @@ export class ProfileBox {
   }
 
   private table(caption: string, heads: string[], rows: (string | HTMLElement)[][]): HTMLElement {
-    return h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
-      h("table", { class: "cells-table" }, h("caption", {}, caption),
+    return h(
+      "div",
+      { class: "table-scroll", tabindex: 0, role: "region", "aria-label": caption },
+      h(
+        "table",
+        { class: "cells-table" },
+        h("caption", {}, caption),
         h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, ...rows.map(([first, ...rest]) =>
-          h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((one) => h("td", {}, one)))))));
+        h(
+          "tbody",
+          {},
+          ...rows.map(([first, ...rest]) =>
+            h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((one) => h("td", {}, one))),
+          ),
+        ),
+      ),
+    );
   }
 }
 
 const lineName = (span: Span): string => `line ${span[0]}${span[4] ? ` of ${span[4]}` : ""}`;
-const percent = (part: number, whole: number): string => `${(100 * part / (whole || 1)).toFixed(1)} %`;
+const percent = (part: number, whole: number): string => `${((100 * part) / (whole || 1)).toFixed(1)} %`;
 const share = (ms: number, whole: number): string => `${milliseconds(ms)}, ${percent(ms, whole)}`;
 const howCounted = ({ observed }: ProfileCounts): string =>
   `${observed ? "Counted in a run of the CUDA kernels on the processor" : "Predicted for the CUDA kernels from index functions"}: no times.`;

@@ -28,10 +28,18 @@ export class ProgramA {
   private readonly language: Language;
   private readonly what = h("span", { class: "program-a-label" });
   private readonly file = h("select", { "aria-label": "File of A" });
-  private readonly editing = h("button", { "aria-pressed": "false", title: "Change A: it is compiled again", onclick: () => {
-    this.edits(this.pins.beside !== "edit");
-    this.view.focus();
-  } }, "Edit A");
+  private readonly editing = h(
+    "button",
+    {
+      "aria-pressed": "false",
+      title: "Change A: it is compiled again",
+      onclick: () => {
+        this.edits(this.pins.beside !== "edit");
+        this.view.focus();
+      },
+    },
+    "Edit A",
+  );
   private readonly note = h("p", { class: "pane-note", role: "status" });
   private readonly editable = new Compartment();
   private abreast: Abreast | null = null;
@@ -40,7 +48,13 @@ export class ProgramA {
   private applying = false;
   private readonly soon = debounce(100, () => this.compare());
 
-  constructor(private readonly model: Model, private readonly dock: Dock, private readonly source: SourceEditor, private readonly pins: Pins, private readonly texts: Texts) {
+  constructor(
+    private readonly model: Model,
+    private readonly dock: Dock,
+    private readonly source: SourceEditor,
+    private readonly pins: Pins,
+    private readonly texts: Texts,
+  ) {
     const body = h("div", { class: "pane-body" });
     this.language = new Language({
       now: () => model.pinned?.text ?? model.now,
@@ -53,13 +67,36 @@ export class ProgramA {
       change: (path, edits) => this.change(path, edits),
     });
     this.view = new EditorView({ parent: body, state: this.state(documentOf("")) });
-    const close = h("button", { class: "icon", "aria-label": "Close A's text", title: "Close A's text", onclick: () => {
-      this.close();
-      source.focus();
-    } }, "×");
-    this.element = h("section", { class: "pane program-a", "aria-label": "A, text" },
-      h("header", { class: "pane-head" }, dock.grip(PROGRAM_A), h("strong", {}, "A"), this.what, h("span", { class: "gap" }), this.file, this.editing, close),
-      this.note, body);
+    const close = h(
+      "button",
+      {
+        class: "icon",
+        "aria-label": "Close A's text",
+        title: "Close A's text",
+        onclick: () => {
+          this.close();
+          source.focus();
+        },
+      },
+      "×",
+    );
+    this.element = h(
+      "section",
+      { class: "pane program-a", "aria-label": "A, text" },
+      h(
+        "header",
+        { class: "pane-head" },
+        dock.grip(PROGRAM_A),
+        h("strong", {}, "A"),
+        this.what,
+        h("span", { class: "gap" }),
+        this.file,
+        this.editing,
+        close,
+      ),
+      this.note,
+      body,
+    );
     this.file.addEventListener("change", () => this.show(this.file.value));
     model.on("pinned", () => this.follow());
     model.on("source", () => this.soon());
@@ -78,7 +115,12 @@ export class ProgramA {
   }
 
   private begin(beside: Beside): void {
-    this.dock.add({ id: PROGRAM_A, title: "A", content: this.element, show: (visible) => visible && this.abreast?.align(this.source.view) });
+    this.dock.add({
+      id: PROGRAM_A,
+      title: "A",
+      content: this.element,
+      show: (visible) => visible && this.abreast?.align(this.source.view),
+    });
     this.abreast = new Abreast(this.view, this.source.view, () => this.compares);
     this.edits(beside === "edit");
     this.follow();
@@ -110,7 +152,11 @@ export class ProgramA {
       if (!this.isOpen) this.open();
       if (this.isOpen) this.place(this.view, line, view);
     } else {
-      this.place(this.source.view, this.view.state.doc.lineAt(this.view.state.selection.main.head).number - 1, this.view);
+      this.place(
+        this.source.view,
+        this.view.state.doc.lineAt(this.view.state.selection.main.head).number - 1,
+        this.view,
+      );
     }
   }
 
@@ -163,7 +209,10 @@ export class ProgramA {
       this.follow();
     } else if (!text.eq(this.view.state.doc)) {
       this.applying = true;
-      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, annotations: isolateHistory.of("full") });
+      this.view.dispatch({
+        changes: { from: 0, to: this.view.state.doc.length, insert: text },
+        annotations: isolateHistory.of("full"),
+      });
       this.applying = false;
     }
     this.compare();
@@ -181,15 +230,25 @@ export class ProgramA {
   /** Files of one name, or both main ones. */
   private get compares(): boolean {
     const { pinned, files } = this.model;
-    return pinned !== null && (files.open === this.name || files.open === files.main && this.name === mainOf(pinned.text));
+    return (
+      pinned !== null && (files.open === this.name || (files.open === files.main && this.name === mainOf(pinned.text)))
+    );
   }
 
   private compare(): void {
     const { pinned } = this.model;
     const found = this.abreast?.update();
     if (!pinned || found === undefined) return;
-    const text = !found ? `B shows ${this.model.files.open}, another file.` : found[0] + found[1] ? `${counted(found[0], "line")} only in A, ${found[1]} only in B.` : "The same text as B.";
-    const why = pinned.pending ? " It is being compiled." : pinned.problems.some(({ kind }) => kind !== "warning") ? " A does not compile." : "";
+    const text = !found
+      ? `B shows ${this.model.files.open}, another file.`
+      : found[0] + found[1]
+        ? `${counted(found[0], "line")} only in A, ${found[1]} only in B.`
+        : "The same text as B.";
+    const why = pinned.pending
+      ? " It is being compiled."
+      : pinned.problems.some(({ kind }) => kind !== "warning")
+        ? " A does not compile."
+        : "";
     if (this.note.textContent !== text + why) this.note.textContent = text + why;
   }
 
@@ -215,10 +274,14 @@ export class ProgramA {
         lineNumbers(),
         editing("Text of A", this.language, {
           type: (at) => this.typeAt(at),
-          files: () => this.model.pinned ? namesIn(this.model.pinned.text).map((name) => [name, textIn(this.model.pinned!.text, name)]) : [],
+          files: () =>
+            this.model.pinned
+              ? namesIn(this.model.pinned.text).map((name) => [name, textIn(this.model.pinned!.text, name)])
+              : [],
           name: () => this.name,
         }),
-        sourceLanguage(this.name), this.editable.of(this.permits),
+        sourceLanguage(this.name),
+        this.editable.of(this.permits),
         EditorView.updateListener.of((update) => update.docChanged && !this.applying && this.edited()),
       ],
     });
@@ -242,7 +305,12 @@ export class ProgramA {
     const state = pinned && !pinned.pending ? pinned.stages[id] : undefined;
     const line = this.view.state.doc.lineAt(at);
     const lines = state ? await this.texts.lines(id, state) : [];
-    const place = innermost(lines.flatMap(({ src }) => src.slice(0, 1)), this.path, line.number, columnOf(line, at));
+    const place = innermost(
+      lines.flatMap(({ src }) => src.slice(0, 1)),
+      this.path,
+      line.number,
+      columnOf(line, at),
+    );
     return place && typed(lines, place);
   }
 
@@ -256,7 +324,8 @@ export class ProgramA {
       const [from, to] = rangeOf(doc, span)!;
       return { from, to, insert };
     });
-    if (name === this.name) this.view.dispatch({ changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" });
+    if (name === this.name)
+      this.view.dispatch({ changes, annotations: isolateHistory.of("full"), userEvent: "input.rename" });
     else this.pins.edit(written(pinned.text, name, EditorState.create({ doc }).update({ changes }).newDoc.toString()));
   }
 
@@ -269,12 +338,12 @@ export class ProgramA {
 
 const mainOf = ({ main = MAIN }: Text): string => main;
 const namesIn = (text: Text): string[] => [mainOf(text), ...Object.keys(text.files ?? {}).sort()];
-const textIn = (text: Text, name: string): string => name === mainOf(text) ? text.source : text.files?.[name] ?? "";
+const textIn = (text: Text, name: string): string => (name === mainOf(text) ? text.source : (text.files?.[name] ?? ""));
 
 function written(text: Text, name: string, to: string): Text {
   return name === mainOf(text) ? { ...text, source: to } : { ...text, files: { ...text.files, [name]: to } };
 }
 
 /** What spans call a file of A. */
-const pathOf = (text: Text, name: string): string => name === mainOf(text) ? "" : name;
-const nameOf = (text: Text, path: string): string => path === "" ? mainOf(text) : path;
+const pathOf = (text: Text, name: string): string => (name === mainOf(text) ? "" : name);
+const nameOf = (text: Text, path: string): string => (path === "" ? mainOf(text) : path);

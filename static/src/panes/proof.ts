@@ -43,7 +43,11 @@ export class ProofPane extends AskingPane {
   private mode: Mode = "program";
   private readonly fresh: Fresh;
 
-  constructor(model: Model, private readonly link: Link, private readonly store: Attempts) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+    private readonly store: Attempts,
+  ) {
     super(model, "Attempts to build in place are made");
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
     this.columns = h("div", { class: "proof-columns" }, this.list.element, this.detail);
@@ -82,12 +86,18 @@ export class ProofPane extends AskingPane {
   }
 
   private modes(): void {
-    const choice = (mode: Mode, name: string) => h("button", {
-      "aria-pressed": String(this.mode === mode), onclick: () => {
-        this.turnTo(mode);
-        this.refresh();
-      },
-    }, name);
+    const choice = (mode: Mode, name: string) =>
+      h(
+        "button",
+        {
+          "aria-pressed": String(this.mode === mode),
+          onclick: () => {
+            this.turnTo(mode);
+            this.refresh();
+          },
+        },
+        name,
+      );
     replace(this.head, choice("program", "This program"), choice("pair", "Two LMADs"));
     this.fresh.element.hidden = this.mode !== "program";
     this.free.element.hidden = this.mode !== "pair";
@@ -111,7 +121,7 @@ export class ProofPane extends AskingPane {
     const answer = await this.fresh.answer(of, this.store.load());
     if (!answer) return;
     const before = this.chosen;
-    const found = this.attempts = answer.attempts;
+    const found = (this.attempts = answer.attempts);
     this.of = of;
     if (!found.length) return this.nothing();
     arrange(this.place, this.columns);
@@ -123,9 +133,15 @@ export class ProofPane extends AskingPane {
 
   private nothing(): void {
     this.pair.clear();
-    replace(this.place, h("p", { class: "empty" },
-      "Nothing in this program is put into a larger array after it was made: no update with an array, no concatenation, no copy. So there is nothing to build in place."),
-    h("p", { class: "quiet" }, "Try the example that concatenates three maps, or two LMADs of your own."));
+    replace(
+      this.place,
+      h(
+        "p",
+        { class: "empty" },
+        "Nothing in this program is put into a larger array after it was made: no update with an array, no concatenation, no copy. So there is nothing to build in place.",
+      ),
+      h("p", { class: "quiet" }, "Try the example that concatenates three maps, or two LMADs of your own."),
+    );
   }
 
   /** Something was chosen elsewhere: what was tried there? */
@@ -141,7 +157,10 @@ export class ProofPane extends AskingPane {
     if (told && spans.length) this.link.choose({ spans, origin: "proof", line: -1 });
     this.chosen = attempt;
     this.list.press(attempt);
-    const first = Math.max(0, attempt.obligations.findIndex((one) => one.verdict !== "disjoint"));
+    const first = Math.max(
+      0,
+      attempt.obligations.findIndex((one) => one.verdict !== "disjoint"),
+    );
     this.describe(attempt);
     this.oblige(attempt, first);
   }
@@ -151,17 +170,44 @@ export class ProofPane extends AskingPane {
     const kind = KINDS[kindOf(attempt)];
     this.savings = new Savings(attempt, obligations.length > 0);
     const place = attempt.src[0];
-    arrange(this.detail,
-      h("div", { class: `outcome ${kind.tone}` },
-        h("h2", {}, h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign), " ", title(attempt),
-          place ? h("span", { class: "quiet" }, placeName(place)) : null),
+    arrange(
+      this.detail,
+      h(
+        "div",
+        { class: `outcome ${kind.tone}` },
+        h(
+          "h2",
+          {},
+          h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign),
+          " ",
+          title(attempt),
+          place ? h("span", { class: "quiet" }, placeName(place)) : null,
+        ),
         h("p", {}, ...quoted(attempt.because)),
-        ...(obligations.length ? [] : [wanted(attempt), this.savings.element, wayOut(attempt)])),
-      h("h2", {}, "What had to be proved", obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs`) : null),
+        ...(obligations.length ? [] : [wanted(attempt), this.savings.element, wayOut(attempt)]),
+      ),
+      h(
+        "h2",
+        {},
+        "What had to be proved",
+        obligations.length > 1 ? h("span", { class: "quiet" }, `${obligations.length} pairs`) : null,
+      ),
       // All but the reason stands behind the drawing, which should be in sight.
-      ...(obligations.length ? [this.obligations, this.pair.element, this.savings.element] : [h("p", { class: "quiet" }, isGuard(attempt)
-        ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses." : attempt.done ? "Nothing: the destination is not used between the making of the array and the point where it goes there." : "It did not come to that: an earlier condition does not hold.")]),
-      ...places(attempt));
+      ...(obligations.length
+        ? [this.obligations, this.pair.element, this.savings.element]
+        : [
+            h(
+              "p",
+              { class: "quiet" },
+              isGuard(attempt)
+                ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses."
+                : attempt.done
+                  ? "Nothing: the destination is not used between the making of the array and the point where it goes there."
+                  : "It did not come to that: an earlier condition does not hold.",
+            ),
+          ]),
+      ...places(attempt),
+    );
   }
 
   /** The pairs by number, and the chosen one with its picture and proof. */
@@ -172,14 +218,25 @@ export class ProofPane extends AskingPane {
     const focused = this.obligations.contains(document.activeElement);
     const choice = (other: Obligation, k: number) => {
       const { sign, tone, words } = VERDICTS[other.verdict];
-      return h("button", {
-        class: `obligation ${tone}`, "aria-pressed": String(k === chosen), title: `${other.why.replaceAll("`", "")}: ${words}`,
-        "aria-label": `Pair ${k + 1} of ${obligations.length}, ${words}`, onclick: () => this.oblige(attempt, k),
-      }, `${k + 1} `, h("span", { class: "attempt-sign", "aria-hidden": "true" }, sign));
+      return h(
+        "button",
+        {
+          class: `obligation ${tone}`,
+          "aria-pressed": String(k === chosen),
+          title: `${other.why.replaceAll("`", "")}: ${words}`,
+          "aria-label": `Pair ${k + 1} of ${obligations.length}, ${words}`,
+          onclick: () => this.oblige(attempt, k),
+        },
+        `${k + 1} `,
+        h("span", { class: "attempt-sign", "aria-hidden": "true" }, sign),
+      );
     };
     const before = [...this.obligations.querySelectorAll("button")].length;
-    replace(this.obligations, obligations.length > 1 ? h("div", { class: "obligation-row" }, ...obligations.map(choice)) : null,
-      h("p", { class: "obligation-why" }, ...quoted(one.why)));
+    replace(
+      this.obligations,
+      obligations.length > 1 ? h("div", { class: "obligation-row" }, ...obligations.map(choice)) : null,
+      h("p", { class: "obligation-why" }, ...quoted(one.why)),
+    );
     if (focused && before) this.obligations.querySelectorAll("button")[chosen]?.focus();
     void this.pair.show(this.question(attempt, one, chosen), wanted(attempt), wayOut(attempt));
   }
@@ -187,8 +244,17 @@ export class ProofPane extends AskingPane {
   private question(attempt: Attempt, one: Obligation, number: number): Question {
     const block = attempt.place.block;
     return {
-      about: JSON.stringify([attempt.rule, called(attempt, attempt.source), called(attempt, attempt.destination), number, one.witness?.values]),
-      names: ["what is written", "what is used"], lmads: [one.write, one.use], assumptions: { nonnegative: one.facts }, proved: one,
+      about: JSON.stringify([
+        attempt.rule,
+        called(attempt, attempt.source),
+        called(attempt, attempt.destination),
+        number,
+        one.witness?.values,
+      ]),
+      names: ["what is written", "what is used"],
+      lmads: [one.write, one.use],
+      assumptions: { nonnegative: one.facts },
+      proved: one,
       ...(block ? { block: blocksOf(attempt)(block) } : {}),
     };
   }
@@ -208,8 +274,11 @@ function at(attempts: readonly Attempt[], { spans: [place], origin }: Selection)
 
 function title(attempt: Attempt): string {
   return {
-    proved: "Built in place", refused: "Not built in place", aside: "Does not apply",
-    guarded: "Proved, and not checked", checked: "Checked when it runs",
+    proved: "Built in place",
+    refused: "Not built in place",
+    aside: "Does not apply",
+    guarded: "Proved, and not checked",
+    checked: "Checked when it runs",
   }[kindOf(attempt)];
 }
 
@@ -219,17 +288,23 @@ function wanted({ done, title: condition }: Attempt): HTMLElement | null {
 }
 
 /** Names of an attempt's blocks, without numbers that tell apart nothing. */
-const blocksOf = (attempt: Attempt): (name: string) => string =>
+const blocksOf = (attempt: Attempt): ((name: string) => string) =>
   unnumbered([attempt.place, attempt.projected, ...attempt.moved].map((at) => at.block ?? ""));
 
 /** Where the arrays lie after it, by their index functions. */
 function places(attempt: Attempt): HTMLElement[] {
   const name = (one: string): string => called(attempt, one);
   const block = blocksOf(attempt);
-  const shown = (at: MemoryPlace) => [h("code", {}, at.lmad ? prettyCells(at.lmad) : ""), " of ", h("code", {}, block(at.block ?? ""))];
+  const shown = (at: MemoryPlace) => [
+    h("code", {}, at.lmad ? prettyCells(at.lmad) : ""),
+    " of ",
+    h("code", {}, block(at.block ?? "")),
+  ];
   const row = (title: string, ...value: (Node | string)[]) => [h("dt", {}, title), h("dd", {}, ...value)];
   const others = attempt.moved.filter((one) => one.array !== attempt.creation);
-  const moved = [...new Map(others.map((one) => [JSON.stringify([name(one.array), one.block, one.lmad]), one])).values()];
+  const moved = [
+    ...new Map(others.map((one) => [JSON.stringify([name(one.array), one.block, one.lmad]), one])).values(),
+  ];
   const rows = [
     ...(attempt.place.lmad ? row(`In ${name(attempt.destination)}`, ...shown(attempt.place)) : []),
     ...(attempt.projected.lmad ? row("So it is made at", ...shown(attempt.projected)) : []),

@@ -18,15 +18,25 @@ export function resultOf(answer: Results, looks: Looks = new Map(), of = ""): HT
   const { output, results = [], cut } = answer;
   const texts = output.split("\n");
   const typed = results.length > 0 && texts.length === results.length;
-  const region = of ? { role: "group", "aria-label": `Result of ${of}`, tabindex: 0 } : { role: "region", "aria-label": "Result", tabindex: 0 };
+  const region = of
+    ? { role: "group", "aria-label": `Result of ${of}`, tabindex: 0 }
+    : { role: "region", "aria-label": "Result", tabindex: 0 };
   if (!output) return h("p", { class: "quiet", ...region }, "It has no results.");
   const sources = typed ? sourcesOf(answer) : [];
-  return h("div", { class: "values", ...region },
+  return h(
+    "div",
+    { class: "values", ...region },
     together(sources, results),
-    ...(typed ? texts : [output]).map((text, k) => h("div", {},
-      typed ? h("p", { class: "quiet" }, results.length > 1 ? `${k + 1}: ` : "", h("code", {}, results[k])) : null,
-      ...looked(text, sources[k] ?? null, `${k} ${results[k]}`, looks))),
-    cut ? h("p", { class: "quiet" }, `${cut} more characters are not in this link.`) : null);
+    ...(typed ? texts : [output]).map((text, k) =>
+      h(
+        "div",
+        {},
+        typed ? h("p", { class: "quiet" }, results.length > 1 ? `${k + 1}: ` : "", h("code", {}, results[k])) : null,
+        ...looked(text, sources[k] ?? null, `${k} ${results[k]}`, looks),
+      ),
+    ),
+    cut ? h("p", { class: "quiet" }, `${cut} more characters are not in this link.`) : null,
+  );
 }
 
 /** The ways to look at an array, the usual one first. */
@@ -55,12 +65,22 @@ function looked(text: string, source: Source | null, key: string, looks: Looks):
     for (const button of bar.children) button.setAttribute("aria-pressed", String(button.textContent === view));
     replace(shown, viewed(view, text, source, look));
   };
-  const bar = h("div", { class: "views", role: "group", "aria-label": "Shown as" }, ...views.map((view) => h("button", {
-    onclick: () => {
-      look.view = view;
-      show(view);
-    },
-  }, view)));
+  const bar = h(
+    "div",
+    { class: "views", role: "group", "aria-label": "Shown as" },
+    ...views.map((view) =>
+      h(
+        "button",
+        {
+          onclick: () => {
+            look.view = view;
+            show(view);
+          },
+        },
+        view,
+      ),
+    ),
+  );
   show(look.view ?? (text.length <= SHORT && views[0] !== "image" ? "text" : views[0]!));
   return [bar, shown];
 }
@@ -76,15 +96,26 @@ function viewed(view: View, text: string, source: Source, look: { row: number })
 /** An element whose content comes. */
 function later(content: Promise<HTMLElement>): HTMLElement {
   const place = h("div", {}, h("p", { class: "quiet busy" }, "Drawing…"));
-  content.then((element) => replace(place, element), (error: Error) => replace(place, h("p", { class: "problem-text", role: "alert" }, error.message)));
+  content.then(
+    (element) => replace(place, element),
+    (error: Error) => replace(place, h("p", { class: "problem-text", role: "alert" }, error.message)),
+  );
   return place;
 }
 
 /** Several arrays of numbers with as many elements, in one plot. */
 function together(sources: readonly (Source | null)[], results: readonly string[]): HTMLElement | null {
-  const found = sources.flatMap((source, k) => source?.shape.length === 1 && source.prim !== "bool" && elements(source.shape) > 1 ? [{ name: `result ${k + 1}`, source }] : []);
+  const found = sources.flatMap((source, k) =>
+    source?.shape.length === 1 && source.prim !== "bool" && elements(source.shape) > 1
+      ? [{ name: `result ${k + 1}`, source }]
+      : [],
+  );
   if (found.length < 2) return null;
-  const box = h("details", { class: "together" }, h("summary", {}, `${found.length} of ${results.length} results in one plot`));
+  const box = h(
+    "details",
+    { class: "together" },
+    h("summary", {}, `${found.length} of ${results.length} results in one plot`),
+  );
   box.addEventListener("toggle", () => box.open && box.childElementCount === 1 && box.append(later(lines(found))));
   return box;
 }

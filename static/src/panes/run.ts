@@ -24,7 +24,11 @@ export interface RunSettings extends InputSettings {
 }
 
 /** Names for results of links, which are shown before the server has said what it offers. */
-const TITLES: Record<string, string> = { c: "C, all cores", cuda: "CUDA, this machine's GPU", ref: "Reference interpreter" };
+const TITLES: Record<string, string> = {
+  c: "C, all cores",
+  cuda: "CUDA, this machine's GPU",
+  ref: "Reference interpreter",
+};
 const ENOUGH = 120; // pixels of a result that are to be seen
 const FRESH: Omit<RunSettings, "inputs" | "sizes"> = { entry: "", typed: true, seed: 1, backend: "c" };
 
@@ -49,14 +53,22 @@ export class RunPane {
   last: Run | null = null;
   private readonly entry = h("select", { id: "run-entry" });
   private readonly backend = h("select", { id: "run-backend", "aria-label": "Back end" });
-  private readonly runs = h("select", { "aria-label": "How often" }, ...[1, 10, 100].map((n) => h("option", { value: n }, n === 1 ? "once" : `${n} times`)));
+  private readonly runs = h(
+    "select",
+    { "aria-label": "How often" },
+    ...[1, 10, 100].map((n) => h("option", { value: n }, n === 1 ? "once" : `${n} times`)),
+  );
   private readonly lacking = h("span", { class: "quiet lacking" });
   private offered: readonly Backend[] = [];
   private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly fresh: Fresh;
   private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
-  private readonly validate = h("button", { title: "Run every stage on this input and compare the results" }, "Check all stages");
+  private readonly validate = h(
+    "button",
+    { title: "Run every stage on this input and compare the results" },
+    "Check all stages",
+  );
   private readonly looks: Looks = new Map();
   private given = NOTHING;
   private signature = "";
@@ -66,18 +78,44 @@ export class RunPane {
   private readonly trouble = new Trouble(() => void this.again());
   private again: () => Promise<void> = () => this.run();
 
-  constructor(private readonly model: Model, private readonly events: RunEvents) {
+  constructor(
+    private readonly model: Model,
+    private readonly events: RunEvents,
+  ) {
     this.fresh = new Fresh(model, this.result);
-    this.inputs = new RunInputs(model, () => events.changed(), (text) => events.write(text));
-    this.offer([{ id: "c", title: TITLES.c!, missing: "" }, { id: "ref", title: TITLES.ref!, missing: "" }]);
-    this.element = h("section", { class: "run", "aria-label": "Run" },
-      h("div", { class: "run-form" },
-        h("div", { class: "run-top" },
-          h("label", { for: "run-entry" }, "Entry"), this.entry, this.modes(),
-          h("label", { for: "run-backend" }, "On"), this.backend, this.runs, this.button, this.validate,
-          taking(() => ({ title: "Result", element: this.side })), this.lacking),
-        this.inputs.element),
-      this.side);
+    this.inputs = new RunInputs(
+      model,
+      () => events.changed(),
+      (text) => events.write(text),
+    );
+    this.offer([
+      { id: "c", title: TITLES.c!, missing: "" },
+      { id: "ref", title: TITLES.ref!, missing: "" },
+    ]);
+    this.element = h(
+      "section",
+      { class: "run", "aria-label": "Run" },
+      h(
+        "div",
+        { class: "run-form" },
+        h(
+          "div",
+          { class: "run-top" },
+          h("label", { for: "run-entry" }, "Entry"),
+          this.entry,
+          this.modes(),
+          h("label", { for: "run-backend" }, "On"),
+          this.backend,
+          this.runs,
+          this.button,
+          this.validate,
+          taking(() => ({ title: "Result", element: this.side })),
+          this.lacking,
+        ),
+        this.inputs.element,
+      ),
+      this.side,
+    );
     this.side.append(this.fresh.element);
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
@@ -88,7 +126,10 @@ export class RunPane {
     model.on("status", () => this.chosen() || this.draw());
     model.on("source", () => (this.last = null));
     // With the pointer at its end: what grows under it would take the button away from a click.
-    this.element.addEventListener("focusin", (event) => (event.target as Element).matches(":focus-visible") && events.used());
+    this.element.addEventListener(
+      "focusin",
+      (event) => (event.target as Element).matches(":focus-visible") && events.used(),
+    );
     this.element.addEventListener("click", () => events.used());
     this.empty();
   }
@@ -99,8 +140,10 @@ export class RunPane {
     replace(this.backend, ...this.offered.map(({ id, title }) => h("option", { value: id }, title)));
     this.backend.value = this.runsOn();
     const without = backends.filter(({ missing }) => missing);
-    replace(this.lacking, ...without.map(({ title, missing }) =>
-      `${title.split(",")[0]} is not offered: ${missing.replace(/\.?$/, ".")}`));
+    replace(
+      this.lacking,
+      ...without.map(({ title, missing }) => `${title.split(",")[0]} is not offered: ${missing.replace(/\.?$/, ".")}`),
+    );
   }
 
   private titleOf(backend: string): string {
@@ -144,7 +187,12 @@ export class RunPane {
     const backend = this.runsOn();
     const entry = this.chosen()?.name ?? this.settings.entry;
     const { runs = 1 } = this.settings;
-    return { entry, backend, ...this.inputs.request(this.settings), ...(runs > 1 && backend !== "ref" ? { runs } : {}) };
+    return {
+      entry,
+      backend,
+      ...this.inputs.request(this.settings),
+      ...(runs > 1 && backend !== "ref" ? { runs } : {}),
+    };
   }
 
   /** The entry point and its inputs. */
@@ -196,11 +244,14 @@ export class RunPane {
   /** Do one thing at a time; null if it was stopped, by its button or by another. */
   private async work<T>(words: string, task: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     this.stopping?.abort();
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     const began = performance.now();
     this.model.setRunProblems([]);
     const clock = h("span", { class: "clock", "aria-hidden": "true" });
-    const ticking = window.setInterval(() => (clock.textContent = ` ${((performance.now() - began) / 1000).toFixed(1)} s`), 100);
+    const ticking = window.setInterval(
+      () => (clock.textContent = ` ${((performance.now() - began) / 1000).toFixed(1)} s`),
+      100,
+    );
     replace(this.result, h("p", { class: "quiet busy" }, words, clock));
     this.fresh.made(null);
     this.buttons();
@@ -259,14 +310,18 @@ export class RunPane {
     if (!answer.ok) return this.fail(answer.error, of);
     const facts: [string, string | HTMLElement][] = timesOf(answer);
     if (answer.peak_bytes !== undefined) facts.push(["Peak memory", bytes(answer.peak_bytes)]);
-    if (answer.copies?.length) facts.push(["Copies", answer.copies.map((one) => `${one.count} × ${one.kind} (${bytes(one.bytes)})`).join(", ")]);
+    if (answer.copies?.length)
+      facts.push(["Copies", answer.copies.map((one) => `${one.count} × ${one.kind} (${bytes(one.bytes)})`).join(", ")]);
     if (answer.cores) facts.push(["Cores", String(answer.cores)]);
     if (answer.backend) facts.push(["Ran on", this.titleOf(answer.backend)]);
     this.model.setRunProblems([], this.tracedIn(answer.traces, of));
-    replace(this.result,
+    replace(
+      this.result,
       h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       answer.note ? h("p", { class: "quiet" }, answer.note) : null,
-      resultOf(answer, this.looks), this.tracesOf(answer.traces, of));
+      resultOf(answer, this.looks),
+      this.tracesOf(answer.traces, of),
+    );
     this.element.classList.toggle("drawing", this.result.querySelector(".cells-canvas, .table-scroll, .busy") !== null);
   }
 
@@ -278,13 +333,32 @@ export class RunPane {
   private tracesOf(traces: Traces | undefined, of: Text): HTMLElement | null {
     if (!traces?.places.length) return null;
     const here = sameText(of, this.model.now);
-    return h("section", { class: "traces", "aria-label": "Traced values" },
-      h("p", { class: "quiet" }, "Traced, in the order of one step after the other, by the reference interpreter. ", traces.note),
-      h("ul", {}, ...traces.places.map((place) => {
-        const at = place.src[0];
-        return h("li", {}, at && here ? h("button", { class: "link place", onclick: () => this.events.goTo(at) }, placeName(at)) : null,
-          ` ${place.function} `, h("code", {}, traced(place, place.values.length)));
-      })));
+    return h(
+      "section",
+      { class: "traces", "aria-label": "Traced values" },
+      h(
+        "p",
+        { class: "quiet" },
+        "Traced, in the order of one step after the other, by the reference interpreter. ",
+        traces.note,
+      ),
+      h(
+        "ul",
+        {},
+        ...traces.places.map((place) => {
+          const at = place.src[0];
+          return h(
+            "li",
+            {},
+            at && here
+              ? h("button", { class: "link place", onclick: () => this.events.goTo(at) }, placeName(at))
+              : null,
+            ` ${place.function} `,
+            h("code", {}, traced(place, place.values.length)),
+          );
+        }),
+      ),
+    );
   }
 
   /** Why there is no result of this text: at the place in the source, if there is one and it is still there. */
@@ -296,9 +370,16 @@ export class RunPane {
     }
     const place = error.span?.[0] && sameText(of, this.model.now) ? error.span : null;
     this.model.setRunProblems(place ? flat(error) : [], this.tracedIn(error.traces, of));
-    replace(this.result, messageElement(error), h("p", { class: "quiet" }, ...quoted(this.inputs.lacking(this.settings))),
-      place ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place))) : null,
-      place ? callsTo(error, (span) => this.events.goTo(span)) : null, this.tracesOf(error.traces, of));
+    replace(
+      this.result,
+      messageElement(error),
+      h("p", { class: "quiet" }, ...quoted(this.inputs.lacking(this.settings))),
+      place
+        ? h("p", {}, h("button", { class: "link place", onclick: () => this.events.goTo(place) }, placeName(place)))
+        : null,
+      place ? callsTo(error, (span) => this.events.goTo(span)) : null,
+      this.tracesOf(error.traces, of),
+    );
   }
 
   private empty(): void {
@@ -307,11 +388,21 @@ export class RunPane {
 
   private modes(): HTMLElement {
     const radio = (typed: boolean, name: string) => {
-      const input = h("input", { type: "radio", name: "run-mode", value: typed ? "typed" : "made", checked: this.settings.typed === typed });
+      const input = h("input", {
+        type: "radio",
+        name: "run-mode",
+        value: typed ? "typed" : "made",
+        checked: this.settings.typed === typed,
+      });
       input.addEventListener("change", () => this.set({ typed }));
       return h("label", { class: "check" }, input, name);
     };
-    return h("span", { class: "modes", role: "group", "aria-label": "Inputs" }, radio(true, "typed"), radio(false, "random"));
+    return h(
+      "span",
+      { class: "modes", role: "group", "aria-label": "Inputs" },
+      radio(true, "typed"),
+      radio(false, "random"),
+    );
   }
 
   private set(change: Partial<RunSettings>): void {
@@ -323,7 +414,11 @@ export class RunPane {
 
   private chosen(): Entry | undefined {
     const { entries } = this.model;
-    return entries.find((entry) => entry.name === this.settings.entry) ?? entries.find((e) => e.name === "main") ?? entries[0];
+    return (
+      entries.find((entry) => entry.name === this.settings.entry) ??
+      entries.find((e) => e.name === "main") ??
+      entries[0]
+    );
   }
 
   private draw(): void {
@@ -333,7 +428,10 @@ export class RunPane {
     const signature = JSON.stringify([this.model.entries, chosen?.name, from]);
     if (signature === this.signature) return;
     this.signature = signature;
-    replace(this.entry, ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)));
+    replace(
+      this.entry,
+      ...this.model.entries.map((entry) => h("option", { value: entry.name, selected: entry === chosen }, entry.name)),
+    );
     this.backend.value = this.runsOn();
     this.runs.value = String(this.settings.runs ?? 1);
     for (const radio of this.element.querySelectorAll<HTMLInputElement>("[name=run-mode]")) {
@@ -348,17 +446,24 @@ export class RunPane {
 /** Why there is no entry point to give inputs to. */
 function none({ checked, status }: Model): string {
   if (checked) return "The program has no entry point yet: write `entry main …`.";
-  if (status.phase === "empty") return "There is no program yet: write one in the source, or choose an example. Its inputs appear here.";
-  if (status.phase === "failed") return "The inputs appear here when the program is right: see the error in the source.";
+  if (status.phase === "empty")
+    return "There is no program yet: write one in the source, or choose an example. Its inputs appear here.";
+  if (status.phase === "failed")
+    return "The inputs appear here when the program is right: see the error in the source.";
   return "The inputs appear here when the program has been checked.";
 }
 
 /** The run pane's settings in a link, and the inputs of the run in it. */
 export function settingsOf(kept: Partial<RunSettings> | undefined, request: Run = {}): [Partial<RunSettings>, Given] {
   const { entry, backend, input = "", sizes, seed } = request;
-  const settings = kept?.inputs ? kept : {
-    ...(entry ? { entry } : {}), ...(backend ? { backend } : {}), ...(seed === undefined ? {} : { seed }),
-    typed: !sizes, sizes: sizes ?? {},
-  };
+  const settings = kept?.inputs
+    ? kept
+    : {
+        ...(entry ? { entry } : {}),
+        ...(backend ? { backend } : {}),
+        ...(seed === undefined ? {} : { seed }),
+        typed: !sizes,
+        sizes: sizes ?? {},
+      };
   return [settings, { input, random: "" }];
 }

@@ -21,7 +21,11 @@ export interface InputSettings {
 }
 
 const DISTRIBUTIONS: [NonNullable<Run["distribution"]>, string][] = [
-  ["uniform", "uniform"], ["normal", "normal"], ["sorted", "uniform, sorted"], ["equal", "all equal"], ["borders", "borders: least, largest, 0, inf, NaN"],
+  ["uniform", "uniform"],
+  ["normal", "normal"],
+  ["sorted", "uniform, sorted"],
+  ["equal", "all equal"],
+  ["borders", "borders: least, largest, 0, inf, NaN"],
 ];
 const LONG = 20_000; // characters of a value that is not put into a field
 const KEPT = 4000; // characters of inputs that are kept with a program
@@ -47,16 +51,34 @@ export class RunInputs {
   private awaits = false;
   private readonly early = new Map<number, { type: string; text: string }>();
   private readonly choose = h("select", { "aria-label": "Data set" });
-  private readonly keep = h("button", { title: "Write these inputs into the program's comments, where its tests are" }, "Keep in the program");
+  private readonly keep = h(
+    "button",
+    { title: "Write these inputs into the program's comments, where its tests are" },
+    "Keep in the program",
+  );
   private readonly setsRow = h("div", { class: "run-top" }, this.choose, this.keep);
   private readonly problem = h("p", { class: "said", role: "alert" });
-  private readonly distribution = h("select", { "aria-label": "Distribution" }, ...DISTRIBUTIONS.map(([id, name]) => h("option", { value: id }, name)));
-  private readonly valueFields = new Keyed<{ name: HTMLLabelElement; field: HTMLTextAreaElement; file: HTMLInputElement; loaded: HTMLElement; element: HTMLElement }>();
+  private readonly distribution = h(
+    "select",
+    { "aria-label": "Distribution" },
+    ...DISTRIBUTIONS.map(([id, name]) => h("option", { value: id }, name)),
+  );
+  private readonly valueFields = new Keyed<{
+    name: HTMLLabelElement;
+    field: HTMLTextAreaElement;
+    file: HTMLInputElement;
+    loaded: HTMLElement;
+    element: HTMLElement;
+  }>();
   private readonly sizeFields = new Keyed<{ number: NumberField; element: HTMLElement }>();
   private readonly sizeRow = h("div", { class: "run-sizes" });
 
   /** `write`: puts a text at the end of the program. */
-  constructor(private readonly model: Model, private readonly changed: () => void, private readonly write: (text: string) => void) {
+  constructor(
+    private readonly model: Model,
+    private readonly changed: () => void,
+    private readonly write: (text: string) => void,
+  ) {
     model.on("source", () => {
       this.early.clear();
       this.awaits = true;
@@ -66,19 +88,27 @@ export class RunInputs {
 
   /** The inputs that the fields show, as a part of a request. */
   request({ typed, seed, distribution }: InputSettings): Pick<Run, "input" | "sizes" | "seed" | "distribution"> {
-    if (typed) return { input: this.parameters.map((one, k) => this.files.get(keyOf(one))?.text ?? this.texts[k]!).join("\n") };
+    if (typed)
+      return { input: this.parameters.map((one, k) => this.files.get(keyOf(one))?.text ?? this.texts[k]!).join("\n") };
     return { sizes: this.sizes, seed, ...(distribution && distribution !== "uniform" ? { distribution } : {}) };
   }
 
   /** Which typed values are missing, in words, or nothing. */
   lacking({ typed }: InputSettings): string {
-    const names = this.parameters.filter((one, k) => !this.texts[k]!.trim() && !this.files.has(keyOf(one)) && one.leaves?.length !== 0).map(({ name }) => `\`${name}\``);
-    return typed && names.length ? `${names.join(", ")} ${names.length === 1 ? "has" : "have"} no value: type one, or choose random.` : "";
+    const names = this.parameters
+      .filter((one, k) => !this.texts[k]!.trim() && !this.files.has(keyOf(one)) && one.leaves?.length !== 0)
+      .map(({ name }) => `\`${name}\``);
+    return typed && names.length
+      ? `${names.join(", ")} ${names.length === 1 ? "has" : "have"} no value: type one, or choose random.`
+      : "";
   }
 
   /** Everything that is shown, as if it had been typed: for links. */
   shown(): Pick<InputSettings, "inputs" | "sizes"> {
-    return { inputs: Object.fromEntries(this.parameters.map((one, k) => [keyOf(one), this.texts[k]!])), sizes: this.sizes };
+    return {
+      inputs: Object.fromEntries(this.parameters.map((one, k) => [keyOf(one), this.texts[k]!])),
+      sizes: this.sizes,
+    };
   }
 
   /** The data set in the program's comments, or else what is given. */
@@ -113,9 +143,24 @@ export class RunInputs {
       const name = h("label", {}, label(one));
       const field = h("textarea", { rows: 1, spellcheck: "false" });
       const file = h("input", { type: "file", accept: ACCEPTED, hidden: true });
-      const pick = h("button", { class: "pick", "aria-label": `${one.name}: from a file`, title: "From a file: .npy, .csv, a picture, Futhark's text or binary", onclick: () => file.click() }, "File…");
+      const pick = h(
+        "button",
+        {
+          class: "pick",
+          "aria-label": `${one.name}: from a file`,
+          title: "From a file: .npy, .csv, a picture, Futhark's text or binary",
+          onclick: () => file.click(),
+        },
+        "File…",
+      );
       const loaded = h("p", { class: "quiet", hidden: true });
-      return { name, field, file, loaded, element: h("div", { class: "run-field" }, name, h("div", {}, field, loaded), pick, file) };
+      return {
+        name,
+        field,
+        file,
+        loaded,
+        element: h("div", { class: "run-field" }, name, h("div", {}, field, loaded), pick, file),
+      };
     });
     for (const [k, { name, field, file, loaded }] of fields.entries()) {
       const key = keyOf(this.parameters[k]!);
@@ -123,7 +168,12 @@ export class RunInputs {
       const long = this.files.get(key);
       field.hidden = long !== undefined;
       loaded.hidden = !long;
-      if (long) replace(loaded, `${long.name}, ${bytes(long.text.length)} as text, until this page is left. `, h("button", { class: "link", onclick: () => this.drop(key, settings) }, "Take it out"));
+      if (long)
+        replace(
+          loaded,
+          `${long.name}, ${bytes(long.text.length)} as text, until this page is left. `,
+          h("button", { class: "link", onclick: () => this.drop(key, settings) }, "Take it out"),
+        );
       field.id = name.htmlFor = `run-value-${k}`;
       const text = this.texts[k]!;
       if (field.value !== text) field.value = text;
@@ -141,7 +191,11 @@ export class RunInputs {
   /** The data sets of the program, and a way to add what the fields hold. */
   private drawSets(settings: InputSettings): void {
     const typed = this.sets.filter(({ input }) => input);
-    replace(this.choose, h("option", { value: "" }, "Data sets of the program…"), ...typed.map(({ name }, k) => h("option", { value: k }, name)));
+    replace(
+      this.choose,
+      h("option", { value: "" }, "Data sets of the program…"),
+      ...typed.map(({ name }, k) => h("option", { value: k }, name)),
+    );
     this.choose.hidden = !typed.length;
     this.choose.onchange = () => {
       const chosen = typed[Number(this.choose.value)];
@@ -158,7 +212,11 @@ export class RunInputs {
     this.keep.onclick = () => {
       const input = this.request(settings).input ?? "";
       const frozen = this.model.frozen ? "A link is not changed: edit it first." : "";
-      this.problem.textContent = frozen || (input.length > KEPT ? `These inputs have ${input.length} characters; at most ${KEPT} are kept with a program.` : "");
+      this.problem.textContent =
+        frozen ||
+        (input.length > KEPT
+          ? `These inputs have ${input.length} characters; at most ${KEPT} are kept with a program.`
+          : "");
       if (this.problem.textContent) return;
       this.write(`\n${block(this.model.entry, `set ${this.sets.length + 1}`, input)}`);
       announce("The inputs are in the program.");
@@ -194,32 +252,48 @@ export class RunInputs {
     const mine = this.drawn;
     const proposed = sizesFrom(random, entry.params, entry.names ?? []);
     const counts = new Set(this.parameters.filter(({ type }) => isCount(type)).map(({ name }) => name));
-    const dims = this.parameters.flatMap(({ kind }) => kind ? dimsOf(kind) : []);
+    const dims = this.parameters.flatMap(({ kind }) => (kind ? dimsOf(kind) : []));
     const show = (known: readonly string[]): void => {
       const names = [...new Set([...dims.flatMap(namesIn), ...counts, ...known])];
-      this.sizes = sized(Object.fromEntries(names.map((name) => [name, settings.sizes[name] ?? proposed[name] ?? (counts.has(name) ? 10 : 1000)])));
+      this.sizes = sized(
+        Object.fromEntries(
+          names.map((name) => [name, settings.sizes[name] ?? proposed[name] ?? (counts.has(name) ? 10 : 1000)]),
+        ),
+      );
       this.drawSizes(settings);
     };
     show([]);
     if (dims.every(Boolean) && this.parameters.every(({ kind }) => kind)) return;
-    const made = await client.ask(
-      "generate", { entry: entry.name, sizes: {}, seed: settings.seed }, this.model.now,
-    );
+    const made = await client.ask("generate", { entry: entry.name, sizes: {}, seed: settings.seed }, this.model.now);
     if (made.ok && mine === this.drawn) show(Object.keys(made.sizes ?? {}));
   }
 
   private drawSizes(settings: InputSettings): void {
-    const sizes = Object.entries(this.sizes).map(([name, value]): Numbered => (
-      { id: `run-size-${name}`, name, value, change: (typed) => (this.sizes[name] = settings.sizes[name] = typed) }));
-    const wanted = [...sizes, { id: "run-seed", name: "seed", value: settings.seed, change: (typed: number) => (settings.seed = typed) }];
-    const fields = this.sizeFields.of(wanted, ({ id }) => id, ({ id, name, value }) => {
-      const number = new NumberField(value, { step: 1, id });
-      return { number, element: h("div", { class: "run-size" }, h("label", { for: id }, name), number.input) };
-    });
-    for (const [k, { value, change }] of wanted.entries()) fields[k]!.number.take(value, (typed) => {
-      change(typed);
-      this.changed();
-    });
+    const sizes = Object.entries(this.sizes).map(
+      ([name, value]): Numbered => ({
+        id: `run-size-${name}`,
+        name,
+        value,
+        change: (typed) => (this.sizes[name] = settings.sizes[name] = typed),
+      }),
+    );
+    const wanted = [
+      ...sizes,
+      { id: "run-seed", name: "seed", value: settings.seed, change: (typed: number) => (settings.seed = typed) },
+    ];
+    const fields = this.sizeFields.of(
+      wanted,
+      ({ id }) => id,
+      ({ id, name, value }) => {
+        const number = new NumberField(value, { step: 1, id });
+        return { number, element: h("div", { class: "run-size" }, h("label", { for: id }, name), number.input) };
+      },
+    );
+    for (const [k, { value, change }] of wanted.entries())
+      fields[k]!.number.take(value, (typed) => {
+        change(typed);
+        this.changed();
+      });
     arrange(this.element, h("p", { class: "quiet types" }, ...this.parameters.map(label)), this.sizeRow);
     this.distribution.value = settings.distribution ?? "uniform";
     this.distribution.onchange = () => {

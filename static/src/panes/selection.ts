@@ -61,33 +61,80 @@ export class SelectionPane {
     if (this.model.made !== made || this.link.chosen?.spans[0] !== place) return;
     const all = found.ok ? found.attempts : [];
     const [here, source] = [about(all, place).slice(0, 8), sourcesOf(all)];
-    replace(this.tried, here.length ? h("h2", {}, "In its place, or copied?") : null,
-      here.length ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt, source(attempt)))) : null);
+    replace(
+      this.tried,
+      here.length ? h("h2", {}, "In its place, or copied?") : null,
+      here.length
+        ? h("ul", { class: "remarks" }, ...here.map((attempt) => this.attempt(attempt, source(attempt))))
+        : null,
+    );
   }
 
   private attempt(attempt: Attempt, source: string): HTMLElement {
     const kind = KINDS[kindOf(attempt)];
-    return h("li", { class: `remark ${attempt.done ? "applied" : "missed"}` },
+    return h(
+      "li",
+      { class: `remark ${attempt.done ? "applied" : "missed"}` },
       h("span", { class: "remark-sign", "aria-hidden": "true" }, kind.sign),
-      h("div", {},
-        h("p", {}, ...(isGuard(attempt) ? [] : [h("code", {}, source), " into ", h("code", {}, called(attempt, attempt.destination)), `: ${kind.words}. `]),
-          ...quoted(attempt.because)),
-        h("p", { class: "remark-meta" }, h("span", {}, pointOf(attempt)),
-          h("button", { class: "link", onclick: () => this.events.attempt(attempt) }, attempt.done ? "see the proof" : "see what was tried"))));
+      h(
+        "div",
+        {},
+        h(
+          "p",
+          {},
+          ...(isGuard(attempt)
+            ? []
+            : [
+                h("code", {}, source),
+                " into ",
+                h("code", {}, called(attempt, attempt.destination)),
+                `: ${kind.words}. `,
+              ]),
+          ...quoted(attempt.because),
+        ),
+        h(
+          "p",
+          { class: "remark-meta" },
+          h("span", {}, pointOf(attempt)),
+          h(
+            "button",
+            { class: "link", onclick: () => this.events.attempt(attempt) },
+            attempt.done ? "see the proof" : "see what was tried",
+          ),
+        ),
+      ),
+    );
   }
 
   private draw(): void {
     if (!this.visible) return;
     const place = this.link.chosen?.spans[0];
     if (!place) {
-      replace(this.element, h("p", { class: "empty" },
-        "Click an expression in the source, or a line of any stage. Its way through the compiler is told here."));
+      replace(
+        this.element,
+        h(
+          "p",
+          { class: "empty" },
+          "Click an expression in the source, or a line of any stage. Its way through the compiler is told here.",
+        ),
+      );
       return;
     }
-    replace(this.element,
-      h("p", { class: "quiet" }, h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place))),
+    replace(
+      this.element,
+      h(
+        "p",
+        { class: "quiet" },
+        h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place)),
+      ),
       h("p", { class: `subject ${hueOf(hueAt(place))}` }, h("code", {}, excerpt(this.model.textAt(place), place, 160))),
-      this.headline(place), this.steps(), this.tried, h("h2", {}, "Through the compiler"), this.fates, ...this.remarks(place));
+      this.headline(place),
+      this.steps(),
+      this.tried,
+      h("h2", {}, "Through the compiler"),
+      this.fates,
+      ...this.remarks(place),
+    );
     replace(this.tried);
     if (this.drawn !== keyOf(place)) replace(this.fates);
     void this.attempts();
@@ -97,12 +144,29 @@ export class SelectionPane {
   /** What became of it, in a sentence. */
   private headline(place: Span): HTMLElement | null {
     const fate = fateOf(this.model.remarks, place);
-    return fate && h("p", { class: "headline" }, fate.text, " ", h("button", { class: "link", onclick: () => this.events.goTo(fate.other) }, "show it"));
+    return (
+      fate &&
+      h(
+        "p",
+        { class: "headline" },
+        fate.text,
+        " ",
+        h("button", { class: "link", onclick: () => this.events.goTo(fate.other) }, "show it"),
+      )
+    );
   }
 
   private steps(): HTMLElement {
     const step = (by: number, sign: string, name: string) =>
-      h("button", { "aria-label": `${name} occurrence`, title: by > 0 ? "F4" : "Shift+F4", onclick: () => this.events.occurrence(by) }, sign);
+      h(
+        "button",
+        {
+          "aria-label": `${name} occurrence`,
+          title: by > 0 ? "F4" : "Shift+F4",
+          onclick: () => this.events.occurrence(by),
+        },
+        sign,
+      );
     return h("p", { class: "occurrences" }, "In the current pane: ", step(-1, "↑", "Previous"), step(1, "↓", "Next"));
   }
 
@@ -110,16 +174,24 @@ export class SelectionPane {
   private async fate(): Promise<void> {
     const place = this.link.chosen?.spans[0];
     const { model } = this;
-    const of = model.present().map(({ id }) => model.stages.get(id)!).find(({ stale }) => !stale)?.of;
+    const of = model
+      .present()
+      .map(({ id }) => model.stages.get(id)!)
+      .find(({ stale }) => !stale)?.of;
     if (!this.visible || !place || model.isCompiling) return;
     const answer = of && !model.frozen ? await this.occurrences(of, place) : null;
-    if (place !== this.link.chosen?.spans[0] || answer && this.told?.of !== of) return;
+    if (place !== this.link.chosen?.spans[0] || (answer && this.told?.of !== of)) return;
     this.drawn = keyOf(place);
     if (answer && !answer.ok) {
       this.told = null; // so that it is asked again
       return replace(this.fates, messageElement(answer.error));
     }
-    replace(this.fates, this.table((info) => answer ? answer.stages[info.id] : occurrenceIn(model.stages.get(info.id)!.lines ?? [], place)));
+    replace(
+      this.fates,
+      this.table((info) =>
+        answer ? answer.stages[info.id] : occurrenceIn(model.stages.get(info.id)!.lines ?? [], place),
+      ),
+    );
   }
 
   private occurrences(of: Text, place: Span): Promise<Answer<OccurrencesAnswer>> {
@@ -141,16 +213,31 @@ export class SelectionPane {
       before = lines;
       const what = lines
         ? h("code", {}, text)
-        : h("span", { class: "quiet" }, text ? "a part of " : gone ? "gone" : "no line of its own", text ? h("code", {}, text) : null);
-      return h("tr", { class: gone && !text ? "gone" : "" },
+        : h(
+            "span",
+            { class: "quiet" },
+            text ? "a part of " : gone ? "gone" : "no line of its own",
+            text ? h("code", {}, text) : null,
+          );
+      return h(
+        "tr",
+        { class: gone && !text ? "gone" : "" },
         h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(info.id) }, info.title)),
         h("td", { class: "amount" }, lines || (text ? "·" : "–")),
-        h("td", {}, what));
+        h("td", {}, what),
+      );
     });
-    return h("table", { class: "fate" },
+    return h(
+      "table",
+      { class: "fate" },
       h("colgroup", {}, h("col", { class: "col-stage" }), h("col", { class: "col-amount" }), h("col", {})),
-      h("thead", { class: "visually-hidden" }, h("tr", {}, h("th", {}, "Stage"), h("th", {}, "Lines"), h("th", {}, "First line"))),
-      h("tbody", {}, ...rows));
+      h(
+        "thead",
+        { class: "visually-hidden" },
+        h("tr", {}, h("th", {}, "Stage"), h("th", {}, "Lines"), h("th", {}, "First line")),
+      ),
+      h("tbody", {}, ...rows),
+    );
   }
 
   private remarks(place: Span): HTMLElement[] {
@@ -158,12 +245,23 @@ export class SelectionPane {
     const found = others.filter((remark) => remark.src.some((span) => contains(place, span)));
     const around = found.length ? found : others.filter((r) => r.src[0] && contains(r.src[0], place));
     if (!around.length) return [];
-    return [h("h2", {}, "Why"), h("ul", { class: "remarks" },
-      ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link, this.events.proof)))];
+    return [
+      h("h2", {}, "Why"),
+      h(
+        "ul",
+        { class: "remarks" },
+        ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link, this.events.proof)),
+      ),
+    ];
   }
 }
 
 function notReached(title: string): HTMLElement {
-  return h("tr", { class: "gone" }, h("th", { scope: "row" }, title), h("td", { class: "amount" }, "–"),
-    h("td", {}, h("span", { class: "quiet" }, "not reached by the program as it is now")));
+  return h(
+    "tr",
+    { class: "gone" },
+    h("th", { scope: "row" }, title),
+    h("td", { class: "amount" }, "–"),
+    h("td", {}, h("span", { class: "quiet" }, "not reached by the program as it is now")),
+  );
 }

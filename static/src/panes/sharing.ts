@@ -24,7 +24,10 @@ export class Sharing {
   private called: Record<string, string> = {};
   private table = false;
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+  ) {
     this.fresh = new Fresh(model, this.element);
     this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.body.addEventListener("mouseleave", () => this.point(null));
@@ -37,7 +40,10 @@ export class Sharing {
     this.graphs = withoutNumbers(answer.functions.flatMap((fun) => fun.bodies));
     this.called = Object.assign({}, ...answer.functions.map((fun) => fun.names)) as Record<string, string>;
     if (!this.graphs.length) {
-      return replace(this.element, h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."));
+      return replace(
+        this.element,
+        h("p", { class: "empty" }, "No part of this program needs blocks of its own: there is nothing to share."),
+      );
     }
     replace(this.element, this.fields.element, this.body);
     this.inputs();
@@ -47,34 +53,75 @@ export class Sharing {
   private inputs(): void {
     const names = [...new Set(namesIn(this.graphs))];
     const plain = plainNames(names, this.called);
-    this.values = { ...Object.fromEntries(names.map((name) => [name, FIRST])), ...this.typed.of("", names, this.called) };
-    this.fields.show(names.map((name) => ({ name, label: plain(name), value: this.values[name]! })), (name, value) => {
-      this.typed.set("", names, this.called, name, value);
-      this.values[name] = value;
-      this.draw();
-    });
+    this.values = {
+      ...Object.fromEntries(names.map((name) => [name, FIRST])),
+      ...this.typed.of("", names, this.called),
+    };
+    this.fields.show(
+      names.map((name) => ({ name, label: plain(name), value: this.values[name]! })),
+      (name, value) => {
+        this.typed.set("", names, this.called, name, value);
+        this.values[name] = value;
+        this.draw();
+      },
+    );
   }
 
   private draw(): void {
     const size: SizeOf = (poly) => evaluate(poly, this.values);
-    const choice = (name: string, table: boolean) => h("button", {
-      "aria-pressed": String(this.table === table),
-      onclick: () => {
-        this.table = table;
-        this.draw();
-      },
-    }, name);
+    const choice = (name: string, table: boolean) =>
+      h(
+        "button",
+        {
+          "aria-pressed": String(this.table === table),
+          onclick: () => {
+            this.table = table;
+            this.draw();
+          },
+        },
+        name,
+      );
     const width = Math.max(260, this.element.clientWidth);
-    replace(this.body,
-      h("div", { class: "segmented", role: "group", "aria-label": "How sharing is shown" }, choice("Drawing", false), choice("Table", true)),
-      ...this.graphs.map((graph, k) => h("section", { "data-graph": k },
-        h("h2", {}, "In ", h("code", {}, graph.where.replaceAll("`", "")), h("span", { class: "quiet" }, said(graph, size))),
-        this.table
-          ? h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Blocks of ${graph.where}` },
-            ...graphTables(graph, size, (node) => this.choose(graph.nodes[node]?.src)))
-          : h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": `Interference graph of ${graph.where}` }, drawGraph(graph, width - 4, size)))),
-      this.table ? null : h("p", { class: "quiet" },
-        "Each circle is a block; a line joins two that are needed at once. Blocks with the same number are never needed at once, and share memory."));
+    replace(
+      this.body,
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "How sharing is shown" },
+        choice("Drawing", false),
+        choice("Table", true),
+      ),
+      ...this.graphs.map((graph, k) =>
+        h(
+          "section",
+          { "data-graph": k },
+          h(
+            "h2",
+            {},
+            "In ",
+            h("code", {}, graph.where.replaceAll("`", "")),
+            h("span", { class: "quiet" }, said(graph, size)),
+          ),
+          this.table
+            ? h(
+                "div",
+                { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Blocks of ${graph.where}` },
+                ...graphTables(graph, size, (node) => this.choose(graph.nodes[node]?.src)),
+              )
+            : h(
+                "div",
+                { class: "drawing", tabindex: 0, role: "region", "aria-label": `Interference graph of ${graph.where}` },
+                drawGraph(graph, width - 4, size),
+              ),
+        ),
+      ),
+      this.table
+        ? null
+        : h(
+            "p",
+            { class: "quiet" },
+            "Each circle is a block; a line joins two that are needed at once. Blocks with the same number are never needed at once, and share memory.",
+          ),
+    );
   }
 
   private point(target: Element | null): void {
@@ -82,7 +129,10 @@ export class Sharing {
     const node = target?.closest<SVGElement>("[data-node]")?.dataset.node;
     for (const edge of this.body.querySelectorAll<SVGElement>(".edge")) {
       const here = edge.closest("[data-graph]") === section;
-      edge.classList.toggle("pointed", here && node !== undefined && (edge.dataset.a === node || edge.dataset.b === node));
+      edge.classList.toggle(
+        "pointed",
+        here && node !== undefined && (edge.dataset.a === node || edge.dataset.b === node),
+      );
     }
     const src = node === undefined ? undefined : this.graphs[Number(section?.dataset.graph)]?.nodes[Number(node)]?.src;
     this.link.hover(src?.length ? { spans: src, origin: "memory", line: -1 } : null);

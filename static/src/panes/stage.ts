@@ -44,7 +44,11 @@ export class StagePane {
   readonly view: EditorView;
   private shown: Shown = { lines: [], pieces: null, folded: new Map() };
   private readonly unfolded = new Set<number>();
-  private drawn: { stage: string; lines: readonly Line[] | null | undefined; against: readonly Line[] | null | undefined } | null = null;
+  private drawn: {
+    stage: string;
+    lines: readonly Line[] | null | undefined;
+    against: readonly Line[] | null | undefined;
+  } | null = null;
   /** What was opened and is not there yet: another stage, or the same one against another. */
   private opening: "stage" | "comparison" | "" = "";
   private language = new Compartment();
@@ -53,7 +57,16 @@ export class StagePane {
   private readonly against = h("select", { "aria-label": "Compare with", class: "against-select" });
   private readonly note = h("p", { class: "pane-note" });
   private readonly flow: FlowBar;
-  private readonly flowing = h("button", { class: "icon", "aria-label": "Value flow", title: "What each statement gives, step by step, on the inputs below", onclick: () => this.toggleFlow() }, "▸");
+  private readonly flowing = h(
+    "button",
+    {
+      class: "icon",
+      "aria-label": "Value flow",
+      title: "What each statement gives, step by step, on the inputs below",
+      onclick: () => this.toggleFlow(),
+    },
+    "▸",
+  );
   /** What was shown unasked: once it is closed, it stays so. */
   private begun: Flow | null = null;
   private readonly stops: (() => void)[] = [];
@@ -68,23 +81,73 @@ export class StagePane {
     public compare = "",
   ) {
     const body = h("div", { class: "pane-body" });
-    this.flow = new FlowBar(model, () => this.view, () => this.shown.lines);
-    const close = h("button", { class: "icon", "aria-label": "Close this pane", title: "Close this pane", onclick: () => events.closed(this) }, "×");
-    const names = h("button", { class: "icon", "aria-label": "Numbers of names", title: "Show the numbers of all names", "aria-pressed": String(numbered()), onclick: () => {
-      save("numbers", !numbered());
-      names.setAttribute("aria-pressed", String(numbered()));
-      this.view.dispatch({ effects: this.hiding() });
-    } }, "#");
-    const asides = h("button", { class: "icon", "aria-label": "Fold asides", title: "Fold checks, parameters, support and host code", "aria-pressed": String(isFolding()), onclick: () => {
-      setFolding(!isFolding());
-      asides.setAttribute("aria-pressed", String(isFolding()));
-      foldAll(this.view, this.folds());
-    } }, "⋯");
-    this.element = h("section", { class: "pane stage-pane", onfocusin: () => events.focused(this), onmousedown: () => events.focused(this) },
-      h("header", { class: "pane-head" }, grip, this.select,
-        h("label", { class: "against" }, h("span", {}, "vs"), this.against), h("span", { class: "pane-tools" }, this.flowing,
-          taking(() => ({ title: this.model.info(this.stage)?.title ?? this.stage, element: this.element, ...this.taken })), asides, names, close)),
-      this.note, this.flow.element, body);
+    this.flow = new FlowBar(
+      model,
+      () => this.view,
+      () => this.shown.lines,
+    );
+    const close = h(
+      "button",
+      { class: "icon", "aria-label": "Close this pane", title: "Close this pane", onclick: () => events.closed(this) },
+      "×",
+    );
+    const names = h(
+      "button",
+      {
+        class: "icon",
+        "aria-label": "Numbers of names",
+        title: "Show the numbers of all names",
+        "aria-pressed": String(numbered()),
+        onclick: () => {
+          save("numbers", !numbered());
+          names.setAttribute("aria-pressed", String(numbered()));
+          this.view.dispatch({ effects: this.hiding() });
+        },
+      },
+      "#",
+    );
+    const asides = h(
+      "button",
+      {
+        class: "icon",
+        "aria-label": "Fold asides",
+        title: "Fold checks, parameters, support and host code",
+        "aria-pressed": String(isFolding()),
+        onclick: () => {
+          setFolding(!isFolding());
+          asides.setAttribute("aria-pressed", String(isFolding()));
+          foldAll(this.view, this.folds());
+        },
+      },
+      "⋯",
+    );
+    this.element = h(
+      "section",
+      { class: "pane stage-pane", onfocusin: () => events.focused(this), onmousedown: () => events.focused(this) },
+      h(
+        "header",
+        { class: "pane-head" },
+        grip,
+        this.select,
+        h("label", { class: "against" }, h("span", {}, "vs"), this.against),
+        h(
+          "span",
+          { class: "pane-tools" },
+          this.flowing,
+          taking(() => ({
+            title: this.model.info(this.stage)?.title ?? this.stage,
+            element: this.element,
+            ...this.taken,
+          })),
+          asides,
+          names,
+          close,
+        ),
+      ),
+      this.note,
+      this.flow.element,
+      body,
+    );
     this.view = new EditorView({ parent: body, state: this.state() });
     this.select.addEventListener("change", () => this.open(this.select.value, this.compare));
     this.against.addEventListener("change", () => this.open(this.stage, this.against.value));
@@ -176,11 +239,19 @@ export class StagePane {
   private update(): void {
     this.choices();
     this.flow.follow(this.stage);
-    this.flowing.hidden = this.model.info(this.stage)?.kind !== "ir" || this.model.frozen !== null && !this.keptFlow || this.compare !== "";
+    this.flowing.hidden =
+      this.model.info(this.stage)?.kind !== "ir" ||
+      (this.model.frozen !== null && !this.keptFlow) ||
+      this.compare !== "";
     if (this.flowing.hidden && this.flow.isOpen) this.flow.close();
     const state = this.model.stages.get(this.stage);
     const { pinned } = this.model;
-    const against = this.compare === PINNED ? pinned?.stages[this.stage] : this.compare ? this.model.stages.get(this.compare) : undefined;
+    const against =
+      this.compare === PINNED
+        ? pinned?.stages[this.stage]
+        : this.compare
+          ? this.model.stages.get(this.compare)
+          : undefined;
     const { drawn, stage } = this;
     const lines = state?.lines;
     if (!drawn || stage !== drawn.stage || lines !== drawn.lines || against?.lines !== drawn.against) {
@@ -207,8 +278,18 @@ export class StagePane {
   }
 
   private draw(lines: readonly Line[], before: readonly Line[] | undefined): void {
-    const pieces = before ? diff(before.map((line) => line.text), lines.map((line) => line.text)) : null;
-    this.shown = pieces ? this.folding(pieces, pieces.map((piece) => (piece.new >= 0 ? lines[piece.new] : before?.[piece.old])!)) : { lines, pieces, folded: new Map() };
+    const pieces = before
+      ? diff(
+          before.map((line) => line.text),
+          lines.map((line) => line.text),
+        )
+      : null;
+    this.shown = pieces
+      ? this.folding(
+          pieces,
+          pieces.map((piece) => (piece.new >= 0 ? lines[piece.new] : before?.[piece.old])!),
+        )
+      : { lines, pieces, folded: new Map() };
     const shown = this.shown.lines;
     const { view } = this;
     const text = Text.of(shown.length ? shown.map((line) => line.text) : [""]);
@@ -217,7 +298,9 @@ export class StagePane {
     view.dispatch({
       ...(changed ? { changes: { from: 0, to: view.state.doc.length, insert: text } } : {}),
       effects: [
-        this.language.reconfigure(languageOf(kind)), this.hiding(), setMarginLines(this.marginLines()),
+        this.language.reconfigure(languageOf(kind)),
+        this.hiding(),
+        setMarginLines(this.marginLines()),
         ...(changed ? allFolded(text, this.folds()) : []),
       ],
     });
@@ -237,7 +320,9 @@ export class StagePane {
   /** Numbers of names that tell apart nothing are hidden, but in texts that other compilers read. */
   private hiding(): StateEffect<unknown> {
     const kind = this.model.info(this.stage)?.kind;
-    return this.numbers.reconfigure(numbered() || kind === "text" || kind === "listing" || kind === "syntax" ? [] : namesAlone);
+    return this.numbers.reconfigure(
+      numbered() || kind === "text" || kind === "listing" || kind === "syntax" ? [] : namesAlone,
+    );
   }
 
   /** Equal lines that are far from changes are one row, until that is chosen. */
@@ -265,7 +350,7 @@ export class StagePane {
   /** Show the next or previous run of changed lines, round about; from the top if `first`. */
   difference(by: number, first = false): void {
     const kinds = this.shown.pieces?.map(({ kind }) => kind !== "same") ?? [];
-    const starts = kinds.flatMap((changed, k) => changed && !kinds[k - 1] ? [k] : []);
+    const starts = kinds.flatMap((changed, k) => (changed && !kinds[k - 1] ? [k] : []));
     if (!starts.length) return announce("There is no difference.");
     const { state } = this.view;
     const here = first ? -1 : state.doc.lineAt(state.selection.main.head).number - 1;
@@ -284,7 +369,9 @@ export class StagePane {
       const place = line.src[0];
       const text = `${sign}${place?.[0] ?? ""}`;
       return {
-        text, hue: place ? hueAt(place) : 0, ...(place && fileOf(place) ? { title: placeName(place) } : {}),
+        text,
+        hue: place ? hueAt(place) : 0,
+        ...(place && fileOf(place) ? { title: placeName(place) } : {}),
         ...(kind ? { className: `diff-${kind}` } : {}),
       };
     });
@@ -298,13 +385,18 @@ export class StagePane {
   }
 
   private choices(): void {
-    const options = (chosen: string) => this.model.shownAs.map((info) =>
-      h("option", { value: info.id, selected: info.id === chosen }, info.title));
+    const options = (chosen: string) =>
+      this.model.shownAs.map((info) => h("option", { value: info.id, selected: info.id === chosen }, info.title));
     const { pinned } = this.model;
     const signature = [pinned?.label, ...this.model.shownAs.map((info) => info.id)].join();
     if (this.select.dataset.for !== signature) {
       replace(this.select, ...options(this.stage));
-      replace(this.against, h("option", { value: "" }, "nothing"), pinned ? h("option", { value: PINNED }, "A") : null, ...options(this.compare));
+      replace(
+        this.against,
+        h("option", { value: "" }, "nothing"),
+        pinned ? h("option", { value: PINNED }, "A") : null,
+        ...options(this.compare),
+      );
       this.select.dataset.for = signature;
     }
     this.select.value = this.stage;
@@ -312,7 +404,10 @@ export class StagePane {
     const title = this.model.info(this.stage)?.title ?? this.stage;
     this.element.dataset.shows = this.stage;
     const number = Number(this.id.slice("stage-".length)); // two panes may show the same stage
-    this.element.setAttribute("aria-label", [title, this.compare ? "compared" : "", number > 1 ? `pane ${number}` : ""].filter(Boolean).join(", "));
+    this.element.setAttribute(
+      "aria-label",
+      [title, this.compare ? "compared" : "", number > 1 ? `pane ${number}` : ""].filter(Boolean).join(", "),
+    );
     this.view.contentDOM.setAttribute("aria-label", `${title}, text`);
   }
 
@@ -323,14 +418,17 @@ export class StagePane {
     const outdated = state !== undefined && !sameText(state.of, this.model.now);
     const awaited = outdated && long;
     this.view.dom.classList.toggle("outdated", outdated);
-    this.element.classList.toggle("stale", awaited || stale && (phase === "failed" || phase === "stopped"));
+    this.element.classList.toggle("stale", awaited || (stale && (phase === "failed" || phase === "stopped")));
     let note = this.model.info(this.stage)?.explain ?? "";
     const refused = this.model.refused.get(this.stage);
     if (refused && (!state?.lines || this.model.info(this.stage)?.of !== undefined)) {
       note = `${refused.message} ${refused.hint}`.trim();
     } else if (!state) {
       const listing = this.model.info(this.stage)?.of !== undefined;
-      note = listing && this.model.frozen ? "This link does not keep it." : UNREACHED[phase] ?? (listing ? "It is being made." : note);
+      note =
+        listing && this.model.frozen
+          ? "This link does not keep it."
+          : (UNREACHED[phase] ?? (listing ? "It is being made." : note));
     } else if (state.lines === null) {
       note = "It is being made.";
     } else if (awaited) {
@@ -343,8 +441,10 @@ export class StagePane {
       note = "A does not get here: there is nothing to compare with.";
     } else if (this.shown.pieces) {
       const count = (kind: string) => this.shown.pieces!.filter((piece) => piece.kind === kind).length;
-      if (!count("added") && !count("removed")) note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;
-      else note = `${counted(count("added"), "line")} added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
+      if (!count("added") && !count("removed"))
+        note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;
+      else
+        note = `${counted(count("added"), "line")} added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
     }
     this.note.textContent = note;
   }
@@ -404,8 +504,15 @@ export class StagePane {
     }
     const { strong, weak } = linesFor(this.shown.lines, place);
     const own = selection.origin === this.stage ? [selection.line] : [];
-    const faults = (selection.faults ?? []).filter(({ stage, line, text }) => stage === this.stage && this.shown.lines[line - 1]?.text === text);
-    light(this.view, { strong: [...strong, ...own], weak, places: [], faults: faults.flatMap(({ line, at }) => at.map(([from, to]) => [line - 1, from!, to!] as const)) });
+    const faults = (selection.faults ?? []).filter(
+      ({ stage, line, text }) => stage === this.stage && this.shown.lines[line - 1]?.text === text,
+    );
+    light(this.view, {
+      strong: [...strong, ...own],
+      weak,
+      places: [],
+      faults: faults.flatMap(({ line, at }) => at.map(([from, to]) => [line - 1, from!, to!] as const)),
+    });
     const target = strong[0] ?? weak[0];
     if (selection === this.link.chosen && target !== undefined) unfoldAt(this.view, target);
     if (selection.origin !== this.stage && target !== undefined) reveal(this.view, target);

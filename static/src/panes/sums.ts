@@ -13,7 +13,10 @@ export class Sums {
   private seenOf: Text | null = null;
   private held: SumsAnswer | null = null;
 
-  constructor(private readonly model: Model, private readonly link: Link) {
+  constructor(
+    private readonly model: Model,
+    private readonly link: Link,
+  ) {
     this.fresh = new Fresh(model, this.element);
   }
 
@@ -38,25 +41,64 @@ export class Sums {
     const answer = await this.fresh.answer(of, this.kept ? Promise.resolve(this.held!) : client.ask("sums", {}, of));
     if (!answer) return;
     this.seenOf = answer.sums.length ? of : null;
-    replace(this.element, ...(answer.sums.length ? answer.sums.map((sum) => this.sum(sum))
-      : [h("p", { class: "empty" }, "No value of this program is of a sum type.")]));
+    replace(
+      this.element,
+      ...(answer.sums.length
+        ? answer.sums.map((sum) => this.sum(sum))
+        : [h("p", { class: "empty" }, "No value of this program is of a sum type.")]),
+    );
   }
 
   private sum({ type, slots, constructors, bytes, apart }: SumInfo): HTMLElement {
-    const saved = bytes !== undefined && apart !== undefined ? ` ${bytes} bytes a value${apart > bytes ? `; ${apart} without slots that constructors share` : ""}.` : "";
-    return h("section", {}, h("h2", {}, h("code", {}, type)),
-      h("p", { class: "quiet" }, "A constructor's tag and the slots in which it keeps its values; the others hold zeros. An array of such values is an array of tags and one for each slot.", saved),
-      h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Slots of ${type}` },
-        h("table", { class: "cells-table sum-table" }, h("caption", { class: "visually-hidden" }, `Constructors and slots of ${type}`),
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "constructor"), h("th", { scope: "col" }, "tag: ", h("code", {}, "i8")),
-            ...slots.map((slot, k) => h("th", { scope: "col" }, `slot ${k}: `, h("code", {}, slot))))),
-          h("tbody", {}, ...constructors.map((one) => this.row(one))))));
+    const saved =
+      bytes !== undefined && apart !== undefined
+        ? ` ${bytes} bytes a value${apart > bytes ? `; ${apart} without slots that constructors share` : ""}.`
+        : "";
+    return h(
+      "section",
+      {},
+      h("h2", {}, h("code", {}, type)),
+      h(
+        "p",
+        { class: "quiet" },
+        "A constructor's tag and the slots in which it keeps its values; the others hold zeros. An array of such values is an array of tags and one for each slot.",
+        saved,
+      ),
+      h(
+        "div",
+        { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Slots of ${type}` },
+        h(
+          "table",
+          { class: "cells-table sum-table" },
+          h("caption", { class: "visually-hidden" }, `Constructors and slots of ${type}`),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "constructor"),
+              h("th", { scope: "col" }, "tag: ", h("code", {}, "i8")),
+              ...slots.map((slot, k) => h("th", { scope: "col" }, `slot ${k}: `, h("code", {}, slot))),
+            ),
+          ),
+          h("tbody", {}, ...constructors.map((one) => this.row(one))),
+        ),
+      ),
+    );
   }
 
   private row({ name, tag, holds, src }: Constructor): HTMLElement {
     const where = { spans: src, origin: "memory", line: -1 };
-    const chosen = src.length ? h("button", { class: "link", onclick: () => this.link.choose(where) }, h("code", {}, name)) : h("code", {}, name);
-    return h("tr", { onmouseenter: () => src.length && this.link.hover(where), onmouseleave: () => this.link.hover(null) },
-      h("th", { scope: "row" }, chosen), h("td", {}, tag), ...holds.map((held) => h("td", { class: held ? "held" : "" }, held)));
+    const chosen = src.length
+      ? h("button", { class: "link", onclick: () => this.link.choose(where) }, h("code", {}, name))
+      : h("code", {}, name);
+    return h(
+      "tr",
+      { onmouseenter: () => src.length && this.link.hover(where), onmouseleave: () => this.link.hover(null) },
+      h("th", { scope: "row" }, chosen),
+      h("td", {}, tag),
+      ...holds.map((held) => h("td", { class: held ? "held" : "" }, held)),
+    );
   }
 }

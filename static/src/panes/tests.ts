@@ -10,7 +10,10 @@ import { AskingPane } from "./asking";
 import type { Problem, Span, TestCase, Tested } from "../types";
 
 const SIGNS = {
-  passed: ["✓", "Passed"], failed: ["✗", "Failed"], unchecked: ["?", "Not compared"], skipped: ["–", "Skipped"],
+  passed: ["✓", "Passed"],
+  failed: ["✗", "Failed"],
+  unchecked: ["?", "Not compared"],
+  skipped: ["–", "Skipped"],
 } as const;
 
 interface Outcome {
@@ -27,12 +30,14 @@ export interface TestEvents {
 /** Names of tests, which are the same before and after an edit of others. */
 function keysOf(cases: readonly TestCase[]): Map<TestCase, string> {
   const known = new Map<string, number>();
-  return new Map(cases.map((one) => {
-    const name = JSON.stringify([one.kind, one.entry, one.name]);
-    const before = known.get(name) ?? 0;
-    known.set(name, before + 1);
-    return [one, `${name} ${before}`];
-  }));
+  return new Map(
+    cases.map((one) => {
+      const name = JSON.stringify([one.kind, one.entry, one.name]);
+      const before = known.get(name) ?? 0;
+      known.set(name, before + 1);
+      return [one, `${name} ${before}`];
+    }),
+  );
 }
 
 export class TestsPane extends AskingPane {
@@ -51,11 +56,14 @@ export class TestsPane extends AskingPane {
   private running = "";
   private stopping: AbortController | null = null;
 
-  constructor(model: Model, private readonly events: TestEvents) {
+  constructor(
+    model: Model,
+    private readonly events: TestEvents,
+  ) {
     super(model, "Tests are listed");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
-    this.all.addEventListener("click", () => this.stopping ? this.stopping.abort() : void this.run());
+    this.all.addEventListener("click", () => (this.stopping ? this.stopping.abort() : void this.run()));
     model.on("source", () => this.visible && this.of && this.draw());
   }
 
@@ -87,7 +95,7 @@ export class TestsPane extends AskingPane {
     const { of } = this;
     if (this.stopping || !of || !sameText(of, this.model.now)) return; // why not is shown
     const cases = [...this.cases].filter(([, key]) => only === null || key === only);
-    const mine = this.stopping = new AbortController();
+    const mine = (this.stopping = new AbortController());
     for (const [one, key] of cases) {
       if (mine.signal.aborted) break;
       this.running = key;
@@ -98,7 +106,7 @@ export class TestsPane extends AskingPane {
     this.stopping = null;
     this.running = "";
     this.draw();
-    announce(mine.signal.aborted ? "Stopped." : this.count.textContent ?? "");
+    announce(mine.signal.aborted ? "Stopped." : (this.count.textContent ?? ""));
   }
 
   /** What becomes of a test; one that a busy server refuses is asked for again when it says. */
@@ -118,18 +126,26 @@ export class TestsPane extends AskingPane {
     this.all.textContent = stopping ? "Stop" : "Run all";
     this.all.hidden = !cases.size;
     this.count.textContent = cases.size ? this.summary() : "";
-    const focused = this.list.contains(document.activeElement) ? document.activeElement?.closest("li")?.dataset.key : undefined;
+    const focused = this.list.contains(document.activeElement)
+      ? document.activeElement?.closest("li")?.dataset.key
+      : undefined;
     if (cases.size) replace(this.list, ...[...cases].map(([one, key]) => this.item(one, key)));
     else replace(this.list, h("li", {}, ...noTests()));
-    const again = [...this.list.querySelectorAll<HTMLElement>("li")].find((item) => focused && item.dataset.key === focused);
+    const again = [...this.list.querySelectorAll<HTMLElement>("li")].find(
+      (item) => focused && item.dataset.key === focused,
+    );
     again?.querySelector<HTMLElement>("button")?.focus();
   }
 
   private summary(): string {
     const found = [...this.cases.values()].map((key) => this.outcomes.get(key)?.tested.outcome ?? "");
-    const parts = Object.entries(SIGNS).map(([outcome, [, words]]) =>
-      [found.filter((one) => one === outcome).length, words.toLowerCase()] as const);
-    const told = parts.filter(([count]) => count).map(([count, words]) => `${count} ${words}`).join(", ");
+    const parts = Object.entries(SIGNS).map(
+      ([outcome, [, words]]) => [found.filter((one) => one === outcome).length, words.toLowerCase()] as const,
+    );
+    const told = parts
+      .filter(([count]) => count)
+      .map(([count, words]) => `${count} ${words}`)
+      .join(", ");
     const total = `${found.length} ${found.length === 1 ? "test" : "tests"}`;
     return told ? `${total}: ${told}` : total;
   }
@@ -141,28 +157,56 @@ export class TestsPane extends AskingPane {
     const [sign, words] = tested ? SIGNS[tested.outcome] : ["·", "Not run yet"];
     const name = [one.entry, one.name].filter(Boolean).join(", ");
     const running = this.running === key;
-    return h("li", { class: `remark trial ${tested?.outcome ?? ""} ${outdated ? "outdated" : ""}`, "data-key": key },
+    return h(
+      "li",
+      { class: `remark trial ${tested?.outcome ?? ""} ${outdated ? "outdated" : ""}`, "data-key": key },
       h("span", { class: "remark-sign", role: "img", "aria-label": words }, sign),
-      h("div", {},
+      h(
+        "div",
+        {},
         h("p", { class: "remark-text" }, h("strong", {}, name)),
         outdated ? h("p", { class: "quiet" }, "Out of date: of an earlier text") : null,
         tested ? this.told(tested, one) : null,
-        h("p", { class: "remark-meta" },
-          h("button", {
-            class: "link", disabled: this.stopping !== null, "aria-label": `Run ${name}`, onclick: () => void this.run(key),
-          }, running ? "Running…" : "Run"),
+        h(
+          "p",
+          { class: "remark-meta" },
+          h(
+            "button",
+            {
+              class: "link",
+              disabled: this.stopping !== null,
+              "aria-label": `Run ${name}`,
+              onclick: () => void this.run(key),
+            },
+            running ? "Running…" : "Run",
+          ),
           h("button", { class: "link", onclick: () => this.events.goTo(one.src) }, placeName(one.src)),
-          tested?.ms === undefined ? null : h("span", {}, milliseconds(tested.ms)))));
+          tested?.ms === undefined ? null : h("span", {}, milliseconds(tested.ms)),
+        ),
+      ),
+    );
   }
 
   /** Why a test did not pass: the difference, or the error. */
   private told({ outcome, because, difference, error }: Tested, { src }: TestCase): HTMLElement | null {
     if (outcome === "passed") return null;
-    return h("div", {},
-      error ? messageElement(error, "", error.span?.[0] === src[0] ? null : this.placeOf(error)) : h("p", {}, ...quoted(because)),
-      difference ? h("dl", { class: "difference" },
-        h("dt", {}, "expected"), h("dd", {}, h("pre", {}, difference.expected)),
-        h("dt", {}, "found"), h("dd", {}, h("pre", {}, difference.found))) : null);
+    return h(
+      "div",
+      {},
+      error
+        ? messageElement(error, "", error.span?.[0] === src[0] ? null : this.placeOf(error))
+        : h("p", {}, ...quoted(because)),
+      difference
+        ? h(
+            "dl",
+            { class: "difference" },
+            h("dt", {}, "expected"),
+            h("dd", {}, h("pre", {}, difference.expected)),
+            h("dt", {}, "found"),
+            h("dd", {}, h("pre", {}, difference.found)),
+          )
+        : null,
+    );
   }
 
   private placeOf(error: Problem): HTMLElement | null {

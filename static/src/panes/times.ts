@@ -3,7 +3,8 @@ import { h, milliseconds, s } from "../dom";
 import type { RunAnswer } from "../kept";
 
 /** As `milliseconds`, also where it is short: 4.2 µs. */
-export const exactly = (ms: number): string => ms < 0.1 ? `${Number((ms * 1000).toPrecision(2))} µs` : milliseconds(ms);
+export const exactly = (ms: number): string =>
+  ms < 0.1 ? `${Number((ms * 1000).toPrecision(2))} µs` : milliseconds(ms);
 
 /** Below it a part of the sorted numbers lies. */
 export function quantile(sorted: readonly number[], part: number): number {
@@ -22,7 +23,13 @@ export interface Spread {
 
 export function spreadOf(times: readonly number[]): Spread {
   const sorted = [...times].sort((a, b) => a - b);
-  return { least: sorted[0]!, low: quantile(sorted, 0.25), median: quantile(sorted, 0.5), high: quantile(sorted, 0.75), most: sorted.at(-1)! };
+  return {
+    least: sorted[0]!,
+    low: quantile(sorted, 0.25),
+    median: quantile(sorted, 0.5),
+    high: quantile(sorted, 0.75),
+    most: sorted.at(-1)!,
+  };
 }
 
 export function timesOf({ ms, times, compile_ms }: RunAnswer): [string, string | HTMLElement][] {
@@ -30,8 +37,11 @@ export function timesOf({ ms, times, compile_ms }: RunAnswer): [string, string |
   const facts: [string, string | HTMLElement][] = [];
   if (many) {
     const { least, low, median, high, most } = spreadOf(times);
-    facts.push([`Median of ${times.length} runs`, h("span", {}, exactly(median), dots(times))],
-      ["Middle half", `${exactly(low)} to ${exactly(high)}`], ["All", `${exactly(least)} to ${exactly(most)}`]);
+    facts.push(
+      [`Median of ${times.length} runs`, h("span", {}, exactly(median), dots(times))],
+      ["Middle half", `${exactly(low)} to ${exactly(high)}`],
+      ["All", `${exactly(least)} to ${exactly(most)}`],
+    );
   } else {
     facts.push(["Time", milliseconds(ms)]);
   }
@@ -45,7 +55,16 @@ const [WIDTH, HEIGHT] = [90, 14];
 function dots(times: readonly number[]): SVGElement {
   const { least, most, median } = spreadOf(times);
   const x = (time: number) => (3 + (most > least ? (time - least) / (most - least) : 0.5) * (WIDTH - 6)).toFixed(1);
-  return s("svg", { width: WIDTH, height: HEIGHT, class: "strokes", role: "img", "aria-label": `Each run: ${times.map(exactly).join(", ")}` },
+  return s(
+    "svg",
+    {
+      width: WIDTH,
+      height: HEIGHT,
+      class: "strokes",
+      role: "img",
+      "aria-label": `Each run: ${times.map(exactly).join(", ")}`,
+    },
     ...times.map((time) => s("line", { x1: x(time), x2: x(time), y1: 4, y2: HEIGHT - 1, stroke: "currentColor" })),
-    s("line", { x1: x(median), x2: x(median), y1: 0, y2: HEIGHT, stroke: "var(--accent)", "stroke-width": 2.5 }));
+    s("line", { x1: x(median), x2: x(median), y1: 0, y2: HEIGHT, stroke: "var(--accent)", "stroke-width": 2.5 }),
+  );
 }

@@ -5,20 +5,35 @@ import type { Model } from "../model";
 export class Today {
   private allowed = "";
 
-  constructor(private readonly model: Model, private readonly what: string, private readonly retry: () => void) {}
+  constructor(
+    private readonly model: Model,
+    private readonly what: string,
+    private readonly retry: () => void,
+  ) {}
 
   /** Whether to go on; if not, `element` says why and offers to. */
   permits(element: HTMLElement): boolean {
     const frozen = this.model.frozen?.id;
     if (!frozen || this.allowed === frozen) return true;
-    const button = h("button", {
-      onclick: () => {
-        this.allowed = frozen;
-        this.retry();
+    const button = h(
+      "button",
+      {
+        onclick: () => {
+          this.allowed = frozen;
+          this.retry();
+        },
       },
-    }, "Make it now");
-    replace(element, h("p", { class: "empty" },
-      `This link keeps texts, remarks and results. ${this.what} by the compiler as it is today.`), button);
+      "Make it now",
+    );
+    replace(
+      element,
+      h(
+        "p",
+        { class: "empty" },
+        `This link keeps texts, remarks and results. ${this.what} by the compiler as it is today.`,
+      ),
+      button,
+    );
     return false;
   }
 }

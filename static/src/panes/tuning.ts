@@ -23,7 +23,10 @@ export class TuningPane extends AskingPane {
   private readonly sizes = sized();
   private readonly named = new Keyed<HTMLElement>();
 
-  constructor(model: Model, private readonly link: Link) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+  ) {
     super(model, "Versions are listed");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
@@ -33,31 +36,53 @@ export class TuningPane extends AskingPane {
     const answer = await this.fresh.answer(of, client.ask("tuning", {}, of));
     if (!answer) return;
     this.forest = answer.trees;
-    replace(this.place,
-      h("p", { class: "quiet" }, this.forest.length
-        ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
-        : "The program has one version of its code: there is nothing to choose between."),
-      this.fields, this.trees);
+    replace(
+      this.place,
+      h(
+        "p",
+        { class: "quiet" },
+        this.forest.length
+          ? "There is a choice of versions: an amount of parallel work, against a threshold, decides which one runs."
+          : "The program has one version of its code: there is nothing to choose between.",
+      ),
+      this.fields,
+      this.trees,
+    );
     this.inputs();
     this.draw();
   }
 
   private inputs(): void {
     const names = [...new Set(namesIn(this.forest.map((fun) => fun.trees.map(amounts))))];
-    arrange(this.fields, ...this.named.of(names, (name) => name, (name) => {
-      const field = new NumberField(this.sizes[name] ??= FIRST, { id: `tuning-${name}` });
-      field.take(this.sizes[name], (value) => {
-        this.sizes[name] = value;
-        this.draw();
-      });
-      return h("span", { class: "symbol" }, h("label", { for: field.input.id }, h("code", {}, name)), field.input);
-    }));
+    arrange(
+      this.fields,
+      ...this.named.of(
+        names,
+        (name) => name,
+        (name) => {
+          const field = new NumberField((this.sizes[name] ??= FIRST), { id: `tuning-${name}` });
+          field.take(this.sizes[name], (value) => {
+            this.sizes[name] = value;
+            this.draw();
+          });
+          return h("span", { class: "symbol" }, h("label", { for: field.input.id }, h("code", {}, name)), field.input);
+        },
+      ),
+    );
   }
 
   private draw(): void {
-    replace(this.trees, ...this.forest.map((fun) => h("div", {},
-      h("h2", {}, fun.function),
-      h("ul", { class: "tree" }, ...fun.trees.map((tree) => this.node(tree, true))))));
+    replace(
+      this.trees,
+      ...this.forest.map((fun) =>
+        h(
+          "div",
+          {},
+          h("h2", {}, fun.function),
+          h("ul", { class: "tree" }, ...fun.trees.map((tree) => this.node(tree, true))),
+        ),
+      ),
+    );
   }
 
   private node(tree: TreeNode, runs: boolean): HTMLElement {
@@ -67,26 +92,63 @@ export class TuningPane extends AskingPane {
     if (tree.kind === "branch") return this.branch(tree, runs);
     if (tree.kind === "kernel") {
       const space = (tree.space ?? []).map(([index, bound]) => `${index} < ${bound}`).join(", ");
-      return h("li", { class: runs ? "runs" : "idle" },
-        h("p", {}, h("strong", {}, `V${tree.number} `), h("code", {}, `${tree.operator} (${space})`), ` at ${tree.level} level, makes `,
-          h("code", {}, (tree.results ?? []).join(", ")), tree.loops ? `, with ${tree.loops} sequential ${tree.loops === 1 ? "loop" : "loops"} in each thread` : "",
-          runs ? h("span", { class: "badge" }, "runs") : null, this.placed(place)));
+      return h(
+        "li",
+        { class: runs ? "runs" : "idle" },
+        h(
+          "p",
+          {},
+          h("strong", {}, `V${tree.number} `),
+          h("code", {}, `${tree.operator} (${space})`),
+          ` at ${tree.level} level, makes `,
+          h("code", {}, (tree.results ?? []).join(", ")),
+          tree.loops ? `, with ${tree.loops} sequential ${tree.loops === 1 ? "loop" : "loops"} in each thread` : "",
+          runs ? h("span", { class: "badge" }, "runs") : null,
+          this.placed(place),
+        ),
+      );
     }
     const head = tree.kind === "loop" ? `loop, ${tree.times} times` : `if ${tree.condition}`;
-    return h("li", {}, h("p", {}, head, this.placed(place)), children(tree.body ?? tree.then, runs), children(tree.orelse, runs));
+    return h(
+      "li",
+      {},
+      h("p", {}, head, this.placed(place)),
+      children(tree.body ?? tree.then, runs),
+      children(tree.orelse, runs),
+    );
   }
 
   private branch(tree: TreeNode, runs: boolean): HTMLElement {
     const amount = tree.work ? evaluate(tree.work, this.sizes) : null;
     const enough = amount === null ? null : amount >= (tree.default ?? 0);
-    const side = (title: string, nodes: readonly TreeNode[] | undefined, live: boolean) => h("li", { class: live ? "runs" : "idle" },
-      h("p", { class: "tree-label" }, title), h("ul", {}, ...(nodes ?? []).map((child) => this.node(child, live))));
-    return h("li", {},
-      h("p", {}, h("code", {}, tree.amount ?? ""), " ≥ ", h("code", {}, tree.threshold ?? ""), ` (${tree.default})`,
+    const side = (title: string, nodes: readonly TreeNode[] | undefined, live: boolean) =>
+      h(
+        "li",
+        { class: live ? "runs" : "idle" },
+        h("p", { class: "tree-label" }, title),
+        h("ul", {}, ...(nodes ?? []).map((child) => this.node(child, live))),
+      );
+    return h(
+      "li",
+      {},
+      h(
+        "p",
+        {},
+        h("code", {}, tree.amount ?? ""),
+        " ≥ ",
+        h("code", {}, tree.threshold ?? ""),
+        ` (${tree.default})`,
         tree.also ? [" and ", h("code", {}, tree.also)].at(1) : null,
         amount === null ? null : h("span", { class: "quiet" }, ` here ${amount}: ${enough ? "enough" : "not enough"}`),
-        this.placed(tree.spans[0])),
-      h("ul", {}, side("enough:", tree.then, runs && enough !== false), side("not enough:", tree.orelse, runs && enough !== true)));
+        this.placed(tree.spans[0]),
+      ),
+      h(
+        "ul",
+        {},
+        side("enough:", tree.then, runs && enough !== false),
+        side("not enough:", tree.orelse, runs && enough !== true),
+      ),
+    );
   }
 
   private placed(place: Span | undefined): HTMLElement | null {

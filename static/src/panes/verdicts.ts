@@ -15,19 +15,37 @@ function read({ valid, because }: Verdict): { finding: Finding; why: string } {
 }
 
 export function verdicts(answer: ValidityAnswer, model: Model): HTMLElement {
-  const rows = Object.entries(answer.stages).map(([id, value]) => ({ title: model.info(id)?.title ?? id, ...read(value) }));
+  const rows = Object.entries(answer.stages).map(([id, value]) => ({
+    title: model.info(id)?.title ?? id,
+    ...read(value),
+  }));
   const count = (finding: Finding) => rows.filter((row) => row.finding === finding).length;
   const [agree, wrong, open] = [count("agrees"), count("disagrees"), count("open")];
   const undecided = open ? ` ${open} ${open === 1 ? "is" : "are"} not decided.` : "";
   const [tone, text] = wrong
     ? ["bad", `✗ ${wrong} of ${rows.length} stages disagree with the meaning of the program.${undecided}`]
-    : open ? ["open", `? ${agree} of ${rows.length} stages agree with the meaning of the program on this input.${undecided}`]
+    : open
+      ? ["open", `? ${agree} of ${rows.length} stages agree with the meaning of the program on this input.${undecided}`]
       : ["good", `✓ All ${rows.length} stages agree with the meaning of the program on this input.`];
-  return h("div", {},
+  return h(
+    "div",
+    {},
     h("p", { class: `verdict ${tone}` }, text),
-    h("ul", { class: "verdicts" }, ...rows.map((row) =>
-      h("li", { class: TONE[row.finding] },
-        h("span", { "aria-hidden": "true" }, `${SIGN[row.finding]} `), row.title,
-        row.finding === "open" ? h("span", {}, " not decided") : h("span", { class: "visually-hidden" }, ` ${WORDS[row.finding]}`),
-        row.why && row.finding !== "agrees" ? h("span", { class: "quiet" }, ` ${row.why}`) : null))));
+    h(
+      "ul",
+      { class: "verdicts" },
+      ...rows.map((row) =>
+        h(
+          "li",
+          { class: TONE[row.finding] },
+          h("span", { "aria-hidden": "true" }, `${SIGN[row.finding]} `),
+          row.title,
+          row.finding === "open"
+            ? h("span", {}, " not decided")
+            : h("span", { class: "visually-hidden" }, ` ${WORDS[row.finding]}`),
+          row.why && row.finding !== "agrees" ? h("span", { class: "quiet" }, ` ${row.why}`) : null,
+        ),
+      ),
+    ),
+  );
 }

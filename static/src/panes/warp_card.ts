@@ -35,7 +35,11 @@ function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly nu
  * The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other, with a row for each word that
  * they give in turn, and dashed lines to what waits for a later pass.
  */
-export function drawRequest(access: Of, lanes: readonly number[], { unit, of } = { unit: SECTOR, of: "lane" }): SVGElement {
+export function drawRequest(
+  access: Of,
+  lanes: readonly number[],
+  { unit, of } = { unit: SECTOR, of: "lane" },
+): SVGElement {
   const id = `unused-${++drawings}`;
   const found = units(access, lanes, unit);
   const lane = WIDTH / LANES;
@@ -56,46 +60,118 @@ export function drawRequest(access: Of, lanes: readonly number[], { unit, of } =
   const high = low + (ghosts ? BOX + 2 : access.shared ? BOX : 0);
   const xOf = (byte: number): { x: number; y: number } => {
     const { x, y, wide } = place.get(Math.floor(byte / long) * long)!;
-    return { x: x + 1 + ((byte % long) + Math.min(access.size, long) / 2) / long * (wide - 2), y };
+    return { x: x + 1 + (((byte % long) + Math.min(access.size, long) / 2) / long) * (wide - 2), y };
   };
-  return s("svg", { class: "warp", viewBox: `0 0 ${WIDTH} ${high}`, role: "img", "aria-label": access.says },
-    s("defs", {}, s("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      s("rect", { class: "ground", width: 5, height: 5 }), s("rect", { class: "ink", width: 1.5, height: 5 }))),
-    ...lanes.flatMap((byte, k) => byte < 0 ? [] : [
-      s("line", { class: xOf(byte).y > DOWN ? "thread later" : "thread", x1: (k + 0.5) * lane, y1: BOX, x2: xOf(byte).x, y2: xOf(byte).y })]),
-    ...access.shared ? Array.from({ length: passes * LANES }, (_, k) => s("rect", {
-      class: "bank", x: (k % LANES) * lane + 1, y: DOWN + Math.floor(k / LANES) * BOX, width: lane - 2, height: BOX - 2 })) : [],
-    ...access.shared ? Array.from({ length: LANES / 4 }, (_, k) => s("text", { class: "bank-number", x: 4 * k * lane + 3, y: low + BOX - 5 }, 4 * k)) : [],
-    ...lanes.map((byte, k) => s("g", { class: byte < 0 ? "lane rests" : "lane" },
-      s("title", {}, byte < 0 ? `${of} ${k} rests` : `${of} ${k}: byte ${byte}`),
-      s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }))),
+  return s(
+    "svg",
+    { class: "warp", viewBox: `0 0 ${WIDTH} ${high}`, role: "img", "aria-label": access.says },
+    s(
+      "defs",
+      {},
+      s(
+        "pattern",
+        { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("rect", { class: "ground", width: 5, height: 5 }),
+        s("rect", { class: "ink", width: 1.5, height: 5 }),
+      ),
+    ),
+    ...lanes.flatMap((byte, k) =>
+      byte < 0
+        ? []
+        : [
+            s("line", {
+              class: xOf(byte).y > DOWN ? "thread later" : "thread",
+              x1: (k + 0.5) * lane,
+              y1: BOX,
+              x2: xOf(byte).x,
+              y2: xOf(byte).y,
+            }),
+          ],
+    ),
+    ...(access.shared
+      ? Array.from({ length: passes * LANES }, (_, k) =>
+          s("rect", {
+            class: "bank",
+            x: (k % LANES) * lane + 1,
+            y: DOWN + Math.floor(k / LANES) * BOX,
+            width: lane - 2,
+            height: BOX - 2,
+          }),
+        )
+      : []),
+    ...(access.shared
+      ? Array.from({ length: LANES / 4 }, (_, k) =>
+          s("text", { class: "bank-number", x: 4 * k * lane + 3, y: low + BOX - 5 }, 4 * k),
+        )
+      : []),
+    ...lanes.map((byte, k) =>
+      s(
+        "g",
+        { class: byte < 0 ? "lane rests" : "lane" },
+        s("title", {}, byte < 0 ? `${of} ${k} rests` : `${of} ${k}: byte ${byte}`),
+        s("rect", { x: k * lane + 1, y: 1, width: lane - 2, height: BOX - 2 }),
+      ),
+    ),
     // As many numbers as can be read where a pane is narrow.
-    ...lanes.flatMap((_, k) => k % 4 ? [] : [s("text", { x: k * lane + 3, y: BOX - 4 }, k)]),
+    ...lanes.flatMap((_, k) => (k % 4 ? [] : [s("text", { x: k * lane + 3, y: BOX - 4 }, k)])),
     ...found.map(({ start, used }) => {
       const { x, y, wide } = place.get(start)!;
       const byte = (wide - 2) / long;
-      return s("g", { class: "sector" },
+      return s(
+        "g",
+        { class: "sector" },
         s("title", {}, `bytes ${start} to ${start + long - 1}: ${used.size} of ${long} used`),
-        used.size < long ? s("rect", { class: "unused", x: x + 1, y, width: wide - 2, height: BOX - 2, fill: `url(#${id})` }) : null,
-        ...[...used].map((at) => s("rect", { class: "used", x: x + 1 + at * byte, y, width: byte + 0.1, height: BOX - 2 })));
+        used.size < long
+          ? s("rect", { class: "unused", x: x + 1, y, width: wide - 2, height: BOX - 2, fill: `url(#${id})` })
+          : null,
+        ...[...used].map((at) =>
+          s("rect", { class: "used", x: x + 1 + at * byte, y, width: byte + 0.1, height: BOX - 2 }),
+        ),
+      );
     }),
     ...Array.from({ length: ghosts }, (_, k) =>
-      s("rect", { class: "ghost", x: k * WIDTH / Math.max(found.length, 4) + 1, y: low + 2, width: WIDTH / Math.max(found.length, 4) - 2, height: BOX - 2 },
-        s("title", {}, `${ghosts} would do, were the bytes that are used beside each other`))));
+      s(
+        "rect",
+        {
+          class: "ghost",
+          x: (k * WIDTH) / Math.max(found.length, 4) + 1,
+          y: low + 2,
+          width: WIDTH / Math.max(found.length, 4) - 2,
+          height: BOX - 2,
+        },
+        s("title", {}, `${ghosts} would do, were the bytes that are used beside each other`),
+      ),
+    ),
+  );
 }
 
 /** How many bytes lie between what neighbouring lanes touch, if it is the same for all; else null. */
 export function strideOf({ lanes }: WarpRequest): number | null {
-  const steps = lanes.flatMap((byte, k) => k && byte >= 0 && lanes[k - 1]! >= 0 ? [byte - lanes[k - 1]!] : []);
+  const steps = lanes.flatMap((byte, k) => (k && byte >= 0 && lanes[k - 1]! >= 0 ? [byte - lanes[k - 1]!] : []));
   return steps.length && steps.every((one) => one === steps[0]) ? steps[0]! : null;
 }
 
 /** The same as a table. */
 export function requestTable(access: WarpAccess, request: WarpRequest): HTMLElement {
   const unit = access.shared ? "Bank" : "Sector";
-  const of = (byte: number): number => access.shared ? Math.floor(byte / WORD) % LANES : Math.floor(byte / SECTOR);
-  return h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, `Lanes of warp ${request.warp}`),
+  const of = (byte: number): number => (access.shared ? Math.floor(byte / WORD) % LANES : Math.floor(byte / SECTOR));
+  return h(
+    "table",
+    { class: "cells-table" },
+    h("caption", { class: "visually-hidden" }, `Lanes of warp ${request.warp}`),
     h("thead", {}, h("tr", {}, ...["Lane", "First byte", unit].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...request.lanes.map((byte, k) => h("tr", {}, h("th", { scope: "row" }, k),
-      h("td", {}, byte < 0 ? "rests" : byte), h("td", {}, byte < 0 ? "" : of(byte))))));
+    h(
+      "tbody",
+      {},
+      ...request.lanes.map((byte, k) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, k),
+          h("td", {}, byte < 0 ? "rests" : byte),
+          h("td", {}, byte < 0 ? "" : of(byte)),
+        ),
+      ),
+    ),
+  );
 }

@@ -15,7 +15,8 @@ import { remarkItem, type ShowProof } from "./remarks";
 import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } from "./loop_card";
 import { drawRequest, requestTable, strideOf } from "./warp_card";
 
-const MEANS = "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
+const MEANS =
+  "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
 
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
@@ -40,7 +41,12 @@ export class WarpsPane extends AskingPane {
   });
 
   /** `disable`: what is switched off from now on. */
-  constructor(model: Model, private readonly link: Link, private readonly proof: ShowProof, private readonly disable: (ids: string[]) => void) {
+  constructor(
+    model: Model,
+    private readonly link: Link,
+    private readonly proof: ShowProof,
+    private readonly disable: (ids: string[]) => void,
+  ) {
     super(model, "What accesses cost is told");
     this.fresh = new Fresh(model, this.place);
     this.pictured = new Pictured(link, this.body, "warps");
@@ -73,7 +79,11 @@ export class WarpsPane extends AskingPane {
     const request = held?.request ?? { sizes, ...(entry ? { entry } : {}) };
     const op = held?.op ?? (observe ? "observe" : "accesses");
     this.observing(observe);
-    const asked = held ? Promise.resolve(held.answer!) : observe ? client.post("observe", { ...of, ...request }) : client.ask("accesses", request, of);
+    const asked = held
+      ? Promise.resolve(held.answer!)
+      : observe
+        ? client.post("observe", { ...of, ...request })
+        : client.ask("accesses", request, of);
     const changeable = this.place.contains(this.body) && this.drawn === of.source;
     const answer = await this.fresh.answer(of, asked, changeable ? this.body : this.place);
     this.observing(false);
@@ -106,21 +116,35 @@ export class WarpsPane extends AskingPane {
   private drawn = "";
 
   private draw(answer: AccessesAnswer, entry: string | undefined): void {
-    this.fields.show(Object.entries(answer.sizes).map(([name, value]) => ({ name, label: name, value })), (name, value) => {
-      this.sizes = { ...answer.sizes, ...this.sizes, [name]: value };
-      this.reload();
-    });
+    this.fields.show(
+      Object.entries(answer.sizes).map(([name, value]) => ({ name, label: name, value })),
+      (name, value) => {
+        this.sizes = { ...answer.sizes, ...this.sizes, [name]: value };
+        this.reload();
+      },
+    );
     const [count, kernels] = [answer.accesses.length, answer.kernels.length];
     const how = answer.observed ? "seen in a run" : "predicted from index functions";
     const of = entry ? ` of the entry point ${entry}` : "";
-    this.status.textContent = count ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}` : `Nothing${of} runs on the GPU${Object.keys(answer.sizes).length ? " with these values" : ""}.`;
+    this.status.textContent = count
+      ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}`
+      : `Nothing${of} runs on the GPU${Object.keys(answer.sizes).length ? " with these values" : ""}.`;
     this.list.replaceChildren();
     fillSlowly(this.list, answer.accesses, (access, k) => this.card(access, k));
-    const faults = answer.faults.map((fault) => h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)));
+    const faults = answer.faults.map((fault) =>
+      h("p", { class: "access-missing" }, `${fault.says}: `, h("code", {}, fault.text)),
+    );
     replace(this.place, h("div", { class: "warps-asked" }, this.fields.element, this.run), this.body);
-    replace(this.body, this.status, count ? h("p", { class: "quiet" }, MEANS) : null, ...faults,
-      answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null, this.list,
-      count ? scrolling("Accesses", accessTable(answer)) : null, this.loops(answer));
+    replace(
+      this.body,
+      this.status,
+      count ? h("p", { class: "quiet" }, MEANS) : null,
+      ...faults,
+      answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null,
+      this.list,
+      count ? scrolling("Accesses", accessTable(answer)) : null,
+      this.loops(answer),
+    );
     if (this.switched) this.list.querySelector("summary")?.focus();
     this.switched = false;
   }
@@ -128,28 +152,78 @@ export class WarpsPane extends AskingPane {
   /** The same of the C program, whose iterations ask one after the other. */
   private loops({ loops }: Partial<AccessesAnswer>): HTMLElement | null {
     if (!loops?.length) return null; // links of the first versions keep none
-    return h("section", {}, h("h2", {}, "In C"),
-      h("p", { class: "quiet" }, "In which order the iterations of the innermost loop ask for cells, from the text alone: whether the C compiler makes vector code of it is not known here."),
-      fillSlowly(h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }), loops, (one) => this.turns(one)),
-      scrolling("Accesses of C loops", loopTable(loops)));
+    return h(
+      "section",
+      {},
+      h("h2", {}, "In C"),
+      h(
+        "p",
+        { class: "quiet" },
+        "In which order the iterations of the innermost loop ask for cells, from the text alone: whether the C compiler makes vector code of it is not known here.",
+      ),
+      fillSlowly(
+        h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }),
+        loops,
+        (one) => this.turns(one),
+      ),
+      scrolling("Accesses of C loops", loopTable(loops)),
+    );
   }
 
   private turnsDrawn(access: LoopAccess): Element[] {
     if (!areExact(access.touched)) return [h("p", { class: "quiet" }, FAR)];
     const drawn = drawTurns(access);
-    const told = [`Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on.`, wasted(drawn), "The lowest cell is taken for the first of a line."];
-    return [drawn, h("p", { class: "quiet" }, told.filter(Boolean).join(" ")), h("details", {}, h("summary", {}, "As a table"), turnsTable(access))];
+    const told = [
+      `Each iteration is ${elements(access.elements!)} of ${access.size} bytes further on.`,
+      wasted(drawn),
+      "The lowest cell is taken for the first of a line.",
+    ];
+    return [
+      drawn,
+      h("p", { class: "quiet" }, told.filter(Boolean).join(" ")),
+      h("details", {}, h("summary", {}, "As a table"), turnsTable(access)),
+    ];
   }
 
   private turns(access: LoopAccess): HTMLElement {
     const where = { spans: access.src, origin: "warps", line: -1 };
     const picture = h("div", {});
-    const details = h("details", {}, h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))), picture);
-    details.addEventListener("toggle", () => details.open && !picture.firstChild && access.touched.length && replace(picture, ...this.turnsDrawn(access)));
-    return this.pictured.part(h("li", { class: "remark warp-access", onmouseenter: () => this.link.hover(where), onmouseleave: () => this.link.hover(null) },
-      h("div", {}, details, h("p", { class: "remark-meta" }, `loop over ${access.index}, line ${access.line} of the C text `,
-        access.simd ? h("span", {}, "the text asks for vector code ") : null,
-        access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null))), access.src);
+    const details = h(
+      "details",
+      {},
+      h("summary", {}, h("strong", {}, access.says), " ", h("code", {}, accessName(access))),
+      picture,
+    );
+    details.addEventListener(
+      "toggle",
+      () =>
+        details.open && !picture.firstChild && access.touched.length && replace(picture, ...this.turnsDrawn(access)),
+    );
+    return this.pictured.part(
+      h(
+        "li",
+        {
+          class: "remark warp-access",
+          onmouseenter: () => this.link.hover(where),
+          onmouseleave: () => this.link.hover(null),
+        },
+        h(
+          "div",
+          {},
+          details,
+          h(
+            "p",
+            { class: "remark-meta" },
+            `loop over ${access.index}, line ${access.line} of the C text `,
+            access.simd ? h("span", {}, "the text asks for vector code ") : null,
+            access.src[0]
+              ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0]))
+              : null,
+          ),
+        ),
+      ),
+      access.src,
+    );
   }
 
   /** What the compiler did so that neighbours find their elements together, or why not. */
@@ -157,55 +231,119 @@ export class WarpsPane extends AskingPane {
     const remarks = remarksOf(access);
     const all = this.model.options.disable ?? [];
     if (remarks.length) {
-      const done = [...new Set(remarks.filter(({ kind, rule }) => kind === "applied" && isMending(rule)).map(({ rule }) => rule))];
-      return h("div", {}, h("ul", { class: "remarks", "aria-label": "What was done about it" },
-        ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof))),
-      done.length && !this.model.frozen ? h("p", { class: "access-off" }, "See what it would cost without ",
-        ...done.flatMap((id, k) => [k ? " or " : "", this.switch(h("code", {}, id), [...all, id])]), ".") : null);
+      const done = [
+        ...new Set(remarks.filter(({ kind, rule }) => kind === "applied" && isMending(rule)).map(({ rule }) => rule)),
+      ];
+      return h(
+        "div",
+        {},
+        h(
+          "ul",
+          { class: "remarks", "aria-label": "What was done about it" },
+          ...remarks.map((remark) => remarkItem(remark, this.model, this.link, this.proof)),
+        ),
+        done.length && !this.model.frozen
+          ? h(
+              "p",
+              { class: "access-off" },
+              "See what it would cost without ",
+              ...done.flatMap((id, k) => [k ? " or " : "", this.switch(h("code", {}, id), [...all, id])]),
+              ".",
+            )
+          : null,
+      );
     }
     const { sectors, fewest } = access.seen ?? access.predicted;
     if (access.shared || sectors <= fewest) return null;
     const off = all.filter(isMending);
     return off.length
-      ? h("p", { class: "access-off" }, "Switched off, and so not tried here: ", ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]), ". ",
-        this.model.frozen ? null : this.switch(off.length === 1 ? "Switch it on again" : "Switch them on again", all.filter((id) => !isMending(id))))
+      ? h(
+          "p",
+          { class: "access-off" },
+          "Switched off, and so not tried here: ",
+          ...off.flatMap((id, k) => [k ? ", " : "", h("code", {}, id)]),
+          ". ",
+          this.model.frozen
+            ? null
+            : this.switch(
+                off.length === 1 ? "Switch it on again" : "Switch them on again",
+                all.filter((id) => !isMending(id)),
+              ),
+        )
       : h("p", { class: "quiet" }, "No remark of the compiler tells whether this can be mended.");
   }
 
   /** Has the program compiled with these switched off, and nothing else. */
   private switch(words: Node | string, disable: string[]): HTMLElement {
-    return h("button", { class: "link", onclick: () => {
-      this.switched = true;
-      this.disable(disable);
-    } }, words);
+    return h(
+      "button",
+      {
+        class: "link",
+        onclick: () => {
+          this.switched = true;
+          this.disable(disable);
+        },
+      },
+      words,
+    );
   }
 
   private card(access: WarpAccess, at: number): HTMLElement {
     const where = { spans: access.src, origin: "warps", line: -1, faults: access.stride?.places ?? [] };
     const picture = h("div", {});
-    const choice = h("select", { "aria-label": "Which request" }, ...access.samples.map(({ warp, step }, k) =>
-      h("option", { value: k }, `warp ${warp}, request ${step}`)));
+    const choice = h(
+      "select",
+      { "aria-label": "Which request" },
+      ...access.samples.map(({ warp, step }, k) => h("option", { value: k }, `warp ${warp}, request ${step}`)),
+    );
     const show = (): void => {
       const request = access.samples[Number(choice.value)];
       if (!request) return;
       if (!areExact(request.lanes)) return replace(picture, h("p", { class: "quiet" }, FAR));
       const drawn = drawRequest(access, request.lanes);
-      replace(picture, drawn, h("p", { class: "quiet" }, legend(access, request, drawn)),
-        h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)));
+      replace(
+        picture,
+        drawn,
+        h("p", { class: "quiet" }, legend(access, request, drawn)),
+        h("details", {}, h("summary", {}, "As a table"), requestTable(access, request)),
+      );
     };
     choice.addEventListener("change", show);
-    const details = h("details", { open: at === 0 },
+    const details = h(
+      "details",
+      { open: at === 0 },
       h("summary", {}, h("strong", {}, access.says), " ", formula(access)),
-      access.samples.length ? choice : null, picture, this.mended(access), counts(access));
+      access.samples.length ? choice : null,
+      picture,
+      this.mended(access),
+      counts(access),
+    );
     details.addEventListener("toggle", () => details.open && !picture.firstChild && show());
     if (at === 0) show();
-    return this.pictured.part(h("li", {
-      class: "remark warp-access",
-      onmouseenter: () => this.link.hover(where),
-      onmouseleave: () => this.link.hover(null),
-    }, h("div", {}, details, h("p", { class: "remark-meta" },
-      `${access.kind === "both" ? "updates" : access.kind}, kernel ${access.kernel}, line ${access.line} of the CUDA text `,
-      access.src[0] ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0])) : null))), access.src);
+    return this.pictured.part(
+      h(
+        "li",
+        {
+          class: "remark warp-access",
+          onmouseenter: () => this.link.hover(where),
+          onmouseleave: () => this.link.hover(null),
+        },
+        h(
+          "div",
+          {},
+          details,
+          h(
+            "p",
+            { class: "remark-meta" },
+            `${access.kind === "both" ? "updates" : access.kind}, kernel ${access.kernel}, line ${access.line} of the CUDA text `,
+            access.src[0]
+              ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0]))
+              : null,
+          ),
+        ),
+      ),
+      access.src,
+    );
   }
 }
 
@@ -215,8 +353,14 @@ function formula({ array, cell, stride }: WarpAccess): HTMLElement {
   let at = 0;
   for (const [from, to] of stride?.places.length ? stride.factors : []) {
     if (from! < at) continue;
-    found.push(document.createTextNode(cell.slice(at, from)),
-      h("span", { class: "stride-fault", title: `Neighbouring lanes are ${elements(stride!.elements)} apart.` }, cell.slice(from, to)));
+    found.push(
+      document.createTextNode(cell.slice(at, from)),
+      h(
+        "span",
+        { class: "stride-fault", title: `Neighbouring lanes are ${elements(stride!.elements)} apart.` },
+        cell.slice(from, to),
+      ),
+    );
     at = to!;
   }
   return h("code", {}, `${array}[`, ...found, `${cell.slice(at)}]`);
@@ -230,7 +374,7 @@ const remarksOf = ({ remarks }: Partial<WarpAccess>): Remark[] => remarks ?? [];
 
 const FAR = "Not drawn: these addresses have more than 53 bits.";
 
-const elements = (count: string): string => count === "1" ? "1 element" : `${count} elements`;
+const elements = (count: string): string => (count === "1" ? "1 element" : `${count} elements`);
 
 const scrolling = (label: string, table: HTMLElement): HTMLElement =>
   h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": label }, table);
@@ -238,27 +382,63 @@ const scrolling = (label: string, table: HTMLElement): HTMLElement =>
 /** What the picture shows, in words. */
 function legend(access: WarpAccess, request: WarpRequest, drawn: Element): string {
   const stride = strideOf(request);
-  const told = access.stride && access.stride.elements !== "0" ? `: ${elements(access.stride.elements)} of ${access.size === 1 ? "1 byte" : `${access.size} bytes`}` : "";
-  const apart = stride === null ? "" : stride ? `Neighbouring lanes are ${stride} bytes apart${told}.` : "All lanes touch the same cell.";
-  const banks = access.shared ? `Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass.${drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : ""}` : "";
+  const told =
+    access.stride && access.stride.elements !== "0"
+      ? `: ${elements(access.stride.elements)} of ${access.size === 1 ? "1 byte" : `${access.size} bytes`}`
+      : "";
+  const apart =
+    stride === null
+      ? ""
+      : stride
+        ? `Neighbouring lanes are ${stride} bytes apart${told}.`
+        : "All lanes touch the same cell.";
+  const banks = access.shared
+    ? `Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass.${drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : ""}`
+    : "";
   return [apart, banks, wasted(drawn)].filter(Boolean).join(" ");
 }
 
 /** What a picture has of bytes that are fetched in vain, in words. */
-const wasted = (drawn: Element): string => [
-  drawn.querySelector(".sector .unused") ? "Hatched: fetched and not used." : "",
-  drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : "",
-].filter(Boolean).join(" ");
+const wasted = (drawn: Element): string =>
+  [
+    drawn.querySelector(".sector .unused") ? "Hatched: fetched and not used." : "",
+    drawn.querySelector(".ghost") ? "Dashed: what would do, were the used bytes beside each other." : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 /** All requests of an access: predicted, seen, and whether both agree. */
 function counts(access: WarpAccess): HTMLElement {
-  const names: (keyof RequestCounts)[] = access.shared ? ["passes", "least", "requests", "lanes"] : ["sectors", "fewest", "requests", "lanes", "bytes"];
+  const names: (keyof RequestCounts)[] = access.shared
+    ? ["passes", "least", "requests", "lanes"]
+    : ["sectors", "fewest", "requests", "lanes", "bytes"];
   const differs = access.agrees === false && !access.because;
-  const note = access.because ? `Not certain: ${access.because}.` : differs ? "The two differ: this is a defect of the compiler." : "";
-  const from: [string, RequestCounts][] = [["predicted", access.predicted], ...access.seen ? [["seen", access.seen] as [string, RequestCounts]] : []];
-  const table = h("table", { class: "cells-table" }, h("caption", { class: "visually-hidden" }, "All requests"),
-    h("thead", {}, h("tr", {}, ...["All requests", ...from.map(([name]) => name)].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...names.map((one) => h("tr", {}, h("th", { scope: "row" }, one), ...from.map(([, of]) => h("td", {}, grouped(of[one])))))));
+  const note = access.because
+    ? `Not certain: ${access.because}.`
+    : differs
+      ? "The two differ: this is a defect of the compiler."
+      : "";
+  const from: [string, RequestCounts][] = [
+    ["predicted", access.predicted],
+    ...(access.seen ? [["seen", access.seen] as [string, RequestCounts]] : []),
+  ];
+  const table = h(
+    "table",
+    { class: "cells-table" },
+    h("caption", { class: "visually-hidden" }, "All requests"),
+    h(
+      "thead",
+      {},
+      h("tr", {}, ...["All requests", ...from.map(([name]) => name)].map((name) => h("th", { scope: "col" }, name))),
+    ),
+    h(
+      "tbody",
+      {},
+      ...names.map((one) =>
+        h("tr", {}, h("th", { scope: "row" }, one), ...from.map(([, of]) => h("td", {}, grouped(of[one])))),
+      ),
+    ),
+  );
   return h("div", {}, table, note ? h("p", { class: differs ? "access-missing" : "quiet" }, note) : null);
 }
 
@@ -270,15 +450,24 @@ function accessTable({ accesses }: AccessesAnswer): HTMLElement {
   const counted = (names: readonly (keyof RequestCounts)[]): Column<WarpAccess>[] =>
     names.map((name) => [name[0]!.toUpperCase() + name.slice(1), (access) => grouped(cost(access)[name])]);
   return tableOf("All accesses", accesses, [
-    ["Access", (access) => h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`)],
+    [
+      "Access",
+      (access) => h("code", {}, `${access.kind === "both" ? "updates" : access.kind} ${access.array}[${access.cell}]`),
+    ],
     ...counted(["sectors", "fewest"]),
-    ...accesses.some(({ shared }) => shared) ? counted(["passes", "least"]) : [],
+    ...(accesses.some(({ shared }) => shared) ? counted(["passes", "least"]) : []),
     ["Apart", ({ stride }) => stride?.elements ?? ""],
     ["Kernel", ({ kernel }) => kernel],
     ["Line", ({ line }) => String(line)],
     ["A request", ({ says }) => says, "words"],
     ...counted(["requests", "lanes", "bytes"]),
     ["Predicted", agrees],
-    ["Remarks", (access) => remarksOf(access).map(({ rule, kind }) => `${rule} ${kind}`).join(", ")],
+    [
+      "Remarks",
+      (access) =>
+        remarksOf(access)
+          .map(({ rule, kind }) => `${rule} ${kind}`)
+          .join(", "),
+    ],
   ]);
 }

@@ -31,7 +31,12 @@ export function kindOf(attempt: Attempt): Kind {
 }
 
 const POINTS: Record<string, string> = {
-  update: "update", concat: "concatenation", copy: "copy", "kernel-result": "result of a kernel", "in-place-map": "map in place", guard: "check of a slice",
+  update: "update",
+  concat: "concatenation",
+  copy: "copy",
+  "kernel-result": "result of a kernel",
+  "in-place-map": "map in place",
+  guard: "check of a slice",
 };
 
 export function pointOf({ rule }: Attempt): string {
@@ -44,13 +49,18 @@ export const called = ({ names }: Attempt, name: string): string => names[name] 
 
 /** Whether an attempt's array is made at a place, or goes where that is all of. */
 const isThere = ({ src, made = [] }: Attempt, place: Span): boolean =>
-  made.some((span) => contains(place, span) || contains(span, place)) || src.slice(0, 1).some((span) => contains(place, span));
+  made.some((span) => contains(place, span) || contains(span, place)) ||
+  src.slice(0, 1).some((span) => contains(place, span));
 
 /** The attempts about a place, closest first; only where no array of theirs is made there, those that put one around it. */
 export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
   const around = ({ src: [span] }: Attempt): boolean => span !== undefined && contains(span, place);
-  const distance = ({ src, made }: Attempt): number => Math.min(...[...src.slice(0, 1), ...made ?? []]
-    .map((span) => contains(place, span) ? 0 : contains(span, place) ? 1 + span[2] - span[0] : Infinity));
+  const distance = ({ src, made }: Attempt): number =>
+    Math.min(
+      ...[...src.slice(0, 1), ...(made ?? [])].map((span) =>
+        contains(place, span) ? 0 : contains(span, place) ? 1 + span[2] - span[0] : Infinity,
+      ),
+    );
   const there = attempts.filter((attempt) => isThere(attempt, place));
   return (there.length ? there : attempts.filter(around)).sort((a, b) => distance(a) - distance(b));
 }
@@ -59,17 +69,20 @@ export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
 export function sourcesOf(attempts: readonly Attempt[]): (attempt: Attempt) => string {
   const names = new Map<string, number>();
   for (const attempt of attempts) names.set(nameOf(attempt), (names.get(nameOf(attempt)) ?? 0) + 1);
-  return (attempt) => names.get(nameOf(attempt)) === 1 ? called(attempt, attempt.source) : attempt.source;
+  return (attempt) => (names.get(nameOf(attempt)) === 1 ? called(attempt, attempt.source) : attempt.source);
 }
 
 /** What its author calls an attempt. */
-const nameOf = (one: Attempt): string => JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
+const nameOf = (one: Attempt): string =>
+  JSON.stringify([called(one, one.source), called(one, one.destination), one.rule]);
 
 /** What an attempt is found by again, after another compilation or in a link. */
 export type Key = Pick<Attempt, "rule" | "source" | "destination">;
 
-export const sameAs = (key: Key) => ({ rule, source, destination }: Attempt): boolean =>
-  rule === key.rule && source === key.source && destination === key.destination;
+export const sameAs =
+  (key: Key) =>
+  ({ rule, source, destination }: Attempt): boolean =>
+    rule === key.rule && source === key.source && destination === key.destination;
 
 type Found = Answer<{ ok: true; attempts: Attempt[] }>;
 
@@ -84,7 +97,9 @@ export class Attempts {
     const { made, frozen, now } = this.model;
     if (this.answer && this.of === made) return this.answer;
     this.of = made;
-    this.answer = frozen?.attempts ? Promise.resolve({ ok: true, attempts: frozen.attempts.map(readable) }) : ask(made ?? now);
+    this.answer = frozen?.attempts
+      ? Promise.resolve({ ok: true, attempts: frozen.attempts.map(readable) })
+      : ask(made ?? now);
     return this.answer;
   }
 }
@@ -110,6 +125,9 @@ function plainly(attempt: Attempt, ...keys: (keyof Attempt)[]): Attempt {
 function inPlainNames(one: Obligation, called: Readonly<Record<string, string>>): Obligation {
   const name = plainNames([...namesIn(one), ...Object.keys(one.witness?.values ?? {})], called);
   const shown = renamed(one, name);
-  if (shown.witness) shown.witness.values = Object.fromEntries(Object.entries(shown.witness.values).map(([key, value]) => [name(key), value]));
+  if (shown.witness)
+    shown.witness.values = Object.fromEntries(
+      Object.entries(shown.witness.values).map(([key, value]) => [name(key), value]),
+    );
   return shown;
 }

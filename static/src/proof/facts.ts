@@ -16,14 +16,20 @@ export class FactBook {
   private readonly facts: Fact[];
   private readonly rows = new Map<Fact, HTMLElement>();
 
-  constructor(proved: Proved, private readonly link: Link | null) {
+  constructor(
+    proved: Proved,
+    private readonly link: Link | null,
+  ) {
     const used = new Set<string>();
     const walk = (step: Step): void => {
-      for (const need of step.needs) for (const { factors } of need.sum) for (const factor of factors) used.add(JSON.stringify(factor));
+      for (const need of step.needs)
+        for (const { factors } of need.sum) for (const factor of factors) used.add(JSON.stringify(factor));
       step.parts.forEach(walk);
     };
     proved.steps.forEach(walk);
-    const all = proved.facts.map((claim, k): Fact => ({ claim, origin: proved.origins?.[k], used: used.has(JSON.stringify(claim)) }));
+    const all = proved.facts.map(
+      (claim, k): Fact => ({ claim, origin: proved.origins?.[k], used: used.has(JSON.stringify(claim)) }),
+    );
     const each = [...new Map(all.map((fact) => [JSON.stringify(fact.claim), fact])).values()];
     this.facts = [...each.filter((fact) => fact.used), ...each.filter((fact) => !fact.used)];
   }
@@ -36,11 +42,22 @@ export class FactBook {
       const fact = this.facts[at];
       if (!fact) return [];
       const says = `fact ${at + 1}: ${inequality(fact.claim)}${fact.origin ? `, ${fact.origin.why.replaceAll("`", "")}` : ""}`;
-      return [h("button", {
-        class: "fact-reference", title: says, "aria-label": says,
-        onclick: () => this.go(fact), onmouseenter: () => this.point(fact, true), onmouseleave: () => this.point(fact, false),
-        onfocus: () => this.point(fact, true), onblur: () => this.point(fact, false),
-      }, at + 1)];
+      return [
+        h(
+          "button",
+          {
+            class: "fact-reference",
+            title: says,
+            "aria-label": says,
+            onclick: () => this.go(fact),
+            onmouseenter: () => this.point(fact, true),
+            onmouseleave: () => this.point(fact, false),
+            onfocus: () => this.point(fact, true),
+            onblur: () => this.point(fact, false),
+          },
+          at + 1,
+        ),
+      ];
     });
   }
 
@@ -48,29 +65,52 @@ export class FactBook {
   element(proves: boolean): HTMLElement | null {
     if (!this.facts.length) return null;
     const count = this.facts.filter((fact) => fact.used).length;
-    return h("details", { class: "facts-used", open: this.facts.length <= 12 },
-      h("summary", {}, h("strong", {}, "Facts "), proves ? `${count} of ${this.facts.length} used` : `${this.facts.length} known here`),
-      h("ol", {}, ...this.facts.map((fact, k) => this.row(fact, k))));
+    return h(
+      "details",
+      { class: "facts-used", open: this.facts.length <= 12 },
+      h(
+        "summary",
+        {},
+        h("strong", {}, "Facts "),
+        proves ? `${count} of ${this.facts.length} used` : `${this.facts.length} known here`,
+      ),
+      h("ol", {}, ...this.facts.map((fact, k) => this.row(fact, k))),
+    );
   }
 
   private row(fact: Fact, k: number): HTMLElement {
     const { origin } = fact;
     const place = origin?.src[0];
-    const row = h("li", { class: fact.used ? "used" : "", tabindex: -1 },
+    const row = h(
+      "li",
+      { class: fact.used ? "used" : "", tabindex: -1 },
       h("span", { class: "fact-number" }, k + 1),
-      h("div", {}, h("code", {}, inequality(fact.claim)),
+      h(
+        "div",
+        {},
+        h("code", {}, inequality(fact.claim)),
         fact.used ? h("span", { class: "fact-mark" }, " used") : null,
-        origin ? h("p", { class: "quiet" }, ...quoted(origin.why), ...(place && this.link ? [", ", this.placed(fact)] : [])) : null));
+        origin
+          ? h("p", { class: "quiet" }, ...quoted(origin.why), ...(place && this.link ? [", ", this.placed(fact)] : []))
+          : null,
+      ),
+    );
     this.rows.set(fact, row);
     return row;
   }
 
   private placed(fact: Fact): HTMLElement {
     const where = this.where(fact)!;
-    return h("button", {
-      class: "link", onclick: () => this.link?.choose(where),
-      onmouseenter: () => this.link?.hover(where), onmouseleave: () => this.link?.hover(null),
-    }, placeName(where.spans[0]!));
+    return h(
+      "button",
+      {
+        class: "link",
+        onclick: () => this.link?.choose(where),
+        onmouseenter: () => this.link?.hover(where),
+        onmouseleave: () => this.link?.hover(null),
+      },
+      placeName(where.spans[0]!),
+    );
   }
 
   private where(fact: Fact): Selection | null {

@@ -9,7 +9,12 @@ import { readAssumptions } from "./words";
 
 export class FreePair {
   readonly element: HTMLElement;
-  private readonly assumptions = h("textarea", { id: "pair-assumptions", rows: 4, spellcheck: "false", autocapitalize: "off" });
+  private readonly assumptions = h("textarea", {
+    id: "pair-assumptions",
+    rows: 4,
+    spellcheck: "false",
+    autocapitalize: "off",
+  });
   private readonly a = h("input", { id: "pair-a", spellcheck: "false", autocapitalize: "off" });
   private readonly b = h("input", { id: "pair-b", spellcheck: "false", autocapitalize: "off" });
   private readonly problem = h("div", { role: "alert" });
@@ -18,8 +23,12 @@ export class FreePair {
   private started = false;
 
   constructor() {
-    const samples = h("select", { id: "pair-sample" }, h("option", { value: "" }, "your own"),
-      ...SAMPLES.map((sample, k) => h("option", { value: k }, sample.name)));
+    const samples = h(
+      "select",
+      { id: "pair-sample" },
+      h("option", { value: "" }, "your own"),
+      ...SAMPLES.map((sample, k) => h("option", { value: k }, sample.name)),
+    );
     samples.addEventListener("change", () => {
       const sample = SAMPLES[Number(samples.value)];
       if (samples.value && sample) this.fill(sample);
@@ -32,16 +41,37 @@ export class FreePair {
         soon();
       });
     }
-    const field = (name: string, note: string, input: HTMLElement) => h("p", { class: "pair-field" },
-      h("label", { for: input.id }, name, h("span", { class: "quiet" }, ` ${note}`)), input);
-    this.element = h("div", { class: "free-pair", hidden: true },
-      h("p", { class: "quiet" }, "An LMAD is a set of cells: an offset, and for each dimension so many steps of a stride. Do two of them ever share a cell?"),
+    const field = (name: string, note: string, input: HTMLElement) =>
+      h(
+        "p",
+        { class: "pair-field" },
+        h("label", { for: input.id }, name, h("span", { class: "quiet" }, ` ${note}`)),
+        input,
+      );
+    this.element = h(
+      "div",
+      { class: "free-pair", hidden: true },
+      h(
+        "p",
+        { class: "quiet" },
+        "An LMAD is a set of cells: an offset, and for each dimension so many steps of a stride. Do two of them ever share a cell?",
+      ),
       field("Begin with", "", samples),
       field("Assumptions", "one per line, such as 0 <= i < n", this.assumptions),
-      field("First", "offset + {(size : stride), ..}", this.a), field("Second", "", this.b), this.problem, this.view.element);
+      field("First", "offset + {(size : stride), ..}", this.a),
+      field("Second", "", this.b),
+      this.problem,
+      this.view.element,
+    );
     const kept = load<Pair>("pair");
     this.fill(kept ?? SAMPLES[0]!);
-    samples.value = kept ? String(SAMPLES.findIndex((sample) => sample.a === kept.a && sample.b === kept.b && sample.assumptions === kept.assumptions)) : "0";
+    samples.value = kept
+      ? String(
+          SAMPLES.findIndex(
+            (sample) => sample.a === kept.a && sample.b === kept.b && sample.assumptions === kept.assumptions,
+          ),
+        )
+      : "0";
     if (samples.selectedIndex < 0) samples.value = "";
   }
 
@@ -69,6 +99,12 @@ export class FreePair {
       this.view.clear();
       return replace(this.problem, messageElement(answer.error));
     }
-    await this.view.show({ names: ["the first", "the second"], lmads: [answer.a, answer.b], assumptions, proved: answer, about: JSON.stringify([a, b]) });
+    await this.view.show({
+      names: ["the first", "the second"],
+      lmads: [answer.a, answer.b],
+      assumptions,
+      proved: answer,
+      about: JSON.stringify([a, b]),
+    });
   }
 }

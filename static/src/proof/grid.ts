@@ -73,7 +73,10 @@ function reach(sets: readonly CellSet[]): [number, number] {
 /** All rows with cells of a set, and short stretches between them. */
 export function rowsOf(sets: readonly CellSet[], columns: number): Track[] {
   const cells = sets.flatMap(({ points }) => points.map(({ cell }) => cell));
-  return tracks(cells.map((cell) => Math.floor(cell / columns))).map(({ at, skipped }) => ({ at: at * columns, skipped }));
+  return tracks(cells.map((cell) => Math.floor(cell / columns))).map(({ at, skipped }) => ({
+    at: at * columns,
+    skipped,
+  }));
 }
 
 /** All columns; where they are many, those with cells in some rows, and short stretches between them. */
@@ -81,7 +84,11 @@ export function acrossOf(sets: readonly CellSet[], columns: number, rows: readon
   if (columns <= ALL_COLUMNS) return Array.from({ length: columns }, (_, at) => ({ at, skipped: 0 }));
   const seen = new Set(rows.filter(({ skipped }) => !skipped).map(({ at }) => at));
   const inside = (cell: number): number => ((cell % columns) + columns) % columns;
-  return tracks(sets.flatMap(({ points }) => points.filter(({ cell }) => seen.has(cell - inside(cell))).map(({ cell }) => inside(cell))));
+  return tracks(
+    sets.flatMap(({ points }) =>
+      points.filter(({ cell }) => seen.has(cell - inside(cell))).map(({ cell }) => inside(cell)),
+    ),
+  );
 }
 
 function tracks(numbers: readonly number[]): Track[] {
@@ -118,21 +125,44 @@ function owners({ sets }: Sets): Map<number, Owner> {
 const kindOf = (owner: Owner | undefined): "a" | "b" | "both" | "none" =>
   !owner ? "none" : owner.a.length && owner.b.length ? "both" : owner.a.length ? "a" : "b";
 
-const at = (index: readonly number[]): string => index.length ? `[${index.join("][")}]` : "its only cell";
+const at = (index: readonly number[]): string => (index.length ? `[${index.join("][")}]` : "its only cell");
 
 /** The patterns of the two sets: stripes and dots; what both hold is crossed. */
 function patterns(id: string): SVGElement {
-  return s("defs", {},
-    s("pattern", { id: `${id}-a`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)", class: "pattern-a" },
-      s("rect", { width: 6, height: 6, class: "ground" }), s("rect", { width: 2.4, height: 6, class: "ink" })),
-    s("pattern", { id: `${id}-b`, width: 6, height: 6, patternUnits: "userSpaceOnUse", class: "pattern-b" },
-      s("rect", { width: 6, height: 6, class: "ground" }), s("circle", { cx: 3, cy: 3, r: 1.5, class: "ink" })));
+  return s(
+    "defs",
+    {},
+    s(
+      "pattern",
+      {
+        id: `${id}-a`,
+        width: 6,
+        height: 6,
+        patternUnits: "userSpaceOnUse",
+        patternTransform: "rotate(45)",
+        class: "pattern-a",
+      },
+      s("rect", { width: 6, height: 6, class: "ground" }),
+      s("rect", { width: 2.4, height: 6, class: "ink" }),
+    ),
+    s(
+      "pattern",
+      { id: `${id}-b`, width: 6, height: 6, patternUnits: "userSpaceOnUse", class: "pattern-b" },
+      s("rect", { width: 6, height: 6, class: "ground" }),
+      s("circle", { cx: 3, cy: 3, r: 1.5, class: "ink" }),
+    ),
+  );
 }
 
 /** A sample of a pattern, for the legend. */
 export function swatch(kind: "a" | "b" | "both" | "none"): SVGElement {
   const id = `sets-${++drawings}`;
-  return s("svg", { width: 18, height: 18, class: "sets", "aria-hidden": "true" }, patterns(id), ...marks(kind, id, 1, 1, 16));
+  return s(
+    "svg",
+    { width: 18, height: 18, class: "sets", "aria-hidden": "true" },
+    patterns(id),
+    ...marks(kind, id, 1, 1, 16),
+  );
 }
 
 function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: number, side: number): SVGElement[] {
@@ -140,11 +170,22 @@ function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: numb
   const box = s("rect", { x, y, width: side, height: side, rx: Math.min(2, side / 8), fill, class: `in-${kind}` });
   if (kind !== "both") return [box];
   const end = side * 0.24;
-  return [box, s("path", { class: "cross", d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}` })];
+  return [
+    box,
+    s("path", {
+      class: "cross",
+      d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}`,
+    }),
+  ];
 }
 
 /** The drawing of some rows and columns; `width` is what there is room for. */
-export function drawSets(given: Sets, { columns, rows, across }: Layout, width: number, witness: number | null): SVGElement {
+export function drawSets(
+  given: Sets,
+  { columns, rows, across }: Layout,
+  width: number,
+  witness: number | null,
+): SVGElement {
   const found = owners(given);
   const fitting = Math.max(LEAST, Math.floor(TALL / rows.length));
   const wide = (tracks: readonly Track[]): number => LETTER * Math.max(...tracks.map(({ at }) => String(at).length));
@@ -160,43 +201,108 @@ export function drawSets(given: Sets, { columns, rows, across }: Layout, width: 
   const height = TOP + rows.length * pitch;
   const cells = rows.flatMap((row, at) => {
     const y = TOP + at * pitch;
-    if (row.skipped) return [s("text", { x: labels, y: y + side / 2 + 3.5, class: "axis" }, `⋮ ${row.skipped} rows in neither`)];
-    return across.flatMap((column, k) => column.skipped ? [] : square(given, found.get(row.at + column.at), row.at + column.at, witness, id, x(k), y, side));
+    if (row.skipped)
+      return [s("text", { x: labels, y: y + side / 2 + 3.5, class: "axis" }, `⋮ ${row.skipped} rows in neither`)];
+    return across.flatMap((column, k) =>
+      column.skipped
+        ? []
+        : square(given, found.get(row.at + column.at), row.at + column.at, witness, id, x(k), y, side),
+    );
   });
-  const gaps = across.flatMap((column, k) => column.skipped ? [s("g", { class: "columns-gap" },
-    s("title", {}, `${column.skipped} columns in neither`), s("line", { x1: x(k) + side / 2, x2: x(k) + side / 2, y1: TOP, y2: height }))] : []);
+  const gaps = across.flatMap((column, k) =>
+    column.skipped
+      ? [
+          s(
+            "g",
+            { class: "columns-gap" },
+            s("title", {}, `${column.skipped} columns in neither`),
+            s("line", { x1: x(k) + side / 2, x2: x(k) + side / 2, y1: TOP, y2: height }),
+          ),
+        ]
+      : [],
+  );
   const counts = given.sets.map((set, k) => `${given.names[k]} has ${set.count}`).join(", ");
   const drawn = rows.filter((row) => !row.skipped);
-  return s("svg", {
-    viewBox: `0 0 ${total} ${height}`, width: total, height, role: "img", class: "sets",
-    "aria-label": `Cells of the block in ${drawn.length} rows from cell ${drawn[0]?.at ?? 0} on, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
-  }, patterns(id),
-  ...across.map(({ at, skipped }, k) => k % step || skipped ? null
-    : s("text", { x: x(k) + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${at}`)),
-  ...rows.map(({ at, skipped }, k) => k % rowStep || skipped ? null
-    : s("text", { x: labels - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, at)),
-  ...gaps, ...cells);
+  return s(
+    "svg",
+    {
+      viewBox: `0 0 ${total} ${height}`,
+      width: total,
+      height,
+      role: "img",
+      class: "sets",
+      "aria-label": `Cells of the block in ${drawn.length} rows from cell ${drawn[0]?.at ?? 0} on, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
+    },
+    patterns(id),
+    ...across.map(({ at, skipped }, k) =>
+      k % step || skipped
+        ? null
+        : s("text", { x: x(k) + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${at}`),
+    ),
+    ...rows.map(({ at, skipped }, k) =>
+      k % rowStep || skipped
+        ? null
+        : s("text", { x: labels - 5, y: TOP + k * pitch + side / 2 + 3.5, class: "axis", "text-anchor": "end" }, at),
+    ),
+    ...gaps,
+    ...cells,
+  );
 }
 
-function square(given: Sets, owner: Owner | undefined, cell: number, witness: number | null, id: string, x: number, y: number, side: number): SVGElement {
+function square(
+  given: Sets,
+  owner: Owner | undefined,
+  cell: number,
+  witness: number | null,
+  id: string,
+  x: number,
+  y: number,
+  side: number,
+): SVGElement {
   const kind = kindOf(owner);
-  const holds = owner ? [...owner.a.map((i) => `${given.names[0]} ${at(i)}`), ...owner.b.map((i) => `${given.names[1]} ${at(i)}`)].join(", ") : "in neither";
-  return s("g", { class: `set-cell${cell === witness ? " witness" : ""}`, "data-cell": cell },
-    s("title", {}, `cell ${cell}: ${holds}${cell === witness ? "; the witness" : ""}`), ...marks(kind, id, x, y, side));
+  const holds = owner
+    ? [...owner.a.map((i) => `${given.names[0]} ${at(i)}`), ...owner.b.map((i) => `${given.names[1]} ${at(i)}`)].join(
+        ", ",
+      )
+    : "in neither";
+  return s(
+    "g",
+    { class: `set-cell${cell === witness ? " witness" : ""}`, "data-cell": cell },
+    s("title", {}, `cell ${cell}: ${holds}${cell === witness ? "; the witness" : ""}`),
+    ...marks(kind, id, x, y, side),
+  );
 }
 
 /** The same numbers as a table: each cell with its index in both sets. */
 export function setsTable(given: Sets, most = 1000): HTMLElement {
   const found = [...owners(given)].sort(([one], [other]) => one - other);
-  return h("table", { class: "cells-table" },
+  return h(
+    "table",
+    { class: "cells-table" },
     h("caption", {}, `Cells of both sets${found.length > most ? `, the first ${most} of ${found.length}` : ""}`),
     h("thead", {}, h("tr", {}, ...["Cell", ...given.names, "In both"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, ...found.slice(0, most).map(([cell, { a, b }]) => h("tr", { class: a.length && b.length ? "meets" : "" },
-      h("td", {}, cell), h("td", {}, a.map(at).join(" ") || "–"), h("td", {}, b.map(at).join(" ") || "–"),
-      h("td", {}, a.length && b.length ? "yes" : "")))));
+    h(
+      "tbody",
+      {},
+      ...found
+        .slice(0, most)
+        .map(([cell, { a, b }]) =>
+          h(
+            "tr",
+            { class: a.length && b.length ? "meets" : "" },
+            h("td", {}, cell),
+            h("td", {}, a.map(at).join(" ") || "–"),
+            h("td", {}, b.map(at).join(" ") || "–"),
+            h("td", {}, a.length && b.length ? "yes" : ""),
+          ),
+        ),
+    ),
+  );
 }
 
 /** The cells that one dimension alone reaches (or none: the offset), for lighting a term. */
 export function cellsOfTerm(set: CellSet, dimension: number): Set<number> {
-  return new Set(set.points.filter(({ index }) => index.every((i, k) => k === dimension || i === 0)).map(({ cell }) => cell));
+  return new Set(
+    set.points.filter(({ index }) => index.every((i, k) => k === dimension || i === 0)).map(({ cell }) => cell),
+  );
 }

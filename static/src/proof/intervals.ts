@@ -39,7 +39,10 @@ export function rangeOf(step: Step, values: Values): [number, number] | null {
   const offset = evaluate(step.offset, values);
   const parts = shares(step, values);
   if (offset === null || !parts) return null;
-  return [offset + parts.reduce((sum, { low }) => sum + low, 0), offset + parts.reduce((sum, { high }) => sum + high, 0)];
+  return [
+    offset + parts.reduce((sum, { low }) => sum + low, 0),
+    offset + parts.reduce((sum, { high }) => sum + high, 0),
+  ];
 }
 
 /** The drawing, for steps with unknowns and values for all names. */
@@ -48,20 +51,36 @@ export function intervals(step: Step, values: Values): HTMLElement | null {
   const parts = shares(step, values);
   const range = rangeOf(step, values);
   if (offset === null || !parts?.length || !range) return null;
-  const rows: Share[] = [{ name: "start", low: offset, high: offset }, ...parts, { name: "sum", low: range[0], high: range[1] }];
+  const rows: Share[] = [
+    { name: "start", low: offset, high: offset },
+    ...parts,
+    { name: "sum", low: range[0], high: range[1] },
+  ];
   const low = Math.min(0, ...rows.map((row) => row.low));
   const high = Math.max(0, ...rows.map((row) => row.high));
-  const x = (value: number): number => LEFT + 8 + ((value - low) / Math.max(1, high - low)) * (WIDTH - LEFT - 8 - LABEL);
+  const x = (value: number): number =>
+    LEFT + 8 + ((value - low) / Math.max(1, high - low)) * (WIDTH - LEFT - 8 - LABEL);
   const bottom = rows.length * ROW + 2;
   const apart = range[0] > 0 || range[1] < 0;
   const says = `The sum lies from ${range[0]} to ${range[1]}${apart ? ": never zero" : ""}`;
-  return h("div", { class: "drawing intervals-drawing", tabindex: 0, role: "group", "aria-label": "The step's sum as intervals" }, s("svg", {
-    viewBox: `0 0 ${WIDTH} ${bottom + 14}`, width: WIDTH, height: bottom + 14, role: "img", class: "intervals-axis",
-    "aria-label": `${says}, here. ${parts.map((part) => `${part.name} gives ${part.low} to ${part.high}`).join(", ")}.`,
-  },
-  s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: bottom }),
-  s("text", { class: "axis", x: x(0), y: bottom + 11, "text-anchor": "middle" }, "0"),
-  ...rows.flatMap((row, k) => bar(row, x, k * ROW, row.name === "sum" ? (apart ? "sum apart" : "sum") : "share"))));
+  return h(
+    "div",
+    { class: "drawing intervals-drawing", tabindex: 0, role: "group", "aria-label": "The step's sum as intervals" },
+    s(
+      "svg",
+      {
+        viewBox: `0 0 ${WIDTH} ${bottom + 14}`,
+        width: WIDTH,
+        height: bottom + 14,
+        role: "img",
+        class: "intervals-axis",
+        "aria-label": `${says}, here. ${parts.map((part) => `${part.name} gives ${part.low} to ${part.high}`).join(", ")}.`,
+      },
+      s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: bottom }),
+      s("text", { class: "axis", x: x(0), y: bottom + 11, "text-anchor": "middle" }, "0"),
+      ...rows.flatMap((row, k) => bar(row, x, k * ROW, row.name === "sum" ? (apart ? "sum apart" : "sum") : "share")),
+    ),
+  );
 }
 
 function bar(row: Share, x: (value: number) => number, y: number, name: string): SVGElement[] {

@@ -22,16 +22,31 @@ export function verdict(proved: Proved, [a, b]: Pair<string>): HTMLElement {
     overlap: `${sentence(a)} and ${b} share a cell.`,
     unknown: `It is not decided whether ${a} and ${b} share a cell.`,
   }[proved.verdict];
-  return h("div", { class: `pair-verdict ${TONE[proved.verdict]}`, role: "status" },
+  return h(
+    "div",
+    { class: `pair-verdict ${TONE[proved.verdict]}`, role: "status" },
     h("p", {}, h("span", { class: "pair-mark", "aria-hidden": "true" }, MARK[proved.verdict]), h("strong", {}, text)),
-    proved.verdict === "disjoint" && proved.checked ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.") : null,
-    ...witness(proved), ...missing(proved));
+    proved.verdict === "disjoint" && proved.checked
+      ? h("p", { class: "quiet" }, "Proved, and accepted by an independent checker.")
+      : null,
+    ...witness(proved),
+    ...missing(proved),
+  );
 }
 
 function witness({ witness: found }: Proved): HTMLElement[] {
   if (!found) return [];
   const values = Object.entries(found.values).map(([name, value]) => `${name} = ${value}`);
-  return [h("p", {}, "Witness: cell ", h("code", {}, found.cell), ...(values.length ? [" for ", h("code", {}, values.join(", "))] : []), ".")];
+  return [
+    h(
+      "p",
+      {},
+      "Witness: cell ",
+      h("code", {}, found.cell),
+      ...(values.length ? [" for ", h("code", {}, values.join(", "))] : []),
+      ".",
+    ),
+  ];
 }
 
 function missing(proved: Proved): HTMLElement[] {
@@ -49,20 +64,65 @@ export function legend(lmads: Pair<Cells>, names: Pair<string>, found: CellsOfLm
     const { offset, dims } = lmads[which];
     const set = found.lmads[which]!;
     const exact = isExact(set);
-    const term = (dimension: number, text: string, means: string) => h("button", {
-      class: "term", "data-set": which, "data-dimension": dimension, title: means, "aria-label": `${text}: ${means}`,
-    }, text);
-    return h("li", {}, swatch(which ? "b" : "a"),
-      h("div", {}, h("strong", {}, sentence(names[which])), exact ? h("span", { class: "quiet" }, ` ${counted(set.count)} here`) : null,
-        h("p", { class: "terms" },
+    const term = (dimension: number, text: string, means: string) =>
+      h(
+        "button",
+        {
+          class: "term",
+          "data-set": which,
+          "data-dimension": dimension,
+          title: means,
+          "aria-label": `${text}: ${means}`,
+        },
+        text,
+      );
+    return h(
+      "li",
+      {},
+      swatch(which ? "b" : "a"),
+      h(
+        "div",
+        {},
+        h("strong", {}, sentence(names[which])),
+        exact ? h("span", { class: "quiet" }, ` ${counted(set.count)} here`) : null,
+        h(
+          "p",
+          { class: "terms" },
           term(-1, pretty(offset), exact ? `begins at cell ${set.offset}` : "where it begins"),
-          ...dims.flatMap(([size, stride], k) => [" + ",
-            term(k, `(${pretty(size)} : ${pretty(stride)})`, exact ? `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}` : "how many steps of how many cells")])),
-        exact ? h("p", { class: "quiet" }, inNumbers(set)) : null));
+          ...dims.flatMap(([size, stride], k) => [
+            " + ",
+            term(
+              k,
+              `(${pretty(size)} : ${pretty(stride)})`,
+              exact
+                ? `${set.dims[k]?.[0]} steps of ${counted(set.dims[k]?.[1] ?? 0)}`
+                : "how many steps of how many cells",
+            ),
+          ]),
+        ),
+        exact ? h("p", { class: "quiet" }, inNumbers(set)) : null,
+      ),
+    );
   };
-  return h("ul", { class: "legend" }, row(0), row(1),
-    found.shared.length ? h("li", {}, swatch("both"), h("div", {}, h("strong", {}, "In both"),
-      h("span", { class: "quiet" }, ` ${counted(found.shared.length)} here`))) : null);
+  return h(
+    "ul",
+    { class: "legend" },
+    row(0),
+    row(1),
+    found.shared.length
+      ? h(
+          "li",
+          {},
+          swatch("both"),
+          h(
+            "div",
+            {},
+            h("strong", {}, "In both"),
+            h("span", { class: "quiet" }, ` ${counted(found.shared.length)} here`),
+          ),
+        )
+      : null,
+  );
 }
 
 /** `here from cell 10: 9 steps of 44, 2 of 24, 2 of 1`. */

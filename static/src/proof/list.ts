@@ -10,7 +10,11 @@ type Filter = Kind | "all" | "here";
 
 export class AttemptList {
   readonly element: HTMLElement;
-  private readonly filters = h("div", { class: "filters attempt-filters", role: "group", "aria-label": "Which attempts" });
+  private readonly filters = h("div", {
+    class: "filters attempt-filters",
+    role: "group",
+    "aria-label": "Which attempts",
+  });
   private readonly list = h("ul", { class: "attempts", "aria-label": "Attempts" });
   private readonly said = h("p", { class: "quiet", role: "status" });
   private attempts: readonly Attempt[] = [];
@@ -19,7 +23,10 @@ export class AttemptList {
   private place: Span | null = null;
   private filter: Filter = "all";
 
-  constructor(private readonly link: Link, private readonly choose: (attempt: Attempt) => void) {
+  constructor(
+    private readonly link: Link,
+    private readonly choose: (attempt: Attempt) => void,
+  ) {
     this.element = h("div", { class: "attempt-list" }, this.filters, this.list, this.said);
   }
 
@@ -55,7 +62,8 @@ export class AttemptList {
     const top = row.offsetTop - this.list.offsetTop;
     const bottom = top + row.offsetHeight;
     if (top < this.list.scrollTop) this.list.scrollTop = top;
-    else if (bottom > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = bottom - this.list.clientHeight;
+    else if (bottom > this.list.scrollTop + this.list.clientHeight)
+      this.list.scrollTop = bottom - this.list.clientHeight;
   }
 
   private among(filter: Filter): readonly Attempt[] {
@@ -73,23 +81,43 @@ export class AttemptList {
     const at = this.element.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
     const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => this.among(kind).length);
     const here = this.among("here").length;
-    replace(this.filters,
-      ...(kinds.length > 1 ? [this.toggle("all", "all"), ...kinds.map((kind) => this.toggle(kind, `${KINDS[kind].sign} ${KINDS[kind].words}`))]
-        : [h("p", { class: "quiet" }, `${this.attempts.length === 1 ? "One attempt" : `${this.attempts.length} attempts`}: ${this.attempts.length === 1 ? "" : "all "}${kinds.map((kind) => KINDS[kind].words).join()}`)]),
-      here && here < this.attempts.length ? this.toggle("here", "at the selection") : null);
+    replace(
+      this.filters,
+      ...(kinds.length > 1
+        ? [
+            this.toggle("all", "all"),
+            ...kinds.map((kind) => this.toggle(kind, `${KINDS[kind].sign} ${KINDS[kind].words}`)),
+          ]
+        : [
+            h(
+              "p",
+              { class: "quiet" },
+              `${this.attempts.length === 1 ? "One attempt" : `${this.attempts.length} attempts`}: ${this.attempts.length === 1 ? "" : "all "}${kinds.map((kind) => KINDS[kind].words).join()}`,
+            ),
+          ]),
+      here && here < this.attempts.length ? this.toggle("here", "at the selection") : null,
+    );
     arrange(this.list, ...this.seen().map((attempt) => this.rows.get(attempt)!.row));
-    this.said.textContent = this.place && !here ? `Nothing at ${placeName(this.place)} is put into a larger array.` : "";
+    this.said.textContent =
+      this.place && !here ? `Nothing at ${placeName(this.place)} is put into a larger array.` : "";
     if (at) this.element.querySelector<HTMLElement>(`[data-key="${at}"]`)?.focus();
   }
 
   private toggle(filter: Filter, name: string): HTMLElement {
-    return h("button", {
-      class: "filter", "aria-pressed": String(this.filter === filter), "data-key": `filter-${filter}`,
-      onclick: () => {
-        this.filter = filter;
-        this.draw();
+    return h(
+      "button",
+      {
+        class: "filter",
+        "aria-pressed": String(this.filter === filter),
+        "data-key": `filter-${filter}`,
+        onclick: () => {
+          this.filter = filter;
+          this.draw();
+        },
       },
-    }, `${name} `, h("span", { class: "quiet" }, this.among(filter).length));
+      `${name} `,
+      h("span", { class: "quiet" }, this.among(filter).length),
+    );
   }
 
   private item(attempt: Attempt, number: number, source: string): { row: HTMLElement; button: HTMLElement } {
@@ -97,16 +125,29 @@ export class AttemptList {
     const kind = KINDS[kindOf(attempt)];
     const where = { spans: attempt.src, origin: "proof", line: -1 };
     const name = [h("code", {}, source), " into ", h("code", {}, called(attempt, attempt.destination))];
-    const button = h("button", {
-      class: `attempt ${kind.tone}`, "aria-pressed": "false", "data-key": `attempt-${number}`,
-      onclick: () => this.choose(attempt),
-      onmouseenter: () => place && this.link.hover(where),
-      onmouseleave: () => this.link.hover(null),
-    },
-    h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign),
-    h("span", { class: "attempt-text" }, ...(isGuard(attempt) ? quoted(attempt.because.replace(/:.*$/, "").replace(/\.$/, "")) : name),
-      h("span", { class: "quiet" }, ` ${isGuard(attempt) ? "" : pointOf(attempt)}${place ? `${isGuard(attempt) ? "" : ", "}${placeName(place)}` : ""}`),
-      h("span", { class: "visually-hidden" }, `, ${kind.words}`)));
+    const button = h(
+      "button",
+      {
+        class: `attempt ${kind.tone}`,
+        "aria-pressed": "false",
+        "data-key": `attempt-${number}`,
+        onclick: () => this.choose(attempt),
+        onmouseenter: () => place && this.link.hover(where),
+        onmouseleave: () => this.link.hover(null),
+      },
+      h("span", { class: "attempt-sign", "aria-hidden": "true" }, kind.sign),
+      h(
+        "span",
+        { class: "attempt-text" },
+        ...(isGuard(attempt) ? quoted(attempt.because.replace(/:.*$/, "").replace(/\.$/, "")) : name),
+        h(
+          "span",
+          { class: "quiet" },
+          ` ${isGuard(attempt) ? "" : pointOf(attempt)}${place ? `${isGuard(attempt) ? "" : ", "}${placeName(place)}` : ""}`,
+        ),
+        h("span", { class: "visually-hidden" }, `, ${kind.words}`),
+      ),
+    );
     return { row: h("li", {}, button), button };
   }
 }

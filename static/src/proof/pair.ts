@@ -7,7 +7,18 @@ import { messageElement } from "../messages";
 import type { Proved } from "../kept";
 import type { Cells, CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";
-import { acrossOf, ALL_COLUMNS, cellsOfTerm, columnsFor, drawSets, isExact, rowsOf, setsTable, WINDOW, type Sets } from "./grid";
+import {
+  acrossOf,
+  ALL_COLUMNS,
+  cellsOfTerm,
+  columnsFor,
+  drawSets,
+  isExact,
+  rowsOf,
+  setsTable,
+  WINDOW,
+  type Sets,
+} from "./grid";
 import { legend, verdict } from "./legend";
 import { countSteps, stepTree } from "./steps";
 import { WindowSlider } from "./window";
@@ -47,7 +58,10 @@ export class PairView {
    * `valued` is told the values that are drawn. Of a program's attempt (`link`) more is said above the pair, and the
    * picture comes first, so that it is in sight; to who types the answer does.
    */
-  constructor(private readonly link: Link | null = null, private readonly valued?: (values: Record<string, number>) => void) {
+  constructor(
+    private readonly link: Link | null = null,
+    private readonly valued?: (values: Record<string, number>) => void,
+  ) {
     this.told.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
     this.told.addEventListener("mouseleave", () => this.light(null));
     this.told.addEventListener("focusin", (event) => this.light(termOf(event.target)));
@@ -71,7 +85,15 @@ export class PairView {
     this.found = null;
     const answer = verdict(question.proved, question.names);
     const seen = this.link ? [this.picture, answer] : [answer, this.picture];
-    arrange(this.element, ...seen, ...next.flatMap((part) => part ?? []), this.tools, this.fields.element, this.told, this.proof);
+    arrange(
+      this.element,
+      ...seen,
+      ...next.flatMap((part) => part ?? []),
+      this.tools,
+      this.fields.element,
+      this.told,
+      this.proof,
+    );
     // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load();
   }
@@ -81,9 +103,7 @@ export class PairView {
     const mine = ++this.wanted;
     if (!question) return;
     const values = { ...question.proved.witness?.values, ...this.typed.get(question.about) };
-    const answer = await client.ask(
-      "cells", { assumptions: question.assumptions, lmads: [...question.lmads], values },
-    );
+    const answer = await client.ask("cells", { assumptions: question.assumptions, lmads: [...question.lmads], values });
     if (mine !== this.wanted) return;
     if (!answer.ok) {
       replace(this.proof);
@@ -103,10 +123,13 @@ export class PairView {
   private inputs({ symbols, values }: CellsOfLmadsAnswer, { about }: Question): void {
     const typed = this.typed.get(about) ?? {};
     this.typed.set(about, typed);
-    this.fields.show(symbols.map((name) => ({ name, label: name, value: typed[name] ?? values[name]! })), (name, value) => {
-      typed[name] = value;
-      this.reload();
-    });
+    this.fields.show(
+      symbols.map((name) => ({ name, label: name, value: typed[name] ?? values[name]! })),
+      (name, value) => {
+        typed[name] = value;
+        this.reload();
+      },
+    );
   }
 
   private draw(): void {
@@ -118,25 +141,62 @@ export class PairView {
     const exact = given.sets.every(isExact);
     const partial = question.names.filter((_, k) => !given.sets[k]!.complete);
     const columns = this.columns || columnsFor(given.sets, Object.values(found.values));
-    replace(this.picture,
-      found.broken.length ? h("p", { class: "broken" }, "These values do not meet ",
-        ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
-        ": the answer says nothing about them.") : null,
-      ...(!exact ? [h("p", { class: "empty" }, "Cells whose numbers have more than 53 bits are not shown: choose smaller values.")]
-        : this.table ? [h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" }, setsTable(given))]
-          : !a.points.length && !b.points.length ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
-            : this.drawing(given, columns, question.proved)));
+    replace(
+      this.picture,
+      found.broken.length
+        ? h(
+            "p",
+            { class: "broken" },
+            "These values do not meet ",
+            ...found.broken.slice(0, 3).flatMap((claim, k) => [k ? ", " : "", h("code", {}, inequality(claim))]),
+            ": the answer says nothing about them.",
+          )
+        : null,
+      ...(!exact
+        ? [
+            h(
+              "p",
+              { class: "empty" },
+              "Cells whose numbers have more than 53 bits are not shown: choose smaller values.",
+            ),
+          ]
+        : this.table
+          ? [
+              h(
+                "div",
+                { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Both sets as a table" },
+                setsTable(given),
+              ),
+            ]
+          : !a.points.length && !b.points.length
+            ? [h("p", { class: "empty" }, "Both sets are empty for these values.")]
+            : this.drawing(given, columns, question.proved)),
+    );
     this.control(columns);
-    replace(this.told,
-      this.table || !exact ? null : h("p", { class: "quiet" }, "A square is a cell of ", question.block ? h("code", {}, question.block) : "the block",
-        "; at the left is a row's first cell, above is how far on."),
+    replace(
+      this.told,
+      this.table || !exact
+        ? null
+        : h(
+            "p",
+            { class: "quiet" },
+            "A square is a cell of ",
+            question.block ? h("code", {}, question.block) : "the block",
+            "; at the left is a row's first cell, above is how far on.",
+          ),
       legend(question.lmads, question.names, found),
-      !partial.length || !exact ? null : h("p", { class: "quiet" }, `Of ${partial.join(" and ")} only the first cells are shown.`));
+      !partial.length || !exact
+        ? null
+        : h("p", { class: "quiet" }, `Of ${partial.join(" and ")} only the first cells are shown.`),
+    );
   }
 
   /** The rows and columns that are seen, and sliders to the others. */
   private drawing(given: Sets, columns: number, { witness }: Proved): HTMLElement[] {
-    const here = witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value) ? witness.cell : null;
+    const here =
+      witness && Object.entries(witness.values).every(([name, value]) => (this.values[name] ?? value) === value)
+        ? witness.cell
+        : null;
     const all = rowsOf(given.sets, columns);
     const view = h("div", { class: "drawing", tabindex: 0, role: "region", "aria-label": "Both sets in the block" });
     const paint = (): void => {
@@ -160,23 +220,41 @@ export class PairView {
   }
 
   private control(columns: number): void {
-    const width = h("input", { type: "number", min: 1, max: 1_000_000, value: columns, "aria-label": "Cells in a row" });
+    const width = h("input", {
+      type: "number",
+      min: 1,
+      max: 1_000_000,
+      value: columns,
+      "aria-label": "Cells in a row",
+    });
     width.addEventListener("change", () => {
       if (!(width.valueAsNumber >= 1)) return;
       this.columns = Math.min(1_000_000, width.valueAsNumber);
       this.draw();
     });
-    const choice = (name: string, table: boolean) => h("button", {
-      "aria-pressed": String(this.table === table),
-      onclick: () => {
-        this.table = table;
-        this.draw();
-      },
-    }, name);
+    const choice = (name: string, table: boolean) =>
+      h(
+        "button",
+        {
+          "aria-pressed": String(this.table === table),
+          onclick: () => {
+            this.table = table;
+            this.draw();
+          },
+        },
+        name,
+      );
     const focused = [...this.tools.querySelectorAll("button, input")].indexOf(document.activeElement!);
-    replace(this.tools,
-      h("div", { class: "segmented", role: "group", "aria-label": "How the sets are shown" }, choice("Drawing", false), choice("Table", true)),
-      this.table ? null : h("label", { class: "symbol" }, "cells in a row ", width));
+    replace(
+      this.tools,
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "How the sets are shown" },
+        choice("Drawing", false),
+        choice("Table", true),
+      ),
+      this.table ? null : h("label", { class: "symbol" }, "cells in a row ", width),
+    );
     this.tools.querySelectorAll<HTMLElement>("button, input")[focused]?.focus();
   }
 
@@ -186,11 +264,20 @@ export class PairView {
     if (!facts) return;
     const size = countSteps(proved.steps);
     const before = [...this.proof.querySelectorAll("details")].map((part) => part.open);
-    replace(this.proof,
-      size ? h("h2", {}, "Proof", h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`),
-        certificate(question)) : null,
+    replace(
+      this.proof,
+      size
+        ? h(
+            "h2",
+            {},
+            "Proof",
+            h("span", { class: "quiet" }, `${size} ${size === 1 ? "step" : "steps"}, for all values`),
+            certificate(question),
+          )
+        : null,
       size ? stepTree(proved.steps, this.values, facts) : null,
-      facts.element(size > 0));
+      facts.element(size > 0),
+    );
     // Other values leave the tree as its reader had it.
     const after = [...this.proof.querySelectorAll("details")];
     if (before.length === after.length) for (const [k, part] of after.entries()) part.open = before[k]!;
@@ -208,10 +295,20 @@ export class PairView {
 
 /** The proof to take along: what is claimed, what is assumed, and every step with its sums of facts. */
 function certificate({ lmads: [a, b], proved }: Question): HTMLElement {
-  const text = JSON.stringify({ a, b, facts: proved.facts, verdict: proved.verdict, checked: proved.checked, steps: proved.steps }, null, 1);
-  return h("a", {
-    class: "certificate", download: "certificate.json", href: `data:application/json;charset=utf-8,${encodeURIComponent(text)}`,
-  }, "certificate");
+  const text = JSON.stringify(
+    { a, b, facts: proved.facts, verdict: proved.verdict, checked: proved.checked, steps: proved.steps },
+    null,
+    1,
+  );
+  return h(
+    "a",
+    {
+      class: "certificate",
+      download: "certificate.json",
+      href: `data:application/json;charset=utf-8,${encodeURIComponent(text)}`,
+    },
+    "certificate",
+  );
 }
 
 const termOf = (target: EventTarget | null): HTMLElement | null => (target as Element).closest<HTMLElement>(".term");

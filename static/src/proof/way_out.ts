@@ -5,9 +5,13 @@ import type { Attempt } from "../kept";
 /** What could be done about an attempt, or null if there is nothing. */
 export function wayOut({ hint, way_out: change }: Attempt): HTMLElement | null {
   if (!hint && !change) return null;
-  return h("div", { class: "way-out" }, h("h3", {}, "A way out"),
+  return h(
+    "div",
+    { class: "way-out" },
+    h("h3", {}, "A way out"),
     hint ? h("p", {}, ...quoted(hint)) : null,
     change ? h("p", {}, ...quoted(change.says)) : null,
     change ? h("pre", {}, h("code", {}, change.text.trim())) : null,
-    change ? h("p", { class: "quiet" }, `It goes in front of line ${change.line}. This has been tried.`) : null);
+    change ? h("p", { class: "quiet" }, `It goes in front of line ${change.line}. This has been tried.`) : null,
+  );
 }

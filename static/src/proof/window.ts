@@ -7,8 +7,17 @@ export class WindowSlider {
   private readonly slider: HTMLInputElement;
   private readonly seen = h("span", { class: "quiet" });
 
-  constructor(private readonly name: string, public from: number, moved: (from: number) => void) {
-    this.slider = h("input", { type: "range", min: 0, value: from, "aria-label": `First of the ${name} that are drawn` });
+  constructor(
+    private readonly name: string,
+    public from: number,
+    moved: (from: number) => void,
+  ) {
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      value: from,
+      "aria-label": `First of the ${name} that are drawn`,
+    });
     this.slider.addEventListener("input", () => {
       this.from = this.slider.valueAsNumber;
       moved(this.from);

@@ -31,12 +31,16 @@ const PLAIN: Record<string, string> = { "=": "==", "≤": "<=", "≥": ">=" };
 export function readAssumptions(text: string): { other: string[] } {
   const other: string[] = [];
   for (const line of text.split(/[\n,;]/)) {
-    const parts = line.replaceAll("·", "*").split(RELATION).map((part) => part.trim());
+    const parts = line
+      .replaceAll("·", "*")
+      .split(RELATION)
+      .map((part) => part.trim());
     if (parts.length === 1) {
       if (parts[0]) other.push(parts[0]);
       continue;
     }
-    for (let k = 1; k < parts.length; k += 2) other.push(`${parts[k - 1]} ${PLAIN[parts[k]!] ?? parts[k]} ${parts[k + 1]}`);
+    for (let k = 1; k < parts.length; k += 2)
+      other.push(`${parts[k - 1]} ${PLAIN[parts[k]!] ?? parts[k]} ${parts[k + 1]}`);
   }
   return { other };
 }

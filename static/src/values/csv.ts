@@ -10,16 +10,27 @@ const LARGEST: Record<string, number> = { f16: 65519.99999999999, f32: 3.4028235
 export function table(text: string, { prim, dims }: Leaf, name: string): string {
   const rows = cellsOf(text);
   const named = !rows[0]!.some((cell) => NUMBER.test(cell) || SPECIAL.test(cell) || /^(true|false)$/i.test(cell));
-  const cells = rows.slice(named ? 1 : 0).map((row, r) => row.map((cell, c) => element(cell, prim, `${name}, row ${r + 1 + (named ? 1 : 0)}, column ${c + 1}`)));
-  if (!cells.length) return `empty([0]${dims.slice(1).map((_, k) => `[${k ? 0 : rows[0]!.length}]`).join("")}${prim})`;
+  const cells = rows
+    .slice(named ? 1 : 0)
+    .map((row, r) =>
+      row.map((cell, c) => element(cell, prim, `${name}, row ${r + 1 + (named ? 1 : 0)}, column ${c + 1}`)),
+    );
+  if (!cells.length)
+    return `empty([0]${dims
+      .slice(1)
+      .map((_, k) => `[${k ? 0 : rows[0]!.length}]`)
+      .join("")}${prim})`;
   if (dims.length === 2) {
     const width = cells[0]?.length ?? 0;
     const odd = cells.findIndex((row) => row.length !== width);
-    if (odd >= 0) throw new Error(`Row ${odd + 1} of ${name} has ${cells[odd]!.length} cells, and those before it have ${width}.`);
+    if (odd >= 0)
+      throw new Error(`Row ${odd + 1} of ${name} has ${cells[odd]!.length} cells, and those before it have ${width}.`);
     return `[${cells.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
   }
   if (dims.length !== 1 || (cells.length > 1 && cells.some((row) => row.length > 1))) {
-    throw new Error(`${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, and the parameter takes an array of ${dims.length} dimensions.`);
+    throw new Error(
+      `${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, and the parameter takes an array of ${dims.length} dimensions.`,
+    );
   }
   return `[${cells.flat().join(", ")}]`;
 }
@@ -29,14 +40,19 @@ function cellsOf(text: string): string[][] {
   const bare = text.replace(/"[^"]*"/g, "");
   const mark = [";", "\t", ","].find((one) => bare.includes(one)) ?? " ";
   const lines = text.split(/\r?\n/).map((line) => parts(line, mark));
-  return mark === "," ? lines : lines.map((line) => line.map((cell) => (/^[-+]?\d*,\d+(e[-+]?\d+)?$/i.test(cell) ? cell.replace(",", ".") : cell)));
+  return mark === ","
+    ? lines
+    : lines.map((line) =>
+        line.map((cell) => (/^[-+]?\d*,\d+(e[-+]?\d+)?$/i.test(cell) ? cell.replace(",", ".") : cell)),
+      );
 }
 
 /** The cells of a line; what stands in quotes is one. */
 function parts(line: string, mark: string): string[] {
   if (mark === " ") return line.trim().split(/\s+/);
-  return [...`${mark}${line}`.matchAll(new RegExp(`${mark}\\s*(?:"((?:[^"]|"")*)"|([^${mark}]*))`, "g"))]
-    .map(([, quoted, plain]) => (quoted?.replace(/""/g, '"') ?? plain!).trim());
+  return [...`${mark}${line}`.matchAll(new RegExp(`${mark}\\s*(?:"((?:[^"]|"")*)"|([^${mark}]*))`, "g"))].map(
+    ([, quoted, plain]) => (quoted?.replace(/""/g, '"') ?? plain!).trim(),
+  );
 }
 
 function element(cell: string, prim: string, place: string): string {
@@ -44,9 +60,13 @@ function element(cell: string, prim: string, place: string): string {
   if (prim === "bool" && /^(true|false)$/i.test(cell)) return cell.toLowerCase();
   if (prim.startsWith("f") && special) return `${special[1] === "-" ? "-" : ""}${prim}.${special[2]!.toLowerCase()}`;
   const whole = /^[-+]?\d[\d_]*$/.test(cell);
-  if (prim === "bool" || !NUMBER.test(cell) || (!whole && !prim.startsWith("f"))) throw new Error(`${place}: \`${cell}\` is no ${prim}.`);
+  if (prim === "bool" || !NUMBER.test(cell) || (!whole && !prim.startsWith("f")))
+    throw new Error(`${place}: \`${cell}\` is no ${prim}.`);
   if (!inRange(cell.replace(/_/g, ""), prim)) throw new Error(`${place}: \`${cell}\` is out of the range of ${prim}.`);
-  const plain = cell.replace(/^\+/, "").replace(/^(-?)\./, "$10.").replace(/\.(?=e|$)/i, "");
+  const plain = cell
+    .replace(/^\+/, "")
+    .replace(/^(-?)\./, "$10.")
+    .replace(/\.(?=e|$)/i, "");
   return `${plain}${prim}`;
 }
 

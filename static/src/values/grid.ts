@@ -7,23 +7,37 @@ export type Paint = "heat" | "rgb" | "argb";
 type Colour = readonly [number, number, number];
 
 /** From dark to light, told apart by all eyes and in grey. */
-const SCALE: readonly Colour[] = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
-const ODD: Record<string, Colour> = { "NaN": [150, 150, 150], "+inf": [255, 255, 255], "−inf": [0, 0, 0] };
+const SCALE: readonly Colour[] = [
+  [68, 1, 84],
+  [71, 44, 122],
+  [59, 81, 139],
+  [44, 113, 142],
+  [33, 144, 141],
+  [39, 173, 129],
+  [92, 200, 99],
+  [170, 220, 50],
+  [253, 231, 37],
+];
+const ODD: Record<string, Colour> = { NaN: [150, 150, 150], "+inf": [255, 255, 255], "−inf": [0, 0, 0] };
 const MOST = [256, 512]; // rows and columns that are drawn
 const ROOM = [240, 480]; // pixels
 const LARGEST = 24; // pixels of an element
 
 /** What is no finite number, by the name that legends give it. */
-const odd = (value: number): string => Number.isNaN(value) ? "NaN" : value === Infinity ? "+inf" : value === -Infinity ? "−inf" : "";
+const odd = (value: number): string =>
+  Number.isNaN(value) ? "NaN" : value === Infinity ? "+inf" : value === -Infinity ? "−inf" : "";
 
 function scaled(part: number): Colour {
   const at = Math.min(1, Math.max(0, part)) * (SCALE.length - 1);
   const low = Math.min(Math.floor(at), SCALE.length - 2);
-  return SCALE[low]!.map((from, k) => Math.round(from + (SCALE[low + 1]![k]! - from) * (at - low))) as unknown as Colour;
+  return SCALE[low]!.map((from, k) =>
+    Math.round(from + (SCALE[low + 1]![k]! - from) * (at - low)),
+  ) as unknown as Colour;
 }
 
 /** Where a number is between two others, 0 to 1, also where their distance is no number; 0.5 if they are equal. */
-export const part = (value: number, low: number, high: number): number => high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+export const part = (value: number, low: number, high: number): number =>
+  high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
 
 /** The places of the least and the largest finite element, and how many are not finite. */
 export function range(values: Values): { least: number; largest: number; odd: Map<string, number> } {
@@ -56,31 +70,58 @@ export class Grid {
   private at: [number, number] = [0, 0];
   private turn = 0;
 
-  constructor(private readonly source: Source, private readonly paint: Paint) {
+  constructor(
+    private readonly source: Source,
+    private readonly paint: Paint,
+  ) {
     [this.rows = 0, this.columns = 0] = source.shape;
     this.seen = [0, this.rows, 0, this.columns];
-    const zoom = (label: string, text: string, by: number) => h("button", { "aria-label": label, title: label, onclick: () => this.zoom(by) }, text);
-    this.element = h("div", { class: "grid-view" },
-      h("div", { class: "row" }, zoom("Larger", "+", 0.5), zoom("Smaller", "−", 2), h("button", { onclick: () => this.whole() }, "All"), this.readout),
-      this.canvas, this.legend, this.caption);
+    const zoom = (label: string, text: string, by: number) =>
+      h("button", { "aria-label": label, title: label, onclick: () => this.zoom(by) }, text);
+    this.element = h(
+      "div",
+      { class: "grid-view" },
+      h(
+        "div",
+        { class: "row" },
+        zoom("Larger", "+", 0.5),
+        zoom("Smaller", "−", 2),
+        h("button", { onclick: () => this.whole() }, "All"),
+        this.readout,
+      ),
+      this.canvas,
+      this.legend,
+      this.caption,
+    );
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("dblclick", () => this.zoom(0.5));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.zoom(event.deltaY < 0 ? 0.8 : 1.25);
-    }, { passive: false });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoom(event.deltaY < 0 ? 0.8 : 1.25);
+      },
+      { passive: false },
+    );
     void this.load();
   }
 
   private async load(): Promise<void> {
-    const mine = this.turn += 1;
+    const mine = (this.turn += 1);
     const [top, bottom, left, right] = this.seen;
-    const steps = [Math.ceil((bottom - top) / MOST[0]!), Math.ceil((right - left) / MOST[1]!)].map((step) => Math.max(1, step));
-    const cuts: Cut[] = [[top, bottom, steps[0]!], [left, right, steps[1]!], ...this.source.shape.slice(2).map((size): Cut => [0, size, 1])];
+    const steps = [Math.ceil((bottom - top) / MOST[0]!), Math.ceil((right - left) / MOST[1]!)].map((step) =>
+      Math.max(1, step),
+    );
+    const cuts: Cut[] = [
+      [top, bottom, steps[0]!],
+      [left, right, steps[1]!],
+      ...this.source.shape.slice(2).map((size): Cut => [0, size, 1]),
+    ];
     try {
-      if (this.paint === "heat" && !this.scale) this.measure(await this.source.part(isWhole(this.source.shape) ? undefined : sampled(this.source.shape, MOST)));
+      if (this.paint === "heat" && !this.scale)
+        this.measure(await this.source.part(isWhole(this.source.shape) ? undefined : sampled(this.source.shape, MOST)));
       const values = await this.source.part(cuts);
       if (mine !== this.turn) return;
       [this.values, this.cuts] = [values, cuts];
@@ -93,14 +134,24 @@ export class Grid {
   private measure(all: Values): void {
     const { least, largest, odd: others } = range(all);
     this.scale = { low: least < 0 ? 0 : all.number(least), high: largest < 0 ? 0 : all.number(largest) };
-    const bar = s("svg", { width: 120, height: 12, class: "scale", "aria-hidden": "true" },
-      ...Array.from({ length: 24 }, (_, k) => s("rect", { x: k * 5, y: 0, width: 5, height: 12, fill: css(scaled((k + 0.5) / 24)) })));
+    const bar = s(
+      "svg",
+      { width: 120, height: 12, class: "scale", "aria-hidden": "true" },
+      ...Array.from({ length: 24 }, (_, k) =>
+        s("rect", { x: k * 5, y: 0, width: 5, height: 12, fill: css(scaled((k + 0.5) / 24)) }),
+      ),
+    );
     const same = least >= 0 && all.compare(least, largest) === 0;
-    replace(this.legend,
-      ...(least < 0 ? [] : same ? [swatch(css(this.colourOf(this.scale.low))), h("code", {}, `all ${all.typed(least)}`)]
-        : [h("code", {}, all.typed(least)), bar, h("code", {}, all.typed(largest))]),
+    replace(
+      this.legend,
+      ...(least < 0
+        ? []
+        : same
+          ? [swatch(css(this.colourOf(this.scale.low))), h("code", {}, `all ${all.typed(least)}`)]
+          : [h("code", {}, all.typed(least)), bar, h("code", {}, all.typed(largest))]),
       ...[...others].flatMap(([name, count]) => [swatch(css(ODD[name]!)), `${count} ${name}`]),
-      isWhole(this.source.shape) ? null : " of the elements shown at first");
+      isWhole(this.source.shape) ? null : " of the elements shown at first",
+    );
   }
 
   private colourOf(value: number): Colour {
@@ -115,7 +166,9 @@ export class Grid {
       return [(packed >> 16) & 255, (packed >> 8) & 255, packed & 255];
     }
     const channels = this.source.shape[2]!;
-    return [0, 1, 2].map((channel) => values.number(k * channels + Math.min(channel, channels - 1))) as unknown as Colour;
+    return [0, 1, 2].map((channel) =>
+      values.number(k * channels + Math.min(channel, channels - 1)),
+    ) as unknown as Colour;
   }
 
   private draw(): void {
@@ -123,12 +176,18 @@ export class Grid {
     const [rows = 0, columns = 0] = values.shape;
     const [down, across] = [this.cuts[0]![2], this.cuts[1]![2]];
     const whole = this.seen[1] - this.seen[0] === this.rows && this.seen[3] - this.seen[2] === this.columns;
-    const shown = whole ? "" : `Rows ${this.seen[0]} to ${this.seen[1] - 1}, columns ${this.seen[2]} to ${this.seen[3] - 1}. `;
-    const each = down > 1 || across > 1 ? `Every ${ordinal(down)} row and every ${ordinal(across)} column is drawn.` : "";
+    const shown = whole
+      ? ""
+      : `Rows ${this.seen[0]} to ${this.seen[1] - 1}, columns ${this.seen[2]} to ${this.seen[3] - 1}. `;
+    const each =
+      down > 1 || across > 1 ? `Every ${ordinal(down)} row and every ${ordinal(across)} column is drawn.` : "";
     this.caption.textContent = rows * columns ? shown + each : "It has no elements.";
     this.canvas.hidden = !(rows * columns);
     if (this.canvas.hidden) return;
-    this.canvas.setAttribute("aria-label", `${this.paint === "heat" ? "Heat map" : "Image"} of ${this.rows} rows and ${this.columns} columns; arrows move, + and − zoom`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `${this.paint === "heat" ? "Heat map" : "Image"} of ${this.rows} rows and ${this.columns} columns; arrows move, + and − zoom`,
+    );
     this.side = Math.max(1, Math.min(LARGEST, Math.floor(Math.min(ROOM[0]! / rows, ROOM[1]! / columns))));
     const pixels = new ImageData(columns, rows);
     for (let k = 0; k < rows * columns; k += 1) pixels.data.set([...this.pixel(values, k), 255], 4 * k);
@@ -162,11 +221,14 @@ export class Grid {
   private outline(): void {
     const values = this.values!;
     const [rows = 0, columns = 0] = values.shape;
-    const [row, column] = this.at = [Math.min(this.at[0], rows - 1), Math.min(this.at[1], columns - 1)];
+    const [row, column] = (this.at = [Math.min(this.at[0], rows - 1), Math.min(this.at[1], columns - 1)]);
     const channels = elements(values.shape.slice(2));
     const k = (row * columns + column) * channels;
     const index = `[${this.seen[0] + row * this.cuts[0]![2]}][${this.seen[2] + column * this.cuts[1]![2]}]`;
-    const value = channels > 1 ? `[${Array.from({ length: channels }, (_, c) => values.typed(k + c)).join(", ")}]` : values.typed(k);
+    const value =
+      channels > 1
+        ? `[${Array.from({ length: channels }, (_, c) => values.typed(k + c)).join(", ")}]`
+        : values.typed(k);
     this.readout.textContent = `${index} = ${value}`;
   }
 
@@ -174,13 +236,16 @@ export class Grid {
     const box = this.canvas.getBoundingClientRect();
     if (!this.values || !box.width) return;
     const [rows = 0, columns = 0] = this.values.shape;
-    const place = (offset: number, length: number, count: number) => Math.min(count - 1, Math.max(0, Math.floor(offset / length * count)));
+    const place = (offset: number, length: number, count: number) =>
+      Math.min(count - 1, Math.max(0, Math.floor((offset / length) * count)));
     this.at = [place(event.clientY - box.top, box.height, rows), place(event.clientX - box.left, box.width, columns)];
     this.outline();
   }
 
   private key(event: KeyboardEvent): void {
-    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
+    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[
+      event.key
+    ] ?? [0, 0];
     if (event.altKey || event.ctrlKey) return;
     if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? 0.5 : 2);
     else if (event.key === "0") this.whole();
@@ -192,7 +257,8 @@ export class Grid {
   private move(down: number, right: number): void {
     const [rows = 0, columns = 0] = this.values!.shape;
     const [row, column] = [this.at[0] + down, this.at[1] + right];
-    if (row < 0 || column < 0 || row >= rows || column >= columns) return this.pan(down * this.cuts[0]![2], right * this.cuts[1]![2]);
+    if (row < 0 || column < 0 || row >= rows || column >= columns)
+      return this.pan(down * this.cuts[0]![2], right * this.cuts[1]![2]);
     this.at = [row, column];
     this.outline();
   }
@@ -228,5 +294,10 @@ export class Grid {
 
 const within = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value));
 const css = ([red, green, blue]: Colour): string => `rgb(${red},${green},${blue})`;
-const ordinal = (n: number): string => n === 1 ? "" : n === 2 ? "second" : n === 3 ? "third" : `${n}th`;
-const swatch = (fill: string): SVGElement => s("svg", { width: 12, height: 12, class: "swatch", "aria-hidden": "true" }, s("rect", { width: 12, height: 12, fill, stroke: "currentColor" }));
+const ordinal = (n: number): string => (n === 1 ? "" : n === 2 ? "second" : n === 3 ? "third" : `${n}th`);
+const swatch = (fill: string): SVGElement =>
+  s(
+    "svg",
+    { width: 12, height: 12, class: "swatch", "aria-hidden": "true" },
+    s("rect", { width: 12, height: 12, fill, stroke: "currentColor" }),
+  );

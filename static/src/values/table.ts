@@ -10,7 +10,12 @@ const TALLEST = 8_000_000; // pixels that browsers scroll exactly
 
 export class Table {
   readonly element: HTMLElement;
-  private readonly scroller = h("div", { class: "table-scroll", tabindex: 0, role: "group", "aria-label": "Rows; scroll for more" });
+  private readonly scroller = h("div", {
+    class: "table-scroll",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "Rows; scroll for more",
+  });
   private readonly space = h("div", { class: "table-space" });
   private readonly body = h("tbody");
   private readonly table = h("table", { class: "numbers" });
@@ -23,14 +28,29 @@ export class Table {
   private drawn = "";
 
   /** `row`: the first one, from where a table of such a result was left; `left` is told where it is left. */
-  constructor(private readonly source: Source, row: number, private readonly left: (row: number) => void) {
+  constructor(
+    private readonly source: Source,
+    row: number,
+    private readonly left: (row: number) => void,
+  ) {
     const { shape } = source;
     this.outer = shape.slice(0, -2).map(() => 0);
-    this.rows = shape.length > 1 ? shape.at(-2)! : shape[0] ?? 1;
-    const fields = this.outer.map((_, k) => this.field(`[${"ijklm"[k] ?? k}]`, shape[k]! - 1, (value) => (this.outer[k] = value)));
-    if (this.columns > COLUMNS) fields.push(this.field("from column", this.columns - 1, (value) => (this.from = Math.min(value, this.columns - COLUMNS))));
+    this.rows = shape.length > 1 ? shape.at(-2)! : (shape[0] ?? 1);
+    const fields = this.outer.map((_, k) =>
+      this.field(`[${"ijklm"[k] ?? k}]`, shape[k]! - 1, (value) => (this.outer[k] = value)),
+    );
+    if (this.columns > COLUMNS)
+      fields.push(
+        this.field("from column", this.columns - 1, (value) => (this.from = Math.min(value, this.columns - COLUMNS))),
+      );
     this.scroller.append(this.space, this.table);
-    this.element = h("div", { class: "table-view" }, fields.length ? h("p", { class: "row" }, ...fields) : "", this.scroller, this.message);
+    this.element = h(
+      "div",
+      { class: "table-view" },
+      fields.length ? h("p", { class: "row" }, ...fields) : "",
+      this.scroller,
+      this.message,
+    );
     if (!elements(shape)) replace(this.element, h("p", { class: "quiet" }, "It has no elements."));
     this.space.style.height = `${Math.min(TALLEST, (this.rows + 1) * ROW)}px`;
     this.scroller.style.height = `${Math.min(11, this.rows + 1) * ROW + 16}px`;
@@ -70,8 +90,11 @@ export class Table {
     const known = this.pages.get(number);
     if (known) return known;
     const rows: Cut = [number * PAGE, (number + 1) * PAGE, 1];
-    const cuts: Cut[] = [...this.outer.map((at): Cut => [at, at + 1, 1]), ...(this.source.shape.length ? [rows] : []),
-      ...(this.source.shape.length > 1 ? [[this.from, this.from + COLUMNS, 1] as Cut] : [])];
+    const cuts: Cut[] = [
+      ...this.outer.map((at): Cut => [at, at + 1, 1]),
+      ...(this.source.shape.length ? [rows] : []),
+      ...(this.source.shape.length > 1 ? [[this.from, this.from + COLUMNS, 1] as Cut] : []),
+    ];
     const made = this.source.part(cuts);
     this.pages.set(number, made);
     return made;
@@ -96,11 +119,26 @@ export class Table {
     const width = Math.min(COLUMNS, this.columns);
     const row = (at: number) => {
       const values = found[numbers.indexOf(Math.floor(at / PAGE))]!;
-      return h("tr", { "aria-rowindex": at + 2 }, h("th", { scope: "row" }, at),
-        ...Array.from({ length: width }, (_, k) => h("td", {}, values.text((at % PAGE) * width + k))));
+      return h(
+        "tr",
+        { "aria-rowindex": at + 2 },
+        h("th", { scope: "row" }, at),
+        ...Array.from({ length: width }, (_, k) => h("td", {}, values.text((at % PAGE) * width + k))),
+      );
     };
-    const heads = this.source.shape.length > 1 ? Array.from({ length: width }, (_, k) => String(this.from + k)) : [this.source.prim];
-    replace(this.table, h("thead", {}, h("tr", { "aria-rowindex": 1 }, h("td", {}), ...heads.map((name) => h("th", { scope: "col" }, name)))), this.body);
+    const heads =
+      this.source.shape.length > 1
+        ? Array.from({ length: width }, (_, k) => String(this.from + k))
+        : [this.source.prim];
+    replace(
+      this.table,
+      h(
+        "thead",
+        {},
+        h("tr", { "aria-rowindex": 1 }, h("td", {}), ...heads.map((name) => h("th", { scope: "col" }, name))),
+      ),
+      this.body,
+    );
     this.table.setAttribute("aria-rowcount", String(this.rows + 1));
     replace(this.body, ...Array.from({ length: last - first }, (_, k) => row(first + k)));
     this.table.style.top = `${Math.max(0, Math.min(this.scroller.scrollTop, this.scroller.scrollHeight - this.table.offsetHeight))}px`;

@@ -1,11 +1,31 @@
 // Values of the language with exact elements: out of Futhark's binary format, or out of its text.
 
-type Cells = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | BigInt64Array | BigUint64Array | Float32Array | Float64Array;
+type Cells =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | Float32Array
+  | Float64Array;
 type Maker = new (buffer: ArrayBuffer) => Cells;
 
 const MAKERS: Record<string, Maker> = {
-  i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array, i32: Int32Array, u32: Uint32Array,
-  i64: BigInt64Array, u64: BigUint64Array, f32: Float32Array, f64: Float64Array, bool: Uint8Array, f16: Uint16Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i64: BigInt64Array,
+  u64: BigUint64Array,
+  f32: Float32Array,
+  f64: Float64Array,
+  bool: Uint8Array,
+  f16: Uint16Array,
 };
 /** Bits of the fraction, and the least exponent. */
 const FLOATS: Record<string, [number, number]> = { f16: [10, -14], f32: [23, -126] };
@@ -15,7 +35,11 @@ export const elements = (shape: readonly number[]): number => shape.reduce((prod
 
 /** An array or a scalar; elements go by their place in row-major order. */
 export class Values {
-  constructor(readonly prim: string, readonly shape: readonly number[], private readonly cells: ArrayLike<number | bigint>) {}
+  constructor(
+    readonly prim: string,
+    readonly shape: readonly number[],
+    private readonly cells: ArrayLike<number | bigint>,
+  ) {}
 
   get size(): number {
     return elements(this.shape);
@@ -54,12 +78,19 @@ export class Values {
       const stride = elements(this.shape.slice(k + 1));
       at = at.flatMap((base) => chosen.map((place) => base + place * stride));
     });
-    return this.chosen(all.map((chosen) => chosen.length), at);
+    return this.chosen(
+      all.map((chosen) => chosen.length),
+      at,
+    );
   }
 
   /** The elements at some places, in another shape. */
   chosen(shape: readonly number[], at: readonly number[]): Values {
-    return new Values(this.prim, shape, at.map((place) => this.cells[place]!));
+    return new Values(
+      this.prim,
+      shape,
+      at.map((place) => this.cells[place]!),
+    );
   }
 }
 
@@ -98,7 +129,7 @@ function half(bits: number): number {
 /** What a result in Futhark's binary format holds. Throws where it holds none. */
 export function fromBinary(data: ArrayBuffer): Values[] {
   const found: Values[] = [];
-  for (let at = 0; at < data.byteLength;) {
+  for (let at = 0; at < data.byteLength; ) {
     const made = oneIn(data, at);
     found.push(made.values);
     at = made.end;
@@ -130,7 +161,8 @@ function nextBinary(bytes: Uint8Array, from: number): number {
     const byte = bytes[at]!;
     if (byte === BINARY && bytes[at + 1] === 2) return at;
     if (byte === minus && bytes[at + 1] === minus) at = until(bytes, newline, at);
-    else if (byte === quote) for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
+    else if (byte === quote)
+      for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
   }
   return bytes.length;
 }
@@ -144,7 +176,8 @@ const BINARY = 0x62;
 
 function oneIn(data: ArrayBuffer, at: number): { values: Values; end: number } {
   const view = new DataView(data);
-  if (view.getUint8(at) !== BINARY || view.getUint8(at + 1) !== 2) throw new Error(`Nothing in Futhark's binary format begins at byte ${at}.`);
+  if (view.getUint8(at) !== BINARY || view.getUint8(at + 1) !== 2)
+    throw new Error(`Nothing in Futhark's binary format begins at byte ${at}.`);
   const rank = view.getUint8(at + 2);
   const prim = String.fromCharCode(...new Uint8Array(data, at + 3, 4)).trim();
   const shape = Array.from({ length: rank }, (_, k) => Number(view.getBigUint64(at + HEAD + 8 * k, true)));
@@ -152,13 +185,24 @@ function oneIn(data: ArrayBuffer, at: number): { values: Values; end: number } {
 }
 
 /** An array whose elements begin at a byte, and where it ends. Throws where it is longer than the data. */
-export function typed(prim: string, shape: readonly number[], data: ArrayBuffer, start: number): { values: Values; end: number } {
+export function typed(
+  prim: string,
+  shape: readonly number[],
+  data: ArrayBuffer,
+  start: number,
+): { values: Values; end: number } {
   const maker = MAKERS[prim];
   if (!maker) throw new Error(`There is no type ${prim}.`);
   const end = start + elements(shape) * (maker as unknown as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT;
-  if (end > data.byteLength) throw new Error(`An array of ${shape.length > 4 ? `${shape.length} dimensions` : `${shape.join(" by ")} elements`} ends before its end.`);
+  if (end > data.byteLength)
+    throw new Error(
+      `An array of ${shape.length > 4 ? `${shape.length} dimensions` : `${shape.join(" by ")} elements`} ends before its end.`,
+    );
   const cells = new maker(data.slice(start, end));
-  return { values: new Values(prim, shape, prim === "f16" ? Float32Array.from(cells as Uint16Array, half) : cells), end };
+  return {
+    values: new Values(prim, shape, prim === "f16" ? Float32Array.from(cells as Uint16Array, half) : cells),
+    end,
+  };
 }
 
 const TYPE = /^((?:\[\d+\])*)(i8|i16|i32|i64|u8|u16|u32|u64|f16|f32|f64|bool)$/;
@@ -183,15 +227,17 @@ export function fromText(text: string, type: string): Values | null {
     const size = special ? { nan: NaN, inf: Infinity }[special as "nan" | "inf"] : Number(digits);
     return sign ? -size : size;
   });
-  return cells.length === elements(shape) ? new Values(prim, shape, prim === "f32" ? cells.map(Number).map(Math.fround) : cells) : null;
+  return cells.length === elements(shape)
+    ? new Values(prim, shape, prim === "f32" ? cells.map(Number).map(Math.fround) : cells)
+    : null;
 }
 
 /** A value as a program takes it. */
 export function toText(values: Values): string {
-  if (!values.size && values.shape.length) return `empty(${values.shape.map((size) => `[${size}]`).join("")}${values.prim})`;
+  if (!values.size && values.shape.length)
+    return `empty(${values.shape.map((size) => `[${size}]`).join("")}${values.prim})`;
   let at = 0;
-  const rows = ([size, ...inner]: readonly number[]): string => size === undefined
-    ? values.typed(at++)
-    : `[${Array.from({ length: size }, () => rows(inner)).join(", ")}]`;
+  const rows = ([size, ...inner]: readonly number[]): string =>
+    size === undefined ? values.typed(at++) : `[${Array.from({ length: size }, () => rows(inner)).join(", ")}]`;
   return rows(values.shape);
 }
