@@ -23,7 +23,8 @@ import numpy as np
 
 from bench.machine import RESULTS, ROOT, save, words
 from compiler.base.context import Options
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import Prim
 from compiler.base.text import plain
 from compiler.ir import real, rounding
 from compiler.pipeline import Compilation

@@ -11,6 +11,7 @@ from typing import Any
 
 from compiler import api
 from compiler.answers import error_json, span_json
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import (
     CompileError,
     InputError,
@@ -18,7 +19,6 @@ from compiler.base.errors import (
     TimeoutError_,
     UsageError,
 )
-from compiler.base.prim import DTYPE
 from compiler.frontend.typed import Def, TypedProg
 from compiler.frontend.types import PrimT, Type
 from compiler.ir import entry

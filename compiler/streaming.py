@@ -19,8 +19,9 @@ import numpy as np
 from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, InputError, RuntimeError_, TypeError_, UsageError
-from compiler.base.prim import BYTES, DTYPE, NUMBERS, Prim
+from compiler.base.prim import BYTES, NUMBERS, Prim
 from compiler.frontend import flatpack
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.flatpack import terms as t

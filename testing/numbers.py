@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.prim import DTYPE, FUNS, Prim
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import FUNS, Prim
 from compiler.ir import floats, scalar
 
 Val = Any

@@ -1,4 +1,4 @@
-"""Primitive types and operators: their names, NumPy types, ranges and exact meaning.
+"""Primitive types and operators: their names, ranges and exact meaning.
 
 Integer arithmetic wraps around; division and remainder round towards minus infinity (`/`, `%`) or
 towards zero (`//`, `%%`), as in Futhark; shifts by the width or more give 0 (or the sign).
@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-import numpy as np
-
 Prim = Literal["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"]
 
 PRIMS: tuple[Prim, ...] = get_args(Prim)
@@ -22,11 +20,7 @@ INTS: tuple[Prim, ...] = SIGNED + UNSIGNED
 FLOATS: tuple[Prim, ...] = ("f16", "f32", "f64")
 NUMBERS: tuple[Prim, ...] = INTS + FLOATS
 
-DTYPE: dict[Prim, np.dtype[np.generic]] = {
-    p: np.dtype("bool" if p == "bool" else {"i": "int", "u": "uint", "f": "float"}[p[0]] + p[1:])
-    for p in PRIMS
-}
-BYTES: dict[Prim, int] = {p: DTYPE[p].itemsize for p in PRIMS}
+BYTES: dict[Prim, int] = {p: 1 if p == "bool" else int(p[1:]) // 8 for p in PRIMS}
 
 ARITH_OPS = ("+", "-", "*", "/", "%", "//", "%%", "**", "min", "max")
 BIT_OPS = ("&", "|", "^", "<<", ">>")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.prim import BYTES, DTYPE, INTS, Prim, int_range
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import BYTES, INTS, Prim, int_range
 from compiler.ir import scalar
 from compiler.ir.sizes import fun_params
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
-from compiler.base.prim import BYTES, DTYPE, Prim
+from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k

@@ -8,9 +8,9 @@ import numpy as np
 
 from compiler.algebra.limits import LARGEST_INPUT
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug, InputError, UsageError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Function, Param, Prog, Scalar
 from compiler.ir.values import Value, type_text
 

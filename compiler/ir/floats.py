@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import Prim
 from compiler.ir.rounding import rounded
 
 Val = Any

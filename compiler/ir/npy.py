@@ -10,8 +10,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
-from compiler.base.prim import DTYPE
 from compiler.ir.read_values import shape_problem
 
 MAGIC = np.lib.format.MAGIC_PREFIX

@@ -16,9 +16,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import UsageError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import BYTES, DTYPE, Prim, int_range
+from compiler.base.prim import BYTES, Prim, int_range
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.ir.nodes import Array, Function, Param, Scalar
 from compiler.ir.values import Value

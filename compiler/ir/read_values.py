@@ -16,8 +16,9 @@ from typing import NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
-from compiler.base.prim import DTYPE, INTS, PRIMS, Prim, int_range
+from compiler.base.prim import INTS, PRIMS, Prim, int_range
 from compiler.base.spans import INPUT, Span
 from compiler.frontend.characters import unescaped
 

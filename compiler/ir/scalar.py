@@ -1,7 +1,7 @@
 """The exact meaning of every operator, conversion and function, on NumPy scalars and arrays.
 
 Integers wrap around. Division by an integer zero gives 0 here (programs guard it by an assertion).
-Functions take and give NumPy values of the types in `prim.DTYPE`; arrays work element by element.
+Functions take and give NumPy values of the types in `dtypes.DTYPE`; arrays work element by element.
 Callers that do not want NumPy's warnings set `np.errstate(all="ignore")`.
 """
 
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.nearest import nearest
-from compiler.base.prim import BYTES, DTYPE, FLOATS, FUNS, Prim
+from compiler.base.prim import BYTES, FLOATS, FUNS, Prim
 from compiler.ir import floats
 from compiler.ir.guards import distinct, inside
 

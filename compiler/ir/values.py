@@ -16,14 +16,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
-from compiler.base.prim import DTYPE, PRIMS, Prim
+from compiler.base.prim import PRIMS, Prim
 from compiler.ir import npy
 from compiler.ir.read_values import BINARY, ValueReader, shape_problem
 from compiler.ir.syntax import literal_text
 
 Value = np.generic | npt.NDArray[np.generic]
-"""A scalar (of NumPy's type) or a C-ordered array, of a type in `prim.DTYPE`."""
+"""A scalar (of NumPy's type) or a C-ordered array, of a type in `dtypes.DTYPE`."""
 
 _PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
 

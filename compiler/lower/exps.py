@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
-from compiler.base.prim import BYTES, DTYPE, FLOATS, INTS, SIGNED, UNSIGNED, Prim, int_range
+from compiler.base.prim import BYTES, FLOATS, INTS, SIGNED, UNSIGNED, Prim, int_range
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import Rule
 from compiler.frontend import typed as ty

@@ -15,8 +15,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
-from compiler.base.prim import DTYPE
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Array, PrimT, Record, SizeConst, Sum, Type

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
 from compiler.base.names import base_of
-from compiler.base.prim import DTYPE
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import Array, PrimT, Record, Sum, Type

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, UsageError
-from compiler.base.prim import DTYPE
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.signature import Plain, choose_entry

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug, RuntimeError_
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import Prim
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, blocks_for, threads_for

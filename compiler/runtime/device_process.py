@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from compiler.base.deadline import Deadline
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
-from compiler.base.prim import DTYPE
 from compiler.base.spans import NOWHERE, Span
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split, widened

@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from compiler.base.deadline import Deadline
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import (
     CompilerBug,
     RuntimeError_,
@@ -35,7 +36,7 @@ from compiler.base.errors import (
     UsageError,
     without_folders,
 )
-from compiler.base.prim import BYTES, DTYPE
+from compiler.base.prim import BYTES
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.signature import Plain, choose_entry, shape_of
 from compiler.ir import values

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, UsageError
-from compiler.base.prim import DTYPE, INTS
+from compiler.base.prim import INTS
 from compiler.base.spans import NOWHERE, Span
 from compiler.codegen.signature import Plain, check_shapes, shape_of, solve_sizes
 from compiler.ir import values

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import Prim
 from compiler.ir import nodes as ir
 from compiler.semantics.evaluator import Data, Evaluator, Rule
 

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, LOGIC_OPS
+from compiler.base.prim import LOGIC_OPS
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail, is_division
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function

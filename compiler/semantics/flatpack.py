@@ -17,8 +17,9 @@ import numpy as np
 
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_
-from compiler.base.prim import DTYPE, Prim, int_range
+from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import COMPARISONS

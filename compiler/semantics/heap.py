@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from compiler.ir import entry as entries
 from compiler.ir import nodes
 from compiler.ir import nodes as ir

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
 from compiler.ir.syntax import literal_text

@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Lambda, Param, Type
 from compiler.semantics.arrays import outer_shape
 from compiler.semantics.evaluator import Data, Evaluator, TooDeep

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug, RuntimeError_
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import Prim
 from compiler.ir import nodes as ir
 from compiler.ir import scalar
 from compiler.ir.may_fail import is_division

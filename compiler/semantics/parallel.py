@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE
 from compiler.ir import nodes as ir
 from compiler.ir.scatters import places, writes
 from compiler.semantics import levels

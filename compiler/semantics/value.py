@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, LOGIC_OPS, Prim
+from compiler.base.prim import LOGIC_OPS, Prim
 from compiler.base.spans import Prov
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir

@@ -11,8 +11,9 @@ from functools import partial
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, InputError
-from compiler.base.prim import DTYPE, int_range
+from compiler.base.prim import int_range
 from compiler.base.spans import INPUT
 from compiler.ir import values
 from compiler.ir.read_values import shape_problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from compiler.algebra.poly import Poly
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from testing.generators.places import Arr, Places, Scope, text
 
 Shape = tuple[Poly, ...]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 
 ELEMENTS = (
     *("i32", "i64", "f64", "bool") * 2,

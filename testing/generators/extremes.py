@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from compiler.ir.values import Value
 from testing.generators.storage import Generated
 

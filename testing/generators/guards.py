@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.base.prim import DTYPE, Prim, int_range
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import Prim, int_range
 from compiler.ir.values import Value
 from testing.generators.storage import Generated
 

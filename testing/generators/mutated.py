@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from compiler.base.context import Options
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError
 from compiler.base.names import Name, base_of
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import Prim
 from compiler.base.spans import span_at
 from compiler.disk import ProgramFiles
 from compiler.frontend import typed

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from compiler.ir.values import Value
 from testing.generators.expressions import ELEMENTS, Expressions, Kind, Scope
 

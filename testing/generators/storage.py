@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.algebra.poly import Poly
-from compiler.base.prim import DTYPE
+from compiler.base.dtypes import DTYPE
 from compiler.ir.values import Value
 from testing.generators import programs
 from testing.generators.arrays import Arrays, Shape, shown_dims

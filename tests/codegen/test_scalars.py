@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.base.prim import DTYPE, FLOATS, FUNS, INTS, PRIMS, Prim, int_range
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, Prim, int_range
 from compiler.codegen.imp.nodes import ImpProg
 from compiler.ir import scalar
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Lit, Select, Un, Var

@@ -11,8 +11,8 @@ import pytest
 
 from app.gallery import parse as parse_example
 from compiler import api, suite
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, RuntimeError_
-from compiler.base.prim import DTYPE
 from compiler.base.spans import span_at
 from compiler.frontend.flatpack import read, translate
 from compiler.frontend.flatpack.evaluate import Meaning, library

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from compiler import codes
 from compiler.base.context import Ctx
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, TypeError_
-from compiler.base.prim import DTYPE
 from compiler.frontend.flatpack import read
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.evaluate import Meaning

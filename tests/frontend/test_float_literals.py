@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.nearest import nearest_to_text
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import Prim
 from compiler.semantics import interp
 from testing.compiling import compiled
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import Prim
 from compiler.ir import floats
 from compiler.ir.real import FUNCTIONS
 from compiler.ir.rounding import rounded

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Ctx
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import NameSource
 from compiler.base.prim import (
@@ -17,7 +18,6 @@ from compiler.base.prim import (
     BIN_OPS,
     BIT_OPS,
     COMPARE_OPS,
-    DTYPE,
     FLOATS,
     FUNS,
     INTS,

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compiler.base.prim import BYTES, DTYPE, FLOATS, FUNS, INTS, PRIMS, Prim, int_range
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import BYTES, FLOATS, FUNS, INTS, PRIMS, Prim, int_range
 from compiler.codegen import py_runtime
 from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError, UsageError
-from compiler.base.prim import DTYPE, Prim
+from compiler.base.prim import Prim
 from compiler.ir import values
 
 ARRAYS = st.sampled_from(list(DTYPE.values())).flatmap(

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.base.context import Ctx
+from compiler.base.dtypes import DTYPE
 from compiler.base.names import NameSource
-from compiler.base.prim import DTYPE, Prim, int_range
+from compiler.base.prim import Prim, int_range
 from compiler.ir.nodes import (
     SE,
     Bin,

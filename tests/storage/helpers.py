@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.base.context import Ctx
+from compiler.base.dtypes import DTYPE
 from compiler.base.names import NameSource
-from compiler.base.prim import DTYPE
 from compiler.ir.nodes import Array, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value

@@ -21,9 +21,10 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.deadline import within
+from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.names import Name
-from compiler.base.prim import DTYPE, int_range
+from compiler.base.prim import int_range
 from compiler.ir import entry as entries
 from compiler.ir.nodes import (
     Array,

@@ -1,0 +1,12 @@
+"""The NumPy type of each primitive type, apart: who only checks a program needs no NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.base.prim import PRIMS, Prim
+
+DTYPE: dict[Prim, np.dtype[np.generic]] = {
+    p: np.dtype("bool" if p == "bool" else {"i": "int", "u": "uint", "f": "float"}[p[0]] + p[1:])
+    for p in PRIMS
+}
