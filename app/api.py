@@ -24,13 +24,13 @@ from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import address_key, client_key, page_key
 from app.context import parts
 from app.errors import AppError, status_of
+from app.fair_queue import Client
 from app.holders import Sharer
 from app.jobs import OPS, ClientJobs, members
 from app.making import PREPARED
 from app.presence import left
 from app.state_schema import document as state_schema_document
 from app.states import freeze
-from app.turns import Client
 from app.unpacking import is_id
 from app.version import compiler_version
 from compiler.protocol import openapi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, abort, render_template
 from markupsafe import Markup
 
-from app import kept
+from app import link_contents
 from app.api import asked_by_client
 from app.context import parts
 from app.errors import AppError
@@ -88,9 +88,9 @@ def _beside(file: LessonFile) -> FrozenView | None:
             state["asked"] = [{"op": "accesses", "request": asked, "answer": answer}]
         case "memory":
             every = dict.fromkeys(one["id"] for one in manifest)
-            state["lifetimes"] = kept.lifetimes(jobs, program, manifest, every)
+            state["lifetimes"] = link_contents.lifetimes(jobs, program, manifest, every)
         case "proof":
-            state["attempts"] = kept.attempts(jobs, program)
+            state["attempts"] = link_contents.attempts(jobs, program)
         case "remarks":
             state["remarks"] = _asked("show", {**program, "stages": [file.stage]})["remarks"]
         case _:

@@ -12,12 +12,12 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, door, errors, follow, http, linked, pages
+from app import api, course, errors, follow, http, linked, origin_check, pages
 from app.bodies import Bodies
 from app.context import EXTENSION, Parts
 from app.database import Database
 from app.errors import AppError
-from app.first import prepare
+from app.first_view import prepare
 from app.forms import Forms, renderer_name
 from app.gallery import Example, front_example, load
 from app.highlight import grouped, quoted
@@ -67,7 +67,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     app.jinja_env.filters["grouped"] = grouped
     app.jinja_env.globals["page_files"] = http.page_files
     http.install(app)
-    door.install(app)
+    origin_check.install(app)
     errors.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)

@@ -21,14 +21,14 @@ from concurrent.futures import TimeoutError as NotInTime
 from functools import partial
 from typing import Any
 
-from app.behind import Behind
+from app.background import Behind
 from app.cache import ENTRY, Bounded
 from app.errors import AppError
+from app.fair_queue import Client
 from app.makers import busy
 from app.paths import static_folder, template_folder
 from app.sheet_files import SheetFiles, nameless
 from app.sheets import Sheet, opened
-from app.turns import Client
 from compiler.protocol.kinds import Json
 
 log = logging.getLogger(__name__)

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from app.batch_answers import PackedBatches
 from app.cache import AnswerCache, cache_key
-from app.door import refuse_unsafe
 from app.errors import AppError, status_of
+from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from app.metrics import Metrics
-from app.packed import PackedBatches
+from app.origin_check import refuse_unsafe
 from app.pool import (
     Client,
     Pool,
@@ -22,7 +23,6 @@ from app.pool import (
     collect,
 )
 from app.results import Results
-from app.stops import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS

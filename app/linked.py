@@ -10,11 +10,11 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from app.clients import client_key
 from app.context import parts
+from app.fair_queue import Client
 from app.http import A_WHILE, FOREVER, streamed
 from app.makers import no_link
 from app.pieces import Part, part_of
 from app.sheets import Sheet
-from app.turns import Client
 from app.unpacking import is_id
 
 blueprint = Blueprint("links", __name__)

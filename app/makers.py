@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 
 from app.errors import AppError
+from app.failure_messages import STOPS
+from app.fair_queue import Busy, TooMany
 from app.metrics import Metrics
 from app.paths import HERE, static_folder, template_folder
 from app.permalinks import Permalinks, tell_damaged
@@ -22,8 +24,6 @@ from app.pool import (
     PoolLimits,
     WorkerDied,
 )
-from app.stops import STOPS
-from app.turns import Busy, TooMany
 from app.version import compiler_version
 from compiler.protocol.kinds import Json
 from compiler.sandbox import walls

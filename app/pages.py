@@ -16,7 +16,7 @@ from flask import (
 
 from app.clients import is_local
 from app.context import parts
-from app.first import first_view
+from app.first_view import first_view
 from app.gallery import Example, front_example
 from app.highlight import html_lines, kind_of
 from compiler.codes import CODES, Code

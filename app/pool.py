@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.turns import ANYONE, Busy, Client, Ticket, TooMany, Turns
+from app.fair_queue import ANYONE, Busy, Client, Ticket, TooMany, Turns
 from app.worker import (
     COMMAND,
     AnswerTooLong,
@@ -65,7 +65,7 @@ class PoolLimits:
 
 
 class Pool:
-    """Workers, confined if there is a policy. Turns are as `app/turns.py` says.
+    """Workers, confined if there is a policy. Turns are as `app/fair_queue.py` says.
 
     They have `size` jobs at a time, and SPARED that have become long beside these.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app import kept
+from app import link_contents
 from app.errors import AppError
 from app.jobs import OPS, SHARED, ClientJobs
 from app.permalinks import FORMAT
@@ -50,8 +50,10 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
         "view": _view(body.get("view")),
     }
     if shown.get("ok"):
-        state["attempts"] = kept.attempts(jobs, program)
-        state["lifetimes"] = kept.lifetimes(jobs, program, state["manifest"], state["stages"])
+        state["attempts"] = link_contents.attempts(jobs, program)
+        state["lifetimes"] = link_contents.lifetimes(
+            jobs, program, state["manifest"], state["stages"]
+        )
     if isinstance(body.get("run"), dict):
         state["run"] = _answered(jobs, program, "run", body["run"])
     for one in _asked(body.get("asked") or []):

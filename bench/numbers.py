@@ -26,7 +26,7 @@ from compiler.base.context import Options
 from compiler.base.dtypes import DTYPE
 from compiler.base.prim import Prim
 from compiler.base.text import plain
-from compiler.ir import real, rounding
+from compiler.ir import multiprecision, rounding
 from compiler.pipeline import Compilation
 from compiler.runtime import device_process
 from compiler.runtime.runner import Settings, run_c
@@ -105,7 +105,7 @@ def measured(at: Prim, options: dict[str, Options], interpreter: str = "") -> di
             run: Callable[..., Any] = device_process.run_cuda if name == "cuda" else run_c
             found = run(code, fun.symbol, args).values[0]
             made[f"{name} {at}"][fun.name] = asdict(numbers.compared(fun, at, true, found))
-        if interpreter and fun.name in real.FUNCTIONS:
+        if interpreter and fun.name in multiprecision.FUNCTIONS:
             made[f"{interpreter} {at}"][fun.name] = asdict(exactly(fun, at, args, true.right))
     return made
 
@@ -126,7 +126,7 @@ def worst(fun: Function, at: Prim, args: list[list[float]], got: Any) -> Off:
             continue  # a thousand bits and more, for what is 1 / x
         wrong += rounding.rounded(fun.name, at, *given) != value
         w = 120 - min(math.frexp(value)[1], 0)
-        exact = Fraction(real.FUNCTIONS[fun.name](*map(Fraction, given), w), 1 << w)
+        exact = Fraction(multiprecision.FUNCTIONS[fun.name](*map(Fraction, given), w), 1 << w)
         units = max(units, float(abs(exact - Fraction(value)) / step(value, at)))
     return Off(wrong, units, 0)
 

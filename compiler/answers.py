@@ -9,8 +9,8 @@ from compiler.base.errors import CompileError
 from compiler.base.remarks import Remark
 from compiler.base.spans import Span, plain, user_spans
 from compiler.base.text import Text
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.typed import EntryPoint
-from compiler.frontend.warning import Warning_
 from compiler.protocol import programs
 from compiler.protocol.programs import Entry, Failure, Line, Problem
 

@@ -22,27 +22,28 @@ from compiler.answers import entry_json, lines_json, remark_json, warning_json
 from compiler.base.context import Options
 from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
-from compiler.base.later import later
+from compiler.base.lazy import later
 from compiler.base.prim import int_range
 from compiler.base.spans import Span
 from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
 from compiler.explain.bounds import warned
 from compiler.explain.calls import calls
-from compiler.frontend import edited, flatpack
+from compiler.frontend import flatpack
 from compiler.frontend.check.finish.attributes import parameters
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
+from compiler.frontend.incremental import recheck
+from compiler.frontend.lint.all_warnings import warnings
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Type
-from compiler.frontend.warnings import warnings
 from compiler.ir import random_values, values
 from compiler.ir.entry import bind
 from compiler.ir.nodes import Function, Prog
-from compiler.lower.outside import Outside, divided, is_plain, possible, type_texts
-from compiler.lower.outside import outside as outside_of
-from compiler.lower.outside import show as show_values
-from compiler.lower.read_outside import arguments
+from compiler.lower.external_values import Outside, divided, is_plain, possible, type_texts
+from compiler.lower.external_values import outside as outside_of
+from compiler.lower.external_values import show as show_values
+from compiler.lower.read_external import arguments
 from compiler.lower.traced import has_traces
 from compiler.parallel import tuning
 from compiler.pipeline import BY_ID, MEMORY_STAGES, STAGES, Compilation, stage_named
@@ -237,16 +238,16 @@ def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
     }
 
 
-def _edited(asked: programs.CheckRequest) -> edited.Answer | None:
+def _edited(asked: programs.CheckRequest) -> recheck.Answer | None:
     """What `edited` answers; None where a program has to be read, or compiled, as a whole."""
     options = options_from(asked.options, asked.files, asked.main)
     compiled = _WARNED in "".join((asked.source, *asked.files.values())) or options.thresholds
     if compiled or asked.main.endswith(FLATPACK):
         return None
-    return edited.checked(asked.source, asked.files, asked.main, options.entry)
+    return recheck.checked(asked.source, asked.files, asked.main, options.entry)
 
 
-def _checked(asked: programs.CheckRequest) -> edited.Answer:
+def _checked(asked: programs.CheckRequest) -> recheck.Answer:
     work = compilation(asked)
     typed: TypedProg = work.result("typed").prog
     found = warnings(work.result("ast").prog, typed, asked.files, asked.main)

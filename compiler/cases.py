@@ -24,8 +24,8 @@ from compiler.frontend.types import PrimT, Type
 from compiler.ir import entry
 from compiler.ir.values import Value
 from compiler.lower.components import components
-from compiler.lower.outside import divided, parts, show
-from compiler.lower.read_outside import check
+from compiler.lower.external_values import divided, parts, show
+from compiler.lower.read_external import check
 from compiler.protocol import tests
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
@@ -34,9 +34,9 @@ from compiler.protocol.tests import Outcome, Tested
 from compiler.testing.blocks import Blocks, Data, Load, Trial, read
 from compiler.testing.compare import difference
 from compiler.testing.inputs import given, wanted
-from compiler.testing.made import Whole
 from compiler.testing.property import Property, counterexample
 from compiler.testing.script import Callee, evaluate
+from compiler.testing.script_values import Whole
 
 PIPELINES = {
     "": ("fused", "c"),

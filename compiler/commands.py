@@ -51,7 +51,7 @@ from compiler.formatting import format_files
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
 from compiler.ir import values
-from compiler.lower.outside import show as show_values
+from compiler.lower.external_values import show as show_values
 from compiler.protocol import (
     accesses,
     flows,

@@ -14,10 +14,10 @@ import numpy as np
 
 from compiler.advice import advise
 from compiler.algebra import cells as cell_sets
+from compiler.algebra.as_data import plain_cells
 from compiler.algebra.decide import decide
 from compiler.algebra.disjoint import Disjoint
 from compiler.algebra.encode import document
-from compiler.algebra.plain import plain_cells
 from compiler.algebra.show import verdict_json
 from compiler.answers import lines_json, remark_json
 from compiler.api import (
@@ -34,7 +34,7 @@ from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called, base_of
 from compiler.base.text import Text, plain
 from compiler.explain import accesses as access_costs
-from compiler.explain import cache_lines, imperative, layout, planned, validity
+from compiler.explain import cache_lines, imperative, layout, predictions, validity
 from compiler.explain.bounds import Words
 from compiler.explain.bounds import report as accesses_of
 from compiler.explain.bounds import theorems as dropped_checks
@@ -103,7 +103,7 @@ def _accesses(asked: runs.OnInputs, seconds: float) -> costs.AccessesAnswer:
         shapes = [np.shape(v) if np.ndim(v) else None for v in args]
         numbers = [None if np.ndim(v) else v for v in args]
     prog = work.result("kernels", "cuda").prog
-    predicted = planned.predict(prog, text, entry, shapes, numbers)
+    predicted = predictions.predict(prog, text, entry, shapes, numbers)
     seen: Observation | None = None
     because = build.why_not() if seconds else ""
     if seconds and not because:

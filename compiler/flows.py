@@ -1,10 +1,10 @@
-"""What every statement of a stage gives: the operation (`explain/flow.py` has the steps)."""
+"""What every statement of a stage gives: the operation. `explain/statement_values.py` steps."""
 
 from __future__ import annotations
 
 from compiler import api
 from compiler.base.errors import UsageError
-from compiler.explain.flow import flow
+from compiler.explain.statement_values import flow
 from compiler.pipeline import MEMORY_STAGES, stage_named
 from compiler.protocol import flows
 from compiler.protocol.answering import answers

@@ -30,14 +30,14 @@ from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Array, PrimT
 from compiler.ir.values import Value
-from compiler.lower.outside import show, type_texts
+from compiler.lower.external_values import show, type_texts
 from compiler.protocol import notebooks
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
 from compiler.testing import media, plot
 from compiler.testing.blocks import Data, Load
-from compiler.testing.made import Literal, Made, RecordOf, Tuple, flat, kind_of
 from compiler.testing.script import Callee, Callees, Uncallable, applied, value
+from compiler.testing.script_values import Literal, Made, RecordOf, Tuple, flat, kind_of
 
 _DIRECTIVE = re.compile(r"-- ?>")
 _KIND = re.compile(r"\s*:(\w+)")

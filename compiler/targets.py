@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from compiler.base.later import later
+from compiler.base.lazy import later
 from compiler.base.rules import Pass
 from compiler.base.target import Target
 from compiler.base.text import Text

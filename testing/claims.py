@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.algebra import checker
+from compiler.algebra.as_data import plain
 from compiler.algebra.notation import Reader
-from compiler.algebra.plain import plain
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.py_scalar import py_name, show
-from compiler.explain.reaching import Reaching, graph_of
+from compiler.explain.reaching_definitions import Reaching, graph_of
 from compiler.ir.values import Value
 from testing import kernel_interp
 from testing.kernel_interp import Cells, ThreadText, WatchedDevice

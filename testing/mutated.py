@@ -22,7 +22,7 @@ from compiler.base.text import plain
 from compiler.disk import read_program
 from compiler.frontend import typed
 from compiler.ir.values import Value
-from compiler.lower.outside import outside
+from compiler.lower.external_values import outside
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import LATE
 from compiler.runtime.runner import Crash, Settings, run_c

@@ -14,7 +14,7 @@ import pytest
 
 from compiler import worker
 from compiler.__main__ import main
-from compiler.explain import accesses, planned, warps
+from compiler.explain import accesses, predictions, warps
 from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
 from compiler.runtime import device_process, runs
@@ -168,7 +168,7 @@ def test_a_run_has_the_deadline_that_the_command_gives_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was launched up to then is counted."""
-    monkeypatch.setattr(planned, "SECONDS", 0.2)
+    monkeypatch.setattr(predictions, "SECONDS", 0.2)
     program = tmp_path / "p.fut"
     program.write_text(MANY_LAUNCHES)
     options = (str(program), "--deadline", "0.5", "--generate", "q=1")
@@ -186,7 +186,7 @@ def test_a_run_has_the_deadline_that_the_command_gives_it(
 def test_what_only_the_host_does_has_that_deadline_as_well(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planned, "SECONDS", 0.1)
+    monkeypatch.setattr(predictions, "SECONDS", 0.1)
     monkeypatch.setattr(device_process, "REPORT_SECONDS", 3.0)
     program = tmp_path / "p.fut"
     program.write_text(MANY_LAUNCHES)
@@ -196,8 +196,8 @@ def test_what_only_the_host_does_has_that_deadline_as_well(
 
 
 def test_launches_without_end_are_predicted_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planned, "SECONDS", 0.3)
-    monkeypatch.setattr(planned, "MOST_LAUNCHES", 64)
+    monkeypatch.setattr(predictions, "SECONDS", 0.3)
+    monkeypatch.setattr(predictions, "MOST_LAUNCHES", 64)
     looked: list[warps.Launch] = []
     run = warps.Launch.run
 
@@ -211,7 +211,7 @@ def test_launches_without_end_are_predicted_by_some(monkeypatch: pytest.MonkeyPa
     assert kernel["launches"] > 64 >= len(looked) - 1
     assert abs(kernel["requests"] - 2 * kernel["launches"]) <= 2, "it ends at any moment"
     assert "more than can be followed in 0.3 s" in answer["accesses"][0]["because"]
-    monkeypatch.setattr(planned, "SECONDS", 60.0)
+    monkeypatch.setattr(predictions, "SECONDS", 60.0)
     answer = asked(MANY_LAUNCHES, "accesses", sizes={"n": 1000, "k": 0})
     assert [one["launches"] for one in answer["kernels"]] == [1, 1000]
     assert accesses.ESTIMATED in [one["because"] for one in answer["accesses"]]

@@ -10,14 +10,14 @@ from typing import Any, get_args
 
 import pytest
 
-from app import create_app, intake, kept, pool, server, turns
+from app import create_app, fair_queue, intake, link_contents, pool, server
 from app.jobs import OPS
 from app.links import parser as links_parser
 from compiler import api
 from compiler.arguments import parser
 from compiler.base.errors import CompileError, ErrorKind
 from compiler.explain import lifetimes
-from compiler.frontend.unused import ATTRIBUTES
+from compiler.frontend.lint.unused import ATTRIBUTES
 from compiler.parallel import attributes
 from compiler.pipeline import STAGES
 from compiler.protocol.fields import fields
@@ -306,12 +306,12 @@ PHRASES = {
         f"At most {intake.INCOMING_LIMIT} requests and {intake.INCOMING_BYTES >> 20} MB may be",
         f"of the {intake.CONNECTIONS} connections",
         f"A client that reads nothing for {'ten' * (intake.SOCKET_SECONDS == 10)} seconds",
-        f"counts as {'thirty' * (turns.PAGES == 30)} pages",
-        f"stopped counts {'ten' * (turns.STOPPED == 10)} times",
+        f"counts as {'thirty' * (fair_queue.PAGES == 30)} pages",
+        f"stopped counts {'ten' * (fair_queue.STOPPED == 10)} times",
         f"and {'one second' * (pool.GRACE == 1.0)} after its client has closed",
         f"for {'two seconds' * (server.GRACE == 2.0)}, and stops the rest",
         f"up to {libraries.MOST_BYTES >> 20} MB, those used last",
-        f"the cells of the first {kept.PICTURES} pairs",
+        f"the cells of the first {link_contents.PICTURES} pairs",
         f"for sizes of {lifetimes.PROPOSED_SIZE}",
     ],
     "docs/protocol.md": [

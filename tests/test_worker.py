@@ -234,7 +234,7 @@ def test_a_stage_that_has_no_room_is_no_defect(
     def full(*_: Any, **__: Any) -> Any:
         raise problem
 
-    monkeypatch.setattr("compiler.frontend.pieces.parse", full)
+    monkeypatch.setattr("compiler.frontend.incremental.pieces.parse", full)
     answer = worker.answer({"op": "check", "source": "def a_new_program = 1"})
     assert answer["error"]["kind"] == kind
 

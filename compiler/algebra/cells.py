@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
+from compiler.algebra.as_data import plain
 from compiler.algebra.facts import Facts, Point
 from compiler.algebra.lmad import Lmad, unrank
 from compiler.algebra.notation import COMPUTED, Reader, checked, stated
-from compiler.algebra.plain import plain
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Name

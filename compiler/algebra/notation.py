@@ -11,9 +11,9 @@ import ast
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from compiler.algebra.as_data import applied
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.lmad import Dim, Lmad
-from compiler.algebra.plain import applied
 from compiler.algebra.poly import Monomial, Poly
 from compiler.algebra.quotients import Operation, Quotient, Stated, UnknownSign, spelt
 from compiler.base.errors import UsageError

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from compiler.algebra import certificate as cert
+from compiler.algebra.as_data import FactorOf, itself, plain
 from compiler.algebra.disjoint import Disjoint, Overlap, Verdict, divided, extremes
 from compiler.algebra.facts import Facts
-from compiler.algebra.plain import FactorOf, itself, plain
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, flipped, joined, normalised
 from compiler.base.names import Name

@@ -38,9 +38,9 @@ from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import Poly
-from compiler.analysis.argue import Arguer
+from compiler.analysis.collect_facts import FEW, Learned
 from compiler.analysis.comparisons import OPPOSITE, true_claims
-from compiler.analysis.learned import FEW, Learned
+from compiler.analysis.range_proofs import Arguer
 from compiler.analysis.ranges import EVERYWHERE
 from compiler.ir.nodes import SE
 from compiler.ir.sizes import HIGH, LOW

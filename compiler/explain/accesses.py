@@ -13,8 +13,8 @@ from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
-from compiler.explain.apart import Apart, Places, apart, shown, spelt, underlined
-from compiler.explain.planned import Prediction, kernels_of
+from compiler.explain.lane_strides import Apart, Places, apart, shown, spelt, underlined
+from compiler.explain.predictions import Prediction, kernels_of
 from compiler.explain.warps import Cost, Place, all_places, lines_of
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark

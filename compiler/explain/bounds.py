@@ -22,11 +22,11 @@ from compiler.base.remarks import Fate
 from compiler.base.spans import Prov, Span, by_file, plain
 from compiler.frontend import typed as ty
 from compiler.frontend.check.finish.attributes import attributes
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.shown import shown
 from compiler.frontend.types import Type
-from compiler.frontend.warning import Warning_
 from compiler.ir.nodes import SE, Assert, Bin, KernelBody, Lambda, Loop, Prog, Stm
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.ir.walk import all_stms, children, stms_of
 from compiler.lower.arrays import OUT_OF_BOUNDS
 from compiler.protocol.kinds import Json

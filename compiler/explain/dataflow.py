@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.algebra.plain import plain
+from compiler.algebra.as_data import plain
 from compiler.algebra.poly import Poly
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES

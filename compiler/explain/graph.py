@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.algebra.plain import applied, plain
+from compiler.algebra.as_data import applied, plain
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans

@@ -1,7 +1,7 @@
 """IMP and kernels as graphs, each body for itself: statements, and what goes between them.
 
-`reaching.py` tells who takes what of whom. Scalars that come from outside of a body are left out,
-as are statements that then take and give nothing.
+`reaching_definitions.py` tells who takes what of whom. Scalars that come from outside of a body are
+left out, as are statements that then take and give nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compiler.algebra.plain import plain
+from compiler.algebra.as_data import plain
 from compiler.base.errors import UsageError
 from compiler.base.names import Called, Name, base_of
 from compiler.base.spans import Prov, user_spans
@@ -18,7 +18,7 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.printer import WORDS
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.printer import show_stm
-from compiler.explain.reaching import RESULTS, Edge, Reaching, graph_of
+from compiler.explain.reaching_definitions import RESULTS, Edge, Reaching, graph_of
 from compiler.explain.stm_uses import StmUses
 from compiler.protocol.graphs import FlowBody, FlowEdge, FlowFunction, FlowNode
 from compiler.protocol.polynomials import names_in

@@ -39,7 +39,7 @@ from compiler.ir.known import Known
 from compiler.ir.sharing import classes
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, itself
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.ir.types import shape_of
 from compiler.ir.walk import all_stms, bound
 from compiler.protocol.storage import Generation, IndexForm, IndexFunctions, LayoutChange

@@ -22,7 +22,7 @@ from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 
 Form = Chain[Poly] | Composition[Poly] | Lmad[Poly]
 _INDICES = "ijklmnpqrst"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from compiler.algebra.as_data import plain, plain_cells
 from compiler.algebra.lmad import Lmad
-from compiler.algebra.plain import plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.base.errors import UsageError
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov, user_spans
-from compiler.explain.touched import touches
+from compiler.explain.thread_cells import touches
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.walk import all_stms

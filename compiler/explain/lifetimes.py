@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.algebra.plain import plain, plain_cells
+from compiler.algebra.as_data import plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES, Prim

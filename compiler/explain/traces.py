@@ -19,7 +19,7 @@ from compiler.frontend.typed import Def, TypedProg
 from compiler.ir import nodes as ir
 from compiler.ir.values import Value
 from compiler.lower.components import components
-from compiler.lower.outside import show
+from compiler.lower.external_values import show
 from compiler.lower.traced import is_traced
 from compiler.protocol.programs import Traced, Traces
 from compiler.semantics import value

@@ -15,7 +15,7 @@ from lark import Token
 from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
-from compiler.frontend.slips import CHARACTERS
+from compiler.frontend.syntax_hints import CHARACTERS
 
 MAX_ERRORS = 20
 """Of one text."""

@@ -28,7 +28,7 @@ from compiler.frontend import decs
 from compiler.frontend.ast import Exp
 from compiler.frontend.builder import TreeBuilder
 from compiler.frontend.lexer import MAX_ERRORS, Lexed, tokenise
-from compiler.frontend.slips import BEFORE_THE_TEXT, DECLARED, Slip, way_out
+from compiler.frontend.syntax_hints import BEFORE_THE_TEXT, DECLARED, Slip, way_out
 
 _DECLARATION = frozenset(
     ("DEF", "ENTRY", "LET", "TYPE", "MODULE", "OPEN", "IMPORT", "LOCAL", "ATTR")

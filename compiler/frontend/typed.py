@@ -38,8 +38,8 @@ from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Span
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.types import Size, Type
-from compiler.frontend.warning import Warning_
 
 # --- patterns --------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from compiler.base.nearest import nearest
 from compiler.base.prim import Prim
-from compiler.ir.real import FUNCTIONS
+from compiler.ir.multiprecision import FUNCTIONS
 
 _STEPS = (120, 400, 1400)
 """To how many bits a function is computed until they tell how it rounds."""

@@ -19,8 +19,8 @@ from compiler.ir.sizes import poly_of, prim_of, se_of
 from compiler.ir.slices import selected
 from compiler.lower.build import Lower, Lowering
 from compiler.lower.components import components
+from compiler.lower.expression_size import key_of
 from compiler.lower.exps import literal, se
-from compiler.lower.measure import key_of
 from compiler.lower.payloads import alike, fit, payload_sizes
 from compiler.lower.values import Arr, Message, Value, operand, show_shape
 

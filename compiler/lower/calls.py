@@ -31,8 +31,8 @@ from compiler.frontend.types import (
     SizeVar,
     Type,
 )
-from compiler.lower.held import bind_sizes, functional_constant
-from compiler.lower.measure import is_larger
+from compiler.lower.expression_size import is_larger
+from compiler.lower.function_constants import bind_sizes, functional_constant
 from compiler.lower.naming import (
     Binding,
     Instance,

@@ -27,7 +27,7 @@ from compiler.frontend.types import (
     Type,
     TypeVar,
 )
-from compiler.lower.measure import key_of
+from compiler.lower.expression_size import key_of
 from compiler.lower.static import (
     I64,
     Closure,

@@ -19,7 +19,7 @@ from functools import partial
 from operator import is_
 
 from compiler.base.context import Ctx
-from compiler.base.later import later
+from compiler.base.lazy import later
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied
 from compiler.base.rules import Limit, Pass, Rule
@@ -46,7 +46,7 @@ from compiler.ir.sharing import unique_arrays
 from compiler.ir.sizes import poly_of
 from compiler.ir.walk import Replacement
 from compiler.optimise.dead import remove_dead
-from compiler.optimise.given_back import without_given_back
+from compiler.optimise.forwarded_results import without_given_back
 from compiler.optimise.shared_functions import PROGRAM as MANY
 from compiler.optimise.shared_functions import SHARED, shared, with_own_names
 from compiler.optimise.simplify import SIMPLIFY, arith, settled

@@ -16,7 +16,7 @@ from compiler.base.spans import user_spans
 from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
 from compiler.ir.show_scalar import show_se
-from compiler.ir.spelling import as_polynomial
+from compiler.ir.source_names import as_polynomial
 from compiler.ir.walk import all_stms, map_se
 from compiler.protocol.storage import Forest, TreeNode
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from compiler.algebra.lmad import Dim, Lmad, NoView
 from compiler.algebra.poly import Poly
-from compiler.analysis.exact import is_exact
+from compiler.analysis.no_wrap import is_exact
 from compiler.base.context import Ctx
 from compiler.base.errors import CompilerBug
 from compiler.base.names import base_of
@@ -22,14 +22,14 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes
 from compiler.ir import nodes as ir
 from compiler.ir.slices import itself, sliced
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.storage import control, kernels
 from compiler.storage.control import BRANCH, LOOP
 from compiler.storage.interference import Sizes
 from compiler.storage.kernels import ARRAY_OPERATOR, ROW
 from compiler.storage.state import Handler, MemoryState
 from compiler.storage.strides import in_order, order_of
-from compiler.storage.turned import TURNED, Order, turned
+from compiler.storage.transposed_rows import TURNED, Order, turned
 
 RESULT = Rule("memory/result", "Tells of copies that results need.", optional=False)
 CONCAT = Rule(

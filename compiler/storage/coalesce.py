@@ -26,9 +26,9 @@ from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed
 from compiler.ir.sizes import poly_of, se_of
 from compiler.ir.slices import dim_index, selected, sliced_poly
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.ir.walk import NESTED, all_stms, count_uses, free, map_stms
-from compiler.storage.relaid import Relaid
+from compiler.storage.strided_rows import Relaid
 from compiler.storage.strides import Flat, Read, flat_reads, in_order, reads, sectors
 
 READS = Rule("coalesce/reads", "Threads read what lies far apart from a copy in another order.")

@@ -32,7 +32,7 @@ from compiler.base.target import PRIVATE_BYTES
 from compiler.ir import nodes as ir
 from compiler.ir.build import conjunction
 from compiler.ir.sizes import se_of
-from compiler.ir.spelling import Inhabitants
+from compiler.ir.source_names import Inhabitants
 from compiler.ir.walk import NESTED, Rewrite, all_stms, map_stms, mentioned, rename, rewrite
 from compiler.storage.allocation_size import AllocationSizes
 from compiler.storage.fixed_blocks import DOUBLE_BUFFER, FixedBlocks, carried, layout_parts

@@ -24,9 +24,9 @@ from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
-from compiler.ir.spelling import Spelling, sentence
+from compiler.ir.source_names import Spelling, sentence
 from compiler.ir.walk import NESTED, Replacement, free, map_stms, mentioned, subst_mentioned
-from compiler.storage.follow import Followers, reshaped
+from compiler.storage.derived_layouts import Followers, reshaped
 
 DOUBLE_BUFFER = Rule(
     "memory/double-buffer",

@@ -18,7 +18,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
-from compiler.ir.spelling import Inhabitants, sentence
+from compiler.ir.source_names import Inhabitants, sentence
 from compiler.ir.walk import mentioned, subst_mentioned
 from compiler.protocol.refusals import NotHoisted
 from compiler.storage.blocks import all_links, classes

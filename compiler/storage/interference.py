@@ -94,8 +94,9 @@ def lives(body: ir.Body) -> list[Life]:
 def handed_on(body: ir.Body, target: Target) -> frozenset[Name]:
     """The blocks of scans whose prefixes a map of the same points takes; on a processor none.
 
-    Where threads work in blocks they may end up in no memory (`codegen/kernels/handed.py`). So
-    these blocks are not for others: what is in memory for something else has to be made.
+    Where threads work in blocks they may end up in no memory
+    (`codegen/kernels/fuse_scan_map.py`). So these blocks are not for others: what is in memory
+    for something else has to be made.
     """
     found: set[Name] = set()
     owner = owners(body.stms)

@@ -20,7 +20,7 @@ from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Pass, Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import se_of
-from compiler.ir.spelling import Inhabitants, sentence
+from compiler.ir.source_names import Inhabitants, sentence
 from compiler.ir.walk import subst_mentioned
 from compiler.protocol.refusals import NotMerged
 from compiler.storage.hoist_allocations import (

@@ -15,9 +15,9 @@ from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.known import Known
 from compiler.ir.sizes import poly_of, prim_of, se_of
-from compiler.ir.spelling import Spelling, sentence
+from compiler.ir.source_names import Spelling, sentence
 from compiler.storage.strides import in_order
-from compiler.storage.turned import Order
+from compiler.storage.transposed_rows import Order
 
 SHARED_BYTES = 32 * 1024
 """How much of a GPU block's shared memory arrays of bounded size may take, in bytes."""

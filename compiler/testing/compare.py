@@ -14,7 +14,7 @@ from compiler.frontend.types import Array, PrimT, Record, SizeConst, Type
 from compiler.ir import values
 from compiler.ir.values import Value
 from compiler.lower.components import components
-from compiler.lower.outside import comparable, divided, show, type_texts
+from compiler.lower.external_values import comparable, divided, show, type_texts
 from compiler.protocol.tests import Difference
 
 TOLERANCE = 0.002

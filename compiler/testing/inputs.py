@@ -18,8 +18,8 @@ from compiler.base.spans import INPUT
 from compiler.ir import values
 from compiler.ir.read_values import shape_problem
 from compiler.ir.values import Value
-from compiler.lower.outside import Outside
-from compiler.lower.read_outside import arguments, results
+from compiler.lower.external_values import Outside
+from compiler.lower.read_external import arguments, results
 from compiler.testing.blocks import Data, Load, Trial, place_in
 
 _NUMBER = re.compile(r"[^\s\[]+")

@@ -16,7 +16,7 @@ from compiler.base.errors import UsageError
 from compiler.frontend.types import PrimT
 from compiler.ir import random_values
 from compiler.ir.values import Value
-from compiler.lower.outside import Outside, possible
+from compiler.lower.external_values import Outside, possible
 
 CANDIDATES = 100
 """Inputs that are tried."""

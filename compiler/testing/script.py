@@ -24,7 +24,7 @@ from compiler.ir.values import Value
 from compiler.testing import media
 from compiler.testing.blocks import Data, Load, place_in
 from compiler.testing.inputs import unpacked
-from compiler.testing.made import (
+from compiler.testing.script_values import (
     Literal,
     Made,
     RecordOf,

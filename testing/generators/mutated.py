@@ -26,7 +26,7 @@ from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import parse
 from compiler.frontend.types import Array, PrimT, SizeConst, SizeVar, Type
 from compiler.ir.values import Value
-from compiler.lower.outside import parts
+from compiler.lower.external_values import parts
 from compiler.pipeline import Compilation
 from testing.generators import edits
 from testing.generators.edit_places import Offsets, Place, places

@@ -15,7 +15,7 @@ from app.clients import TOKEN_HEADER
 from testing.chromium import FLAGS, FOR_TESTS
 from tests.app.browsing import MARKS, PATIENCE, operations, pane, serving, write
 from tests.app.conftest import SOURCE, MakeApp
-from tests.app.test_door import jobs_done
+from tests.app.test_origin_check import jobs_done
 
 pytestmark = MARKS
 

@@ -8,7 +8,7 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from app.first import first_view
+from app.first_view import first_view
 from app.gallery import front_example
 from tests.app.browsing import MARKS, PATIENCE, compiled, source, text, visiting
 

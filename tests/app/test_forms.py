@@ -24,13 +24,13 @@ from app import forms, permalinks, sheet_files
 from app.context import EXTENSION, Parts
 from app.errors import AppError
 from app.factory import WARMING
+from app.fair_queue import ANYONE, Client
 from app.forms import Forms, renderer_name
 from app.making import PREPARED, SHEETS
 from app.pieces import plain
 from app.pool import Pool, PoolLimits
 from app.sheet_files import SheetFiles, total
 from app.sheets import Sheet, written
-from app.turns import ANYONE, Client
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 

@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.context import EXTENSION
+from app.fair_queue import Client
 from app.jobs import OPS
-from app.turns import Client
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST

@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 from app.context import EXTENSION, parts
 from app.database import Database
 from app.errors import failure
+from app.fair_queue import Client
 from app.permalinks import Permalinks, identity, identity_digest
-from app.turns import Client
 from tests.app.conftest import SOURCE, MakeApp
 from tests.app.fake_worker import MANIFEST
 

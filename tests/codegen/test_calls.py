@@ -15,7 +15,7 @@ from compiler.codegen.imp.parser import parse as parse_imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.imp.printer import show as show_imp
 from compiler.codegen.imp.verify import verify
-from compiler.codegen.kernels.failing import after_checks
+from compiler.codegen.kernels.failed_checks import after_checks
 from compiler.codegen.kernels.parser import parse as parse_kernels
 from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.explain.imperative import dataflow
@@ -31,7 +31,7 @@ from compiler.storage import calls as storage_calls
 from compiler.testing.compare import same
 from testing import kernel_interp, kernels
 from testing.last_writers import recorded
-from tests.explain.test_reaching import missing
+from tests.explain.test_reaching_definitions import missing
 from tests.runtime.cuda_on_cpu import needs_cxx, results
 
 LIMITS = {limit.id: 0 for limit in SHARED.limits}

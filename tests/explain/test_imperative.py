@@ -9,7 +9,7 @@ import pytest
 
 from compiler import explanations
 from compiler.base.errors import UsageError
-from compiler.explain import imperative, reaching
+from compiler.explain import imperative, reaching_definitions
 from compiler.protocol.graphs import DataflowRequest, FlowBody, FlowEdge, FlowNode
 from compiler.protocol.polynomials import shown
 from tests.explain.test_dataflow import CHAIN, EXAMPLES
@@ -89,15 +89,15 @@ def test_of_many_possible_writers_the_latest_stands_for_the_others(writers: int)
     for edge in outer["edges"]:
         if "bytes" in edge:
             before.setdefault(edge["target"], set()).add(edge["source"])
-    assert len(before[reader]) <= reaching.MOST
-    assert (before[reader] == {given, *branches}) == (writers < reaching.MOST)
+    assert len(before[reader]) <= reaching_definitions.MOST
+    assert (before[reader] == {given, *branches}) == (writers < reaching_definitions.MOST)
     # By the latest, nobody is lost, and the edges are not as many as pairs.
     seen, todo = set[int](), [reader]
     while todo:
         seen.update(todo)
         todo = [one for at in todo for one in before.get(at, ()) if one not in seen]
     assert seen >= {given, *branches}
-    assert sum(map(len, before.values())) <= reaching.MOST * (writers + 1)
+    assert sum(map(len, before.values())) <= reaching_definitions.MOST * (writers + 1)
 
 
 def test_threads_see_in_bins_what_others_have_put_there() -> None:
@@ -184,15 +184,15 @@ def test_graphs_grow_no_faster_than_programs(make: Callable[[int], str], few: in
 
     def counts(size: int) -> tuple[int, int]:
         steps = 0
-        begin = reaching._Body.begin
+        begin = reaching_definitions._Body.begin
 
-        def counting(self: reaching._Body, stm: object) -> object:
+        def counting(self: reaching_definitions._Body, stm: object) -> object:
             nonlocal steps
             steps += 1
             return begin(self, stm)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reaching._Body, "begin", counting)
+            patch.setattr(reaching_definitions._Body, "begin", counting)
             found = asked(make(size), "imp")
         return steps, sum(len(body["edges"]) for body in found)
 

@@ -23,7 +23,7 @@ from compiler.algebra.poly import Poly
 from compiler.api import compilation
 from compiler.base.errors import CompileError
 from compiler.explain import index_functions as explained
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.storage import IndexFunctionsRequest, LayoutChange
 

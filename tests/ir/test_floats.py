@@ -11,7 +11,7 @@ import pytest
 from compiler.base.dtypes import DTYPE
 from compiler.base.prim import Prim
 from compiler.ir import floats
-from compiler.ir.real import FUNCTIONS
+from compiler.ir.multiprecision import FUNCTIONS
 from compiler.ir.rounding import rounded
 from compiler.ir.scalar import apply_bin, apply_fun
 

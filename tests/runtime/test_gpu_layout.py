@@ -11,7 +11,7 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.explain.accesses import report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import Observation, observe
 from compiler.semantics import interp

@@ -18,7 +18,7 @@ from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import PARTS, statements
 from compiler.explain.accesses import report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation, Options
 from compiler.runtime import listings

@@ -11,7 +11,7 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.explain.accesses import ESTIMATED, report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.explain.warps import CELLS, CONDITION, HOST
 from compiler.runtime.observer.records import ORDERS, Order, observe
 from compiler.semantics import interp

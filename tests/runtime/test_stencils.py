@@ -10,7 +10,7 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.explain.accesses import report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import kernel_interp

@@ -11,7 +11,7 @@ import pytest
 from compiler.base.text import plain
 from compiler.codegen.kernels.thread_rows import MANY
 from compiler.explain.accesses import report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.ir.nodes import Threshold
 from compiler.ir.walk import all_stms
 from compiler.pipeline import Compilation

@@ -16,7 +16,7 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.tiles import tiling
 from compiler.codegen.kernels.walk import statements
 from compiler.explain.accesses import report
-from compiler.explain.planned import predict
+from compiler.explain.predictions import predict
 from compiler.ir.nodes import Var
 from compiler.pipeline import Compilation
 from compiler.runtime import nvrtc

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from compiler.base.errors import RuntimeError_
-from compiler.explain.flow import flow
+from compiler.explain.statement_values import flow
 from compiler.ir.values import Value
 from compiler.pipeline import MEMORY_STAGES, STAGES
 from compiler.runtime import imp_interp, runner

@@ -16,8 +16,8 @@ from compiler.base.names import NameSource
 from compiler.ir.nodes import Assert, Function
 from compiler.ir.walk import free
 from compiler.pipeline import Compilation
-from compiler.storage.short_circuit import edited, edits
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit import edit_state, edits
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items, tree_of
@@ -160,7 +160,7 @@ def test_only_edits_change_the_tables() -> None:
         if any(_changes(ast.parse(path.read_text("utf-8")), tables))
     }
     assert homes == {"edits.py"}
-    written = ast.parse(Path(edited.__file__).read_text("utf-8"))
+    written = ast.parse(Path(edit_state.__file__).read_text("utf-8"))
     outside = [
         ast.unparse(part)
         for method in ast.walk(written)

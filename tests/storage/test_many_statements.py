@@ -13,7 +13,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.storage.short_circuit import budget
 from compiler.storage.short_circuit.comparison import Comparison
-from compiler.storage.short_circuit.outside import OutsideViews
+from compiler.storage.short_circuit.outer_accesses import OutsideViews
 from compiler.storage.short_circuit.safety import Safety
 from testing.attempts import attempts
 from testing.generators import families

@@ -9,7 +9,7 @@ import pytest
 from compiler import explanations
 from compiler.algebra.poly import Poly
 from compiler.base.names import NameSource
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.protocol.proofs import AttemptsRequest
 
 HOSTILE = [

@@ -1,4 +1,4 @@
-"""Several results of one kernel in one block, with rows of threads (`storage/relaid.py`)."""
+"""Several results of one kernel in one block, with rows of threads (`storage/strided_rows.py`)."""
 
 from __future__ import annotations
 

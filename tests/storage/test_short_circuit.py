@@ -17,7 +17,7 @@ from compiler.algebra.disjoint import Unknown
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
 from compiler.base.names import base_of
-from compiler.ir.spelling import Spelling
+from compiler.ir.source_names import Spelling
 from compiler.ir.values import Value
 from compiler.pipeline import Compilation, verify
 from compiler.protocol.polynomials import shown

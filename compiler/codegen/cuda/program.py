@@ -18,7 +18,7 @@ from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.kernels import ATOMICS, DeviceCode
 from compiler.codegen.cuda.scalar import CudaScalars
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.kernels.failing import after_checks
+from compiler.codegen.kernels.failed_checks import after_checks
 from compiler.codegen.kernels.host import Host
 from compiler.codegen.kernels.narrow import NARROW, Narrowing, narrowing
 from compiler.codegen.kernels.nodes import Launch

@@ -43,7 +43,7 @@ from compiler.codegen.imp.nodes import (
 )
 from compiler.codegen.index import add, minimum, parts_of, product, sub
 from compiler.codegen.kernels import nodes as k
-from compiler.codegen.kernels.handed import Handed, KeptValue, own_value, total
+from compiler.codegen.kernels.fuse_scan_map import Handed, KeptValue, own_value, total
 from compiler.codegen.kernels.nodes import BLOCK, OWN, THREAD, THREADS, WARP, Barrier, Scope
 from compiler.codegen.kernels.threads import FIRST, i64, point, thread_code
 from compiler.codegen.sequential import accumulate, assign_all, begin, finish, loops

@@ -67,7 +67,7 @@ from compiler.codegen.kernels.folds import (
     segment,
     totals,
 )
-from compiler.codegen.kernels.handed import Handed
+from compiler.codegen.kernels.fuse_scan_map import Handed
 from compiler.codegen.kernels.nodes import OWN, THREAD, THREADS, WARP, Barrier
 from compiler.codegen.kernels.threads import FIRST, i64
 from compiler.codegen.traits import traits_of

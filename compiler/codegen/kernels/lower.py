@@ -24,8 +24,8 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import mul, product
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.bins import COUNT, LOCKS, needs_lock, update_bin
+from compiler.codegen.kernels.block_sizes import FITTED, busy_threads
 from compiler.codegen.kernels.blocks import map_code
-from compiler.codegen.kernels.fitted import FITTED, busy_threads
 from compiler.codegen.kernels.folds import (
     BLOCKS,
     CHUNK,
@@ -38,18 +38,18 @@ from compiler.codegen.kernels.folds import (
     several,
     third_stage,
 )
-from compiler.codegen.kernels.handed import HANDED, NEAR, Handed, Users, handed, total
+from compiler.codegen.kernels.fuse_scan_map import HANDED, NEAR, Handed, Users, handed, total
 from compiler.codegen.kernels.hists import PASSES, SHARED_BINS, hist_stage, plan
-from compiler.codegen.kernels.kept import KEPT, kept_points
 from compiler.codegen.kernels.look_back import BECAUSE, LOOK_BACK, LookBack
 from compiler.codegen.kernels.no_elements import of_elements
 from compiler.codegen.kernels.repeats import ROUNDS, given_numbers
 from compiler.codegen.kernels.resident import RESIDENT, resident
 from compiler.codegen.kernels.rows import LANES, ROWS, row_code, rows
 from compiler.codegen.kernels.same_blocks import Blocks, Same, at_kernels, held
+from compiler.codegen.kernels.scan_cache import KEPT, kept_points
+from compiler.codegen.kernels.sink_loads import SUNK, sunk
 from compiler.codegen.kernels.stencil_code import stencil_code
 from compiler.codegen.kernels.stencils import STENCILS, stencil
-from compiler.codegen.kernels.sunk import SUNK, sunk
 from compiler.codegen.kernels.thread_rows import MANY, THREAD_ROWS, thread_row_code, thread_rows
 from compiler.codegen.kernels.threads import i64, own_point, thread_code
 from compiler.codegen.kernels.tiled import tile_count, tiled_code

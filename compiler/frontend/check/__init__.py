@@ -9,7 +9,7 @@
     finish/      a definition whose types are known: no unknowns, no missing case, its entry point
 
 Rooms are listed in the order of imports. `program.py` goes through the declarations, `files.py`
-through the files, of which `kept.py` keeps what has been checked. Inference
+through the files, of which `checked_files.py` keeps what has been checked. Inference
 walks an expression, makes unknowns (`types/metas.py`) and unifies (`types/unify.py`,
 `types/sizes.py`). A definition is generalised at its end (`definitions/functions.py`) and freed of
 unknowns (`finish/zonk.py`); then two walks in the order of evaluation check that sizes are known

@@ -13,8 +13,8 @@ from typing import Protocol
 from compiler import codes
 from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
-from compiler.frontend.check.kept import Interface, Progress
-from compiler.frontend.check.missing import missing, package_hint
+from compiler.frontend.check.checked_files import Interface, Progress
+from compiler.frontend.check.missing_imports import missing, package_hint
 from compiler.frontend.check.program import Checked, check_decs
 from compiler.frontend.check.scope.scope import Module, Scope
 from compiler.frontend.files import Import, imports, parsed

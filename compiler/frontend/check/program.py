@@ -27,8 +27,8 @@ from compiler.frontend.check.finish.entries import entry_point
 from compiler.frontend.check.finish.zonk import Zonk
 from compiler.frontend.check.modules import modules
 from compiler.frontend.check.modules.module_types import ModuleType, check_module_type
-from compiler.frontend.check.scope.advice import ONE_EQUATION
 from compiler.frontend.check.scope.builtins import member_names
+from compiler.frontend.check.scope.hints import ONE_EQUATION
 from compiler.frontend.check.scope.scope import (
     LIFT,
     LIFTED,
@@ -39,8 +39,8 @@ from compiler.frontend.check.scope.scope import (
     Poison,
     TypeParamInfo,
 )
-from compiler.frontend.check.scope.spoken import Spoken
 from compiler.frontend.check.scope.state import Checker, Silent
+from compiler.frontend.check.scope.written_names import Spoken
 from compiler.frontend.check.types.metas import MetaS, resolve, resolve_size
 from compiler.frontend.check.types.unify import final_type
 from compiler.frontend.check.types.walks import names_in_type, shows_arrays, with_unique_result

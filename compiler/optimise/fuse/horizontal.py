@@ -70,7 +70,7 @@ def _obstacle(graph: Graph, first: Node, second: Node) -> str:
 def _ends_of_scans(graph: Graph, *nodes: Node) -> bool:
     """Whether one takes a scan's prefixes, and the other takes those of another scan, or is one.
 
-    Blocks of threads take a scan's prefixes where they find them (`codegen/kernels/handed.py`).
+    Blocks of threads take prefixes where they find them (`codegen/kernels/fuse_scan_map.py`).
     """
     if all(isinstance(node.stm.exp, Scan) for node in nodes):
         return False

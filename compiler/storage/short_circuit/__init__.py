@@ -1,32 +1,32 @@
 """Short-circuiting: arrays are built where they end up, where that is proved safe (thesis ch. 6).
 
-points.py       finds the points, makes the attempts, outer and late ones first
-guards.py       checks of slices by LMADs, proved to be needless (7)
-in_place.py     kernels that write over what they read (6)
-conditions.py   the numbered conditions
-project.py      the new index functions, and what has to move up for them (1 to 4)
-safety.py       access summaries (5)
-comparison.py   writes against uses, pair by pair
-access.py       one access
-outside.py      accesses seen from outside of a loop or kernel, and in its other iterations
-quotients.py    the same where an index is divided
-covers.py       many accesses as few
-uses.py         what statements touch, in parts that attempts share
-summaries.py    what is kept from attempt to attempt
-budget.py       what proofs may take (8)
-costs.py        where a copy takes less time (9)
-assumptions.py  what holds at a place of the program
-contexts.py     facts that grow, by their names
-terms.py        index arithmetic as polynomials
-tree.py         a function as it was: what is around a statement, who binds and uses a name
-edited.py       what has been edited in it so far, and the program that comes of it
-edits.py        what attempts change, as values
-origins.py      where the facts of a proof come from
-attempts.py     attempts as plain data
-trial.py        refused attempts, made all the same and run
-clash.py        what such a run has shown
-ways_out.py     what the author could state so that an attempt is made
-wording.py      what arrays are called in remarks
+points.py            finds the points, makes the attempts, outer and late ones first
+guards.py            checks of slices by LMADs, proved to be needless (7)
+in_place.py          kernels that write over what they read (6)
+conditions.py        the numbered conditions
+project.py           the new index functions, and what has to move up for them (1 to 4)
+safety.py            access summaries (5)
+comparison.py        writes against uses, pair by pair
+access.py            one access
+outer_accesses.py    accesses seen from outside of a loop or kernel, and in its other iterations
+quotients.py         the same where an index is divided
+covers.py            many accesses as few
+uses.py              what statements touch, in parts that attempts share
+summaries.py         what is kept from attempt to attempt
+budget.py            what proofs may take (8)
+costs.py             where a copy takes less time (9)
+assumptions.py       what holds at a place of the program
+contexts.py          facts that grow, by their names
+terms.py             index arithmetic as polynomials
+tree.py              a function as it was: what is around a statement, who binds and uses a name
+edit_state.py        what has been edited in it so far, and the program that comes of it
+edits.py             what attempts change, as values
+origins.py           where the facts of a proof come from
+attempts.py          attempts as plain data
+trial.py             refused attempts, made all the same and run
+clash.py             what such a run has shown
+sufficient_facts.py  what the author could state so that an attempt is made
+wording.py           what arrays are called in remarks
 
 Note: why a function is edited, and not made anew by each attempt. An attempt asks what is around a
 statement, what comes before it and who uses an array. There may be hundreds of attempts, and each
@@ -46,9 +46,9 @@ from itertools import count
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.gate import forget
-from compiler.analysis.exact import exactness
+from compiler.analysis.no_wrap import exactness
 from compiler.base.context import Ctx
-from compiler.base.later import later
+from compiler.base.lazy import later
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog
 from compiler.protocol.kinds import Json
@@ -58,7 +58,7 @@ from compiler.storage.short_circuit.budget import BUDGET, STEPS, Budget
 from compiler.storage.short_circuit.points import Shortcut
 
 ID = "shortcircuit"
-_tried = later("compiler.storage.short_circuit.tried", "tried")
+_tried = later("compiler.storage.short_circuit.attempt_data", "tried")
 
 
 def short_circuit(prog: Prog, ctx: Ctx) -> Prog:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
 
-from compiler.algebra.alike import Key, answered, question
 from compiler.algebra.argument import Argument, Deduction, Lemma, Saying, Source
+from compiler.algebra.canonical_names import Key, answered, question
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.inequality import Prover, shown
@@ -19,7 +19,7 @@ from compiler.ir import nodes as ir
 from compiler.storage.short_circuit.access import Range
 from compiler.storage.short_circuit.budget import Budget
 from compiler.storage.short_circuit.contexts import NOTHING, Context, Contexts
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.terms import ZERO, Terms, divided
 from compiler.storage.short_circuit.tree import Item, TreeBody
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compiler.algebra.argument import Argument
+from compiler.algebra.as_data import FactorOf, plain, plain_cells
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
-from compiler.algebra.plain import FactorOf, plain, plain_cells
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import verdict_json
 from compiler.base.names import Called, Name

@@ -14,8 +14,8 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import Context
 from compiler.storage.short_circuit.covers import covers
-from compiler.storage.short_circuit.edited import Edited
-from compiler.storage.short_circuit.outside import OutsideViews
+from compiler.storage.short_circuit.edit_state import Edited
+from compiler.storage.short_circuit.outer_accesses import OutsideViews
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import TreeBody

@@ -13,7 +13,7 @@ from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, ForLoop, Index, Lit, Loop, Update
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called
 

@@ -12,7 +12,7 @@ from itertools import count
 
 from compiler.base.names import Name
 from compiler.ir.nodes import MemBind, Stm
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.tree import Item, TreeBody
 
 

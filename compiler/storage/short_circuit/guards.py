@@ -25,7 +25,7 @@ from compiler.storage.short_circuit.access import Obligation
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.attempts import GUARD, Attempt
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.terms import ZERO, Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody
 from compiler.storage.short_circuit.wording import called

@@ -14,7 +14,7 @@ from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.project import mentions
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items

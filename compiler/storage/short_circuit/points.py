@@ -20,7 +20,7 @@ from compiler.base.rules import Rule
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import poly_of
 from compiler.ir.slices import as_lmad, with_indices
-from compiler.ir.spelling import sentence
+from compiler.ir.source_names import sentence
 from compiler.ir.walk import se_uses
 from compiler.protocol.refusals import Refusal
 from compiler.storage.blocks import Meanings
@@ -38,7 +38,7 @@ from compiler.storage.short_circuit.attempts import (
 from compiler.storage.short_circuit.budget import BUDGET, Budget
 from compiler.storage.short_circuit.conditions import Failed, spent
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.guards import Guards
 from compiler.storage.short_circuit.project import NO_NAME, Projection, checks, sliced
 from compiler.storage.short_circuit.safety import Safety

@@ -20,7 +20,7 @@ from compiler.ir.walk import se_parts
 from compiler.protocol.refusals import Refusal
 from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.conditions import Failed
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.edits import BuildInPlace
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody

@@ -22,8 +22,8 @@ from compiler.storage.short_circuit.assumptions import Assumptions
 from compiler.storage.short_circuit.comparison import Comparison, NoComparison
 from compiler.storage.short_circuit.conditions import Failed
 from compiler.storage.short_circuit.contexts import NOTHING, Context
-from compiler.storage.short_circuit.edited import Edited
-from compiler.storage.short_circuit.outside import OutsideViews
+from compiler.storage.short_circuit.edit_state import Edited
+from compiler.storage.short_circuit.outer_accesses import OutsideViews
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items

@@ -15,7 +15,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.ir.nodes import SegMap, SegRed, SegScan, Write
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import Row, Uses
 

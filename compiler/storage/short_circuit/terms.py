@@ -14,15 +14,15 @@ from typing import Literal
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Monomial, Poly
-from compiler.analysis.exact import Exact, Reading, best, exactness
+from compiler.analysis.no_wrap import Exact, Reading, best, exactness
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
 from compiler.ir.slices import sliced
-from compiler.ir.spelling import Meaning, as_factor
+from compiler.ir.source_names import Meaning, as_factor
 from compiler.ir.walk import free, se_uses
 from compiler.protocol.polynomials import Factor
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 
 ONE = Poly.const(1)

@@ -1,7 +1,7 @@
 """A function as a tree: what is around a statement, which one binds a name, and who uses it.
 
 An index over the program as it was, made once by `tree_of` and written by nobody afterwards: what
-attempts change since is `edited.py`. Names are unique, so that tables by name need no scopes.
+attempts change since is `edit_state.py`. Names are unique, so that tables by name need no scopes.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import line_of
 from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
-from compiler.ir.spelling import sentence
+from compiler.ir.source_names import sentence
 from compiler.storage.short_circuit.access import Access
 from compiler.storage.short_circuit.clash import Clash, Stop
-from compiler.storage.short_circuit.edited import Edited
+from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.terms import Terms
 from compiler.storage.short_circuit.tree import Item
 

@@ -20,7 +20,7 @@ from compiler.frontend.check.definitions.existentials import (
 from compiler.frontend.check.definitions.patterns import Bound, bind_pattern, pattern_names
 from compiler.frontend.check.definitions.recursion import result_is_written
 from compiler.frontend.check.definitions.type_exps import Resolved, resolve_result
-from compiler.frontend.check.scope.advice import one_by_one
+from compiler.frontend.check.scope.hints import one_by_one
 from compiler.frontend.check.scope.operator_names import LOGIC, is_operator
 from compiler.frontend.check.scope.scope import (
     DATA,
@@ -37,6 +37,7 @@ from compiler.frontend.check.types.sizes import unify_size
 from compiler.frontend.check.types.substitute import map_sizes, subst
 from compiler.frontend.check.types.walks import dimensions, metas_in, names_in_type, sizes_of
 from compiler.frontend.check.types.wording import show
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.parts import pattern_variables
 from compiler.frontend.show_type import show_size
 from compiler.frontend.types import (
@@ -49,7 +50,6 @@ from compiler.frontend.types import (
     Type,
     TypeVar,
 )
-from compiler.frontend.warning import Warning_
 
 LIFTS = {"type": DATA, "sizelifted": SIZE_LIFTED, "lifted": LIFTED}
 

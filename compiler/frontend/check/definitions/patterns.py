@@ -11,7 +11,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.definitions.type_exps import Anon, record_type, resolve_type
-from compiler.frontend.check.scope.advice import (
+from compiler.frontend.check.scope.hints import (
     COMPARED,
     ONE_EQUATION,
     first_and_others,

@@ -16,7 +16,7 @@ from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import (
+from compiler.frontend.check.scope.hints import (
     not_applied,
     unknown_module,
     unknown_size,

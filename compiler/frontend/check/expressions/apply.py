@@ -18,7 +18,8 @@ from compiler.base.names import Name, base_of
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import (
+from compiler.frontend.check.scope.builtins import ConstMember, member
+from compiler.frontend.check.scope.hints import (
     applied_number,
     applied_value,
     called,
@@ -26,7 +27,6 @@ from compiler.frontend.check.scope.advice import (
     several_arrays,
     unlike_tuple,
 )
-from compiler.frontend.check.scope.builtins import ConstMember, member
 from compiler.frontend.check.scope.names import is_projection, lookup, member_call, use
 from compiler.frontend.check.scope.operator_names import is_operator
 from compiler.frontend.check.scope.scope import Builtin, Local, Scheme, Value

@@ -13,7 +13,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.expressions.apply import Lets, argument_size, wrap_lets
 from compiler.frontend.check.expressions.operators import require_prim
 from compiler.frontend.check.expressions.spines import replace_spine, spine
-from compiler.frontend.check.scope.advice import indexed_by_text, not_indexed
+from compiler.frontend.check.scope.hints import indexed_by_text, not_indexed
 from compiler.frontend.check.scope.names import lookup, use
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import INT_SET, SIGNED_SET, Checker

@@ -12,8 +12,8 @@ from compiler.frontend.check.definitions.existentials import bound_before, hide,
 from compiler.frontend.check.definitions.patterns import bind_pattern, pattern_names
 from compiler.frontend.check.definitions.type_exps import resolve_type
 from compiler.frontend.check.expressions.show_exp import show_exp
-from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member_names
+from compiler.frontend.check.scope.hints import unknown_module
 from compiler.frontend.check.scope.scope import Builtin
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import BOOL, I64, MetaS, MetaT, resolve

@@ -9,7 +9,7 @@ from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.literals import literal
 from compiler.frontend.check.expressions.apply import apply
-from compiler.frontend.check.scope.advice import (
+from compiler.frontend.check.scope.hints import (
     PLACE,
     UPDATES,
     by_fields,

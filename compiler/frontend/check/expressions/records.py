@@ -12,13 +12,13 @@ from compiler.frontend import typed as t
 from compiler.frontend.check.definitions.patterns import require_variant
 from compiler.frontend.check.definitions.type_exps import record_type
 from compiler.frontend.check.expressions.spines import replace_node, spine
-from compiler.frontend.check.scope.advice import field_of_sum, member_of_value, other_field
+from compiler.frontend.check.scope.hints import field_of_sum, member_of_value, other_field
 from compiler.frontend.check.scope.scope import Local
 from compiler.frontend.check.scope.state import Checker
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.substitute import map_sizes
 from compiler.frontend.check.types.wording import describe
-from compiler.frontend.slips import points_digits
+from compiler.frontend.syntax_hints import points_digits
 from compiler.frontend.types import UNIT, Record, Sum, Type, tuple_type
 
 

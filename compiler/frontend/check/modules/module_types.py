@@ -25,8 +25,8 @@ from compiler.frontend.check.scope.scope import (
     did_you_mean,
 )
 from compiler.frontend.check.scope.state import Checker, Silent
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.types import ANY_SIZE, Array, Record, Size, SizeVar, Type, TypeVar
-from compiler.frontend.warning import Warning_
 
 _ONE_TYPE = "If they are the same, say so: `include s with t = t`."
 

@@ -28,8 +28,8 @@ from compiler.frontend.check.modules.module_types import (
     check_module_type,
     named,
 )
-from compiler.frontend.check.scope.advice import unknown_module
 from compiler.frontend.check.scope.builtins import member
+from compiler.frontend.check.scope.hints import unknown_module
 from compiler.frontend.check.scope.names import are_intrinsics, in_module, instantiate
 from compiler.frontend.check.scope.scope import (
     DATA,

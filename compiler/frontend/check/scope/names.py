@@ -10,13 +10,6 @@ from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
-from compiler.frontend.check.scope.advice import (
-    members,
-    not_applied,
-    unknown_member,
-    unknown_module,
-    unknown_value,
-)
 from compiler.frontend.check.scope.builtins import (
     ConstMember,
     ConvertMember,
@@ -25,6 +18,13 @@ from compiler.frontend.check.scope.builtins import (
     OpMember,
     member,
     member_names,
+)
+from compiler.frontend.check.scope.hints import (
+    members,
+    not_applied,
+    unknown_member,
+    unknown_module,
+    unknown_value,
 )
 from compiler.frontend.check.scope.scope import (
     Builtin,

@@ -18,7 +18,7 @@ from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast
 from compiler.frontend import typed as t
 from compiler.frontend.check.scope.scope import Local, Scheme, Scope
-from compiler.frontend.check.scope.spoken import Spoken
+from compiler.frontend.check.scope.written_names import Spoken
 from compiler.frontend.check.types.long_sizes import MOST, SizeAtom, weight
 from compiler.frontend.check.types.metas import MetaS, MetaT
 from compiler.frontend.check.types.sizes import size_key
@@ -32,8 +32,8 @@ from compiler.frontend.check.types.wording import (
     reason_of,
     show,
 )
+from compiler.frontend.lint.warning import Warning_
 from compiler.frontend.types import ACC, Opaque, Size, SizeVar, Type
-from compiler.frontend.warning import Warning_
 
 NUMBER_SET: frozenset[str] = frozenset(NUMBERS)
 INT_SET: frozenset[str] = frozenset(INTS)

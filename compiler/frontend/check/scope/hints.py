@@ -1,0 +1,450 @@
+"""Hints for errors that people make who come from other languages, or are new to this one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from compiler.base.prim import INTS, NUMBERS, PRIMS
+from compiler.base.spans import Span
+from compiler.frontend import ast
+from compiler.frontend.check.scope.builtins import member_names
+from compiler.frontend.check.scope.scope import Scheme, did_you_mean
+from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.check.types.metas import MetaT, resolve
+from compiler.frontend.check.types.wording import NO_TEXT, has_names
+from compiler.frontend.syntax_hints import EXPONENT, MISSING, TYPES, points_digits
+from compiler.frontend.types import UNIT, Array, Arrow, PrimT, Record, Sum, Type
+
+_ASSIGNED = "Nothing is changed in its place: `let y = x + 1` binds a new name."
+_CONVERTED = "Numbers are converted by functions of their type's module, as in `f64.i32 x`."
+_AMONG = "Whether an array holds a value is `any (== x) xs`."
+_PART = "The parts of a tuple are `p.0` and `p.1`."
+_SAME = "An array of the same value n times is `replicate n 0`."
+_MATRIX = "A matrix of zeros is `replicate n (replicate m 0)`."
+_RANGE = "The numbers from 0 to n - 1 are `iota n`."
+_PRINTED = "Programs do not print; a result is what an entry point returns."
+_FAILS = "A program fails where its `assert c x` does: `x` is the value if `c` holds."
+_CLOSES = "Nothing opens or closes an expression but parentheses."
+PLACE = "An array with another element is `xs with [i] = v`, as in `let ys = xs with [0] = 3`."
+_SUMMED = "A product of vectors is `f32.sum (map2 (*) xs ys)`, of matrices a `map` of these."
+ONE_EQUATION = "A function has one equation: tell cases apart by `match x case 0 -> a case _ -> b`."
+COMPARED = 'A text is an array, which no pattern takes apart: compare it, as in `if s == "a"`.'
+_COMPARISONS = frozenset(("<", ">", "<=", ">="))
+UPDATES = frozenset(("<-", "+=", "-=", "*=", ":="))
+"""What changes an array in its place in other languages."""
+_VALUES = {
+    "and": "Both of two conditions is `a && b`.",
+    "or": "One of two conditions is `a || b`.",
+    "return": "A function's result is the value of its body; nothing needs to be written.",
+    "len": "The length of an array is `length xs`.",
+    "size": "The length of an array is `length xs`.",
+    "null": MISSING,
+    "fold": "Write `reduce` for an operator that may be regrouped, else `foldl` or a `loop`.",
+    **dict.fromkeys(("print", "printf", "println", "putStrLn", "echo", "puts"), _PRINTED),
+    **dict.fromkeys(("raise", "throw", "error", "failwith", "fail", "panic", "try"), _FAILS),
+    **dict.fromkeys(("range", "arange"), _RANGE),
+    **dict.fromkeys(("begin", "end"), _CLOSES),
+    **dict.fromkeys(("dot", "matmul", "mm"), _SUMMED),
+    "as": _CONVERTED,
+    "ref": _ASSIGNED,
+    "T": "The columns of a matrix are the rows of `transpose xss`.",
+    "mean": "A mean is `f32.sum xs / f32.i64 (length xs)`.",
+    "append": "Arrays are joined by `xs ++ ys`; one element is the array `[x]`.",
+    "enumerate": "Elements with their indices are `zip (indices xs) xs`.",
+    "zipWith": "Two arrays are gone through by `map2 f xs ys`.",
+    "argmax": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
+    "argmin": "Reduce pairs: `zip xs (indices xs)` has each element with its index.",
+    "linspace": "Numbers at equal distances are `tabulate n (\\i -> f32.i64 i * step)`.",
+    "otherwise": "A choice is written `if c then a else b`.",
+    "True": "It is written `true`.",
+    "False": "It is written `false`.",
+    "nil": MISSING,
+    "None": MISSING,
+    "Nothing": MISSING,
+    "undefined": "A value that is still to be written is the hole `???`.",
+    "sort": "Sorting is in a library, github.com/diku-dk/sorts, which is imported as a file.",
+    "mod": "The rest of a division is `a % b`.",
+    "xor": "The bits in which two numbers differ are `a ^ b`.",
+    "fst": _PART,
+    "snd": _PART,
+    "show": NO_TEXT,
+    "str": NO_TEXT,
+    "toString": NO_TEXT,
+    "elem": _AMONG,
+    "contains": _AMONG,
+    "member": _AMONG,
+    "fromIntegral": _CONVERTED,
+    "toFloat": _CONVERTED,
+    "float": _CONVERTED,
+    "int": _CONVERTED,
+    "zeros": _SAME,
+    "ones": _SAME,
+    "!!": "One element is read by an index, `xs[i]`.",
+    "=>": "A function without a name is written `\\x -> x + 1`.",
+    "<-": "There are no comprehensions: write `map (\\x -> x * 2) xs`, or `filter`.",
+    "+=": _ASSIGNED,
+    "-=": _ASSIGNED,
+    "*=": _ASSIGNED,
+    "/=": "Two values differ if `a != b`.",
+    "<>": "Two values differ if `a != b`.",
+    "===": "Two values are the same if `a == b`.",
+    "!==": "Two values differ if `a != b`.",
+}
+
+
+_LIBRARIES = ("np", "numpy", "math", "Math")
+_COLLECTIONS = ("List", "Array", "Seq", "Vector", "Data.List", "Iter")
+_CALLED = {
+    "`reduce`": "`reduce (+) 0 xs`, with the neutral element before the array",
+    "`reduce_comm`": "`reduce_comm (+) 0 xs`, with the neutral element before the array",
+    "`scan`": "`scan (+) 0 xs`, with the neutral element before the array",
+    "`foldl`": "`foldl f start xs`",
+    "`foldr`": "`foldr f start xs`",
+    "`scatter`": "`scatter target indices values`",
+    "`tabulate`": "`tabulate n f`",
+    "`replicate`": "`replicate n x`",
+}
+"""What is often called with its arguments in another order, or without one of them."""
+
+
+_FEW = 6
+"""So many names are listed."""
+_DEFINED = {
+    "mut": "no name gets another value. Write `let y = x`, and another `let` for what comes next.",
+    "rec": "write `def f n = ..` outside, which may call itself, or `loop`.",
+}
+"""Words of other languages between `let` and a name, and what stands for them."""
+
+
+def unknown_value(st: Checker, name: str, span: Span) -> str:
+    """What may be meant by a name that no value has."""
+    later = st.declared_later.get(("value", name))
+    if later is not None:
+        return _later(name, later, span)
+    if name in NUMBERS and name in st.scope.modules:
+        return _CONVERTED.replace("f64.i32", f"{name}.{'i32' if name == 'i64' else 'i64'}")
+    if name in st.scope.modules:
+        return f"`{name}` is a module here; values and modules share their names."
+    if name in st.scope.types and name not in _VALUES:
+        return f"`{name}` is a type; its values are written out, as in `(1, 2)` or `{{x = 1}}`."
+    if name in _VALUES:
+        return _VALUES[name]
+    owners = [prim for prim in ("i32", "f32", "bool") if _has(st, prim, name)]
+    if owners:
+        written = " or ".join(f"`{prim}.{name}`" for prim in owners)
+        return f"`{name}` is a function of the number types: write {written}, for example."
+    for word, way_out in _DEFINED.items():
+        if isinstance(st.scope.values.get(word), Scheme):
+            return f"`let {word} {name}` defines a function `{word}` of `{name}`: {way_out}"
+    inside = (m for m, of in st.scope.modules.items() if name in of.values and not of.prim)
+    if name not in st.scope.values and (module := next(inside, "")) not in ("", "intrinsics"):
+        return f"It is in a module: `{module}.{name}`."
+    return did_you_mean(name, st.scope.values)
+
+
+def unknown_type(st: Checker, name: str, known: list[str], span: Span) -> str:
+    """What may be meant by a name that no type has."""
+    later = st.declared_later.get(("type", name))
+    if later is not None and later <= span.line:
+        return (
+            f"`{name}` is not defined before this, and no type is made of itself: where one would"
+            " be, its values lie in an array, and are told by their indices."
+        )
+    if later is not None:
+        return _later(name, later, span)
+    if name in st.scope.values:
+        return f"`{name}` is a value, and behind `:` stands a type; arrays are joined by `++`."
+    if len(name) == 1 and name.islower():
+        return f"A type parameter is declared before the others: `def f '{name} (x: {name}) = ..`."
+    return TYPES.get(name.lower()) or did_you_mean(name, known)
+
+
+def first_and_others(inner: ast.Pat, type_: ast.TypeExp) -> str:
+    """What stands for the pattern `(x:xs)` of a list, in which `xs` is read as a type; or ""."""
+    if not (isinstance(inner, ast.PName) and isinstance(type_, ast.TName)):
+        return ""
+    first, others = inner.name, ".".join(type_.name)
+    if others not in (f"{first}s", "rest", "tail", "tl", *"t"[: first == "h"]):
+        return ""
+    return "No pattern takes an array apart: its first element is `xs[0]`, the others `xs[1:]`."
+
+
+def one_by_one(pattern: ast.Pat, wanted: Arrow) -> str:
+    """What stands for the tuple of a lambda that is given so many arguments; or ""."""
+    if not isinstance(pattern, ast.PTuple):
+        return ""
+    given: Type = wanted
+    for _ in pattern.elems:
+        if not isinstance(given, Arrow):
+            return ""
+        given = resolve(given.result)
+    names = " ".join(chr(ord("a") + k) for k in range(min(len(pattern.elems), 26)))
+    return f"It is given its arguments one after the other: `\\{names} -> ..`."
+
+
+def unknown_module(st: Checker, path: str, span: Span) -> str:
+    """What may be meant by a name that no module has."""
+    later = st.declared_later.get(("module", path))
+    if later is not None:
+        return _later(path, later, span)
+    if path in _LIBRARIES:
+        return (
+            "Arrays are made by `iota n` and `replicate n 0`; roots and the like by `f64.sqrt x`."
+        )
+    if path in _COLLECTIONS:
+        return "What goes over arrays is in no module: `map f xs`, `length xs`."
+    return did_you_mean(path, st.scope.modules)
+
+
+def unknown_member(prim: str, name: str) -> str:
+    """What may be meant by a name that the module of a primitive type has not; or ""."""
+    found = re.fullmatch("(to|of|from)_?([a-z]+[0-9]*)", name)
+    if found is not None and found[2] in PRIMS:
+        to, source = (found[2], prim) if found[1] == "to" else (prim, found[2])
+        return f"Convert it with `{to}.{source}`."
+    if name in ("pow", "square", "power"):
+        return "A power is written `a ** b`."
+    if prim in INTS and name in member_names("f32"):
+        return f"It is in the modules of floating-point numbers, as `f32.{name}`."
+    return _VALUES.get(name, "")
+
+
+def unknown_size(st: Checker, name: str, span: Span) -> str:
+    """How to bring a size into scope."""
+    later = st.declared_later.get(("value", name))
+    if later is not None:
+        return _later(name, later, span)
+    near = did_you_mean(name, st.scope.values) if len(name) > 1 else ""
+    return near or (
+        f"Declare it before the parameters, as in `def f [{name}] (xs: [{name}]i32) = ..`;"
+        f" with `let`, as in `let [{name}] (ys: [{name}]i32) = ..`."
+    )
+
+
+def _later(name: str, line: int, span: Span) -> str:
+    if line <= span.line:
+        return f"`{name}` is not defined before this, and no value is made of itself."
+    return f"`{name}` is defined below, at line {line}; a definition can use only those above it."
+
+
+def _has(st: Checker, prim: str, name: str) -> bool:
+    module = st.scope.modules.get(prim)
+    return module is not None and (name in module.values or name in member_names(prim))
+
+
+def applied_number(number: ast.Exp, args: tuple[ast.Exp, ...]) -> str:
+    """A number stands where a function would: `map -1 xs`, `reduce + 0 xs`, `a > 1 and b`, `2n`."""
+    first = args[0]
+    follows = first.span[:2] == number.span[2:4]
+    if follows and isinstance(number, ast.IntLit) and not number.value:
+        name = first.name[0] if isinstance(first, ast.Var) else "b"
+        if re.match("[oObBxXrR]", name):
+            return "Numbers are decimal, hexadecimal `0x1f`, binary `0b101` or Roman `0rXIV`."
+    if follows and isinstance(first, ast.IntLit):
+        return "The digits of a binary number are 0 and 1, as in `0b101`."
+    if follows and isinstance(first, ast.Var):
+        if re.fullmatch("[fFdDLluU]|i[0-9]+|[uf][0-9]+", first.name[0]):
+            return "A number that ends in its type is written `2.5f32`, `2i64` or `2u8`."
+        if first.name[0][0] == "_" or re.match("[eE]_", first.name[0]):
+            return EXPONENT
+        if first.name[0] in ("e", "E"):
+            return "An exponent has digits, as in `1.5e3`; a product is `2 * e`."
+        if re.fullmatch("[pP][0-9]+", first.name[0]) and isinstance(number, ast.IntLit):
+            return points_digits(f"{number.value:#x}.0{first.name[0]}")
+        return f"A product is written with its sign, as in `2 * {'.'.join(first.name)}`."
+    if all(isinstance(arg, ast.IntLit | ast.FloatLit) for arg in args):
+        return "Elements of an array, and parts of a tuple, have commas between them: `[1, 2]`."
+    for arg in args:
+        if isinstance(arg, ast.Var) and arg.name[0] in ("and", "or"):
+            return _VALUES[arg.name[0]]
+    return (
+        "An operator or a negative number that is an argument is written in parentheses:"
+        " `reduce (+) 0 xs`, `f (-1) x`."
+    )
+
+
+def unlike_tuple(want: Type, got: Type, count: int) -> str:
+    """One tuple was given for several arguments, or several arguments for one tuple."""
+    if want is got:
+        return ""
+    wanted, given = resolve(want), resolve(got)
+    left, right = isinstance(wanted, Record), isinstance(given, Record)
+    if right and not left and count == 1:
+        return "Arguments are written one after the other, without commas: `f a b`."
+    if right and not left and isinstance(resolve(want), PrimT):
+        return "A tuple is one value: give its parts as arguments of their own."
+    is_one = isinstance(resolve(got), PrimT) or _is_number(got)
+    if isinstance(wanted, Record) and has_names(wanted):
+        if (right and not has_names(given)) or (not right and (count > 1 or is_one)):
+            fields = ", ".join(f"{name} = .." for name, _ in wanted.fields)
+            return f"This function takes a record: write `f {{{fields}}}`."
+        return ""
+    if left and not right and (count > 1 or (is_one and wanted != UNIT)):
+        return "This function takes a tuple: write `f (a, b)`."
+    return ""
+
+
+def _is_number(type_: Type) -> bool:
+    known = resolve(type_)
+    return isinstance(known, MetaT) and known.prims is not None
+
+
+def applied_value(applied: Type, first: object, what: str) -> str:
+    """No function is followed by what looks like its argument: `xs [0]`, `x mod 2`."""
+    if isinstance(first, ast.Var) and first.name[0] in _VALUES:
+        return _VALUES[first.name[0]]
+    if isinstance(resolve(applied), Array) and isinstance(first, ast.ArrayExp):
+        return f"An index follows without a space: `{what.strip('`')}[0]`."
+    if isinstance(resolve(applied), Array) and what.startswith("`"):
+        return f"One element is read by an index, `{what.strip('`')}[i]`."
+    return ""
+
+
+def called(what: str) -> str:
+    """How a function is called whose arguments are in another order, or incomplete; "" if unknown.
+
+    `what`: its name, quoted.
+    """
+    return f"It is called as {_CALLED[what]}." if what in _CALLED else ""
+
+
+def no_null(*operands: ast.Exp) -> str:
+    """A value is compared with `null`, which is a function on arrays here."""
+    return MISSING if any(isinstance(e, ast.Var) and e.name == ("null",) for e in operands) else ""
+
+
+def member_of_value(st: Checker, field: str, span: Span) -> str:
+    """What stands for a method, of an array or a number: `xs.map`, `xs.mean`, `x.abs`; or ""."""
+    if field in st.scope.values:
+        return f"A function stands before its argument: `{field} x`."
+    return unknown_value(st, field, span) if field in _VALUES or _has(st, "f32", field) else ""
+
+
+def indexed_by_text(text: str) -> str:
+    """What stands for `r["x"]`."""
+    name = text if text.isidentifier() else "x"
+    return f"A field of a record is read by its name, `r.{name}`; there are no dictionaries."
+
+
+def not_indexed(type_: Type) -> str:
+    """How the parts of what has no indices are read; "" if it has none."""
+    if not isinstance(type_, Record) or not type_.fields:
+        return ""
+    first = type_.fields[0][0]
+    return _PART if first.isdigit() else f"A field of a record is read by its name: `r.{first}`."
+
+
+def other_field(record: Record, field: str) -> str:
+    """A field that a record has not: one that reads like it, or a part of a tuple."""
+    names = [name for name, _ in record.fields]
+    if names and names[0].isdigit() and field.strip("_").isdigit():
+        return f"The parts of a tuple are counted from 0: `p.0` to `p.{len(names) - 1}`."
+    return did_you_mean(field, names)
+
+
+def conditions(op: str, lhs: ast.Exp, types: tuple[Type, Type]) -> str:
+    """`a & b` or `a < b < c` among conditions; "" where it is neither."""
+    is_bool = [isinstance(known := resolve(u), PrimT) and known.prim == "bool" for u in types]
+    if op in ("&", "|") and any(is_bool):
+        return _VALUES["and" if op == "&" else "or"]
+    if not (op in _COMPARISONS and isinstance(lhs, ast.BinOp) and lhs.op[0] in _COMPARISONS):
+        return ""
+    if isinstance(lhs.rhs, ast.BinOp) and lhs.rhs.op[0] in ("&", "|"):
+        return _VALUES["and" if lhs.rhs.op[0] == "&" else "or"]
+    return f"Two comparisons are two conditions: `a {lhs.op[0]} b && b {op} c`."
+
+
+def several_arrays(what: str) -> str:
+    """`map` is given a function and two arrays."""
+    if what == "`replicate`":
+        return _MATRIX
+    return "Over several arrays at once go `map2`, `map3` and so on." if what == "`map`" else ""
+
+
+def function_first(want: Type, got: Type, index: int, what: str) -> str:
+    """What a second-order function goes over stands where its function belongs."""
+    wanted, given = resolve(want), resolve(got)
+    if index > 0 or not isinstance(wanted, Arrow) or isinstance(given, Arrow):
+        return ""
+    return f"The function comes first, as in `{what.strip('`')} f ..`."
+
+
+def by_fields(op: str, exp: ast.BinOp, type_: Type) -> str:
+    """How an operator goes over two records, field by field; "" if they are none, or large."""
+    if not isinstance(type_, Record) or not has_names(type_) or len(type_.fields) > _FEW:
+        return ""
+    left, right = "a", "b"
+    if isinstance(exp.lhs, ast.Var) and isinstance(exp.rhs, ast.Var):
+        left, right = ".".join(exp.lhs.name), ".".join(exp.rhs.name)
+    fields = ", ".join(f"{f} = {left}.{f} {op} {right}.{f}" for f, _ in type_.fields)
+    return f"It goes field by field: `{{{fields}}}`."
+
+
+def not_taken_apart(type_: Type) -> str:
+    """What to write where the pattern of a tuple stands, and the value is no such tuple."""
+    known = resolve(type_)
+    if isinstance(known, PrimT) or _is_number(type_):
+        return "It is one value, and has no parts: bind it to one name, as in `let a = ..`."
+    if isinstance(known, Array):
+        return "An array has no parts with names: its elements are `xs[0]`, `xs[1]` and so on."
+    if isinstance(known, Record) and has_names(known):
+        fields = ", ".join(field for field, _ in known.fields)
+        return f"The pattern of a record names its fields: `{{{fields}}}`."
+    if isinstance(known, Record) and known.fields:
+        names = ", ".join(chr(ord("a") + k) for k in range(min(len(known.fields), 26)))
+        return f"It has {len(known.fields)} parts: `({names})`; what is not needed is `_`."
+    return ""
+
+
+def not_of_fields(type_: Type, named: Collection[str]) -> str:
+    """What to write where a pattern has these fields, and the value no such record."""
+    known = resolve(type_)
+    if not isinstance(known, Record) or not has_names(known):
+        return not_taken_apart(type_)
+    names = [field for field, _ in known.fields]
+    others = [field for field in named if field not in names]
+    shown = ", ".join(f if f in named or others else f"{f} = _" for f in names)
+    if others:
+        return f"It has no field `{others[0]}`: its pattern is `{{{shown}}}`."
+    return f"A pattern names all fields, also what is not needed: `{{{shown}}}`."
+
+
+def field_of_sum(type_: Sum, field: str) -> str:
+    """How the values in a variant of a sum are read: `v.some`."""
+    found = next((given for name, given in type_.variants if name == field), None)
+    if found is None:
+        return "Its variants are told apart by `match`, as in `match v case #a x -> ..`."
+    names = "".join(f" {chr(ord('a') + k)}" for k in range(min(len(found), 26)))
+    value = "a" if len(found) == 1 else f"({names[1:].replace(' ', ', ')})" if found else ".."
+    others = " case _ -> .." if len(type_.variants) > 1 else ""
+    return f"`{field}` is one of its variants: `match v case #{field}{names} -> {value}{others}`."
+
+
+def not_applied(name: str, params: int) -> str:
+    """How a member of a module with so many parameters is used; "" if it has none."""
+    if not params:
+        return ""
+    which = "a module with a parameter" if params == 1 else f"a module with {params} parameters"
+    return (
+        f"`{name}` is {which}, whose members are there once it is applied: `module m = {name}"
+        f"{' arg' * params}`, and then `m.x`."
+    )
+
+
+def members(known: Iterable[str]) -> str:
+    """The names of a module that has few."""
+    listed = sorted(known)
+    return f"It has {', '.join(f'`{n}`' for n in listed)}." if 0 < len(listed) <= _FEW else ""
+
+
+def operand_is_function(op: str, operand: ast.Exp, type_: Type) -> str:
+    """A function stands on the left of an operator: `f -1`, `reduce + 0 xs`, `f + 1` for `f ()`."""
+    known = resolve(type_)
+    if isinstance(operand, ast.Var) and isinstance(known, Arrow) and resolve(known.param) == UNIT:
+        return f"It is applied to `()`: `{'.'.join(operand.name)} ()`."
+    if isinstance(operand, ast.Apply) and isinstance(known, Arrow):
+        return "It is a function that still takes an argument."
+    if op == "-":
+        return "A negative number that is an argument is written in parentheses: `f (-1)`."
+    return f"An operator that is an argument is written in parentheses: `reduce ({op}) 0 xs`."

@@ -1,0 +1,148 @@
+"""Whether what two checks have found is the same to everybody, but for places and new names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from compiler.base.names import Name, base_of
+from compiler.base.spans import NOWHERE, Span
+from compiler.frontend.check.checked_files import shows_others
+from compiler.frontend.check.modules.module_types import ModuleType
+from compiler.frontend.check.modules.modules import Functor
+from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme
+from compiler.frontend.types import SizeExp
+
+_KINDS = ("values", "types", "modules", "module_types")
+
+
+def names_in(module: Module) -> set[str]:
+    """The names that a module binds, of all kinds."""
+    return {*module.values, *module.types, *module.modules, *module.module_types}
+
+
+def alike(one: Any, other: Any, new: set[Name], same: dict[Name, Name]) -> bool:
+    """Whether two values differ in nothing but names that are `new` in the one.
+
+    `same` gets those names, and what each is in the other; places do not count.
+    """
+    if isinstance(one, str):
+        if one in same or one in new:
+            fits = isinstance(other, str) and base_of(one) == base_of(other)
+            taken = one not in same and other in same.values()
+            return fits and not taken and same.setdefault(one, other) == other
+        return bool(one == other)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, frozenset):
+        return bool(frozenset(same.get(name, name) for name in one) == other)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(
+            alike(a, b, new, same) for a, b in zip(one, other, strict=True)
+        )
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(
+            alike(value, other[name], new, same) for name, value in one.items()
+        )
+    if is_dataclass(one):
+        return all(
+            alike(getattr(one, f.name), getattr(other, f.name), new, same)
+            for f in fields(one)
+            if f.compare
+        )
+    return bool(one == other)
+
+
+def in_same_places(one: object, other: object, shown: Collection[Span] | None = None) -> bool:
+    """Whether two meanings of names, which are equal, are told to be from the same places.
+
+    `shown`: the places of the first that count; None: all do.
+    """
+    if one is other or (shown is not None and not shown):
+        return True
+    if isinstance(one, Functor | ModuleType):
+        return False
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return all(a is b or in_same_places(a, b, shown) for a, b in zip(one, other, strict=True))
+    if isinstance(one, Module) and isinstance(other, Module):
+        return all(
+            in_same_places(value, getattr(other, kind)[name], shown)
+            for kind in _KINDS
+            for name, value in getattr(one, kind).items()
+        )
+    span = getattr(one, "span", NOWHERE)
+    is_here = bool(span == getattr(other, "span", NOWHERE))
+    return is_here or (shown is not None and span not in shown)
+
+
+def shown_by(module: Module, place: Span) -> frozenset[Span] | None:
+    """The places of others that a module may tell which is declared there; None: any.
+
+    Functors and module types know all names around them.
+    """
+    if not shows_others(module, place):
+        return frozenset()
+    found: set[Span] = set()
+    todo = [module]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Functor) or one.module_types:
+            return None
+        todo += one.modules.values()
+        placed = (*one.values.values(), *one.types.values())
+        found |= {getattr(value, "span", NOWHERE) for value in placed}
+    return frozenset(span for span in found if not place.holds(span))
+
+
+def has_places(value: Any) -> bool:
+    """Whether something declared, or a type in it, holds syntax, which says where it stands."""
+    if isinstance(value, SizeExp | Functor | ModuleType):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(has_places, value))
+    if isinstance(value, dict):
+        return any(map(has_places, value.values()))
+    return is_dataclass(value) and any(has_places(getattr(value, f.name)) for f in fields(value))
+
+
+def placed(module: Module, like: Module, place: Callable[[Scheme | Abbreviation], Span]) -> Module:
+    """A module with `place` of what is in one that is `like` it as places; itself if they are its.
+
+    `like` has as many names, which stand for the same but for places and new names.
+    """
+    if isinstance(module, Functor):
+        return like
+    changed = Module(module_types=like.module_types, prim=module.prim, wrong=module.wrong)
+    is_same = True
+    for kind in ("values", "types"):
+        table: dict[str, Any] = getattr(changed, kind)
+        others = getattr(like, kind)
+        for name, value in getattr(module, kind).items():
+            other = others[name]
+            span = place(other) if isinstance(other, Scheme | Abbreviation) else NOWHERE
+            is_here = getattr(value, "span", NOWHERE) == span
+            table[name] = value if is_here else replace(value, span=span)
+            is_same = is_same and is_here
+    for name, inner in module.modules.items():
+        changed.modules[name] = placed(inner, like.modules[name], place)
+        is_same = is_same and changed.modules[name] is inner
+    pairs = ((one, like.module_types[name]) for name, one in module.module_types.items())
+    return module if is_same and all(one is other for one, other in pairs) else changed
+
+
+def share(before: Module, now: Module) -> None:
+    """Let functors and module types equal those that were there before.
+
+    Both modules are of the same text, whose names stood for the same.
+    """
+    for name, one in now.module_types.items():
+        other = before.module_types.get(name)
+        if isinstance(one, ModuleType) and isinstance(other, ModuleType):
+            one.own = other.own
+    for name, inner in now.modules.items():
+        known = before.modules.get(name)
+        if isinstance(inner, Functor) and isinstance(known, Functor):
+            inner.own = known.own
+        elif known is not None:
+            share(known, inner)

@@ -1,0 +1,187 @@
+"""What the check of a whole file has found, as what was found in its pieces.
+
+So the first edit in a file checks no more than it can change, as each after it. A piece of which
+the check of the whole does not tell what was found is left out, and checked once more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Mapping
+
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import decs
+from compiler.frontend.check.checked_files import mentioned
+from compiler.frontend.check.program import open_module
+from compiler.frontend.check.scope.scope import Module, Poison
+from compiler.frontend.check.scope.state import Checker
+from compiler.frontend.incremental.equal_results import names_in, shown_by
+from compiler.frontend.incremental.module_uses import meaning
+from compiler.frontend.incremental.piece_results import FoundInPiece, FoundInText, Warned
+from compiler.frontend.incremental.pieces import Cut
+
+_Named = decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec
+_KINDS = {decs.ValDec: "", decs.ModDec: "", decs.TypeDec: "type", decs.ModTypeDec: "module type"}
+"""What `Checked.own` calls them."""
+
+
+class _Untold(Exception):
+    """What was found in the whole is not told of its pieces."""
+
+
+def in_pieces(
+    st: Checker,
+    path: str,
+    cut: Cut,
+    given: frozenset[Name],
+    told: FoundInText,
+    imported: Mapping[str, Module],
+) -> dict[str, FoundInPiece]:
+    """What was found in the pieces of a file, by their texts, when it was checked as a whole.
+
+    `cut`: the file as it was, without an error; `given`: the constants of others that functions
+    might return where it begins; `imported`: what was imported, by the path that the file says.
+    Scope: the prelude's, to which all is added.
+    """
+    trees = [piece.at(path, line) for line, piece in cut]
+    if any(isinstance(_inner(dec), decs.OpenDec) for tree in trees for dec in tree):
+        return {}  # which names that declares is not told
+    try:
+        warned = _warned_by_piece(path, cut, trees, told)
+    except _Untold:
+        return {}
+    found: dict[str, FoundInPiece] = {}
+    declared: set[str] = set()
+    claimed: set[Name] = set()
+    names = _names_by_piece(st, path, cut, told)
+    givers = [at for at, tree in enumerate(trees) if any(map(_may_give, tree))]
+    for at, ((line, piece), tree) in enumerate(zip(cut, trees, strict=True)):
+        if any(isinstance(dec, decs.LocalDec) for dec in tree):
+            declared |= _hide(st, tree)
+            continue
+        around = {name: (*meaning(st.scope, name), False) for name in piece.words & declared}
+        module, exported = _declare(st, tree, told.declared, imported)
+        declared |= names_in(module)
+        claims = mentioned(module).intersection(told.names).difference(claimed)
+        claimed |= claims
+        if given != told.given and len(givers) > 1 and givers[0] <= at <= givers[-1]:
+            continue  # it is not told who of them gave what
+        place = Span(line, 1, line + piece.text.count("\n") + 1, 1, path)
+        named = [dec for dec in tree if isinstance(dec, _Named)]
+        found[piece.text] = FoundInPiece(
+            place=place,
+            around=around,
+            imported=tuple(imported[one.path] for one in piece.importing(path, line)),
+            given=told.given if givers and at > givers[-1] else given,
+            module=module,
+            exported=exported,
+            own={(_KINDS[type(dec)], dec.name): _span(dec) for dec in named},
+            types={dec.name: dec.span for dec in named if isinstance(dec, decs.TypeDec)},
+            wrong_types=set(),
+            entries=(),
+            warned=warned[at],
+            names=tuple(names[at]),
+            claims=frozenset(claims),
+            gave=told.given - given if at in givers else frozenset(),
+            can_move=None,
+            shows=shown_by(module, place),
+            mentions=set(),  # asked of what is in a module only
+            key="",
+            inside=(),
+        )
+    return found
+
+
+def _inner(dec: decs.Dec) -> decs.Dec:
+    return _inner(dec.dec) if isinstance(dec, decs.LocalDec) else dec
+
+
+def _span(dec: decs.ValDec | decs.TypeDec | decs.ModDec | decs.ModTypeDec) -> Span:
+    return dec.name_span if isinstance(dec, decs.ValDec) else dec.span
+
+
+def _hide(st: Checker, tree: tuple[decs.Dec, ...]) -> set[str]:
+    """Enter that the names of declarations stand for nothing that is told; those names."""
+    hidden = {dec.name for dec in map(_inner, tree) if isinstance(dec, _Named)}
+    for name in hidden:
+        st.scope.bind_module(name, Module(wrong=True))
+        st.scope.bind_module_type(name, Poison())
+    return hidden
+
+
+def _declare(
+    st: Checker, tree: tuple[decs.Dec, ...], whole: Module, imported: Mapping[str, Module]
+) -> tuple[Module, Module]:
+    """What declarations declare, and what of it others see; it is entered.
+
+    `whole`: what the file declares.
+    """
+    mark, exported = st.scope.mark(), Module()
+    for dec in tree:
+        if isinstance(dec, decs.ImportDec):
+            open_module(st, imported[dec.path])
+            continue
+        one = Module()
+        match dec:
+            case decs.ValDec(name=name):
+                one.values[name] = whole.values[name]
+            case decs.TypeDec(name=name):
+                one.types[name] = whole.types[name]
+            case decs.ModDec(name=name):
+                one.modules[name] = whole.modules[name]
+            case decs.ModTypeDec(name=name):
+                one.module_types[name] = whole.module_types[name]
+        st.scope.open(one)
+        exported.add(one)
+    module = st.scope.since(mark)
+    has_imports = any(isinstance(dec, decs.ImportDec) for dec in tree)
+    return (module, exported) if has_imports else (exported, exported)
+
+
+def _piece_at(path: str, starts: list[int], span: Span) -> int | None:
+    """Which piece a place is in; None: none of this file."""
+    return bisect(starts, span.line) - 1 if span.file == path else None
+
+
+def _warned_by_piece(
+    path: str, cut: Cut, trees: list[tuple[decs.Dec, ...]], told: FoundInText
+) -> list[Warned]:
+    """What is warned of in each piece.
+
+    Errors: `_Untold` if it is not clear which piece has asked for a warning, as for one in a body
+    that others apply.
+    """
+    starts = [line for line, _ in cut]
+    by_piece: list[Warned] = [([], [], []) for _ in cut]
+    for kind, warnings in enumerate(told.warned):
+        for one in warnings:
+            at = _piece_at(path, starts, one.span)
+            if at is None or (kind and any(map(_has_modules, trees[at]))):
+                raise _Untold
+            by_piece[at][kind].append(one)
+    return by_piece
+
+
+def _may_give(dec: decs.Dec) -> bool:
+    """Whether it may let functions return constants of others."""
+    inner = _inner(dec)
+    return isinstance(inner, decs.ModDec) and not inner.params
+
+
+def _has_modules(dec: decs.Dec) -> bool:
+    return isinstance(_inner(dec), decs.ModDec)
+
+
+def _names_by_piece(st: Checker, path: str, cut: Cut, told: FoundInText) -> list[list[Name]]:
+    """The names of each piece that have places in it."""
+    starts = [line for line, _ in cut]
+    by_piece: list[list[Name]] = [[] for _ in cut]
+    for name in told.names:
+        span = st.places.get(name)
+        if span is None and name in st.makers:
+            span = st.makers[name].span
+        at = None if span is None else _piece_at(path, starts, span)
+        if at is not None:
+            by_piece[at].append(name)
+    return by_piece

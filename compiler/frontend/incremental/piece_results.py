@@ -1,0 +1,640 @@
+"""What the checks of a text have found in its pieces, and which of them have to be checked again.
+
+What the check of a piece gives depends on that piece, on what the names in it stand for, and on
+which constants functions may return. A definition that is checked again, and whose type is as
+before, is to all others the one that it was. What was found in a piece that has moved moves with
+it. A piece with an error is checked each time.
+
+What is in a module that is cut is checked in the same way, each time that anything in it has
+changed; of the module itself what is around its body. If that has parameters, there is such a body
+for the module by itself, and one for each application of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, TypeVar
+
+from compiler.base import frozen
+from compiler.base.names import Name
+from compiler.base.spans import Span
+from compiler.frontend import decs
+from compiler.frontend.check.checked_files import mentioned
+from compiler.frontend.check.modules.module_types import ModuleType
+from compiler.frontend.check.program import Checked, check_decs, check_each
+from compiler.frontend.check.scope.scope import Abbreviation, Module, Scheme, Scope, Value
+from compiler.frontend.incremental.equal_results import (
+    alike,
+    has_places,
+    in_same_places,
+    names_in,
+    placed,
+    share,
+    shown_by,
+)
+from compiler.frontend.incremental.module_uses import Seen, asked, has_functors, meaning
+from compiler.frontend.incremental.pieces import Cut, Piece
+from compiler.frontend.lint.certain_failures import in_definition
+from compiler.frontend.lint.unused import unused_and_free
+from compiler.frontend.lint.warning import Warning_
+from compiler.frontend.typed import EntryPoint
+
+_NameOrKey = TypeVar("_NameOrKey")
+Warned = tuple[list[Warning_], ...]
+"""What is unused, what is certain, and what the checker warns of."""
+
+
+@dataclass(slots=True, eq=False)
+class FoundInText:
+    """What the check of a text gives; its errors are in `Checked`."""
+
+    declared: Module
+    """What it declares without `local`."""
+    entries: list[EntryPoint]
+    warned: Warned
+    given: frozenset[Name]
+    """Constants of others that functions may return from here on, those before it included."""
+    names: Collection[Name]
+    """Those that were given for what is in it."""
+    claims: frozenset[Name] = frozenset()
+    """See `FoundInPiece`."""
+    mentions: set[str] = field(default_factory=set)
+    """The names that are mentioned and not bound there."""
+
+
+@dataclass(slots=True, eq=False)
+class FoundInPiece:
+    """What the check of a piece has given, which was at that place."""
+
+    place: Span
+    around: dict[str, tuple[object, ...]]
+    """What the names in it that the program declares stood for."""
+    imported: tuple[Module, ...]
+    """What the files that it imports declare."""
+    given: frozenset[Name]
+    """The constants of others that functions might return."""
+    module: Module
+    """What it declares."""
+    exported: Module
+    """That without `local`; the same object if it is the same."""
+    own: dict[tuple[str, str], Span]
+    types: dict[str, Span]
+    wrong_types: set[str]
+    entries: tuple[EntryPoint, ...]
+    warned: Warned
+    names: tuple[Name, ...]
+    """Those that were given."""
+    claims: frozenset[Name]
+    """Those that stand for what it declares; they stand for nothing else."""
+    gave: frozenset[Name]
+    """The constants of others that functions may return from here on."""
+    can_move: bool | None
+    """Whether it has no places but those that `_move` knows; None: nobody has asked yet."""
+    shows: frozenset[Span] | None
+    """The places of others that it may tell; None: any."""
+    mentions: set[str]
+    """The names that are mentioned and not bound there."""
+    key: str
+    """Where it is kept what was found in it; "" if there is nothing."""
+    inside: tuple[tuple[InPieces, FoundInText], ...]
+    """What was found in the bodies of modules that are cut, and where."""
+
+
+@frozen.dataclass(frozen=True, slots=True, eq=False)
+class _Parts(decs.BodyParts):
+    """The body of a module in a file."""
+
+    path: str
+    cut: Cut
+    around: frozenset[str]
+    """The names that are declared around it, its module's parameters among them."""
+    is_applied: bool
+    """Whether there may be applications of it, or of a module that it is in."""
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """What is kept of the inside of a piece, in the order in which it is checked."""
+
+    bodies: list[tuple[tuple[bool, bool], InPieces]] = field(default_factory=list)
+    """With whether each is applied, and whether that is a trial."""
+    sites: list[Seen | None] = field(default_factory=list)
+    modules: list[Module] = field(default_factory=list)
+    """What bodies declared that are checked as a whole."""
+    own: set[Name] = field(default_factory=set)
+    """Constants of the piece itself that functions may return."""
+
+
+class InPieces:
+    """The main program, a file, or the body of a module: what has been found in its pieces."""
+
+    def __init__(self, out: Checked, path: str, before: FoundInText | None = None) -> None:
+        """`before`: what was found when the text was checked whole."""
+        self._out = out
+        self._path = path
+        self.found: dict[str, FoundInPiece] = {}
+        """What was found last in pieces, by their texts."""
+        self._last: dict[tuple[str, str], Any] = {}
+        """What the names that it declares stood for last, by kind and name."""
+        self._born: set[Name] = set()
+        """All names that were ever given for what is in it."""
+        if before is not None:
+            declared = before.declared
+            self._last |= {("values", name): value for name, value in declared.values.items()}
+            self._last |= {("types", name): value for name, value in declared.types.items()}
+            self._last |= {("modules", name): value for name, value in declared.modules.items()}
+            self._born |= set(before.names)
+        self._claimed: set[Name] = set()
+        """The names that stand for what the pieces before this one declare."""
+        self._declared: set[str] = set()
+        """The names that the pieces before this one declare."""
+        self._given: frozenset[Name] = frozenset()
+        """Constants of others that functions may return, after the pieces before this one."""
+        self._kept: dict[str, _Kept] = {}
+        """Of pieces, by the names of their modules, or by their texts."""
+        self._keys: set[str] = set()
+        """Those of the pieces before this one."""
+        self._is_applied = False
+        """Whether it is in a module with parameters, so that its pieces are asked for again."""
+        self._told: FoundInText | None = None
+        """What was found last."""
+        self._before = before
+
+    def check(self, cut: Cut, scope: Scope, given: frozenset[Name]) -> FoundInText:
+        """What a text declares, in a `scope` of its own that holds the prelude.
+
+        `given`: constants of others that functions may return.
+        """
+        out, st = self._out, self._out.st
+        st.scope = scope
+        st.own_types, st.wrong_types, out.own = {}, set(), {}
+        st.declared_later = _later(cut)
+        out.errors, out.not_built = [], []
+        self._declared, self._claimed, self._given = set(), set(), given
+        return self._each(cut)
+
+    def within(
+        self, parts: _Parts, claimed: frozenset[Name], given: frozenset[Name]
+    ) -> FoundInText:
+        """What the body of a module declares; `claimed` and `given`: see `_claimed`, `_given`."""
+        out, st = self._out, self._out.st
+        outside = (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries)
+        st.declared_later = st.declared_later | _later(parts.cut)
+        self._declared, self._claimed, self._given = set(parts.around), set(claimed), given
+        self._is_applied = parts.is_applied
+        told = self._each(parts.cut)
+        told.claims = frozenset(self._claimed - claimed)
+        (st.declared_later, st.warned, st.left_first, st.gave, out.defs, out.entries) = outside
+        out.exported = told.declared
+        return told
+
+    def _each(self, cut: Cut) -> FoundInText:
+        """What pieces declare, one by one."""
+        found: dict[str, FoundInPiece] = {}
+        names: list[Name] = []
+        told = FoundInText(Module(), [], ([], [], []), self._given, names)
+        self._keys = set()
+        for line, piece in cut:
+            before = known = self.found.get(piece.text)
+            if known is None or not self._is_as_before(known, piece, line):
+                known = self._anew(piece, line, before)
+            if known is None:
+                continue
+            found[piece.text] = known
+            told.declared.add(known.exported)
+            told.entries += known.entries
+            told.mentions |= known.mentions
+            names += known.names
+            for all_of_them, here in zip(told.warned, known.warned, strict=True):
+                all_of_them += here
+        if len(self.found) > 2 * len(cut):  # an edit may be undone
+            self.found = {}
+        if len(self._kept) > 2 * len(cut):
+            self._kept = {key: kept for key, kept in self._kept.items() if key in self._keys}
+        self.found |= found
+        told.given = self._given
+        self._told = told
+        return told
+
+    def _is_as_before(self, known: FoundInPiece, piece: Piece, line: int) -> bool:
+        """Whether what was found in a piece holds there; it is entered then."""
+        out, st = self._out, self._out.st
+        if (
+            not (line == known.place.line or self._can_move(known, piece))
+            or known.own.keys() & out.own.keys()
+            or known.given != self._given
+            or known.key in self._keys
+            or not known.claims.isdisjoint(self._claimed)
+            or known.around.keys() != piece.words & self._declared
+            or any(body._told is not told for body, told in known.inside)
+        ):
+            return False
+        imported = self._imported(piece, line)
+        around = {name: self._meaning(name) for name in known.around}
+        before, now = (*known.imported, *known.around.values()), (*imported, *around.values())
+        if before != now or not in_same_places(before, now, known.shows):
+            return False
+        known.imported, known.around = imported, around
+        if line != known.place.line:
+            self._move(known, line)
+        st.scope.open(known.module)
+        self._declared |= names_in(known.module) | known.wrong_types
+        self._claimed |= known.claims
+        if known.key:
+            self._keys.add(known.key)
+        st.wrong_types |= known.wrong_types
+        out.own |= known.own
+        st.own_types |= known.types
+        self._give(known.gave)
+        return True
+
+    def _imported(self, piece: Piece, line: int) -> tuple[Module, ...]:
+        out = self._out
+        return tuple(out.imported[out.path_of(one)] for one in piece.importing(self._path, line))
+
+    def _meaning(self, name: str) -> tuple[object, ...]:
+        st = self._out.st
+        return (*meaning(st.scope, name), name in st.wrong_types)
+
+    def _give(self, names: frozenset[Name]) -> None:
+        """Let functions return constants of others from here on."""
+        if names:
+            self._out.st.given |= names
+            self._given |= names
+
+    def _can_move(self, known: FoundInPiece, piece: Piece) -> bool:
+        """Whether what was found in a piece can be moved."""
+        if known.can_move is None:
+            module = known.module
+            known.can_move = piece.body is None and not has_places(
+                [module.values, module.types, module.modules, module.module_types]
+            )
+        return known.can_move
+
+    def _move(self, known: FoundInPiece, line: int) -> None:
+        """Enter that a piece begins at another line."""
+        place, st = known.place, self._out.st
+        by, first, last, path = line - place.line, place.line, place.end_line, self._path
+
+        def moved(span: Span) -> Span:
+            is_here = first <= span.line < last and span.file == path
+            return _moved(span, by) if is_here else span
+
+        known.place = _moved(place, by)
+        known.own = {name: moved(span) for name, span in known.own.items()}
+        known.types = {name: moved(span) for name, span in known.types.items()}
+        known.warned = tuple(
+            [replace(one, span=moved(one.span)) for one in kind] for kind in known.warned
+        )
+        is_exported = known.module is known.exported
+        known.module = placed(known.module, known.module, lambda one: moved(one.span))
+        known.exported = (
+            known.module
+            if is_exported
+            else placed(known.exported, known.exported, lambda one: moved(one.span))
+        )
+        for name in known.names:
+            if name in st.places:
+                st.places[name] = moved(st.places[name])
+            if name in st.makers:
+                maker = st.makers[name]
+                st.makers[name] = replace(maker, span=moved(maker.span))
+
+    def _anew(self, piece: Piece, line: int, known: FoundInPiece | None) -> FoundInPiece | None:
+        """Check a piece; `known` is what was found last in one with its text.
+
+        None: there is an error in it.
+        """
+        out, st = self._out, self._out.st
+        mark, before = st.scope.mark(), len(st.serials)
+        around = {name: self._meaning(name) for name in piece.words & self._declared}
+        own, types, wrong = len(out.own), len(st.own_types), set(st.wrong_types)
+        errors = len(out.errors), len(out.not_built)
+        out.defs, out.entries, out.exported = [], [], Module()
+        st.warned, st.left_first, st.gave = set(), set(), set()
+        imported, given = self._imported(piece, line), self._given
+        tree = piece.at(self._path, line)
+        if not (piece.imports or self._is_applied or _applies(tree)):
+            piece.tree = None
+        if piece.body is not None:
+            tree = (self._with_parts(tree[0], line, piece.body),)
+        keeping = _Keeping(self, self._key(tree, piece), self._before_module(tree))
+        keeper, out.keeper = out.keeper, keeping
+        check_each(out, tree)
+        out.keeper = keeper
+        module = st.scope.since(mark)
+        self._declared |= names_in(module) | st.wrong_types
+        new = _behind(st.serials, before)
+        self._born.update(new)
+        told = keeping.told
+        inner = {name for one in told for name in one.names}
+        alone = [name for name in new if name not in inner]
+        keeping.kept.own |= st.gave.intersection(alone)
+        gave = (st.gave - keeping.kept.own) | keeping.gave
+        self._give(frozenset(gave))
+        if errors != (len(out.errors), len(out.not_built)):
+            return None
+        if known is not None and (known.imported, known.around) == (imported, around):
+            self._share(tree, known.module, module)
+        exported = self._recognise(module, out.exported, set(new))
+        claims = self._claims(module, bool(alone)).union(*(one.claims for one in told))
+        self._claimed |= claims
+        place = Span(line, 1, line + piece.text.count("\n") + 1, 1, self._path)
+        is_plain = all(isinstance(dec, decs.ValDec | decs.TypeDec) for dec in tree)
+        can_move = not has_places([module.values, module.types]) if is_plain else None
+        unused, mentions = ([], set()) if st.applying else unused_and_free(tree)
+        certain = [w for d in out.defs for w in in_definition(d)]
+        warned = (unused, certain, list(st.warned)), *keeping.warned
+        return FoundInPiece(
+            place,
+            around,
+            imported,
+            given,
+            module,
+            exported,
+            {name: out.own[name] for name in _behind(out.own, own)},
+            {name: st.own_types[name] for name in _behind(st.own_types, types)},
+            st.wrong_types - wrong,
+            tuple(out.entries),
+            tuple([w for one in kind for w in one] for kind in zip(*warned, strict=True)),
+            (*alone, *(name for one in told for name in one.names)),
+            claims,
+            frozenset(gave),
+            can_move,
+            shown_by(module, place),
+            mentions,
+            keeping.key,
+            tuple(keeping.inside),
+        )
+
+    def _share(self, tree: tuple[decs.Dec, ...], before: Module, now: Module) -> None:
+        """Let functors and module types be what they were; both are of that piece.
+
+        A module type itself, if it is one, so that nobody who knows it has to be told its place.
+        """
+        share(before, now)
+        dec = tree[0] if len(tree) == 1 else None
+        while isinstance(dec, decs.LocalDec):
+            dec = dec.dec
+        if not isinstance(dec, decs.ModTypeDec) or has_functors(dec.type):
+            return
+        one, other = before.module_types[dec.name], now.module_types[dec.name]
+        if isinstance(one, ModuleType) and isinstance(other, ModuleType):
+            out = self._out
+            out.moved += 1
+            one.exp, one.scope = other.exp, other.scope
+            for place in (now, out.exported, out.st.scope):
+                if place.module_types.get(dec.name) is other:
+                    place.module_types[dec.name] = one
+
+    def _with_parts(self, dec: decs.Dec, line: int, body: Cut) -> decs.Dec:
+        """The declaration of a module that begins at that line and is cut, with what is in it."""
+        if isinstance(dec, decs.LocalDec):
+            return replace(dec, dec=self._with_parts(dec.dec, line, body))
+        assert isinstance(dec, decs.ModDec)
+        assert isinstance(dec.body, decs.MBody)
+        cut = [(line + at, one) for at, one in body]
+        values = frozenset(
+            name for _, one in body for kind, name in one.declares if kind == "value"
+        )
+        around = frozenset(self._declared.union(param.name for param in dec.params))
+        is_applied = self._is_applied or bool(dec.params)
+        parts = _Parts(dec.span, values, set(), self._path, cut, around, is_applied)
+        return replace(dec, body=replace(dec.body, decs=(parts,)))
+
+    def _key(self, tree: tuple[decs.Dec, ...], piece: Piece) -> str:
+        """Where it is kept what is found inside of a piece; no other piece has it now."""
+        dec = _module(tree)
+        key = dec.name if dec is not None else piece.text
+        while key in self._keys:
+            key += " again"
+        return key
+
+    def _before_module(self, tree: tuple[decs.Dec, ...]) -> FoundInText | None:
+        """What was found in a module when its text was checked whole."""
+        dec, before = _module(tree), self._before
+        if before is None or dec is None or dec.params:
+            return None
+        return replace(before, declared=before.declared.modules.get(dec.name, Module()))
+
+    def keep(self, key: str, kept: _Kept) -> None:
+        """Take note of what is kept of a piece."""
+        self._kept[key] = kept
+        self._keys.add(key)
+
+    def is_of(self, path: str) -> bool:
+        """Whether it is of a text in that file."""
+        return self._path == path
+
+    def _claims(self, module: Module, is_new: bool) -> frozenset[Name]:
+        """The names that stand for what is declared, and for nothing before it.
+
+        `is_new`: whether names were given for more than is in the bodies of modules.
+        """
+        values: dict[str, Value] = {
+            name: value
+            for name, value in module.values.items()
+            if isinstance(value, Scheme) and value.name in self._born
+        }
+        names = mentioned(Module(values, module.types, module.modules if is_new else {}))
+        return frozenset((names & self._born) - self._claimed)
+
+    def _recognise(self, module: Module, exported: Module, new: set[Name]) -> Module:
+        """Let what is declared be what it was before, where nobody can tell the difference.
+
+        What of it is exported, as it is then.
+        """
+        st = self._out.st
+        for kind in ("values", "types", "modules"):
+            table: dict[str, Any] = getattr(module, kind)
+            others: dict[str, Any] = getattr(exported, kind)
+            scope: dict[str, Any] = getattr(st.scope, kind)
+            for name, value in table.items():
+                if not isinstance(value, Scheme | Abbreviation | Module):
+                    continue
+                before = self._last.get((kind, name))
+                is_known = before is not None and self._is_alike(value, before, new)
+                known = before if is_known else None
+                if known is None:
+                    self._last[kind, name] = value
+                    continue
+                if isinstance(value, Module):
+                    known = placed(known, value, lambda one: one.span)
+                else:
+                    known = value if value == known else replace(known, span=value.span)
+                table[name] = scope[name] = known
+                if others.get(name) is value:
+                    others[name] = known
+        return module if _is_same(module, exported) else exported
+
+    def recognised(self, made: Module, before: Module, names: int) -> Module:
+        """A module, or what was there before if nobody can tell the difference.
+
+        `names`: how many were given before it was made.
+        """
+        if not self._is_alike(made, before, set(_behind(self._out.st.serials, names))):
+            return made
+        return placed(before, made, lambda one: one.span)
+
+    def _is_alike(self, value: Any, before: Any, new: set[Name]) -> bool:
+        """Whether a value, type or module is what was there before, but for places and new names.
+
+        And whether that stands for nothing that the pieces before this one declare.
+        """
+        same: dict[Name, Name] = {}
+        return value == before or bool(
+            alike(value, before, new, same)
+            and self._born.issuperset(same.values())
+            and self._claimed.isdisjoint(same.values())
+            and all(
+                self._is_known_alike(one, other, new, same) for one, other in list(same.items())
+            )
+        )
+
+    def _is_known_alike(
+        self, one: Name, other: Name, new: set[Name], same: dict[Name, Name]
+    ) -> bool:
+        """Whether the checker knows the same of two names; see `Interface`."""
+        st = self._out.st
+        sets = (st.constants, st.given, st.apart, st.functional, st.sized, st.own_sizes)
+        reach = frozenset(same.get(name, name) for name in st.of_constants.get(one, ()))
+        return (
+            all((one in names) == (other in names) for names in sets)
+            and st.type_levels.get(one) == st.type_levels.get(other)
+            and reach == st.of_constants.get(other, frozenset())
+            and alike(st.alias.get(one), st.alias.get(other), new, same)
+        )
+
+
+class _Keeping:
+    """Who keeps what is inside of a piece while that is checked; see `Keeper`."""
+
+    def __init__(self, around: InPieces, key: str, before: FoundInText | None) -> None:
+        """`around`: the text with that piece; `before`: see `InPieces`, of its module's body."""
+        self.told: list[FoundInText] = []
+        """What was found in the bodies of modules that are cut."""
+        self.warned: list[Warned] = []
+        """There, of what they add to what is told of the program."""
+        self.inside: list[tuple[InPieces, FoundInText]] = []
+        self.gave: frozenset[Name] = frozenset()
+        """The constants of others that functions may return now, but for those in trials."""
+        self._around = around
+        self._key = key
+        self._before = before
+        self.kept = around._kept.get(key) or _Kept()
+        self._given = around._given
+        self._bodies, self._sites, self._modules = 0, 0, 0
+
+    @property
+    def key(self) -> str:
+        """Where it is kept; "" if there is nothing."""
+        return self._key if self._bodies or self._sites or self._modules else ""
+
+    def body(self, out: Checked, declared: tuple[decs.Dec, ...]) -> None:
+        """Check what is in a module."""
+        parts, st = (declared[0] if declared else None), out.st
+        if not isinstance(parts, _Parts):
+            names = len(st.serials)
+            check_decs(out, declared)
+            out.exported = self._recognised(out.exported, names)
+            return
+        body = self._body(parts, (st.applying, out.is_trial))
+        given = self._given | st.gave
+        claimed = self._around._claimed.union(*(one.claims for one in self.told))
+        told = body.within(parts, frozenset(claimed), given)
+        self._given = told.given
+        if not out.is_trial:
+            self.gave |= told.given - given
+        parts.mentions.update(told.mentions)
+        unused, certain, others = told.warned
+        self.told.append(told)
+        self.warned.append(([] if st.applying else unused, [] if out.is_trial else certain, others))
+        self.inside.append((body, told))
+
+    def _body(self, parts: _Parts, kind: tuple[bool, bool]) -> InPieces:
+        """Where it is kept what is in the next body."""
+        bodies, at = self.kept.bodies, self._bodies
+        self._bodies += 1
+        self._around.keep(self._key, self.kept)
+        if at < len(bodies) and bodies[at][0] == kind and bodies[at][1].is_of(parts.path):
+            return bodies[at][1]
+        before = None if at or any(kind) else self._before
+        bodies[at:] = [(kind, InPieces(self._around._out, parts.path, before))]
+        return bodies[at][1]
+
+    def _recognised(self, made: Module, names: int) -> Module:
+        """The module that was made before at a place, or this one, with names after so many."""
+        modules, at = self.kept.modules, self._modules
+        self._modules += 1
+        self._around.keep(self._key, self.kept)
+        if at < len(modules):
+            made = self._around.recognised(made, modules[at], names)
+        modules[at:] = [made, *modules[at + 1 :]]
+        return made
+
+    def once(
+        self, module: Module | None, exp: decs.ModTypeExp, seen: Callable[[], Module]
+    ) -> Module:
+        """See `Keeper`."""
+        out, sites, at = self._around._out, self.kept.sites, self._sites
+        st = out.st
+        self._sites += 1
+        self._around.keep(self._key, self.kept)
+        before = sites[at] if at < len(sites) else None
+        if before is not None and before.holds(st, module, exp, out.moved):
+            return before.seen
+        names, inside = len(st.serials), (self._bodies, self._sites)
+        site: Seen | None = asked(st, module, exp, out.moved, seen)
+        assert site is not None
+        if before is not None:
+            site.seen = self._around.recognised(site.seen, before.seen, names)
+        made = site.seen
+        sites += [None] * (at + 1 - len(sites))
+        is_alone = inside == (self._bodies, self._sites) and not st.transparent
+        sites[at] = site if is_alone else None
+        return made
+
+
+def _later(cut: Cut) -> dict[tuple[str, str], int]:
+    """The line of each declaration."""
+    return {name: line + at for line, piece in cut for name, at in piece.declares.items()}
+
+
+def _is_same(one: Module, other: Module) -> bool:
+    """Whether two modules have the same objects under the same names."""
+    pairs: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...] = (
+        (one.values, other.values),
+        (one.types, other.types),
+        (one.modules, other.modules),
+        (one.module_types, other.module_types),
+    )
+    return all(
+        a.keys() == b.keys() and all(value is b[name] for name, value in a.items())
+        for a, b in pairs
+    )
+
+
+def _behind(table: dict[_NameOrKey, Any], count: int) -> tuple[_NameOrKey, ...]:
+    """The keys behind the first so many."""
+    return tuple(islice(reversed(table), len(table) - count))[::-1]
+
+
+def _module(tree: tuple[decs.Dec, ...]) -> decs.ModDec | None:
+    """The declaration of a module that a piece is, or begins with."""
+    dec = tree[0] if tree else None
+    while isinstance(dec, decs.LocalDec):
+        dec = dec.dec
+    return dec if isinstance(dec, decs.ModDec) else None
+
+
+def _applies(tree: tuple[decs.Dec, ...]) -> bool:
+    """Whether a piece is a module made of others, and so asked for when one of these changes."""
+    dec = _module(tree)
+    return dec is not None and not isinstance(dec.body, decs.MBody)
+
+
+def _moved(span: Span, by: int) -> Span:
+    """A place so many lines further down."""
+    return Span(span.line + by, span.col, span.end_line + by, span.end_col, span.file)

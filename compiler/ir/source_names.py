@@ -1,0 +1,375 @@
+"""What the author of a program calls its numbers and arrays: the one answer for all texts.
+
+A name that the compiler has made up is never shown: a number is spelt as what it is computed from,
+if that is short, else by its line; an array is told by the operation that makes it, and its line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from compiler.algebra.as_data import FactorOf, applied, plain
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name, base_of
+from compiler.base.prim import BYTES, Prim
+from compiler.base.spans import Prov, line_of
+from compiler.ir import nodes as ir
+from compiler.ir.show_scalar import show_se
+from compiler.ir.sizes import poly_of
+from compiler.ir.walk import all_stms, se_uses
+from compiler.protocol.polynomials import Applied, Factor, Polynomial
+
+Meaning = ir.SE | Poly | tuple[str, Poly, Poly]
+"""What a number is: an expression, a polynomial, or an operator and its operands."""
+Definition = Meaning | tuple[Prim, Poly] | tuple[ir.SE, Poly, Poly]
+"""Or a polynomial that wraps around in a type, or a condition and what it chooses from."""
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_DEEP, _DEEPER = 4, 12
+"""Definitions within definitions that are looked up; of what no statement binds, more."""
+_SHORT = 40
+"""Characters that the definition of a number without a name may have."""
+_FIRST = 3
+"""Names by which a number is described that is longer than what is looked up."""
+_OPERATORS = {
+    "map": "the map",
+    "red": "the reduction",
+    "scan": "the scan",
+    "hist": "the histogram",
+    "rep": "the replication",
+    "cat": "the concatenation",
+    "lit": "the array literal",
+}
+"""What the compiler calls what has no name: by the operator, whatever became of it."""
+_CALLED: dict[type, str] = {
+    ir.SegMap: "the map",
+    ir.SegRed: "the reduction",
+    ir.SegScan: "the scan",
+    ir.SegHist: "the histogram",
+    ir.Loop: "the loop",
+    ir.If: "the condition",
+    ir.Replicate: "the replication",
+    ir.Concat: "the concatenation",
+    ir.ArrayLit: "the array literal",
+    ir.Iota: "the range",
+}
+"""Statements that compute what has no name of its own."""
+_THINGS = frozenset((ir.Replicate, ir.Concat, ir.ArrayLit, ir.Iota))
+"""Of these, the statement and its result are called the same."""
+
+
+def _mentioned(what: Definition) -> list[Name]:
+    """The names in a definition, in order."""
+    found: list[Name] = []
+    for part in what if isinstance(what, tuple) else (what,):
+        if isinstance(part, Poly):
+            found += sorted(part.names())
+        elif not isinstance(part, str):
+            se_uses(part, found.append)
+    return found
+
+
+def as_factor(what: Meaning, factor: FactorOf) -> Factor:
+    """What a name stands for as the data of answers; `factor`: the same of names in it."""
+    match what:
+        case Poly():
+            return applied("", what, factor=factor)
+        case (str(op), Poly() as a, Poly() as b):
+            return applied(op, a, b, factor=factor)
+        case _:
+            return _operation(what)
+
+
+def _operation(se: ir.SE) -> Factor:
+    """A scalar expression as the data of answers."""
+    match se:
+        case ir.Var(name, _):
+            return name
+        case ir.Bin(op, _, a, b):
+            return {"op": op, "of": [as_polynomial(a), as_polynomial(b)]}
+        case ir.Un(op, _, a):
+            return {"op": "-" if op == "neg" else op, "of": [as_polynomial(a)]}
+        case ir.Conv(src, dst, a):
+            return {"op": f"{dst}.{src}", "of": [as_polynomial(a)]}
+        case ir.Fun(name, _, args):
+            return {"op": name, "of": [as_polynomial(arg) for arg in args]}
+        case ir.Select(cond, then, orelse):
+            return {"op": "select", "of": [as_polynomial(part) for part in (cond, then, orelse)]}
+    return {"op": show_se(se), "of": []}
+
+
+def as_polynomial(se: ir.SE) -> Polynomial:
+    """A scalar expression of integers as the data of answers."""
+    poly = poly_of(se)
+    match se:
+        case ir.Bin("+" | "-" as op, "i64", a, b) if poly is None:
+            return _sum(as_polynomial(a), as_polynomial(b), 1 if op == "+" else -1)
+    return [[1, _operation(se)]] if poly is None else plain(poly)
+
+
+def _sum(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
+    terms: dict[str, list[int | str | Applied]] = {}
+    for times, (coefficient, *factors) in [(1, term) for term in left] + [
+        (sign, term) for term in right
+    ]:
+        assert isinstance(coefficient, int)
+        before, *_ = terms.get(repr(factors), [0])
+        assert isinstance(before, int)
+        terms[repr(factors)] = [before + times * coefficient, *factors]
+    return [term for term in terms.values() if term[0]]
+
+
+class Spelling:
+    """Of several `n`, the first that is shown is `n`, the next one `n₂`.
+
+    Sizes and parameters of the function come first, so that an inner `n` is never taken for its.
+    """
+
+    def __init__(
+        self,
+        said: Callable[[Name], str | None],
+        first: Iterable[Name] = (),
+        made: Callable[[Name], ir.Stm | None] = lambda name: None,
+    ) -> None:
+        """`said`: the author's name, or None; `made`: the statement that binds a name, if any."""
+        self.said = said
+        self._made = made
+        self._stands: dict[Name, Definition] = {}
+        self._shown: dict[Name, str] = {}
+        self._taken: Counter[str] = Counter()
+        self._states: dict[Name, str] = {}
+        """What later states of arrays are called: updates may be hundreds, one of another."""
+        for name in first:
+            if said(name) is not None:
+                self.number(name)
+
+    @staticmethod
+    def of(fun: ir.Function, said: Callable[[Name], str | None]) -> Spelling:
+        """What things in a function, as it is, are called."""
+        table: dict[Name, ir.Stm] = {}
+
+        def made(name: Name) -> ir.Stm | None:
+            if not table:
+                for stm in all_stms(fun.body.stms):
+                    table.update((param.name, stm) for param in stm.pat)
+                    if isinstance(stm.exp, ir.Loop):
+                        table.update((param.name, stm) for param in stm.exp.params)
+            return table.get(name)
+
+        return Spelling(said, (param.name for param in fun.params), made)
+
+    def stands_for(self, name: Name, what: Definition) -> None:
+        """Let a name that no statement binds be spelt as what it is."""
+        self._stands[name] = what
+
+    # --- numbers ---
+
+    def number(self, name: Name) -> str:
+        """A number as a factor of a product: a name, or what it is in parentheses."""
+        return self._number(name, 0)
+
+    def poly(self, poly: Poly) -> str:
+        """A polynomial, such as `4*n + (xs[i] / 2)`."""
+        text = self._poly(poly, 0)
+        alone = poly.as_name is not None and text not in self._taken
+        return text.removeprefix("(").removesuffix(")") if alone and text[0] == "(" else text
+
+    def size(self, prim: Prim, count: Poly) -> str:
+        """A number of elements in bytes, such as `4*n*m B`."""
+        return f"{self.poly(count * BYTES[prim])} B"
+
+    def scalar(self, se: ir.SE) -> str:
+        """A scalar expression, without the suffixes of i64 literals."""
+        return self._scalar(se, 0)
+
+    def quoted(self, name: Name) -> str:
+        """A number in a sentence: a name in backquotes, else what it is, or where it is from."""
+        shown = self.number(name)
+        inside = shown.removeprefix("(").removesuffix(")")
+        return f"`{shown}`" if self.said(name) is not None or inside == shown else inside
+
+    def _poly(self, poly: Poly, depth: int) -> str:
+        return poly.show(lambda name: self._number(name, depth))
+
+    def _scalar(self, se: ir.SE, depth: int) -> str:
+        return show_se(se, suffix=False, spell=lambda name: self._number(name, depth))
+
+    def _number(self, name: Name, depth: int) -> str:
+        shown = self._shown.get(name)
+        if shown is not None:
+            return shown
+        said = self.said(name) if name not in self._stands else None
+        if said is None:
+            told = self._definition(name, depth)
+            if told is not None:
+                return told
+            said = self._without_name(name)
+        self._taken[said] += 1
+        count = self._taken[said]
+        shown = said + (str(count).translate(_LOWERED) if count > 1 else "")
+        self._shown[name] = shown
+        return shown
+
+    def _without_name(self, name: Name) -> str:
+        """What the program computes in a statement by its line; the index of a map by a letter."""
+        if name in self._stands:
+            return self._made_of(name)
+        stm = self._made(name)
+        if stm is None:
+            return base_of(name)
+        line = _line(stm)
+        return f"(number of {line})" if line else "(a number)"
+
+    def _made_of(self, name: Name) -> str:
+        """What is too long to be spelt, by the first names of the program that it is made of."""
+        found: dict[Name, None] = {}
+        seen, waiting = {name}, [name]
+        while waiting:
+            one = waiting.pop()
+            if one not in self._stands:
+                found[one] = None
+                continue
+            inside = [name for name in _mentioned(self._stands[one]) if name not in seen]
+            seen.update(inside)
+            waiting += inside[::-1]
+        told = [self._number(one, _DEEPER + 1).strip("()") for one in list(found)[:_FIRST]]
+        if len(found) > _FIRST:
+            told.append("more")
+        *first, last = told or ["constants"]
+        return f"(a number made of {', '.join(first)}{' and ' if first else ''}{last})"
+
+    def _definition(self, name: Name, depth: int) -> str | None:
+        """What a number without a name is computed from; None if that is long, or not known."""
+        if depth > (_DEEPER if name in self._stands else _DEEP):
+            return None
+        what: object = self._stands.get(name)
+        if what is None:
+            stm = self._made(name)
+            what = stm.exp if stm is not None else None
+        match what:
+            case Poly():
+                text = self._poly(what, depth + 1)
+            case ("min" | "max" as op, Poly() as a, Poly() as b):
+                return f"{op}({self._poly(a, depth + 1)}, {self._poly(b, depth + 1)})"
+            case ("i64", Poly() as value):
+                text = self._poly(value, depth + 1)
+            case (str(prim), Poly() as value):
+                return f"i64.{prim}({self._poly(value, depth + 1)})"
+            case (str(op), Poly() as a, Poly() as b):
+                left, right = (self._operand(side, depth + 1) for side in (a, b))
+                return f"({left} {op} {right})"
+            case (cond, Poly() as a, Poly() as b) if isinstance(cond, ir.SE_NODES):
+                sides = f"{self._poly(a, depth + 1)} else {self._poly(b, depth + 1)}"
+                return f"(if {self._scalar(cond, depth + 1)} then {sides})"
+            case ir.Index(array, at) if self.said(array) is not None:
+                indices = ", ".join(self._scalar(index, depth + 1) for index in at)
+                text = f"{self.said(array)}[{indices}]"
+                return text if len(text) <= _SHORT else None
+            case _ if isinstance(what, ir.SE_NODES):
+                text = self._scalar(what, depth + 1)
+                if isinstance(what, ir.Var | ir.Lit):
+                    return text
+            case _:
+                return None
+        if len(text) > _SHORT and name not in self._stands:
+            return None
+        return text if text.replace("'", "").isidentifier() or _enclosed(text) else f"({text})"
+
+    def _operand(self, poly: Poly, depth: int) -> str:
+        text = self._poly(poly, depth)
+        plain = poly.constant is not None or poly.as_name is not None
+        return text if plain else f"({text})"
+
+    # --- arrays ---
+
+    def array(self, name: Name) -> str:
+        """An array in a few words that go into a sentence: by its name, if its author gave one."""
+        said = self.said(name)
+        stm = self._made(name)
+        if stm is None or said is not None:
+            return f"`{said}`" if said is not None else "an array without a name"
+        match stm.exp:
+            case ir.Index(array, _):
+                return f"an element of {self.array(array)}"
+            case ir.Slice(array, _):
+                return f"a part of {self.array(array)}"
+            case ir.Copy(array):
+                return f"a copy of {self.array(array)}"
+            case ir.Update(array, _, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
+                if name not in self._states:
+                    self._states[name] = self.array(array)
+                return self._states[name]
+        line = _line(stm)
+        if not line:
+            return "an array without a name"
+        what = _what(stm)
+        if not what:
+            return f"what {line} computes"
+        return f"{'' if type(stm.exp) in _THINGS else 'the result of '}{what} in {line}"
+
+    def statement(self, stm: ir.Stm) -> str:
+        """A statement in a few words: its last name, or what it is and where."""
+        line = _line(stm)
+        if not stm.pat:
+            return f"the check in {line}" if line else "a check"
+        said = self.said(stm.pat[-1].name)
+        if said is not None:
+            return f"`{said}`"
+        what = _what(stm)
+        where = f" in {line}" if line else ""
+        return f"{what}{where}" if what else f"what {line} computes" if line else "a statement"
+
+
+class Inhabitants:
+    """The arrays in each block of a function, as it is: a block is called as what is in it."""
+
+    def __init__(self, fun: ir.Function, said: Callable[[Name], str | None]) -> None:
+        self.fun = fun
+        self.spell = Spelling.of(fun, said)
+        self._arrays: dict[Name, list[Name]] = {}
+
+    def __call__(self, block: Name, prov: Prov) -> str:
+        """The array in a block, made at some place, in a few words."""
+        if not self._arrays:
+            self._look()
+        found = self._arrays.get(block, [])
+        named = next((name for name in found if self.spell.said(name) is not None), None)
+        if named is not None or found:
+            return self.spell.array(named or found[0])
+        line = line_of(prov)
+        return f"the array of {line}" if line else "an array without a name"
+
+    def _look(self) -> None:
+        for stm in all_stms(self.fun.body.stms):
+            params = (*stm.pat, *(stm.exp.params if isinstance(stm.exp, ir.Loop) else ()))
+            for param in params:
+                kind = param.type
+                if isinstance(kind, ir.Array) and kind.mem is not None:
+                    self._arrays.setdefault(kind.mem.block, []).append(param.name)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def _what(stm: ir.Stm) -> str:
+    """A statement whose result has no name of the author, as what was written there; or ""."""
+    return _OPERATORS.get(base_of(stm.pat[-1].name)) or _CALLED.get(type(stm.exp), "")
+
+
+def _line(stm: ir.Stm | None) -> str:
+    """The line of the program that a statement is from; "" if that is not known."""
+    return line_of(stm.prov) if stm is not None else ""
+
+
+def _enclosed(text: str) -> bool:
+    """Whether a text is one call, access or number, or stands in parentheses as a whole."""
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == " " and not depth:
+            return False
+        if letter in "-*" and not depth and at:
+            return False
+    return text[:1] != "-"

@@ -1,0 +1,37 @@
+"""Attempts as plain data; of refused ones runs show what would go wrong, and what helps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from compiler.base.context import Ctx
+from compiler.ir.nodes import Prog
+from compiler.protocol.kinds import Json
+from compiler.storage.short_circuit.attempts import Record
+from compiler.storage.short_circuit.origins import Origins
+from compiler.storage.short_circuit.sufficient_facts import holder, stated
+from compiler.storage.short_circuit.trial import Trials
+
+_SECONDS = 4.0
+"""After so long no further attempt of a program is tried."""
+_TRIED = 32
+"""Refused attempts of a program of which runs show what would go wrong, on a few small inputs."""
+
+
+def tried(prog: Prog, ctx: Ctx, records: Sequence[Record]) -> Iterator[Json]:
+    """All attempts on a program, function by function."""
+    left = _TRIED
+    deadline = time.monotonic() + _SECONDS
+    for at, record in enumerate(records):
+        if not record.attempts:
+            continue
+        made = record.attempts
+        trials = Trials(prog, at, ctx, made, deadline)
+        for k, attempt in enumerate(made):
+            if left and trials.look(k):
+                left -= 1
+                attempt.stated, attempt.holder = tuple(stated(trials, k)), holder(trials)
+        origins = Origins(trials.assumptions, record.atoms)
+        for one in made:
+            yield {**one.json(origins, ctx.names.called), "entry": trials.fun.name}

@@ -1,0 +1,67 @@
+"""Rows of threads that only a transposed view looks at: laid out as that view is read.
+
+`transpose (map f xs)`, where each thread computes a row: row-major, neighbouring threads would
+write a row apart, and the view would be read so. Laid out in the order of the view, with the
+threads' dimension last, neighbours write next to each other, and the view is row-major: nothing has
+to put it in order later, and a loop that carries it carries no strides.
+"""
+
+from __future__ import annotations
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
+from compiler.ir import nodes as ir
+from compiler.ir.source_names import Spelling
+from compiler.ir.walk import all_stms, count_uses
+
+TURNED = Rule("memory/turned", "Lays rows of threads out as a transposed view of them is read.")
+Order = tuple[int, ...]
+"""Dimensions of an array, outermost first."""
+
+
+def turned(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
+    """The results of kernels that lie in another order than row-major, with that order."""
+    stms = list(all_stms(fun.body.stms))
+    views = {s.exp.array: s.exp.perm for s in stms if isinstance(s.exp, ir.Rearrange)}
+    found = [
+        (stm, name, views[name])
+        for stm in stms
+        for name in _rows(stm)
+        if name in views and views[name][-1] == _outer(stm) - 1
+    ]
+    if not found or not ctx.target.in_step:
+        return {}
+    uses = count_uses(fun.body)
+    orders: dict[Name, Order] = {}
+    for stm, name, order in found:
+        if uses[name] == 1:
+            because = (
+                f"Only a transposed view of {spell.array(name)} is used: each thread's row lies as "
+                "that view needs it, next to those of its neighbours."
+            )
+            if ctx.commit(TURNED, stm.prov, Applied(order, because)) is not None:
+                orders[name] = order
+    return orders
+
+
+def _outer(stm: ir.Stm) -> int:
+    """How many dimensions a kernel's threads have."""
+    assert isinstance(stm.exp, ir.SegMap | ir.SegRed | ir.SegScan)
+    return len(stm.exp.space.dims)
+
+
+def _rows(stm: ir.Stm) -> list[Name]:
+    """The results of a kernel that are made of a fresh row for each of its threads."""
+    exp = stm.exp
+    if not isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan) or exp.level != "grid":
+        return []
+    if isinstance(exp, ir.SegMap) and exp.per_block:
+        return []
+    pairs = zip(stm.pat, exp.body.results, strict=True)
+    return [p.name for p, of in pairs if _rank(p) > _outer(stm) and not isinstance(of, ir.Write)]
+
+
+def _rank(param: ir.Param) -> int:
+    return param.type.rank if isinstance(param.type, ir.Array) else 0
