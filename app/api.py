@@ -8,24 +8,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-from flask import (
-    Blueprint,
-    Response,
-    current_app,
-    jsonify,
-    render_template,
-    request,
-    stream_with_context,
-)
+from flask import Blueprint, Response, current_app, jsonify, render_template, request
 
 from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import address_key, client_key, page_key
+from app.compressed_answers import opened
 from app.context import parts
 from app.errors import AppError, status_of
+from app.event_stream import events
 from app.fair_queue import Client
 from app.holders import Sharer
+from app.http import packed_json
 from app.jobs import OPS, ClientJobs, members
 from app.making import PREPARED
 from app.presence import left
@@ -139,17 +133,11 @@ def operation(op: str) -> Response | tuple[Response, int]:
         parts().limits.count(OPS[op].limit, *(OPS[one["op"]].limit for one in members(body)))
     jobs = asked_by_client()
     if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
-        headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
-        if op == "batch" and "gzip" in request.headers.get("Accept-Encoding", "").lower():
-            events = parts().jobs.known(body, lambda answers: "".join(map(_event, answers)))
-            if events is not None:
-                headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-                return Response(events, mimetype="text/event-stream", headers=headers)
-        answers = jobs.stream(op, body)
-        first = next(answers)  # so that a bad request is refused with a status
-        stream = stream_with_context(_events(first, answers))
-        return Response(stream, mimetype="text/event-stream", headers=headers)
-    answer = jobs.call(op, body)
+        return events(jobs.stream(op, body))
+    answer = jobs.told(op, body)
+    if "packed" in answer and answer["ok"]:
+        return packed_json(answer["packed"])
+    answer = opened(answer)
     return jsonify(answer), status_of(answer)
 
 
@@ -196,24 +184,3 @@ def json_body() -> Json:
     if length > UNCOUNTED:
         parts().limits.count(kilobytes=length >> 10)
     return parts().bodies.read(request.get_data(cache=False))
-
-
-def _events(first: Json, rest: Iterator[Json]) -> Iterator[str]:
-    yield _event(first)
-    for answer in rest:
-        yield _event(answer)
-
-
-def _event(answer: Json) -> str:
-    """One event. Lines hold the text already, so that stages go without their `text`."""
-    answer = _slim({**answer, "answer": _slim(answer["answer"])} if "answer" in answer else answer)
-    last = "part" if answer.get("partial") else "done"
-    name = "queued" if "queued" in answer else last
-    text = current_app.json.dumps(answer, separators=(",", ":"))
-    return f"event: {name}\ndata: {text}\n\n"
-
-
-def _slim(answer: Json) -> Json:
-    stages = answer.get("stages") or {}
-    slim = {name: {**stage, "text": None} for name, stage in stages.items()}
-    return {**answer, "stages": slim} if slim else answer

@@ -6,15 +6,17 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-import zstandard
-
+from app.compressed_answers import PackedAnswer, merged, packed
 from compiler.protocol.kinds import Json
 
 V = TypeVar("V")
 ENTRY = 400
 """Bytes of what is kept beside a value: a key of 64 characters, and its place in the order."""
+PART = 300
+"""Bytes of what is kept beside a part of an answer: what is known of it."""
 LONG = 10_000
 """Characters of a text that a key has a hash of."""
 
@@ -61,7 +63,7 @@ class AnswerCache:
     """The answers that were used last; what they take together is at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
-        self._kept: Bounded[bytes] = Bounded(limit)
+        self._kept: Bounded[tuple[tuple[bool, PackedAnswer], ...]] = Bounded(limit)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -71,23 +73,23 @@ class AnswerCache:
         """What the answers take, compressed."""
         return self._kept.bytes
 
-    def has(self, key: str) -> bool:
-        """Whether there is an answer under a key."""
-        return self._kept.get(key) is not None
-
     def get(self, key: str) -> Json | None:
-        """The answer under a key of `cache_key`."""
-        packed = self._kept.get(key)
-        if packed is None:
-            return None
-        answer: Json = json.loads(zstandard.ZstdDecompressor().decompress(packed))
-        return answer
+        """The answer under a key of `cache_key`, with what is in it."""
+        parts = self.parts(key)
+        return None if parts is None else merged(parts)
 
-    def keep(self, key: str, answer: Json) -> None:
+    def parts(self, key: str) -> list[Json] | None:
+        """The same in the parts in which it came, packed."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        *before, last = ({"ok": ok, "packed": one} for ok, one in kept)
+        return [*({**one, "partial": True} for one in before), last]
+
+    def keep(self, key: str, parts: Sequence[Json]) -> None:
         """Keep an answer, at the cost of those that were used longest ago."""
-        text = json.dumps(answer, separators=(",", ":")).encode()
-        packed = zstandard.ZstdCompressor(level=1).compress(text)
-        self._kept.keep(key, packed, len(packed))
+        kept = tuple((bool(part.get("ok")), packed(part)) for part in parts)
+        self._kept.keep(key, kept, sum(one.piece.size + PART for _, one in kept))
 
 
 def cache_key(request: Json) -> str:

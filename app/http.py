@@ -13,6 +13,7 @@ import zstandard
 from flask import Flask, Response, g, request
 
 from app import pieces
+from app.compressed_answers import PackedAnswer
 from app.paths import static_folder
 from app.pieces import Part
 from compiler.protocol.kinds import Json
@@ -123,11 +124,27 @@ def streamed(parts: Sequence[Part], mimetype: str, caching: str) -> Response:
 
 def zipped(content: bytes, mimetype: str, tag: str, caching: str) -> Response:
     """A response of gzip's bytes; 304 where the client has those of this tag already."""
-    accepted = "gzip" in request.headers.get("Accept-Encoding", "").lower()
+    accepted = accepts_gzip()
     response = Response(content if accepted else gzip.decompress(content), mimetype=mimetype)
     if accepted:
         response.headers["Content-Encoding"] = "gzip"
     return tagged(response, tag, caching)
+
+
+def accepts_gzip() -> bool:
+    """Whether the client of the current request takes gzip."""
+    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
+
+
+def packed_json(packed: PackedAnswer) -> Response:
+    """An answer that a worker packed, as it is where the client takes gzip."""
+    accepted = accepts_gzip()
+    part = packed.piece, lambda: iter((packed.data,))
+    data = b"".join(pieces.zipped([part])) if accepted else packed.text()
+    response = Response(data, mimetype="application/json")
+    if accepted:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
 
 
 def tagged(response: Response, tag: str, caching: str) -> Response:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
-from app.batch_answers import PackedBatches
 from app.cache import AnswerCache, cache_key
+from app.compressed_answers import merged, opened
 from app.errors import AppError, status_of
 from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from app.metrics import Metrics
@@ -49,8 +49,8 @@ class _Asked:
     op: Operation[Any]
     request: Json
     began: float = field(default_factory=time.perf_counter)
-    whole: Json = field(default_factory=dict)
-    """The last answer, with the stages of all."""
+    parts: list[Json] = field(default_factory=list)
+    """The answers so far: `show` tells of its stages one by one."""
 
     @property
     def key(self) -> str:
@@ -59,18 +59,9 @@ class _Asked:
     @property
     def outcome(self) -> str:
         """`ok`, or the kind of the error."""
-        error = self.whole.get("error", {})
-        return "ok" if self.whole.get("ok") else str(error.get("kind", "internal"))
-
-    def part(self, answer: Json) -> Json:
-        """An answer, with those stages alone that did not come before."""
-        if self.op.id != "show":
-            self.whole = answer
-            return answer
-        before = self.whole.get("stages", {})
-        fresh = {k: v for k, v in (answer.get("stages") or {}).items() if k not in before}
-        self.whole = {**answer, "stages": {**before, **fresh}}
-        return {**answer, "stages": fresh}
+        last = self.parts[-1] if self.parts else {}
+        error = last.get("error", {})
+        return "ok" if last.get("ok") else str(error.get("kind", "internal"))
 
 
 def members(body: Json) -> list[Json]:
@@ -92,9 +83,7 @@ class Jobs:
     def __init__(self, config: Mapping[str, Any], metrics: Metrics) -> None:
         self._config = config
         self._metrics = metrics
-        kept = int(config["CACHE_MB"]) << 18
-        self._cache = AnswerCache(3 * kept)
-        self._packed = PackedBatches(kept)
+        self._cache = AnswerCache(int(config["CACHE_MB"]) << 20)
         self.results = Results(int(config["RESULTS_MB"]) << 20)
         self._manifest: list[Json] | None = None
         self._rules: list[Json] | None = None
@@ -204,66 +193,57 @@ class Jobs:
         if name == "batch":
             yield from self._batch(body, client)
             return
+        if name == "show":  # its stages come one by one
+            yield from _unwrapped(self._batch(_batch_of_one(name, body), client, name))
+            return
         asked = self._asked(op, body)
-        known = self._cache.get(asked.key) if op.cached else None
+        known = self._cache.parts(asked.key) if op.cached else None
         if known is not None:
-            yield known
+            yield from known
             return
         request = self._bounded(asked)
-        if name == "show":
-            request["stream"] = True
+        if not op.runs:
+            request["packed"] = True
         for answer in self._guarded(op, request, client, op.share):
-            yield answer if "queued" in answer else asked.part(self.results.take(answer))
+            if "queued" not in answer:
+                answer = self.results.take(answer)
+                asked.parts.append(answer)
+            yield answer
         self._end(asked)
 
-    def _batch(self, body: Json, client: Client) -> Iterator[Json]:
+    def _batch(self, body: Json, client: Client, name: str = "batch") -> Iterator[Json]:
         """The answers of a batch by their numbers, those that are known first; then the end."""
         given = self._fields(OPS["batch"], body)
         questions = [self._part(given, one) for one in members(given)]
         left: list[tuple[int, _Asked]] = []
         for number, asked in enumerate(questions):
-            known = self._cache.get(asked.key)
+            known = self._cache.parts(asked.key)
             if known is None:
                 left.append((number, asked))
-            else:
-                yield {"ok": True, "partial": True, "request": number, "answer": known}
+                continue
+            for part in known:
+                yield {"ok": True, "partial": True, "request": number, "answer": part}
         if not left:
             yield {"ok": True}
             return
         requests = [
             {k: v for k, v in self._bounded(asked).items() if k not in SHARED} for _, asked in left
         ]
-        request = {**given, "op": "batch", "requests": requests, "stream": True}
+        told = {"op": "batch", "requests": requests, "stream": True, "packed": True}
+        request = {**given, **told}
         share = min(1.0, sum(asked.op.share for _, asked in left))
-        for answer in self._told(request, client, share, begun=len(left) < len(questions)):
+        begun = len(left) < len(questions)
+        for answer in self._told(request, client, share, begun):
             if "answer" not in answer:
                 if "error" in answer:
-                    self._metrics.job("batch", str(answer["error"]["kind"]), 0.0)
+                    self._metrics.job(name, str(answer["error"]["kind"]), 0.0)
                 yield answer
                 continue
             number, asked = left[answer["request"]]
-            part = asked.part(answer["answer"])
-            if not part.get("partial"):
+            asked.parts.append(answer["answer"])
+            if not answer["answer"].get("partial"):
                 self._end(asked)
-            yield {**answer, "request": number, "answer": part}
-
-    def known(self, body: Json, events: Callable[[Iterator[Json]], str]) -> bytes | None:
-        """All answers to a batch as `events` of them, as gzip, if they are all known."""
-        given = self._fields(OPS["batch"], body)
-        questions = [self._part(given, one) for one in members(given)]
-
-        def make() -> str | None:
-            found = [self._cache.get(asked.key) for asked in questions]
-            if None in found:
-                return None
-            each = ({"request": number, "answer": one} for number, one in enumerate(found))
-            parts = ({"ok": True, "partial": True, **one} for one in each)
-            return events(chain(parts, [{"ok": True}]))
-
-        # What waits for an answer would else look for all of them each time.
-        if not all(self._cache.has(asked.key) for asked in questions):
-            return None
-        return self._packed.get(cache_key(given), make)
+            yield {**answer, "request": number}
 
     def _told(self, request: Json, client: Client, share: float, begun: bool) -> Iterator[Json]:
         """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""
@@ -303,7 +283,7 @@ class Jobs:
         """Count an answer that has come, and keep it where it would be the same again."""
         self._metrics.job(asked.op.id, asked.outcome, time.perf_counter() - asked.began)
         if asked.outcome not in PASSING:
-            self._cache.keep(asked.key, asked.whole)
+            self._cache.keep(asked.key, asked.parts)
 
     def _guarded(
         self, op: Operation[Any], request: Json, client: Client, share: float
@@ -315,8 +295,9 @@ class Jobs:
             seconds = float(self._config["RUN_SECONDS"]) + OVERTIME
         expected = share * CHARACTER_SECONDS * sum(map(len, texts_of(request).values()))
         began, waited = time.monotonic(), 0.0
+        same = "" if op.runs else cache_key(request)
         try:
-            for answer in pool.stream(request, seconds, client, expected):
+            for answer in pool.stream(request, seconds, client, expected, same):
                 if answer.get("queued") == 0:
                     waited = time.monotonic() - began
                 else:
@@ -381,8 +362,15 @@ class ClientJobs:
 
         Raises AppError for a wrong request, or if the client has too many jobs.
         """
+        return opened(self.told(name, body))
+
+    def told(self, name: str, body: Json) -> Json:
+        """As `call`; what its worker packed is perhaps not opened yet."""
         answers = self.stream(name, body)
-        return _together(answers) if name == "batch" else collect(answers)
+        if name == "batch":
+            return _together(answers)
+        parts = [answer for answer in answers if "queued" not in answer]
+        return merged(parts) if OPS[name].partial else parts[-1]
 
     def must(self, name: str, body: Json) -> Json:
         """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
@@ -422,11 +410,36 @@ def _check_text(name: str, value: str) -> None:
 
 def _together(answers: Iterator[Json]) -> Json:
     """The answers of a batch in one, by their order; or why they did not come."""
-    found: dict[int, Json] = {}
+    found: defaultdict[int, list[Json]] = defaultdict(list)
     last: Json = {}
     for last in answers:
         if "answer" in last:
-            number, part = last["request"], last["answer"]
-            stages = {**found.get(number, {}).get("stages", {}), **(part.get("stages") or {})}
-            found[number] = {**part, "stages": stages} if stages else part
-    return {"ok": True, "answers": [found[n] for n in sorted(found)]} if last.get("ok") else last
+            found[last["request"]].append(last["answer"])
+    if not last.get("ok"):
+        return last
+    return {"ok": True, "answers": [merged(found[number]) for number in sorted(found)]}
+
+
+def _batch_of_one(name: str, body: Json) -> Json:
+    shared = {field: value for field, value in body.items() if field in SHARED}
+    own = {field: value for field, value in body.items() if field not in SHARED}
+    return {**shared, "requests": [{**own, "op": name}]}
+
+
+def _unwrapped(answers: Iterator[Json]) -> Iterator[Json]:
+    """Those of a batch of one request, as if that were asked alone.
+
+    Its last answer is told when the batch has ended, and its client may ask again.
+    """
+    last: Json | None = None
+    for answer in answers:
+        if "answer" not in answer:
+            if "queued" in answer or "error" in answer:
+                last = None
+                yield answer
+        elif answer["answer"].get("partial"):
+            yield answer["answer"]
+        else:
+            last = answer["answer"]
+    if last is not None:
+        yield last

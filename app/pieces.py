@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from compiler.protocol import packing
+
 LEVEL = 6
 """Of compression."""
 CHUNK = 1 << 16
@@ -22,6 +24,8 @@ HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 """Of a gzip stream that says nothing of itself."""
 LAST = b"\x03\x00"
 """A last deflate block, with nothing in it."""
+SMALL_WINDOW, SMALL_MEMORY = -12, 5
+"""For short texts: 32 KB for each stream that is being sent."""
 
 _POLYNOMIAL = 0xEDB88320
 _ONE, _BYTE = 1 << 31, 1 << 23
@@ -45,8 +49,7 @@ Part = tuple[Deflated, Chunks]
 
 def compressed(data: bytes) -> tuple[Deflated, bytes]:
     """A piece, and its bytes."""
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = packing.deflated(data, LEVEL)
     digest = hashlib.sha256(data).hexdigest()[:24]
     return Deflated(len(packed), len(data), zlib.crc32(data), digest), packed
 
@@ -74,6 +77,32 @@ def zipped(parts: Sequence[Part]) -> Iterator[bytes]:
         yield from chunks()
     length = plain_length(parts) & 0xFFFFFFFF
     yield LAST + struct.pack("<2I", checksum([piece for piece, _ in parts]), length)
+
+
+class Zipper:
+    """One gzip stream that is made while it is sent, of texts, and of pieces that are there."""
+
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj(1, zlib.DEFLATED, SMALL_WINDOW, SMALL_MEMORY)
+        self._head = HEAD
+        self._crc = self._length = 0
+
+    def text(self, data: bytes) -> bytes:
+        """The next bytes of the stream, for a text; whoever reads them can read all of it."""
+        head, self._head = self._head, b""
+        self._crc = zlib.crc32(data, self._crc)
+        self._length += len(data)
+        return head + self._packer.compress(data) + self._packer.flush(zlib.Z_FULL_FLUSH)
+
+    def piece(self, piece: Deflated, data: bytes) -> bytes:
+        """The next bytes, for a piece, behind a text."""
+        self._crc = _joined(self._crc, piece.crc, piece.length)
+        self._length += piece.length
+        return data
+
+    def end(self) -> bytes:
+        """The last bytes."""
+        return LAST + struct.pack("<2I", self._crc, self._length & 0xFFFFFFFF)
 
 
 def plain_length(parts: Sequence[Part]) -> int:

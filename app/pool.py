@@ -5,14 +5,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from app.fair_queue import ANYONE, Busy, Client, Ticket, TooMany, Turns
+from app.single_flight import ClientGone, Flights
 from app.worker import (
     COMMAND,
     AnswerTooLong,
@@ -37,10 +37,6 @@ GRACE = 1.0
 
 Request = dict[str, Any] | Callable[[], dict[str, Any]]
 """What a worker is asked, or what puts that together."""
-
-
-class ClientGone(Exception):
-    """The client has closed its connection before the answer was there."""
 
 
 class Stopping(Exception):
@@ -88,6 +84,7 @@ class Pool:
         self._policy = policy
         self._turns = Turns(bounds.queue, bounds.client_running, bounds.client_waiting)
         self._changed = threading.Condition()
+        self._flights = Flights()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._spared: set[Worker] = set()
@@ -143,6 +140,7 @@ class Pool:
         seconds: float,
         client: Client = ANYONE,
         expected: float = 0.0,
+        same: str = "",
     ) -> Iterator[dict[str, Any]]:
         """The answers to a request: partial ones, and the last.
 
@@ -151,14 +149,16 @@ class Pool:
         A long request may be put together (by a call) when there is a worker for it, so that those
         that wait are not held in memory. `expected` seconds help to find whose turn it is. A worker
         that did not finish is killed and replaced; of a request that asks for a `stream`, no worker
-        waits for who reads the answers.
+        waits for who reads the answers, and clients whose request is the `same` share them.
 
         Raises Busy, TooMany, DeadlinePassed, MemoryExceeded, AnswerTooLong, WorkerDied, ClientGone,
         Stopping.
         """
         if callable(request) or not request.get("stream"):
             return self._answers(request, seconds, client, expected)
-        return _ahead(lambda client: self._answers(request, seconds, client, expected), client)
+        return self._flights.stream(
+            same, client, lambda client: self._answers(request, seconds, client, expected)
+        )
 
     def ask(
         self, request: dict[str, Any], seconds: float, client: Client = ANYONE
@@ -339,40 +339,6 @@ class Pool:
         except OSError as error:
             LOG.warning("a worker could not be started: %s", error)
             raise WorkerDied(None) from None
-
-
-def _ahead(
-    start: Callable[[Client], Iterator[dict[str, Any]]], client: Client
-) -> Iterator[dict[str, Any]]:
-    """What `start` gives, taken as it comes, so that a slow reader holds up nobody else.
-
-    A reader that stops reading counts as a client that has gone.
-    """
-    stopped = threading.Event()
-    answers: queue.SimpleQueue[dict[str, Any] | BaseException | None] = queue.SimpleQueue()
-    watched = replace(client, gone=lambda: stopped.is_set() or client.gone())
-
-    def work() -> None:
-        last: dict[str, Any] = {}
-        try:
-            for answer in start(watched):
-                if answer.get("partial") or "queued" in answer:
-                    answers.put(answer)
-                else:
-                    last = answer
-            answers.put(last)  # now that the client may have another job
-            answers.put(None)
-        except BaseException as error:
-            answers.put(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    try:
-        while (answer := answers.get()) is not None:
-            if isinstance(answer, BaseException):
-                raise answer
-            yield answer
-    finally:
-        stopped.set()
 
 
 def collect(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from app import warden
+from app.compressed_answers import PackedAnswer, with_texts
+from app.pieces import Deflated
 from compiler.sandbox import walls
 from compiler.sandbox.policies import Policy
 from compiler.sandbox.scratch import Scratch
@@ -31,6 +33,8 @@ POLL = 0.1
 WARM_UP = {"op": "show", "source": "entry main [n] (xs: [n]i32) = reduce (+) 0 (map (+1) xs)\n"}
 """A small job that loads what a first job would otherwise wait for."""
 
+SLACK = 1 << 10
+"""Bytes that packing an answer may add to it."""
 LONG = 1.0
 """Seconds of processor that a thread of a job has before it gives way."""
 LOW = 19
@@ -86,6 +90,7 @@ class Worker:
         self._scratch: Scratch | None = None
         self._ids = itertools.count(1)
         self._buffer = b""
+        self._looked = 0.0
         self.jobs = 0
         self.client = ""
         """Who had the last job: what was compiled for it may still be known here."""
@@ -165,6 +170,7 @@ class Worker:
         assert process.stdin is not None
         number = next(self._ids)
         began, left = time.monotonic(), self._longest or sys.maxsize
+        self._looked = began
         try:
             process.stdin.write(_line({"id": number, **request}))
             process.stdin.flush()
@@ -174,10 +180,18 @@ class Worker:
             line = self._read_line(process, began, watch, left)
             left -= len(line)
             answer = _parsed(line)
+            told = answer.pop("packed", None)
+            if told is not None:
+                piece = _piece(told)
+                left -= piece.length  # that is what it would have without compression
+                if left < 0 or piece.size > SLACK + piece.length:
+                    raise AnswerTooLong
+                content = self._read_bytes(process, began, watch, piece.size)
+                _inner(answer)["packed"] = PackedAnswer(piece, content)
             if answer.get("id") != number:
                 continue
             del answer["id"]
-            _with_texts(answer)
+            _check_texts(answer)
             yield answer
             if not answer.get("partial"):
                 return
@@ -185,15 +199,36 @@ class Worker:
     def _read_line(
         self, process: subprocess.Popen[bytes], began: float, watch: Watch, most: int
     ) -> bytes:
+        pieces, size = [self._buffer], len(self._buffer)
+        while b"\n" not in pieces[-1]:
+            pieces.append(self._read(process, began, watch))
+            size += len(pieces[-1])
+            if size > most:
+                raise AnswerTooLong
+        line, _, self._buffer = b"".join(pieces).partition(b"\n")
+        return line
+
+    def _read_bytes(
+        self, process: subprocess.Popen[bytes], began: float, watch: Watch, count: int
+    ) -> bytes:
+        pieces, size = [self._buffer], len(self._buffer)
+        while size < count:
+            pieces.append(self._read(process, began, watch))
+            size += len(pieces[-1])
+        found = b"".join(pieces)
+        self._buffer = found[count:]
+        return found[:count]
+
+    def _read(self, process: subprocess.Popen[bytes], began: float, watch: Watch) -> bytes:
+        """What comes next, when it comes; there are looks at the clock and the rest meanwhile."""
         assert process.stdout is not None
         pipe = process.stdout.fileno()
-        pieces, size = [self._buffer], len(self._buffer)
-        looked = time.monotonic()
-        while b"\n" not in pieces[-1]:
-            ready = select.select([pipe], [], [], POLL)[0]
-            if not ready or time.monotonic() - looked > POLL:
-                looked = time.monotonic()
-                self._look(list(tree(process.pid)), gives_way=watch(looked - began))
+        while True:
+            now = time.monotonic()
+            ready = select.select([pipe], [], [], max(0.0, self._looked + POLL - now))[0]
+            if not ready or time.monotonic() - self._looked > POLL:
+                self._looked = time.monotonic()
+                self._look(list(tree(process.pid)), gives_way=watch(self._looked - began))
             if not ready:
                 continue
             try:
@@ -202,12 +237,7 @@ class Worker:
                 piece = b""
             if not piece:
                 raise WorkerDied(process.wait())
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise AnswerTooLong
-        line, _, self._buffer = b"".join(pieces).partition(b"\n")
-        return line
+            return piece
 
     def _look(self, family: list[Path], gives_way: bool) -> None:
         """Stop what has too much memory; lower, if it `gives_way`, what has computed for LONG.
@@ -269,21 +299,33 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return answer
 
 
-def _with_texts(answer: dict[str, Any]) -> None:
-    """Give stages whose lines came alone their texts: none crosses the pipe twice.
+def _piece(told: Any) -> Deflated:
+    """What is said of a packed answer. Raises WorkerDied as `_parsed` does."""
+    try:
+        numbers = told["size"], told["length"], told["crc"]
+        if any(type(number) is not int or number < 0 for number in numbers):
+            raise ValueError
+    except (TypeError, KeyError, ValueError):
+        raise WorkerDied(None) from None
+    return Deflated(*numbers, digest="")
 
-    Of an answer, or of that of a member of a batch. Raises WorkerDied as `_parsed` does.
-    """
+
+def _inner(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, or that of a member of a batch which it holds."""
+    inner = answer.get("answer") if "request" in answer else answer
+    if not isinstance(inner, dict):
+        raise WorkerDied(None)
+    return inner
+
+
+def _check_texts(answer: dict[str, Any]) -> None:
+    """Give stages whose lines came alone their texts. Raises WorkerDied as `_parsed` does."""
     for part in (answer, answer.get("answer")):
-        stages = part.get("stages") if isinstance(part, dict) else None
-        for stage in stages.values() if isinstance(stages, dict) else ():
-            if not isinstance(stage, dict) or stage.get("lines") is None:
-                continue
-            if stage.get("text", "") is None:
-                try:
-                    stage["text"] = "".join(f"{line['text']}\n" for line in stage["lines"])
-                except (TypeError, KeyError):
-                    raise WorkerDied(None) from None
+        try:
+            if isinstance(part, dict):
+                with_texts(part)
+        except (TypeError, KeyError):
+            raise WorkerDied(None) from None
 
 
 def deadline(seconds: float) -> Watch:

@@ -30,7 +30,7 @@ def _compile(given: Sequence[str], is_own: bool) -> int:
     if args.command == "worker":
         if args.with_parent:
             worker.end_with_parent()
-        worker.serve(sys.stdin.buffer, sys.stdout)
+        worker.serve(sys.stdin.buffer, sys.stdout.buffer)
         return 0
     if is_own:
         worker.seldom_look_for_garbage()

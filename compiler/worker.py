@@ -31,7 +31,7 @@ from compiler.base.errors import (
 from compiler.base.spans import span_at
 from compiler.disk import read_program
 from compiler.frontend.files import check_paths
-from compiler.protocol import programs
+from compiler.protocol import packing, programs
 from compiler.protocol.answering import Tell, answering, answers
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
@@ -85,7 +85,7 @@ def seldom_look_for_garbage() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD)
 
 
-def serve(requests: IO[bytes], answers: IO[str]) -> None:
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until the input ends, each in a thread of its own.
 
     So one that was given a lower priority, because it took long, takes that with it.
@@ -97,11 +97,11 @@ def serve(requests: IO[bytes], answers: IO[str]) -> None:
         with_deep_stack(partial(serve_lines, [line], answers))
 
 
-def serve_lines(requests: Iterable[bytes], answers: IO[str]) -> None:
+def serve_lines(requests: Iterable[bytes], answers: IO[bytes]) -> None:
     """Answer requests on the stack that there is."""
 
-    def send(answer: Json) -> None:
-        answers.write(json.dumps(answer, separators=(",", ":")) + "\n")
+    def send(told: bytes) -> None:
+        answers.write(told)
         answers.flush()
 
     for line in requests:
@@ -111,15 +111,20 @@ def serve_lines(requests: Iterable[bytes], answers: IO[str]) -> None:
                 gc.collect(0)
 
 
-def _serve_line(line: bytes, send: Callable[[Json], None]) -> None:
+def _serve_line(line: bytes, send: Callable[[bytes], None]) -> None:
     number: Any = None
     try:
         request = _request(line)
         number = _id(request)
+        written = packing.packed if _is_packed(request) else packing.line
     except UsageError as error:
-        send({"id": number, **failure(error)})
+        send(packing.line({"id": number, **failure(error)}))
         return
-    send({"id": number, **answer(request, lambda part: send({"id": number, **part}))})
+
+    def tell(told: Json) -> None:
+        send(written({"id": number, **told}))
+
+    tell(answer(request, tell))
 
 
 def _request(line: bytes) -> Json:
@@ -139,6 +144,13 @@ def _id(request: Json) -> object:
     if number is not None and not isinstance(number, str | int | float):
         raise UsageError("`id` is text or a number.")
     return number
+
+
+def _is_packed(request: Json) -> bool:
+    packed = request.pop("packed", None)
+    if not isinstance(packed, bool | None):
+        raise UsageError("`packed` is true or false.")
+    return packed is True
 
 
 def read_json(text: str) -> Any:

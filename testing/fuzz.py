@@ -129,7 +129,7 @@ def try_protocol(rng: random.Random) -> str:
     line = generate.line(rng)
     if not line.strip():
         return "nothing"
-    out = io.StringIO()
+    out = io.BytesIO()
     worker.serve_lines(io.BytesIO(line), out)
     answers = [json.loads(text) for text in out.getvalue().splitlines()]
     if not answers or any(not one.get("partial") for one in answers[:-1]):

@@ -5,6 +5,7 @@ import json
 import sys
 import time
 import tracemalloc
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +23,45 @@ PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
 
 
 def sent(*lines: bytes) -> list[dict[str, Any]]:
-    out = io.StringIO()
+    out = io.BytesIO()
     worker.serve(io.BytesIO(b"\n".join(lines) + b"\n"), out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def unpacked(out: bytes) -> list[dict[str, Any]]:
+    """Answers of which some are packed, as they would be if none were."""
+    found, rest = [], io.BytesIO(out)
+    while line := rest.readline():
+        told = json.loads(line)
+        packed = told.pop("packed", None)
+        if packed is not None:
+            data = zlib.decompressobj(-15).decompress(rest.read(packed["size"]))
+            assert (packed["length"], packed["crc"]) == (len(data), zlib.crc32(data))
+            answer = json.loads(data)
+            left = told.get("answer", told)
+            assert {name: left[name] for name in left if name != "id"}.items() <= answer.items()
+            told = {**told, "answer": answer} if "answer" in told else {**told, **answer}
+        found.append(told)
+    return found
+
+
+def test_long_answers_are_packed_where_that_is_asked_for() -> None:
+    requests = [{"op": "check"}, {"op": "show", "stages": ["fused", "c"]}, {"op": "show"}]
+    for one in ({"op": "batch", "requests": requests, "stream": True}, {"op": "show"}):
+        asked = {**one, "source": PROGRAM, "id": 3}
+        plain, packed = io.BytesIO(), io.BytesIO()
+        for out, more in ((plain, {}), (packed, {"packed": True})):
+            worker.serve_lines([json.dumps({**asked, **more}).encode()], out)
+        found = unpacked(packed.getvalue())
+        assert without_times(found) == without_times(unpacked(plain.getvalue()))
+        assert len(packed.getvalue()) < len(plain.getvalue()) / 2
+    assert "`packed`" in refused({"op": "check", "source": PROGRAM, "packed": 1})["message"]
+
+
+def without_times(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {k: without_times(v) for k, v in data.items() if k not in ("ms", "show_ms")}
+    return [without_times(one) for one in data] if isinstance(data, list) else data
 
 
 def refused(request: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from compiler.protocol import packing
+
 MANIFEST = [
     {"id": name, "title": title, "explain": explain, "kind": kind, "memory": name == "funmem"}
     for name, title, explain, kind in (
@@ -644,8 +646,9 @@ def main() -> None:
             said = request["source"].partition("GARBAGE ")[2]
             sys.stdout.write(said.replace('"id": 0', f'"id": {request["id"]}') + "\n")
             sys.stdout.flush()
+        written = packing.packed if request.get("packed") else packing.line
         for part in slowly(request):
-            sys.stdout.write(json.dumps({"id": request["id"], **part}) + "\n")
+            sys.stdout.buffer.write(written({"id": request["id"], **part}))
             sys.stdout.flush()
 
 

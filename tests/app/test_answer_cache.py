@@ -17,7 +17,7 @@ def answer(size: int, seed: int) -> dict[str, object]:
 def test_bytes_are_bounded_and_the_oldest_go_first() -> None:
     cache = AnswerCache(100_000)
     for number in range(40):
-        cache.keep(str(number), answer(10_000, number))
+        cache.keep(str(number), [answer(10_000, number)])
         assert cache.get("0") is not None, "what is used stays"
         assert cache.bytes <= 100_000
     assert 8 <= len(cache) < 40
@@ -28,7 +28,7 @@ def test_bytes_are_bounded_and_the_oldest_go_first() -> None:
 def test_an_answer_that_is_replaced_is_counted_once() -> None:
     cache = AnswerCache(100_000)
     for seed in range(50):
-        cache.keep("same", answer(20_000, seed))
+        cache.keep("same", [answer(20_000, seed)])
     assert len(cache) == 1
     assert cache.bytes < 20_000
     assert cache.get("same") == answer(20_000, 49)
@@ -36,8 +36,8 @@ def test_an_answer_that_is_replaced_is_counted_once() -> None:
 
 def test_an_answer_larger_than_the_cache_is_not_kept() -> None:
     cache = AnswerCache(10_000)
-    cache.keep("small", answer(1_000, 1))
-    cache.keep("large", answer(50_000, 2))
+    cache.keep("small", [answer(1_000, 1)])
+    cache.keep("large", [answer(50_000, 2)])
     assert cache.get("large") is None
     assert cache.bytes <= 10_000
 
@@ -48,7 +48,7 @@ def test_what_short_answers_take_beside_their_bytes_counts() -> None:
     tracemalloc.start()
     try:
         for number in range(10_000):
-            cache.keep(cache_key({"source": str(number)}), {"ok": True})
+            cache.keep(cache_key({"source": str(number)}), [{"ok": True}])
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()

@@ -1,0 +1,74 @@
+"""Answers as server-sent events, in one gzip stream where the client takes that.
+
+What a worker packed is sent as it is: only the lines around it are made here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from flask import Response, stream_with_context
+
+from app.compressed_answers import PackedAnswer, slim
+from app.http import accepts_gzip
+from app.pieces import Zipper
+from compiler.protocol.kinds import Json
+
+HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+
+
+def events(answers: Iterator[Json]) -> Response:
+    """A response of answers as they come. AppError where already the first is refused."""
+    first = next(answers)
+    zipped = accepts_gzip()
+    content = _zipped if zipped else _plain
+    stream = stream_with_context(content(_chained(first, answers)))
+    headers = {**HEADERS, **({"Content-Encoding": "gzip"} if zipped else {})}
+    return Response(stream, mimetype="text/event-stream", headers=headers)
+
+
+def _chained(first: Json, rest: Iterator[Json]) -> Iterator[Json]:
+    yield first
+    yield from rest
+
+
+def _zipped(answers: Iterator[Json]) -> Iterator[bytes]:
+    zipper = Zipper()
+    for before, packed, behind in map(_event, answers):
+        if packed is None:
+            yield zipper.text(before + behind)
+        else:
+            pieces = zipper.text(before), zipper.piece(packed.piece, packed.data)
+            yield b"".join((*pieces, zipper.text(behind)))
+    yield zipper.end()
+
+
+def _plain(answers: Iterator[Json]) -> Iterator[bytes]:
+    for before, packed, behind in map(_event, answers):
+        yield before + (packed.text() if packed else b"") + behind
+
+
+def _event(answer: Json) -> tuple[bytes, PackedAnswer | None, bytes]:
+    """One event: what stands before a packed answer, that if there is one, and what is behind.
+
+    Lines hold the text already, so that stages go without their `text`.
+    """
+    last = "part" if answer.get("partial") else "done"
+    name = "queued" if "queued" in answer else last
+    inner = answer.get("answer", answer)
+    packed = inner.get("packed")
+    if packed is None:
+        told = {**answer, "answer": slim(inner)} if "answer" in answer else slim(answer)
+        text = _json(told)
+    elif "answer" in answer:
+        rest = {key: value for key, value in answer.items() if key != "answer"}
+        text = _json(rest)[:-1] + b',"answer":'
+    else:
+        text = b""
+    end = b"}" if packed is not None and "answer" in answer else b""
+    return b"event: %s\ndata: %s" % (name.encode(), text), packed, end + b"\n\n"
+
+
+def _json(value: Json) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
