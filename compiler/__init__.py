@@ -5,6 +5,7 @@
     protocol/  what may be asked and what is answered, each operation declared once
     algebra/   polynomials, LMADs, proofs that two of them never meet, and the checker of proofs
     frontend/  text -> syntax tree -> typed program; the prelude, in Futhark
+    dialect/   languages as tables: printers and parsers made of one line for each node
     ir/        the core language: nodes, text form, checks
     semantics/ what its programs mean: interpreters over values and over memory
     analysis/  what holds at a place of a program: integer facts, arithmetic that cannot wrap

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
 ORDER = (
-    "base codes protocol algebra frontend ir semantics analysis lower optimise parallel storage "
+    "base codes protocol algebra frontend dialect ir semantics analysis lower optimise parallel storage "
     "codegen sandbox runtime explain testing editor"
 ).split()
 APP_MAY_USE = "codes protocol sandbox".split()
@@ -197,7 +197,7 @@ def test_public_functions_tell_their_errors(path: Path) -> None:
 
 
 LANGUAGES = (
-    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py codegen/imp/nodes.py "
+    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py ir/scalar_nodes.py codegen/imp/nodes.py "
     "codegen/kernels/nodes.py frontend/flatpack/syntax.py frontend/flatpack/terms.py"
 ).split()
 """Their classes are called as the constructs are, of which several languages have the same."""
@@ -217,7 +217,7 @@ def test_no_two_classes_share_a_name() -> None:
 
 
 COPIES = {
-    "ir/nodes.py": r'\bLit\([01], "i64"\)|\bLit\((?:True|False), "bool"\)',
+    "ir/scalar_nodes.py": r'\bLit\([01], "i64"\)|\bLit\((?:True|False), "bool"\)',
     "ir/types.py": r"\bVar\((\w+)\.name, \1\.type\.prim\)\s+if\b|\bArray\((?:\w+\.)?prim, \w+\) if",
     "ir/build.py": r"\bDimSlice\((?:ir\.)?ZERO, \w+, (?:ir\.)?ONE\)",
 }

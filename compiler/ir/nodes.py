@@ -1,6 +1,7 @@
 """The nodes of the core language, for all stages.
 
-One line per form; `forms.py` says which may occur where, `printer.py` how they look.
+One line per form; `forms.py` says which may occur where. How a node looks says its format line,
+of which printer and parser are made (`docs/dialects.md`).
 
     prog   ::= fun..                                   one `entry` at least
     fun    ::= name(param..) : (result param..) = body
@@ -21,169 +22,88 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import KeepsHash, KeepsNames, dataclass
+from compiler.base.frozen import KeepsNames, dataclass
 from compiler.base.names import Name
-from compiler.base.prim import Prim, alike
+from compiler.base.prim import Prim
 from compiler.base.spans import Prov
-
-# --- types -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A value of a primitive type."""
-
-    prim: Prim
-
-
-@dataclass(frozen=True, slots=True)
-class MemBind:
-    """Where an array lives: element `i` is cell `lmad(i)` of `block`, counted in elements."""
-
-    block: Name
-    lmad: Lmad[Poly]
-
-    def row(self, *indices: Poly) -> MemBind:
-        """The sub-array at the given indices of the first dimensions."""
-        return MemBind(self.block, self.lmad.fix(*indices))
-
-    def rows(self, start: Poly, count: Poly) -> MemBind:
-        """`count` rows from `start` on."""
-        return MemBind(self.block, self.lmad.slice(0, start, count, Poly.const(1)))
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """A regular array of primitives, `rank >= 1`; `mem` is None before memory is introduced."""
-
-    prim: Prim
-    shape: tuple[Poly, ...]
-    mem: MemBind | None = None
-
-    @property
-    def rank(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-
-Space = Literal["device", "shared", "private"]
-"""Global memory (the CPU's main memory), a GPU block's shared memory, or a thread's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mem:
-    """A block of memory that holds elements of one primitive type."""
-
-    prim: Prim
-    space: Space = "device"
-
-
-Type = Scalar | Array | Mem
-
-I64 = Scalar("i64")
-BOOL = Scalar("bool")
-
-
-@dataclass(frozen=True, slots=True)
-class Param:
-    """A name with its type; `unique` (parameters of functions and loops only): may be consumed."""
-
-    name: Name
-    type: Type
-    unique: bool = False
-
-
-# --- scalar expressions ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Lit:
-    """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is not 0.0."""
-
-    value: int | float | bool
-    prim: Prim
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lit) and self.prim == other.prim and alike(self.value, other.value)
-
-
-ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
-TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
-
-
-@dataclass(frozen=True, slots=True)
-class Var:
-    """A scalar variable with its type."""
-
-    name: Name
-    prim: Prim
-
-
-@dataclass(frozen=True, slots=True)
-class Bin(KeepsHash):
-    """`op` of `prim.BIN_OPS` at type `at`; comparisons give bool; `&&` and `||` are lazy.
-
-    Integer division and remainder by zero are undefined: an `Assert` or a guard stands before them.
-    """
-
-    op: str
-    at: Prim
-    lhs: SE
-    rhs: SE
-
-
-@dataclass(frozen=True, slots=True)
-class Un(KeepsHash):
-    """`op` of `prim.UN_OPS` on type `at`."""
-
-    op: str
-    at: Prim
-    arg: SE
-
-
-@dataclass(frozen=True, slots=True)
-class Conv(KeepsHash):
-    """Conversion between primitive types.
-
-    A float becomes an i32 by rounding towards zero (an i64, if the result has 64 bits), and that
-    the result: narrow and unsigned types take its bits. u32 and u64 also hold what only they can.
-    What does not fit gives the lowest i32 or i64; NaN and infinities give 0.
-    """
-
-    src: Prim
-    dst: Prim
-    arg: SE
-
-
-@dataclass(frozen=True, slots=True)
-class Fun(KeepsHash):
-    """A function of `prim.FUNS` at type `at`."""
-
-    fun: str
-    at: Prim
-    args: tuple[SE, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Select(KeepsHash):
-    """`then` if `cond` else `orelse`; only the one that is chosen is evaluated."""
-
-    cond: SE
-    then: SE
-    orelse: SE
-
-
-SE = Lit | Var | Bin | Un | Conv | Fun | Select
-SE_NODES = (Lit, Var, Bin, Un, Conv, Fun, Select)
-
-Operand = SE | Name
-"""A result, argument or initial value: a scalar expression, or the name of an array or block."""
+from compiler.ir.scalar_nodes import (
+    BOOL as BOOL,
+)
+from compiler.ir.scalar_nodes import (
+    CORE as CORE,
+)
+from compiler.ir.scalar_nodes import (
+    FALSE as FALSE,
+)
+from compiler.ir.scalar_nodes import (
+    I64 as I64,
+)
+from compiler.ir.scalar_nodes import (
+    ONE as ONE,
+)
+from compiler.ir.scalar_nodes import (
+    SE as SE,
+)
+from compiler.ir.scalar_nodes import (
+    SE_NODES as SE_NODES,
+)
+from compiler.ir.scalar_nodes import (
+    TRUE as TRUE,
+)
+from compiler.ir.scalar_nodes import (
+    ZERO as ZERO,
+)
+from compiler.ir.scalar_nodes import (
+    Array as Array,
+)
+from compiler.ir.scalar_nodes import (
+    Bin as Bin,
+)
+from compiler.ir.scalar_nodes import (
+    Conv as Conv,
+)
+from compiler.ir.scalar_nodes import (
+    Fun as Fun,
+)
+from compiler.ir.scalar_nodes import (
+    Lit as Lit,
+)
+from compiler.ir.scalar_nodes import (
+    Mem as Mem,
+)
+from compiler.ir.scalar_nodes import (
+    MemBind as MemBind,
+)
+from compiler.ir.scalar_nodes import (
+    Operand as Operand,
+)
+from compiler.ir.scalar_nodes import (
+    Param as Param,
+)
+from compiler.ir.scalar_nodes import (
+    Scalar as Scalar,
+)
+from compiler.ir.scalar_nodes import (
+    Select as Select,
+)
+from compiler.ir.scalar_nodes import (
+    Space as Space,
+)
+from compiler.ir.scalar_nodes import (
+    Type as Type,
+)
+from compiler.ir.scalar_nodes import (
+    Un as Un,
+)
+from compiler.ir.scalar_nodes import (
+    Var as Var,
+)
 
 # --- array operations ------------------------------------------------------------------------
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class DimFix:
     """One position."""
@@ -206,6 +126,7 @@ class DimFix:
         return ()
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class DimSlice:
     """`count` positions from `start` on, `stride` apart (any sign)."""
@@ -225,6 +146,7 @@ class DimSlice:
         return (self.stride,)
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class DimLmad:
     """The positions of an LMAD, `start + {(counts_0 : strides_0), ..}`, at least two dimensions.
@@ -242,6 +164,7 @@ DimIndex = DimFix | DimSlice | DimLmad
 """Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
 
 
+@CORE.node("{array}[{at:index}]")
 @dataclass(frozen=True, slots=True)
 class Index:
     """The scalar `array[at..]`, all dimensions given."""
@@ -250,6 +173,7 @@ class Index:
     at: tuple[SE, ...]
 
 
+@CORE.node("{array}[{dims}]")
 @dataclass(frozen=True, slots=True)
 class Slice:
     """A view of `array`: one `DimIndex` per dimension, not all of them a `DimFix`."""
@@ -258,6 +182,7 @@ class Slice:
     dims: tuple[DimIndex, ...]
 
 
+@CORE.node("{array} with [{dims}] = {value}")
 @dataclass(frozen=True, slots=True)
 class Update:
     """`array with [dims] = value`; consumes `array`, whose memory becomes the result's.
@@ -270,6 +195,7 @@ class Update:
     value: Operand
 
 
+@CORE.node("rearrange(({perm}), {array})")
 @dataclass(frozen=True, slots=True)
 class Rearrange:
     """Dimension `i` of the result is dimension `perm[i]` of `array`; a view."""
@@ -278,6 +204,7 @@ class Rearrange:
     array: Name
 
 
+@CORE.node("reshape({shape:shape}, {array})")
 @dataclass(frozen=True, slots=True)
 class Reshape:
     """The same elements in row-major order under a shape of equal product; a view if possible."""
@@ -286,6 +213,7 @@ class Reshape:
     array: Name
 
 
+@CORE.node("copy({array})")
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A fresh copy."""
@@ -293,6 +221,7 @@ class Copy:
     array: Name
 
 
+@CORE.node("concat({arrays})")
 @dataclass(frozen=True, slots=True)
 class Concat:
     """The arrays one after another along dimension 0."""
@@ -300,6 +229,7 @@ class Concat:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("iota({count}, {start}, {step})", finds={"prim": "prim_of start"})
 @dataclass(frozen=True, slots=True)
 class Iota:
     """`start + i*step` for `i < count`, at an integer type."""
@@ -310,6 +240,7 @@ class Iota:
     prim: Prim
 
 
+@CORE.node("replicate({shape:shape}, {value})")
 @dataclass(frozen=True, slots=True)
 class Replicate:
     """`value` (a scalar, or an array that becomes the inner dimensions) repeated over `shape`."""
@@ -318,6 +249,7 @@ class Replicate:
     value: Operand
 
 
+@CORE.node("scratch({shape:shape}{prim})")
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """An array of that type with any contents; every element is written before it is read."""
@@ -326,6 +258,7 @@ class Scratch:
     shape: tuple[Poly, ...]
 
 
+@CORE.node("[{elems}]")
 @dataclass(frozen=True, slots=True)
 class ArrayLit:
     """`[a, b]` along dimension 0; elements are scalars, or names of arrays of one type."""
@@ -339,6 +272,7 @@ ArrayOp = Index | Slice | Update | Rearrange | Reshape | Fresh
 # --- statements, control and accumulators ----------------------------------------------------
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class Stm(KeepsNames):
     """`let pat = exp`; `prov` is where it came from and is carried along by every rewrite."""
@@ -348,6 +282,7 @@ class Stm(KeepsNames):
     prov: Prov = ()
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class Body:
     """Statements, then results; `prov` is where these came from, or () for what is around them."""
@@ -357,6 +292,7 @@ class Body:
     prov: Prov = field(default=(), compare=False)
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class Lambda:
     """A function without a name, to be applied to elements or rows; `returns` are its types."""
@@ -366,6 +302,7 @@ class Lambda:
     returns: tuple[Type, ...]
 
 
+@CORE.node("assert({cond}{message:message})", bare=True)
 @dataclass(frozen=True, slots=True)
 class Assert:
     """Stop with `message`, text and values in between, unless `cond` holds; binds nothing."""
@@ -374,6 +311,7 @@ class Assert:
     message: tuple[str | SE, ...]
 
 
+@CORE.node("if {cond}\nthen {then}\nelse {orelse}")
 @dataclass(frozen=True, slots=True)
 class If:
     """One of two bodies; the statement's pattern holds the types."""
@@ -383,6 +321,7 @@ class If:
     orelse: Body
 
 
+@CORE.node("for {index}: {prim} < {bound}{unroll? unroll {}}", binds={"index": "scalar prim"})
 @dataclass(frozen=True, slots=True)
 class ForLoop:
     """Counts `index` from 0 up to, not including, `bound`.
@@ -396,6 +335,7 @@ class ForLoop:
     unroll: int = 0
 
 
+@CORE.node("while {cond}")
 @dataclass(frozen=True, slots=True)
 class WhileLoop:
     """Goes on as long as the loop parameter `cond`, a bool, is true."""
@@ -403,6 +343,7 @@ class WhileLoop:
     cond: Name
 
 
+@CORE.node("loop {params:params} = ({init})\n{form} do {body}")
 @dataclass(frozen=True, slots=True)
 class Loop:
     """`params` start as `init`; each iteration's results become the next one's parameters."""
@@ -413,6 +354,7 @@ class Loop:
     body: Body
 
 
+@CORE.node("call {fun:function}({args})")
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a top-level function, itself included (before inlining)."""
@@ -421,6 +363,7 @@ class Call:
     args: tuple[Operand, ...]
 
 
+@CORE.node("apply {fun:function}({args})")
 @dataclass(frozen=True, slots=True)
 class Apply:
     """What a function of scalars that cannot fail gives (after inlining)."""
@@ -429,6 +372,7 @@ class Apply:
     args: tuple[SE, ...]
 
 
+@CORE.node("threshold({name:string}, {amount}, {default})")
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """Whether `amount`, a version's parallelism, reaches the tuning parameter of that name."""
@@ -441,6 +385,7 @@ class Threshold:
 Control = If | Loop | Call | Apply | Assert | Threshold
 
 
+@CORE.node("push ({dests})[{at:index}] = ({values})\n  op {op}", bare=True)
 @dataclass(frozen=True, slots=True)
 class Push:
     """Put `values` at a place of an accumulator, unless it lies outside; binds nothing.
@@ -460,6 +405,7 @@ class Push:
 # --- parallel operators, before flattening ---------------------------------------------------
 
 
+@CORE.node("op ({neutral}) {commutative?comm }{fn}")
 @dataclass(frozen=True, slots=True)
 class Operator:
     """An associative operator: `fn` takes two values' components, `neutral` is its identity.
@@ -472,6 +418,7 @@ class Operator:
     commutative: bool = False
 
 
+@CORE.node("map [{width}] ({arrays})\n  {fn}")
 @dataclass(frozen=True, slots=True)
 class Map:
     """Apply `fn` to the rows of `arrays`, each of outer size `width`, in any order."""
@@ -481,6 +428,7 @@ class Map:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("reduce [{width}] ({arrays})\n  {ops}\n  map {fn}")
 @dataclass(frozen=True, slots=True)
 class Reduce:
     """Apply `fn` to the rows of `arrays`, reduce its first results, keep its others as arrays.
@@ -495,6 +443,7 @@ class Reduce:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}")
 @dataclass(frozen=True, slots=True)
 class Scan:
     """As `Reduce`, with all prefixes (inclusive): the results are arrays."""
@@ -505,6 +454,7 @@ class Scan:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("{array}[{rank:rank}]{times? * {}}")
 @dataclass(frozen=True, slots=True)
 class Dest:
     """An array written `times` times by each row: the first `rank` dimensions are indexed."""
@@ -514,6 +464,7 @@ class Dest:
     times: int = 1
 
 
+@CORE.node("scatter [{width}] ({arrays})\n  into {dests}\n  map {fn}")
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Write values at indices; both computed by `fn` from the rows of `arrays`.
@@ -528,6 +479,7 @@ class Scatter:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("into ({dests})[{rank:rank}] {op}")
 @dataclass(frozen=True, slots=True)
 class HistOp:
     """Arrays of one shape whose elements are combined with what arrives at their indices."""
@@ -537,6 +489,7 @@ class HistOp:
     op: Operator
 
 
+@CORE.node("hist [{width}] ({arrays})\n  {ops}\n  map {fn}")
 @dataclass(frozen=True, slots=True)
 class Hist:
     """Results of `fn`: per `HistOp` its `rank` indices, then its values.
@@ -550,6 +503,7 @@ class Hist:
     arrays: tuple[Name, ...]
 
 
+@CORE.node("stream [{width}] ({arrays})\n  into ({dests}) {fn}")
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Run `fn` on the rows of `arrays`; what it does is to `Push`, at any number of places.
@@ -573,6 +527,7 @@ Level = Literal["grid", "block", "thread"]
 `per_block`, spread over the threads of one block. `thread`: sequential."""
 
 
+@CORE.node("({dims:dim})")
 @dataclass(frozen=True, slots=True)
 class SegSpace:
     """The threads of a kernel: nested indices with bounds, outermost first; `flat` numbers them."""
@@ -580,6 +535,7 @@ class SegSpace:
     dims: tuple[tuple[Name, Poly], ...]
 
 
+@CORE.node("{dest} with {{{writes:write}}}")
 @dataclass(frozen=True, slots=True)
 class Write:
     """A result of a kernel body that goes to computed indices of `dest` (consumed).
@@ -595,6 +551,7 @@ class Write:
 KernelResult = Operand | Write  # An operand becomes element `[gtids..]` of the result array.
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class KernelBody:
     """What a thread computes; `returns` are the types of the operands (of `Write`: the dest's)."""
@@ -605,6 +562,7 @@ class KernelBody:
     prov: Prov = field(default=(), compare=False)
 
 
+@CORE.node("segmap @{level} {space} {per_block?per_block }{body}")
 @dataclass(frozen=True, slots=True)
 class SegMap:
     """Run the body for every index. `per_block`: a whole block of threads works on one index."""
@@ -615,6 +573,7 @@ class SegMap:
     per_block: bool = False
 
 
+@CORE.node("segred @{level} {space}\n  {ops}\n  body {body}")
 @dataclass(frozen=True, slots=True)
 class SegRed:
     """Reduce along the last dimension of the space.
@@ -630,6 +589,7 @@ class SegRed:
     body: KernelBody
 
 
+@CORE.node("segscan @{level} {space}\n  {ops}\n  body {body}")
 @dataclass(frozen=True, slots=True)
 class SegScan:
     """As `SegRed`, with all prefixes along the last dimension."""
@@ -640,6 +600,7 @@ class SegScan:
     body: KernelBody
 
 
+@CORE.node("seghist @{level} {space}\n  {ops}\n  body {body}")
 @dataclass(frozen=True, slots=True)
 class SegHist:
     """Histogram over the last dimension, one per index of the outer ones.
@@ -659,6 +620,7 @@ SegOp = SegMap | SegRed | SegScan | SegHist
 # --- memory ----------------------------------------------------------------------------------
 
 
+@CORE.node("alloc({count}, {prim}{space?, {}})")
 @dataclass(frozen=True, slots=True)
 class Alloc:
     """A fresh block of `count` elements; the statement binds one `Mem`."""
@@ -673,6 +635,7 @@ class Alloc:
 Exp = SE | ArrayOp | Control | Push | Soac | SegOp | Alloc
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class Function:
     """A top-level function. Sizes of array parameters are i64 parameters to their left.
@@ -693,6 +656,7 @@ class Function:
     prov: Prov = ()
 
 
+@CORE.node()
 @dataclass(frozen=True, slots=True)
 class Prog:
     """Functions in order of dependence: a call goes to an earlier one, or the function itself."""

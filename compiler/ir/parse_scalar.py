@@ -12,10 +12,10 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import BIN_OPS, FUNS, INTS, PRIMS, Prim
+from compiler.dialect.tokens import Tokens
 from compiler.ir import nodes as ir
 from compiler.ir.sizes import prim_of
-from compiler.ir.syntax import CALLS, PRECEDENCE
-from compiler.ir.tokens import Tokens
+from compiler.ir.syntax import CALLS, KEYWORDS, PRECEDENCE
 
 _FLOAT_OF: dict[Prim, Prim] = {"u16": "f16", "u32": "f32", "u64": "f64"}
 _NUMBER = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)([iuf]\d+)?")
@@ -26,7 +26,7 @@ class ScalarParser:
     """The part of the parser below expressions. `types` holds what has been bound so far."""
 
     def __init__(self, source: str) -> None:
-        self.tokens = Tokens(source)
+        self.tokens = Tokens(source, KEYWORDS)
         self.types: dict[Name, ir.Type] = {}
 
     # --- scalar expressions ------------------------------------------------------------------
@@ -191,6 +191,32 @@ class ScalarParser:
         if self.tokens.text not in PRIMS:
             self.tokens.fail("expected a primitive type")
         return cast(Prim, self.tokens.next())
+
+    def level(self) -> ir.Level:
+        """Who works on the points of a kernel."""
+        if self.tokens.text not in ("grid", "block", "thread"):
+            self.tokens.fail("expected `grid`, `block` or `thread`")
+        return cast(ir.Level, self.tokens.next())
+
+    def message(self) -> tuple[str | ir.SE, ...]:
+        """What a failed assertion shows: texts and values, each behind a comma."""
+        t = self.tokens
+        found: list[str | ir.SE] = []
+        while t.take(","):
+            found.append(t.string() if t.kind == "string" else self.se())
+        return tuple(found)
+
+    def function_name(self) -> str:
+        """The name of a function."""
+        return self.tokens.name("a function's name")
+
+    def prim_of(self, se: ir.SE) -> Prim:
+        """The type of an expression."""
+        return prim_of(se)
+
+    def scalar(self, prim: Prim) -> ir.Type:
+        """The type of scalars of a primitive type."""
+        return ir.Scalar(prim)
 
     def space(self) -> ir.Space:
         """A memory space."""

@@ -8,10 +8,9 @@ programs, and a loop over the fields of a node takes twice as long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
-from compiler.algebra import lmad
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -22,12 +21,7 @@ Use = Callable[[Name], object]
 Visitor = Callable[[Any, Use, Use], object]
 """Calls the first function on uses of names, the second on bindings."""
 
-NODES: dict[str, type] = {
-    name: cls
-    for module in (nodes, lmad)
-    for name, cls in vars(module).items()
-    if isinstance(cls, type) and is_dataclass(cls)
-}
+NODES: dict[str, type] = {cls.__name__: cls for cls in nodes.CORE.nodes}
 BODIES = {"Body": "body", "Lambda": "fn", "KernelBody": "kernel"}
 """Classes that `Rewrite` has a function for, by its name."""
 _LEAVES = {"SE": "se", "Name": "name", "Poly": "poly", "Num": "poly", "Prov": "prov"}

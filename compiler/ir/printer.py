@@ -9,15 +9,20 @@ r"""The core language as text, which `parser.py` reads back.
 
 A body is statements and `in (results)`, or just `(results)`. Every name is `base_tag`; a literal
 carries its type, but for i64 inside `[..]`, so that every operator's type can be told.
+
+How an expression looks says its format line, beside its class. Here stands what these have in
+common: how fields of each kind are written, and functions, bodies and statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.base.text import Line, Text, plain
+from compiler.dialect.printing import Out, Printer
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import (
     show_operand,
@@ -44,8 +49,8 @@ def numbered(prog: ir.Prog) -> list[ir.Stm]:
     return _printed(prog).stms
 
 
-def _printed(prog: ir.Prog) -> _Out:
-    out = _Out()
+def _printed(prog: ir.Prog) -> Out:
+    out = Out()
     for k, fun in enumerate(prog.funs):
         if k:
             out.lines.append(Line(""))
@@ -60,7 +65,7 @@ def show_text(prog: ir.Prog) -> str:
 
 def show_stm(stm: ir.Stm) -> str:
     """A statement, without a newline at the end."""
-    out = _Out()
+    out = Out()
     _stm(out, 0, stm)
     return plain(tuple(out.lines)).rstrip("\n")
 
@@ -70,40 +75,35 @@ def show_exp(exp: ir.Exp) -> str:
     flat = flat_exp(exp)
     if flat is not None:
         return flat
-    out = _Out()
-    _NESTED[type(exp)](out, 0, exp)
+    out = Out()
+    PRINTER.nested[type(exp)](out, 0, "", exp, ())
     return plain(tuple(out.lines)).rstrip("\n")
 
 
-class _Out:
-    """The lines so far, and the statement that the next ones belong to."""
-
-    __slots__ = ("lines", "node", "src", "stms")
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self.stms: list[ir.Stm] = []
-        self.node = -1
-        self.src: Prov = ()
-
-    def line(self, indent: int, text: str) -> None:
-        self.lines.append(Line(" " * indent + text, self.src, self.node))
-
-    def params(self, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
-        """Parameters in parentheses on one line, or below each other if that is too long."""
-        text = f"{head}{show_params(params)}{tail}"
-        if indent + len(text) <= WIDTH or len(params) < 2:
-            self.line(indent, text)
-            return
-        *first, last = map(show_param, params)
-        lead = f"{head}("
-        for param in first:
-            self.line(indent, f"{lead}{param},")
-            lead = " " * len(lead)
-        self.line(indent, f"{lead}{last}){tail}")
+def flat_exp(exp: ir.Exp) -> str | None:
+    """Give an expression without bodies inside on one line; None for others."""
+    show_flat = PRINTER.flat[type(exp)]
+    return None if show_flat is None else show_flat(exp)
 
 
-def _function(out: _Out, fun: ir.Function) -> None:
+# --- functions, bodies and statements --------------------------------------------------------
+
+
+def _params(out: Out, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
+    """Parameters in parentheses on one line, or below each other if that is too long."""
+    text = f"{head}{show_params(params)}{tail}"
+    if indent + len(text) <= WIDTH or len(params) < 2:
+        out.line(indent, text)
+        return
+    *first, last = map(show_param, params)
+    lead = f"{head}("
+    for param in first:
+        out.line(indent, f"{lead}{param},")
+        lead = " " * len(lead)
+    out.line(indent, f"{lead}{last}){tail}")
+
+
+def _function(out: Out, fun: ir.Function) -> None:
     out.src, out.node = fun.prov, -1
     sizes = show_params(fun.params[: fun.implicit])[1:-1].replace(": i64", "")
     head = (
@@ -118,57 +118,74 @@ def _function(out: _Out, fun: ir.Function) -> None:
             out.line(0, f"{head} {show_params(params)}")
         else:
             out.line(0, head)
-            out.params(4, "", params, "")
-        out.params(2, ": ", fun.results, " =")
-    _body(out, 2, fun.body)
+            _params(out, 4, "", params, "")
+        _params(out, 2, ": ", fun.results, " =")
+    _stms(out, 2, fun.body, show_operands(fun.body.results))
 
 
-def _body(out: _Out, indent: int, body: ir.Body) -> None:
+def _stms(out: Out, indent: int, body: ir.Body | ir.KernelBody, results: str) -> None:
+    """Statements, and the line with the results, which says where they came from."""
     src, node = out.src, out.node
     for stm in body.stms:
         _stm(out, indent, stm)
     out.src, out.node = src, node
-    _results(out, indent, f"in {show_operands(body.results)}", body)
+    out.line(indent, f"in {results}", body.prov)
 
 
-def _results(out: _Out, indent: int, text: str, body: ir.Body | ir.KernelBody) -> None:
-    """The line with a body's results, which says where they came from."""
-    src = out.src
-    out.src = body.prov or src
-    out.line(indent, text)
-    out.src = src
-
-
-def _stm(out: _Out, indent: int, stm: ir.Stm) -> None:
-    out.src, out.node = stm.prov, len(out.stms)
-    out.stms.append(stm)
+def _stm(out: Out, indent: int, stm: ir.Stm) -> None:
+    out.begin(stm, stm.prov)
     exp = stm.exp
     flat = flat_exp(exp)
-    if type(exp) is ir.Assert and not stm.pat and flat is not None:
-        out.line(indent, flat)
-        return
-    if type(exp) is ir.Push:
-        _push(out, indent, exp)
-        return
-    if flat is None:
-        out.params(indent, "let ", stm.pat, " =")
-        _NESTED[type(exp)](out, indent + 2, exp)
-        return
-    short = f"let {show_params(stm.pat)} = {flat}"
-    if indent + len(short) <= WIDTH:
+    is_bare = not stm.pat and CORE.nodes[type(exp)].traits.bare
+    short = None if flat is None else flat if is_bare else f"let {show_params(stm.pat)} = {flat}"
+    if short is not None and (is_bare or indent + len(short) <= WIDTH):
         out.line(indent, short)
+        return
+    if not is_bare:
+        _params(out, indent, "let ", stm.pat, " =")
+        indent += 2
+    if flat is None:
+        PRINTER.nested[type(exp)](out, indent, "", exp, ())
     else:
-        out.params(indent, "let ", stm.pat, " =")
-        out.line(indent + 2, flat)
+        out.line(indent, flat)
 
 
-# --- expressions on one line -----------------------------------------------------------------
+def _body(out: Out, at: int, head: str, body: ir.Body, src: Prov) -> None:
+    _results(out, at, head, body, show_operands(body.results))
 
 
-def flat_exp(exp: ir.Exp) -> str | None:
-    """Give an expression without bodies inside on one line; None for others."""
-    show_flat = _FLAT.get(type(exp))
-    return None if show_flat is None else show_flat(exp)
+def _results(out: Out, at: int, head: str, body: ir.Body | ir.KernelBody, results: str) -> None:
+    """A body behind a text: below it, or on its line if it has results alone."""
+    if body.stms:
+        out.line(at, head.rstrip())
+        _stms(out, at + 2, body, results)
+    else:
+        out.line(at, f"{head}{results}", body.prov)
+
+
+def _lambda(out: Out, at: int, head: str, fn: ir.Lambda, src: Prov) -> None:
+    _body(out, at, f"{head}\\{show_params(fn.params)} : {show_types(fn.returns)} -> ", fn.body, src)
+
+
+def _kernel(out: Out, at: int, head: str, body: ir.KernelBody, src: Prov) -> None:
+    results = f"({', '.join(map(_result, body.results))})"
+    _results(out, at, f"{head}: {show_types(body.returns)} -> ", body, results)
+
+
+def _result(result: ir.KernelResult) -> str:
+    return PRINTER.text(result) if isinstance(result, ir.Write) else show_operand(result)
+
+
+def _loop(out: Out, at: int, head: str, exp: ir.Loop, src: Prov) -> None:
+    _params(out, at, "loop ", exp.params, f" = {show_operands(exp.init)}")
+    _body(out, at, f"{PRINTER.text(exp.form)} do ", exp.body, src)
+
+
+# --- fields ----------------------------------------------------------------------------------
+
+
+def _index(at: ir.SE) -> str:
+    return show_se(at, suffix=False)
 
 
 def show_dims(dims: tuple[ir.DimIndex, ...]) -> str:
@@ -182,215 +199,56 @@ def show_dims(dims: tuple[ir.DimIndex, ...]) -> str:
 
 def _dim(dim: ir.DimIndex) -> str:
     if isinstance(dim, ir.DimFix):
-        return show_se(dim.at, suffix=False)
+        return _index(dim.at)
     if isinstance(dim, ir.DimLmad):
         pairs = zip(dim.counts, dim.strides, strict=True)
-        inner = ", ".join(f"{count}:{show_se(stride, suffix=False)}" for count, stride in pairs)
-        return f"{show_se(dim.start, suffix=False)}:+({inner})"
-    stride = "" if dim.stride == ir.ONE else f":{show_se(dim.stride, suffix=False)}"
-    return f"{show_se(dim.start, suffix=False)}:+{dim.count}{stride}"
+        inner = ", ".join(f"{count}:{_index(stride)}" for count, stride in pairs)
+        return f"{_index(dim.start)}:+({inner})"
+    stride = "" if dim.stride == ir.ONE else f":{_index(dim.stride)}"
+    return f"{_index(dim.start)}:+{dim.count}{stride}"
 
 
-def _index(exp: ir.Index) -> str:
-    return f"{name_text(exp.array)}[{', '.join(show_se(at, suffix=False) for at in exp.at)}]"
+def message_text(message: Sequence[str | ir.SE]) -> str:
+    """The texts and values that a failed assertion shows, each behind a comma."""
+    parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in message)
+    return "".join(f", {part}" for part in parts)
 
 
-def _update(exp: ir.Update) -> str:
-    return f"{name_text(exp.array)} with {show_dims(exp.dims)} = {show_operand(exp.value)}"
+def _point(dim: tuple[Name, Poly]) -> str:
+    return f"{name_text(dim[0])} < {dim[1]}"
 
 
-def _iota(exp: ir.Iota) -> str:
-    return f"iota({exp.count}, {show_se(exp.start)}, {show_se(exp.step)})"
+def _write(write: tuple[tuple[ir.SE, ...], ir.Operand]) -> str:
+    at, value = write
+    return f"[{', '.join(map(_index, at))}] = {show_operand(value)}"
 
 
-def _assert(exp: ir.Assert) -> str:
-    parts = (string_text(m) if isinstance(m, str) else show_se(m) for m in exp.message)
-    return f"assert({', '.join((show_se(exp.cond), *parts))})"
-
-
-def _threshold(exp: ir.Threshold) -> str:
-    return f"threshold({string_text(exp.name)}, {show_se(exp.amount)}, {exp.default})"
-
-
-def _alloc(exp: ir.Alloc) -> str:
-    space = "" if exp.space == "device" else f", {exp.space}"
-    return f"alloc({exp.count}, {exp.prim}{space})"
-
-
-_FLAT: dict[type, Callable[[Any], str]] = {
-    **dict.fromkeys(ir.SE_NODES, show_se),
-    ir.Index: _index,
-    ir.Slice: lambda e: f"{name_text(e.array)}{show_dims(e.dims)}",
-    ir.Update: _update,
-    ir.Rearrange: lambda e: f"rearrange(({', '.join(map(str, e.perm))}), {name_text(e.array)})",
-    ir.Reshape: lambda e: f"reshape({show_shape(e.shape)}, {name_text(e.array)})",
-    ir.Copy: lambda e: f"copy({name_text(e.array)})",
-    ir.Concat: lambda e: f"concat({', '.join(map(name_text, e.arrays))})",
-    ir.Iota: _iota,
-    ir.Replicate: lambda e: f"replicate({show_shape(e.shape)}, {show_operand(e.value)})",
-    ir.Scratch: lambda e: f"scratch({show_shape(e.shape)}{e.prim})",
-    ir.ArrayLit: lambda e: f"[{', '.join(map(show_operand, e.elems))}]",
-    ir.Apply: lambda e: f"apply {name_text(e.fun)}{show_operands(e.args)}",
-    ir.Call: lambda e: f"call {name_text(e.fun)}{show_operands(e.args)}",
-    ir.Assert: _assert,
-    ir.Threshold: _threshold,
-    ir.Alloc: _alloc,
-}
-
-# --- expressions with bodies -----------------------------------------------------------------
-
-
-def _branch(out: _Out, indent: int, word: str, body: ir.Body) -> None:
-    if body.stms:
-        out.line(indent, word)
-        _body(out, indent + 2, body)
-    else:
-        _results(out, indent, f"{word} {show_operands(body.results)}", body)
-
-
-def _if(out: _Out, indent: int, exp: ir.If) -> None:
-    out.line(indent, f"if {show_se(exp.cond)}")
-    _branch(out, indent, "then", exp.then)
-    _branch(out, indent, "else", exp.orelse)
-
-
-def _loop(out: _Out, indent: int, exp: ir.Loop) -> None:
-    form = exp.form
-    if isinstance(form, ir.ForLoop):
-        unroll = f" unroll {form.unroll}" if form.unroll else ""
-        how = f"for {name_text(form.index)}: {form.prim} < {show_se(form.bound)}{unroll} do"
-    else:
-        how = f"while {name_text(form.cond)} do"
-    out.params(indent, "loop ", exp.params, f" = {show_operands(exp.init)}")
-    _branch(out, indent, how, exp.body)
-
-
-def _lambda(out: _Out, indent: int, prefix: str, fn: ir.Lambda) -> None:
-    head = f"{prefix}\\{show_params(fn.params)} : {show_types(fn.returns)} ->"
-    _branch(out, indent, head, fn.body)
-
-
-def _operator(out: _Out, indent: int, prefix: str, op: ir.Operator) -> None:
-    comm = "comm " if op.commutative else ""
-    _lambda(out, indent, f"{prefix}op {show_operands(op.neutral)} {comm}", op.fn)
-
-
-def _soac_head(word: str, exp: ir.Soac) -> str:
-    return f"{word} [{exp.width}] ({', '.join(map(name_text, exp.arrays))})"
-
-
-def _map(out: _Out, indent: int, exp: ir.Map) -> None:
-    out.line(indent, _soac_head("map", exp))
-    _lambda(out, indent + 2, "", exp.fn)
-
-
-def _reduce(out: _Out, indent: int, exp: ir.Reduce | ir.Scan) -> None:
-    out.line(indent, _soac_head("reduce" if isinstance(exp, ir.Reduce) else "scan", exp))
-    for op in exp.ops:
-        _operator(out, indent + 2, "", op)
-    _lambda(out, indent + 2, "map ", exp.fn)
-
-
-def _scatter(out: _Out, indent: int, exp: ir.Scatter) -> None:
-    out.line(indent, _soac_head("scatter", exp))
-    out.line(indent + 2, f"into {', '.join(map(_dest, exp.dests))}")
-    _lambda(out, indent + 2, "map ", exp.fn)
-
-
-def _dest(dest: ir.Dest) -> str:
-    times = f" * {dest.times}" if dest.times > 1 else ""
-    return f"{name_text(dest.array)}{_indexed_dims(dest.rank)}{times}"
-
-
-def _indexed_dims(rank: int) -> str:
-    return f"[{', '.join('_' * rank)}]"
-
-
-def _hist_op(out: _Out, indent: int, op: ir.HistOp) -> None:
-    dests = ", ".join(map(name_text, op.dests))
-    _operator(out, indent, f"into ({dests}){_indexed_dims(op.rank)} ", op.op)
-
-
-def _stream(out: _Out, indent: int, exp: ir.Stream) -> None:
-    out.line(indent, _soac_head("stream", exp))
-    _lambda(out, indent + 2, f"into ({', '.join(map(name_text, exp.dests))}) ", exp.fn)
-
-
-def _push(out: _Out, indent: int, exp: ir.Push) -> None:
-    place = ", ".join(show_se(i, suffix=False) for i in exp.at)
-    dests = ", ".join(map(name_text, exp.dests))
-    out.line(indent, f"push ({dests})[{place}] = {show_operands(exp.values)}")
-    for op in exp.op:
-        _lambda(out, indent + 2, "op ", op)
-
-
-def _hist(out: _Out, indent: int, exp: ir.Hist) -> None:
-    out.line(indent, _soac_head("hist", exp))
-    for op in exp.ops:
-        _hist_op(out, indent + 2, op)
-    _lambda(out, indent + 2, "map ", exp.fn)
-
-
-def _seg_head(word: str, exp: ir.SegOp) -> str:
-    dims = ", ".join(f"{name_text(index)} < {bound}" for index, bound in exp.space.dims)
-    return f"{word} @{exp.level} ({dims})"
-
-
-def _kernel(out: _Out, indent: int, prefix: str, body: ir.KernelBody) -> None:
-    results = f"({', '.join(map(_result, body.results))})"
-    head = f"{prefix}: {show_types(body.returns)} ->"
-    if not body.stms:
-        _results(out, indent, f"{head} {results}", body)
-        return
-    src, node = out.src, out.node
-    out.line(indent, head)
-    for stm in body.stms:
-        _stm(out, indent + 2, stm)
-    out.src, out.node = src, node
-    _results(out, indent + 2, f"in {results}", body)
-
-
-def _result(result: ir.KernelResult) -> str:
-    if not isinstance(result, ir.Write):
-        return show_operand(result)
-    writes = (
-        f"[{', '.join(show_se(i, suffix=False) for i in at)}] = {show_operand(value)}"
-        for at, value in result.writes
-    )
-    return f"{name_text(result.dest)} with {{{', '.join(writes)}}}"
-
-
-def _segmap(out: _Out, indent: int, exp: ir.SegMap) -> None:
-    per_block = "per_block " if exp.per_block else ""
-    _kernel(out, indent, f"{_seg_head('segmap', exp)} {per_block}", exp.body)
-
-
-def _segred(out: _Out, indent: int, exp: ir.SegRed | ir.SegScan) -> None:
-    out.line(indent, _seg_head("segred" if isinstance(exp, ir.SegRed) else "segscan", exp))
-    for op in exp.ops:
-        _operator(out, indent + 2, "", op)
-    _kernel(out, indent + 2, "body ", exp.body)
-
-
-def _seghist(out: _Out, indent: int, exp: ir.SegHist) -> None:
-    out.line(indent, _seg_head("seghist", exp))
-    for op in exp.ops:
-        _hist_op(out, indent + 2, op)
-    _kernel(out, indent + 2, "body ", exp.body)
-
-
-_NESTED: dict[type, Callable[[_Out, int, Any], None]] = {
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Map: _map,
-    ir.Reduce: _reduce,
-    ir.Scan: _reduce,
-    ir.Scatter: _scatter,
-    ir.Hist: _hist,
-    ir.Stream: _stream,
-    ir.Push: _push,
-    ir.SegMap: _segmap,
-    ir.SegRed: _segred,
-    ir.SegScan: _segred,
-    ir.SegHist: _seghist,
-}
+CORE = ir.CORE
+PRINTER = Printer(
+    CORE,
+    shows={
+        "Name": name_text,
+        "function": name_text,
+        "string": string_text,
+        "int": str,
+        "Prim": str,
+        "Level": str,
+        "Space": str,
+        "Poly": str,
+        "SE": show_se,
+        "index": _index,
+        "Operand": show_operand,
+        "DimIndex": _dim,
+        "dim": _point,
+        "write": _write,
+    },
+    wholes={
+        "shape": show_shape,
+        "params": show_params,
+        "message": message_text,
+        "rank": lambda rank: ", ".join("_" * rank),
+    },
+    blocks={"Body": _body, "Lambda": _lambda, "KernelBody": _kernel},
+    by_hand={ir.Loop: _loop},
+    flat=dict.fromkeys(ir.SE_NODES, show_se),
+)

@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.base.names import Name
 from compiler.base.prim import FUNS, PRIMS, Prim
+from compiler.ir.nodes import CORE
 
 PRECEDENCE: dict[str, int] = {
     op: level
@@ -30,13 +31,11 @@ ATOM = 12
 CALLS = frozenset((*FUNS, "min", "max", "abs", "sgn", "select"))
 """What is written `name(arguments)` inside scalar expressions."""
 
-_WORDS = (
-    "entry fun let in assert if then else loop for while do call apply threshold map reduce scan "
-    "scatter hist stream push into op comm segmap segred segscan seghist per_block body alloc mem "
-    "with copy concat rearrange reshape iota replicate scratch true false shared private device "
-    "grid block thread"
-)
-KEYWORDS = frozenset((*PRIMS, *CALLS, *_WORDS.split()))
+_WORDS = "entry fun let in mem true false device shared private grid block thread"
+"""What no format line has."""
+_NO_KEYWORDS = frozenset(("unroll",))
+"""Words of format lines that stand where no name may, and so may be names elsewhere."""
+KEYWORDS = frozenset((*PRIMS, *CALLS, *_WORDS.split(), *CORE.words())) - _NO_KEYWORDS
 
 _PLAIN_NAME = re.compile(r"%?[^\W\d][\w']*")
 """The kernel IR has names that begin with `%`."""

@@ -1,15 +1,17 @@
-"""The tokens of the core language's text form, and a cursor over them with errors at positions."""
+"""The tokens of text forms, and a cursor over them with errors at positions."""
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Set
+from functools import cached_property
 from typing import Literal, NamedTuple, NoReturn
 
 from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
-from compiler.ir.syntax import KEYWORDS
 
 Kind = Literal["name", "word", "number", "string", "op", "end"]
 
@@ -35,13 +37,14 @@ class Token(NamedTuple):
 class Tokens:
     """A cursor: `kind` and `text` of the current token, and steps forward."""
 
-    __slots__ = ("_all", "_at", "_source", "kind", "text")
-
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, keywords: Set[str] = frozenset()) -> None:
         self._source = source
+        self._keywords = keywords
         self._all = self._split(source)
         self._at = 0
         self.kind, self.text, _ = self._all[0]
+        self.committed = 0
+        """The last token from where on no other form is tried."""
 
     def _split(self, source: str) -> list[Token]:
         tokens: list[Token] = []
@@ -52,7 +55,7 @@ class Tokens:
                 raise self._error(f"`{source[at]}` does not begin any token", at, at + 1)
             kind = match.lastgroup
             if kind == "name":
-                word = match["name"] in KEYWORDS
+                word = match["name"] in self._keywords
                 tokens.append(Token("word" if word else "name", match["name"], at))
             elif kind == "quoted":
                 tokens.append(Token("name", match["quoted"], at))
@@ -61,6 +64,38 @@ class Tokens:
             at = match.end()
         tokens.append(Token("end", "", at))
         return tokens
+
+    @property
+    def place(self) -> int:
+        """The number of the current token."""
+        return self._at
+
+    def back(self, place: int) -> None:
+        """Go back to the token of that number."""
+        self._at = place
+        self.kind, self.text, _ = self._all[place]
+
+    @property
+    def word(self) -> str:
+        """The operator or word that comes next, of the language's own or not; "" for all else.
+
+        A name in backquotes is none.
+        """
+        if self.kind == "name":
+            return "" if self._source[self._all[self._at].at] == "`" else self.text
+        return self.text if self.kind in ("op", "word") else ""
+
+    def take_word(self, text: str) -> bool:
+        """Step over an operator or word if it is there."""
+        found = self.word == text
+        if found:
+            self.next()
+        return found
+
+    def need(self, text: str) -> None:
+        """Step over an operator or word, or fail."""
+        if not self.take_word(text):
+            self.fail(f"expected `{text}`")
 
     def next(self) -> str:
         """Step over the current token and give its text."""
@@ -116,9 +151,19 @@ class Tokens:
         found = f"found `{token.text}`" if token.kind != "end" else "found the end of the text"
         return self._error(f"{message}, {found}", token.at, token.at + max(1, len(token.text)))
 
+    @cached_property
+    def _lines(self) -> list[int]:
+        """Where the lines begin."""
+        return [0, *(match.end() for match in re.finditer("\n", self._source))]
+
     def _error(self, message: str, start: int, end: int) -> SyntaxError_:
-        line = self._source.count("\n", 0, start) + 1
-        col = start - (self._source.rfind("\n", 0, start) + 1) + 1
+        line = bisect_right(self._lines, start)
+        col = start - self._lines[line - 1] + 1
         return SyntaxError_(
             codes.syntax.UNEXPECTED, message, Span(line, col, line, col + end - start)
         )
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The tokens of a text without strings and quoted names."""
+    return tuple(m[0] for m in _TOKEN.finditer(text) if m.lastgroup != "space")

@@ -1,0 +1,154 @@
+r"""Format lines: how a node looks, for its printer and its parser alike.
+
+    line   ::= row, newline, row ..        deeper indentation: further in
+    row    ::= text or field ..
+    field  ::= {name}                      written and read by the kind of its annotation
+             | {name:kind}                 by another kind
+             | {name?text}                 the text, unless the field has its default
+             | {name? text {} text}        the same with the field's value in it
+             | {name?text|other}           one text or the other; the field is a flag
+             | {*name: other}              two tuples as pairs `a: b, c: d`
+             | {{ or }}                    a brace
+
+A tuple is written with commas; the text behind it says where it ends. A row that ends in a tuple of
+nodes is repeated for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.base.errors import CompilerBug
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words and punctuation that stand there as they are."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A field, and the kind that it is written as; "" for its annotation's."""
+
+    field: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`before value after` unless the field has its default; a flag has no value."""
+
+    field: str
+    kind: str
+    before: str
+    after: str
+    is_flag: bool
+    otherwise: str = ""
+    """The text of a flag that is not set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two tuples of the same length, item by item, with a text in between."""
+
+    first: Hole
+    between: str
+    second: Hole
+
+
+Piece = Text | Hole | Option | Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What stands on one line, `indent` columns further in than the node."""
+
+    indent: int
+    pieces: tuple[Piece, ...]
+
+
+_HOLE = re.compile(r"(\w+)(?::(\w+))?")
+_OPTION = re.compile(r"(\w+)(?::(\w+))?\?(.+)", re.DOTALL)
+_PAIRS = re.compile(r"\*(\w+)(?::(\w+))?(\W+)(\w+)(?::(\w+))?")
+
+
+def read_format(line: str) -> tuple[Row, ...]:
+    """The rows of a format line. Raises `CompilerBug` where it is malformed."""
+    rows = []
+    for text in line.split("\n"):
+        bare = text.lstrip(" ")
+        if not bare:
+            raise CompilerBug(f"a format line has an empty row: {line!r}")
+        rows.append(Row(len(text) - len(bare), tuple(_joined(_pieces(bare)))))
+    if rows[0].indent:
+        raise CompilerBug(f"the first row of a format line is not at its left: {line!r}")
+    return tuple(rows)
+
+
+def _pieces(row: str) -> Iterator[Piece]:
+    at = 0
+    while at < len(row):
+        if row[at : at + 2] in ("{{", "}}"):
+            yield Text(row[at])
+            at += 2
+        elif row[at] == "{":
+            end = _closing(row, at)
+            yield _field(row[at + 1 : end], row)
+            at = end + 1
+        elif row[at] == "}":
+            raise CompilerBug(f"a brace is closed that was not opened: {row!r}")
+        else:
+            end = min(k for k in (row.find("{", at), row.find("}", at), len(row)) if k >= 0)
+            yield Text(row[at:end])
+            at = end
+
+
+def _closing(row: str, start: int) -> int:
+    """Where the brace ends that begins at `start`."""
+    depth = 0
+    for at in range(start, len(row)):
+        depth += (row[at] == "{") - (row[at] == "}")
+        if not depth:
+            return at
+    raise CompilerBug(f"a brace is not closed: {row!r}")
+
+
+def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Pieces without two texts next to each other."""
+    text = ""
+    for piece in pieces:
+        if isinstance(piece, Text):
+            text += piece.text
+            continue
+        if text:
+            yield Text(text)
+        text = ""
+        yield piece
+    if text:
+        yield Text(text)
+
+
+def _field(text: str, row: str) -> Piece:
+    if found := _HOLE.fullmatch(text):
+        return Hole(found[1], found[2] or "")
+    if found := _OPTION.fullmatch(text):
+        return _option(found[1], found[2] or "", found[3], row)
+    if found := _PAIRS.fullmatch(text):
+        return Pairs(Hole(found[1], found[2] or ""), found[3], Hole(found[4], found[5] or ""))
+    raise CompilerBug(f"`{{{text}}}` is no field of a format line: {row!r}")
+
+
+def _option(field: str, kind: str, text: str, row: str) -> Option:
+    before, hole, after = text.partition("{}")
+    yes, choice, no = before.partition("|")
+    if not before.strip():
+        raise CompilerBug(f"`{field}` may be missing, and no text says so: {row!r}")
+    if "{" in before + after or "}" in before + after or (hole and choice):
+        raise CompilerBug(f"`{field}` may be missing, and has more in it than itself: {row!r}")
+    if not hole and choice:
+        return Option(field, kind, yes, "", True, no)
+    return Option(field, kind, before, after, not hole)

@@ -1,0 +1,288 @@
+"""A parser made of a language's format lines: the inverse of `printing.py`.
+
+The functions are written as Python text, one for each class of nodes, and compiled when a node of
+the class is first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from compiler.base.errors import CompilerBug, SyntaxError_
+from compiler.dialect.format import Hole, Option, Pairs, Piece, Text
+from compiler.dialect.table import Dialect, Node
+from compiler.dialect.tokens import Tokens, words_of
+
+
+class Reader(Protocol):
+    """What reads a language; its methods tell types of names and fields that are not in a line."""
+
+    tokens: Tokens
+    types: dict[str, Any]
+
+
+_Pieces = tuple[Piece, ...]
+Read = Callable[[Any], Any]
+"""Reads what is next, by a `Reader`."""
+
+
+class Forms:
+    """Reads nodes of a language.
+
+    `reads` has a function for each kind of field that is no node, `wholes` for kinds that are read
+    as a tuple; `by_hand` reads the nodes that no format line can describe. `forms` are the classes
+    that `form` tells apart by their first tokens.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        reads: Mapping[str, Read],
+        wholes: Mapping[str, Read],
+        by_hand: Mapping[type, Read],
+        forms: Iterable[type],
+    ) -> None:
+        self._dialect = dialect
+        self._reads = reads
+        self._wholes = wholes
+        self._made: dict[type, Read] = dict(by_hand)
+        self._begun: dict[str, tuple[type, ...]] = {}
+        self._led: dict[str, tuple[type, ...]] = {}
+        for cls in forms:
+            self._add(cls)
+
+    def _add(self, cls: type) -> None:
+        """A class among those that are told apart: by a word, or by what follows a name."""
+        node = self._dialect.find(cls)
+        table, heads = self._begun, node.heads()
+        if not heads and node.rows:
+            table, heads = self._led, _second(node)
+        for head in heads:
+            table[head] = (*table.get(head, ()), cls)
+
+    def form(self, p: Reader) -> Any:
+        """Any of the forms, or None if none begins like that. Errors: a text that is malformed."""
+        t = p.tokens
+        found = self._begun.get(t.word, ())
+        if not found and t.kind == "name":
+            found = self._led.get(t.peek().text, ())
+        return self.first_of(p, found) if found else None
+
+    def first_of(self, p: Reader, classes: tuple[type, ...]) -> Any:
+        """A node of the first class that the text is one of.
+
+        Once what is nested in a node has begun, no other class is tried. Raises `SyntaxError_`: of
+        all classes', the error that is furthest in the text.
+        """
+        t = p.tokens
+        start, best, furthest = t.place, None, -1
+        for cls in classes:
+            try:
+                return self.read(p, cls)
+            except SyntaxError_ as error:
+                if t.place > furthest:
+                    best, furthest = error, t.place
+                if t.committed > start:
+                    break
+                t.back(start)
+        assert best is not None
+        raise best
+
+    def read(self, p: Reader, cls: type) -> Any:
+        """A node of that class. Errors: a text that is malformed."""
+        made = self._made.get(cls)
+        if made is None:
+            made = self._made[cls] = _Code(self, self._dialect, self._dialect.find(cls)).function()
+        return made(p)
+
+    def read_of(self, node: Node, hole: Hole | Option) -> tuple[Read, bool]:
+        """What reads a field, and whether that is asked for each item."""
+        spec = node.field(hole.field)
+        kind = hole.kind or spec.kind
+        if kind in self._wholes:
+            return self._wholes[kind], False
+        if kind in self._reads:
+            return self._reads[kind], spec.many
+        classes = self._dialect.classes(kind)
+        if len(classes) == 1:
+            return (lambda p: self.read(p, classes[0])), spec.many
+        if classes:
+            return self._any_of(classes), spec.many
+        raise CompilerBug(f"{node.cls.__name__}: nobody reads a `{kind}`: {node.line!r}")
+
+    def _any_of(self, classes: tuple[type, ...]) -> Read:
+        """What reads a node of one of the classes, which begin with different words."""
+
+        def read(p: Reader) -> Any:
+            begun = [c for c in classes if p.tokens.word in self._dialect.find(c).heads()]
+            return self.first_of(p, tuple(begun) or classes)
+
+        return read
+
+
+def _second(node: Node) -> tuple[str, ...]:
+    """What follows the field that a line begins with. Raises `CompilerBug` if nothing does."""
+    pieces = node.rows[0].pieces
+    if len(pieces) < 2 or not isinstance(pieces[1], Text):
+        raise CompilerBug(f"nothing tells where {node.cls.__name__} begins: {node.line!r}")
+    return words_of(pieces[1].text)[:1]
+
+
+class _Code:
+    """The text of a function that reads nodes of one class."""
+
+    def __init__(self, forms: Forms, dialect: Dialect, node: Node) -> None:
+        self._forms = forms
+        self._dialect = dialect
+        self._node = node
+        self._names: dict[str, Any] = {"cls": node.cls}
+        self._given: list[str] = []
+        """The fields that have been read."""
+        self._lines = ["t = p.tokens"]
+        self._bound: set[str] = set()
+        """The fields whose names have their types."""
+
+    def function(self) -> Read:
+        """The function."""
+        node = self._node
+        if not node.rows:
+            raise CompilerBug(f"{node.cls.__name__} has no format line")
+        rows = [row.pieces for row in node.rows]
+        for row, below in zip(rows, [*rows[1:], ()], strict=True):
+            for number, piece in enumerate(row):
+                self._piece(piece, row[:number], row[number + 1 :], below)
+        for field, question in (node.traits.finds or {}).items():
+            self._lines.append(f"f_{field} = {self._asked(question)}")
+            self._given.append(field)
+        self._bind()
+        self._lines.append(f"return cls({', '.join(f'{name}=f_{name}' for name in self._given)})")
+        body = "\n".join(f"    {line}" for line in self._lines)
+        name = f"{__file__} ({node.cls.__name__})"
+        exec(compile(f"def read(p):\n{body}", name, "exec"), self._names)
+        made: Read = self._names["read"]
+        return made
+
+    def _name(self, value: Any) -> str:
+        name = f"k{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    def _asked(self, question: str) -> str:
+        """A call of a method of the parser, with fields."""
+        method, *fields = question.split()
+        return f"p.{method}({', '.join(f'f_{field}' for field in fields)})"
+
+    def _bind(self) -> None:
+        """Tell the types of what the node binds."""
+        for field, question in (self._node.traits.binds or {}).items():
+            if field in self._bound:
+                continue
+            self._bound.add(field)
+            if self._node.field(field).many:
+                _, of = question.split()
+                pairs = f"zip(f_{field}, f_{of}, strict=True)"
+                asked = question.replace(f" {of}", "")
+                self._lines.append(f"for a, b in {pairs}: p.types[a] = p.{asked}(b)")
+            else:
+                self._lines.append(f"p.types[f_{field}] = {self._asked(question)}")
+
+    def _piece(self, piece: Piece, before: _Pieces, after: _Pieces, below: _Pieces) -> None:
+        """Read a piece of a row; `below` is the next row."""
+        match piece:
+            case Text(text):
+                if before or not self._is_repeated(after):
+                    self._lines += _needs(words_of(text))
+            case Hole(field):
+                self._given.append(field)
+                self._hole(piece, before, after or below)
+            case Option(field):
+                self._given.append(field)
+                self._option(piece)
+            case Pairs(first, between, second):
+                self._given += [first.field, second.field]
+                self._pairs(first, between, second, after or below)
+
+    def _is_repeated(self, rest: _Pieces) -> bool:
+        """Whether a row is that text and a tuple of nodes, and so there for each of them."""
+        if len(rest) != 1 or not isinstance(rest[0], Hole):
+            return False
+        nested = self._dialect.is_nested_hole(self._node, rest[0])
+        return nested and self._node.field(rest[0].field).many
+
+    def _hole(self, hole: Hole, before: _Pieces, after: _Pieces) -> None:
+        read, each = self._forms.read_of(self._node, hole)
+        field, name = hole.field, self._name(read)
+        nested = self._dialect.is_nested_hole(self._node, hole)
+        if nested:
+            self._bind()
+            self._lines.append("t.committed = t.place")
+        if not each:
+            self._lines.append(f"f_{field} = {name}(p)")
+        elif nested:
+            self._repeated(hole, name, before)
+        else:
+            self._lines += [f"f_{field} = []", *_listed(f"f_{field}.append({name}(p))", after)]
+            self._lines.append(f"f_{field} = tuple(f_{field})")
+
+    def _repeated(self, hole: Hole, name: str, before: _Pieces) -> None:
+        """Items as long as the word is there that a row begins with, or the item."""
+        field = hole.field
+        if before and isinstance(before[0], Text):
+            (word,) = words_of(before[0].text)
+            asked = f"t.take_word({word!r})"
+        else:
+            kind = hole.kind or self._node.field(field).kind
+            heads = {
+                h for cls in self._dialect.classes(kind) for h in self._dialect.find(cls).heads()
+            }
+            asked = f"t.word in {sorted(heads)!r}"
+        self._lines += [f"f_{field} = []", f"while {asked}:", f"    f_{field}.append({name}(p))"]
+        self._lines.append(f"f_{field} = tuple(f_{field})")
+
+    def _option(self, piece: Option) -> None:
+        field = piece.field
+        first, *rest = words_of(piece.before)
+        if piece.is_flag:
+            self._lines.append(f"f_{field} = t.take_word({first!r})")
+            inside = _needs(rest)
+        else:
+            default = self._name(self._node.field(field).default)
+            inside = [*_needs(rest), *self._optional(piece), *_needs(words_of(piece.after))]
+            self._lines += [f"f_{field} = {default}"]
+        self._lines.append(f"if f_{field}:" if piece.is_flag else f"if t.take_word({first!r}):")
+        self._lines += [f"    {line}" for line in inside or ["pass"]]
+        if piece.otherwise:
+            self._lines += ["else:", *(f"    {n}" for n in _needs(words_of(piece.otherwise)))]
+
+    def _optional(self, piece: Option) -> list[str]:
+        """Statements that read the value of a field that may be missing."""
+        field = piece.field
+        read, each = self._forms.read_of(self._node, piece)
+        one = f"{self._name(read)}(p)"
+        if not each:
+            return [f"f_{field} = {one}"]
+        listed = _listed(f"f_{field}.append({one})", (Text(piece.after),))
+        return [f"f_{field} = []", *listed, f"f_{field} = tuple(f_{field})"]
+
+    def _pairs(self, first: Hole, between: str, second: Hole, after: _Pieces) -> None:
+        a, b = (self._name(self._forms.read_of(self._node, hole)[0]) for hole in (first, second))
+        needs = "".join(f"t.need({word!r}); " for word in words_of(between))
+        one, two = f"f_{first.field}", f"f_{second.field}"
+        step = f"{one}.append({a}(p)); {needs}{two}.append({b}(p))"
+        self._lines += [f"{one}, {two} = [], []", *_listed(step, after)]
+        self._lines.append(f"{one}, {two} = tuple({one}), tuple({two})")
+
+
+def _needs(words: Iterable[str]) -> list[str]:
+    """Statements that step over words."""
+    return [f"t.need({word!r})" for word in words]
+
+
+def _listed(step: str, after: _Pieces) -> list[str]:
+    """Statements that read items with commas, up to the text behind them."""
+    end = after[0] if after else None
+    if not isinstance(end, Text) or not words_of(end.text):
+        raise CompilerBug("nothing tells where a tuple of a format line ends")
+    close = repr(words_of(end.text)[0])
+    return [f"while t.word != {close}:", f"    {step}", f"    if t.word != {close}: t.need(',')"]

@@ -1,0 +1,197 @@
+"""A language: its nodes, each with its format line, and what follows from the two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+from compiler.base.errors import CompilerBug
+from compiler.dialect.format import Hole, Option, Pairs, Piece, Text, read_format
+from compiler.dialect.tokens import words_of
+
+_C = TypeVar("_C", bound=type)
+_MANY = re.compile(r"tuple\[(.*), ?\.\.\.\]", re.DOTALL)
+_WORD = re.compile(r"[^\W\d]\w*")
+NOTHING = object()
+"""The default of a field that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """A field of a node: `kind` is its annotation, of its items if `many` may stand in it."""
+
+    name: str
+    kind: str
+    many: bool
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What holds of all nodes of a class."""
+
+    bare: bool = False
+    """A statement by itself, which binds nothing."""
+    binds: Mapping[str, str] | None = None
+    """For fields with names that are bound: what a parser asks for their type, of which fields."""
+    finds: Mapping[str, str] | None = None
+    """For fields that are not in the line: what a parser asks itself, and of which fields."""
+
+
+class Node:
+    """A class of nodes with its format line and traits. Raises `CompilerBug` for a bad line."""
+
+    def __init__(self, cls: type, line: str, traits: Traits) -> None:
+        self.cls = cls
+        self.line = line
+        self.traits = traits
+        self.fields = {
+            f.name: FieldSpec(f.name, *_kind(str(f.type)), _default(f)) for f in fields(cls)
+        }
+        self.rows = read_format(line) if line else ()
+        for name in self.written():
+            self.field(name)
+        if line:
+            self._complete()
+
+    def field(self, name: str) -> FieldSpec:
+        """A field by its name. Raises `CompilerBug` if there is none."""
+        found = self.fields.get(name)
+        if found is None:
+            raise CompilerBug(f"{self.cls.__name__} has no field `{name}`: {self.line!r}")
+        return found
+
+    def written(self) -> Iterator[str]:
+        """The fields that its line has, in order."""
+        for row in self.rows:
+            for piece in row.pieces:
+                if isinstance(piece, Pairs):
+                    yield from (piece.first.field, piece.second.field)
+                elif isinstance(piece, Hole | Option):
+                    yield piece.field
+
+    def _complete(self) -> None:
+        """Check that what is read has a value for each field."""
+        written = list(self.written())
+        if len(set(written)) < len(written):
+            raise CompilerBug(f"{self.cls.__name__} has a field twice: {self.line!r}")
+        for name in {*(self.traits.binds or ()), *(self.traits.finds or ())}:
+            self.field(name)
+        missing = set(self.fields) - set(written) - set(self.traits.finds or ())
+        for name in missing:
+            if self.fields[name].default is NOTHING:
+                raise CompilerBug(f"{self.cls.__name__}: `{name}` is not in {self.line!r}")
+        for piece in self.pieces():
+            if isinstance(piece, Option) and self.field(piece.field).default is NOTHING:
+                raise CompilerBug(f"{self.cls.__name__}: `{piece.field}` has no default")
+
+    def pieces(self) -> Iterator[Piece]:
+        """What its line consists of."""
+        for row in self.rows:
+            yield from row.pieces
+
+    def heads(self) -> tuple[str, ...]:
+        """The tokens that its text may begin with; none if it begins with a field."""
+        first = next(self.pieces(), None)
+        if isinstance(first, Text):
+            return words_of(first.text)[:1]
+        if isinstance(first, Option) and first.otherwise:
+            return (words_of(first.before)[0], words_of(first.otherwise)[0])
+        return ()
+
+    def words(self) -> set[str]:
+        """All words of its line."""
+        found: set[str] = set()
+        for piece in self.pieces():
+            texts = (
+                (piece.text,)
+                if isinstance(piece, Text)
+                else (piece.before, piece.after, piece.otherwise)
+                if isinstance(piece, Option)
+                else ()
+            )
+            found.update(word for text in texts for word in _WORD.findall(text))
+        return found
+
+
+def _kind(annotation: str) -> tuple[str, bool]:
+    found = _MANY.fullmatch(annotation)
+    return (found[1], True) if found else (annotation, False)
+
+
+def _default(field: Any) -> Any:
+    return NOTHING if field.default is MISSING else field.default
+
+
+class Dialect:
+    """The nodes of a language by their classes; one that extends another has those as well.
+
+    `blocks` are the kinds of fields that are printed on several lines; `unions` have names for
+    nodes of several classes.
+    """
+
+    def __init__(
+        self, name: str, blocks: Set[str] = frozenset(), extends: Dialect | None = None
+    ) -> None:
+        self.name = name
+        self.extends = extends
+        self.blocks: Set[str] = blocks | (extends.blocks if extends else frozenset())
+        self.own: dict[type, Node] = {}
+        self.unions: dict[str, tuple[type, ...]] = dict(extends.unions) if extends else {}
+
+    def node(self, line: str = "", **traits: Any) -> Callable[[_C], _C]:
+        """Register a dataclass with its format line; one without has no text of its own.
+
+        Raises `CompilerBug` where the line is malformed, or does not have all fields.
+        """
+
+        def register(cls: _C) -> _C:
+            self.own[cls] = Node(cls, line, Traits(**traits))
+            return cls
+
+        return register
+
+    @cached_property
+    def nodes(self) -> Mapping[type, Node]:
+        """All nodes, those of its own first."""
+        return {**self.own, **(self.extends.nodes if self.extends else {})}
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, type]:
+        above = self.extends._by_name if self.extends else {}
+        return {**above, **{cls.__name__: cls for cls in self.own}}
+
+    def find(self, cls: type) -> Node:
+        """A class of nodes. Raises `CompilerBug` if the language has none such."""
+        found = self.nodes.get(cls)
+        if found is None:
+            raise CompilerBug(f"{self.name} has no node {cls.__name__}")
+        return found
+
+    def classes(self, kind: str) -> tuple[type, ...]:
+        """The classes of nodes that an annotation stands for: one, a union's, or none."""
+        if kind in self.unions:
+            return self.unions[kind]
+        names = [name.strip() for name in kind.split("|")]
+        found = tuple(self._by_name[name] for name in names if name in self._by_name)
+        return found if len(found) == len(names) else ()
+
+    def words(self) -> Set[str]:
+        """All words that its format lines have."""
+        return frozenset().union(*(node.words() for node in self.nodes.values()))
+
+    def is_nested(self, node: Node) -> bool:
+        """Whether nodes of a class are printed on several lines."""
+        holes = (p for p in node.pieces() if isinstance(p, Hole | Option))
+        return len(node.rows) != 1 or any(self.is_nested_hole(node, hole) for hole in holes)
+
+    def is_nested_hole(self, node: Node, hole: Hole | Option) -> bool:
+        """Whether a field is printed on several lines."""
+        kind = hole.kind or node.field(hole.field).kind
+        if kind in self.blocks:
+            return True
+        nodes = [self.nodes[cls] for cls in self.classes(kind)]
+        return any(one.cls is not node.cls and self.is_nested(one) for one in nodes)

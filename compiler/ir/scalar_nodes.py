@@ -1,0 +1,186 @@
+"""Types and scalar expressions of the core language; `nodes.py` has these as well, and the rest.
+
+`CORE` is the language: every class of nodes is registered with it. Scalar expressions are written
+by `show_scalar.py`, with infix operators; all other expressions have a format line.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from compiler.algebra.lmad import Dim, Lmad
+from compiler.algebra.poly import Poly
+from compiler.base.frozen import KeepsHash, dataclass
+from compiler.base.names import Name
+from compiler.base.prim import Prim, alike
+from compiler.dialect.table import Dialect
+
+CORE = Dialect("the core language", blocks=frozenset(("Body", "Lambda", "KernelBody")))
+"""The nodes of the core language."""
+for _cls in (Lmad, Dim):
+    CORE.node()(_cls)
+
+# --- types -----------------------------------------------------------------------------------
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value of a primitive type."""
+
+    prim: Prim
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class MemBind:
+    """Where an array lives: element `i` is cell `lmad(i)` of `block`, counted in elements."""
+
+    block: Name
+    lmad: Lmad[Poly]
+
+    def row(self, *indices: Poly) -> MemBind:
+        """The sub-array at the given indices of the first dimensions."""
+        return MemBind(self.block, self.lmad.fix(*indices))
+
+    def rows(self, start: Poly, count: Poly) -> MemBind:
+        """`count` rows from `start` on."""
+        return MemBind(self.block, self.lmad.slice(0, start, count, Poly.const(1)))
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A regular array of primitives, `rank >= 1`; `mem` is None before memory is introduced."""
+
+    prim: Prim
+    shape: tuple[Poly, ...]
+    mem: MemBind | None = None
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+
+Space = Literal["device", "shared", "private"]
+"""Global memory (the CPU's main memory), a GPU block's shared memory, or a thread's own."""
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Mem:
+    """A block of memory that holds elements of one primitive type."""
+
+    prim: Prim
+    space: Space = "device"
+
+
+Type = Scalar | Array | Mem
+
+I64 = Scalar("i64")
+BOOL = Scalar("bool")
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A name with its type; `unique` (parameters of functions and loops only): may be consumed."""
+
+    name: Name
+    type: Type
+    unique: bool = False
+
+
+# --- scalar expressions ----------------------------------------------------------------------
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is not 0.0."""
+
+    value: int | float | bool
+    prim: Prim
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lit) and self.prim == other.prim and alike(self.value, other.value)
+
+
+ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
+TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A scalar variable with its type."""
+
+    name: Name
+    prim: Prim
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Bin(KeepsHash):
+    """`op` of `prim.BIN_OPS` at type `at`; comparisons give bool; `&&` and `||` are lazy.
+
+    Integer division and remainder by zero are undefined: an `Assert` or a guard stands before them.
+    """
+
+    op: str
+    at: Prim
+    lhs: SE
+    rhs: SE
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Un(KeepsHash):
+    """`op` of `prim.UN_OPS` on type `at`."""
+
+    op: str
+    at: Prim
+    arg: SE
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Conv(KeepsHash):
+    """Conversion between primitive types.
+
+    A float becomes an i32 by rounding towards zero (an i64, if the result has 64 bits), and that
+    the result: narrow and unsigned types take its bits. u32 and u64 also hold what only they can.
+    What does not fit gives the lowest i32 or i64; NaN and infinities give 0.
+    """
+
+    src: Prim
+    dst: Prim
+    arg: SE
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Fun(KeepsHash):
+    """A function of `prim.FUNS` at type `at`."""
+
+    fun: str
+    at: Prim
+    args: tuple[SE, ...]
+
+
+@CORE.node()
+@dataclass(frozen=True, slots=True)
+class Select(KeepsHash):
+    """`then` if `cond` else `orelse`; only the one that is chosen is evaluated."""
+
+    cond: SE
+    then: SE
+    orelse: SE
+
+
+SE = Lit | Var | Bin | Un | Conv | Fun | Select
+SE_NODES = (Lit, Var, Bin, Un, Conv, Fun, Select)
+
+Operand = SE | Name
+"""A result, argument or initial value: a scalar expression, or the name of an array or block."""

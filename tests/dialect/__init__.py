@@ -1,0 +1,1 @@
+"""Tests of `compiler/dialect`, and of the languages that it prints and reads."""
