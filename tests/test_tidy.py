@@ -10,8 +10,8 @@ ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
 ORDER = (
-    "base codes protocol algebra frontend dialect ir semantics analysis lower optimise parallel storage "
-    "codegen sandbox runtime explain testing editor"
+    "base codes protocol algebra frontend dialect ir semantics analysis lower optimise parallel "
+    "storage codegen sandbox runtime explain testing editor"
 ).split()
 APP_MAY_USE = "codes protocol sandbox".split()
 CHECKER = COMPILER / "frontend" / "check"
@@ -197,8 +197,9 @@ def test_public_functions_tell_their_errors(path: Path) -> None:
 
 
 LANGUAGES = (
-    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py ir/scalar_nodes.py codegen/imp/nodes.py "
-    "codegen/kernels/nodes.py frontend/flatpack/syntax.py frontend/flatpack/terms.py"
+    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py ir/scalar_nodes.py "
+    "codegen/imp/nodes.py codegen/kernels/nodes.py frontend/flatpack/syntax.py "
+    "frontend/flatpack/terms.py"
 ).split()
 """Their classes are called as the constructs are, of which several languages have the same."""
 
