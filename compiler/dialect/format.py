@@ -24,14 +24,14 @@ from compiler.base.errors import CompilerBug
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Fixed:
     """Words and punctuation that stand there as they are."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class Slot:
     """A field, and the kind that it is written as; "" for its annotation's."""
 
     field: str
@@ -55,35 +55,35 @@ class Option:
 class Pairs:
     """Two tuples of the same length, item by item, with a text in between."""
 
-    first: Hole
+    first: Slot
     between: str
-    second: Hole
+    second: Slot
 
 
-Piece = Text | Hole | Option | Pairs
+Piece = Fixed | Slot | Option | Pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FormatRow:
     """What stands on one line, `indent` columns further in than the node."""
 
     indent: int
     pieces: tuple[Piece, ...]
 
 
-_HOLE = re.compile(r"(\w+)(?::(\w+))?")
+_SLOT = re.compile(r"(\w+)(?::(\w+))?")
 _OPTION = re.compile(r"(\w+)(?::(\w+))?\?(.+)", re.DOTALL)
 _PAIRS = re.compile(r"\*(\w+)(?::(\w+))?(\W+)(\w+)(?::(\w+))?")
 
 
-def read_format(line: str) -> tuple[Row, ...]:
+def read_format(line: str) -> tuple[FormatRow, ...]:
     """The rows of a format line. Raises `CompilerBug` where it is malformed."""
     rows = []
     for text in line.split("\n"):
         bare = text.lstrip(" ")
         if not bare:
             raise CompilerBug(f"a format line has an empty row: {line!r}")
-        rows.append(Row(len(text) - len(bare), tuple(_joined(_pieces(bare)))))
+        rows.append(FormatRow(len(text) - len(bare), tuple(_joined(_pieces(bare)))))
     if rows[0].indent:
         raise CompilerBug(f"the first row of a format line is not at its left: {line!r}")
     return tuple(rows)
@@ -93,7 +93,7 @@ def _pieces(row: str) -> Iterator[Piece]:
     at = 0
     while at < len(row):
         if row[at : at + 2] in ("{{", "}}"):
-            yield Text(row[at])
+            yield Fixed(row[at])
             at += 2
         elif row[at] == "{":
             end = _closing(row, at)
@@ -103,7 +103,7 @@ def _pieces(row: str) -> Iterator[Piece]:
             raise CompilerBug(f"a brace is closed that was not opened: {row!r}")
         else:
             end = min(k for k in (row.find("{", at), row.find("}", at), len(row)) if k >= 0)
-            yield Text(row[at:end])
+            yield Fixed(row[at:end])
             at = end
 
 
@@ -121,34 +121,34 @@ def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Pieces without two texts next to each other."""
     text = ""
     for piece in pieces:
-        if isinstance(piece, Text):
+        if isinstance(piece, Fixed):
             text += piece.text
             continue
         if text:
-            yield Text(text)
+            yield Fixed(text)
         text = ""
         yield piece
     if text:
-        yield Text(text)
+        yield Fixed(text)
 
 
 def _field(text: str, row: str) -> Piece:
-    if found := _HOLE.fullmatch(text):
-        return Hole(found[1], found[2] or "")
+    if found := _SLOT.fullmatch(text):
+        return Slot(found[1], found[2] or "")
     if found := _OPTION.fullmatch(text):
         return _option(found[1], found[2] or "", found[3], row)
     if found := _PAIRS.fullmatch(text):
-        return Pairs(Hole(found[1], found[2] or ""), found[3], Hole(found[4], found[5] or ""))
+        return Pairs(Slot(found[1], found[2] or ""), found[3], Slot(found[4], found[5] or ""))
     raise CompilerBug(f"`{{{text}}}` is no field of a format line: {row!r}")
 
 
 def _option(field: str, kind: str, text: str, row: str) -> Option:
-    before, hole, after = text.partition("{}")
+    before, slot, after = text.partition("{}")
     yes, choice, no = before.partition("|")
     if not before.strip():
         raise CompilerBug(f"`{field}` may be missing, and no text says so: {row!r}")
-    if "{" in before + after or "}" in before + after or (hole and choice):
+    if "{" in before + after or "}" in before + after or (slot and choice):
         raise CompilerBug(f"`{field}` may be missing, and has more in it than itself: {row!r}")
-    if not hole and choice:
+    if not slot and choice:
         return Option(field, kind, yes, "", True, no)
-    return Option(field, kind, before, after, not hole)
+    return Option(field, kind, before, after, not slot)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from compiler.base.errors import CompilerBug, SyntaxError_
-from compiler.dialect.format import Hole, Option, Pairs, Piece, Text
-from compiler.dialect.table import Dialect, Node
+from compiler.dialect.format import Fixed, Option, Pairs, Piece, Slot
+from compiler.dialect.table import Dialect, NodeSpec
 from compiler.dialect.tokens import Tokens, words_of
 
 
-class Reader(Protocol):
+class TextReader(Protocol):
     """What reads a language; its methods tell types of names and fields that are not in a line."""
 
     tokens: Tokens
@@ -24,10 +24,10 @@ class Reader(Protocol):
 
 _Pieces = tuple[Piece, ...]
 Read = Callable[[Any], Any]
-"""Reads what is next, by a `Reader`."""
+"""Reads what is next, by a `TextReader`."""
 
 
-class Forms:
+class FormatParser:
     """Reads nodes of a language.
 
     `reads` has a function for each kind of field that is no node, `wholes` for kinds that are read
@@ -61,7 +61,7 @@ class Forms:
         for head in heads:
             table[head] = (*table.get(head, ()), cls)
 
-    def form(self, p: Reader) -> Any:
+    def form(self, p: TextReader) -> Any:
         """Any of the forms, or None if none begins like that. Errors: a text that is malformed."""
         t = p.tokens
         found = self._begun.get(t.word, ())
@@ -69,7 +69,7 @@ class Forms:
             found = self._led.get(t.peek().text, ())
         return self.first_of(p, found) if found else None
 
-    def first_of(self, p: Reader, classes: tuple[type, ...]) -> Any:
+    def first_of(self, p: TextReader, classes: tuple[type, ...]) -> Any:
         """A node of the first class that the text is one of.
 
         Once what is nested in a node has begun, no other class is tried. Raises `SyntaxError_`: of
@@ -89,17 +89,17 @@ class Forms:
         assert best is not None
         raise best
 
-    def read(self, p: Reader, cls: type) -> Any:
+    def read(self, p: TextReader, cls: type) -> Any:
         """A node of that class. Errors: a text that is malformed."""
         made = self._made.get(cls)
         if made is None:
             made = self._made[cls] = _Code(self, self._dialect, self._dialect.find(cls)).function()
         return made(p)
 
-    def read_of(self, node: Node, hole: Hole | Option) -> tuple[Read, bool]:
+    def read_of(self, node: NodeSpec, slot: Slot | Option) -> tuple[Read, bool]:
         """What reads a field, and whether that is asked for each item."""
-        spec = node.field(hole.field)
-        kind = hole.kind or spec.kind
+        spec = node.field(slot.field)
+        kind = slot.kind or spec.kind
         if kind in self._wholes:
             return self._wholes[kind], False
         if kind in self._reads:
@@ -114,17 +114,17 @@ class Forms:
     def _any_of(self, classes: tuple[type, ...]) -> Read:
         """What reads a node of one of the classes, which begin with different words."""
 
-        def read(p: Reader) -> Any:
+        def read(p: TextReader) -> Any:
             begun = [c for c in classes if p.tokens.word in self._dialect.find(c).heads()]
             return self.first_of(p, tuple(begun) or classes)
 
         return read
 
 
-def _second(node: Node) -> tuple[str, ...]:
+def _second(node: NodeSpec) -> tuple[str, ...]:
     """What follows the field that a line begins with. Raises `CompilerBug` if nothing does."""
     pieces = node.rows[0].pieces
-    if len(pieces) < 2 or not isinstance(pieces[1], Text):
+    if len(pieces) < 2 or not isinstance(pieces[1], Fixed):
         raise CompilerBug(f"nothing tells where {node.cls.__name__} begins: {node.line!r}")
     return words_of(pieces[1].text)[:1]
 
@@ -132,7 +132,7 @@ def _second(node: Node) -> tuple[str, ...]:
 class _Code:
     """The text of a function that reads nodes of one class."""
 
-    def __init__(self, forms: Forms, dialect: Dialect, node: Node) -> None:
+    def __init__(self, forms: FormatParser, dialect: Dialect, node: NodeSpec) -> None:
         self._forms = forms
         self._dialect = dialect
         self._node = node
@@ -190,12 +190,12 @@ class _Code:
     def _piece(self, piece: Piece, before: _Pieces, after: _Pieces, below: _Pieces) -> None:
         """Read a piece of a row; `below` is the next row."""
         match piece:
-            case Text(text):
+            case Fixed(text):
                 if before or not self._is_repeated(after):
                     self._lines += _needs(words_of(text))
-            case Hole(field):
+            case Slot(field):
                 self._given.append(field)
-                self._hole(piece, before, after or below)
+                self._slot(piece, before, after or below)
             case Option(field):
                 self._given.append(field)
                 self._option(piece)
@@ -205,34 +205,34 @@ class _Code:
 
     def _is_repeated(self, rest: _Pieces) -> bool:
         """Whether a row is that text and a tuple of nodes, and so there for each of them."""
-        if len(rest) != 1 or not isinstance(rest[0], Hole):
+        if len(rest) != 1 or not isinstance(rest[0], Slot):
             return False
-        nested = self._dialect.is_nested_hole(self._node, rest[0])
+        nested = self._dialect.is_nested_slot(self._node, rest[0])
         return nested and self._node.field(rest[0].field).many
 
-    def _hole(self, hole: Hole, before: _Pieces, after: _Pieces) -> None:
-        read, each = self._forms.read_of(self._node, hole)
-        field, name = hole.field, self._name(read)
-        nested = self._dialect.is_nested_hole(self._node, hole)
+    def _slot(self, slot: Slot, before: _Pieces, after: _Pieces) -> None:
+        read, each = self._forms.read_of(self._node, slot)
+        field, name = slot.field, self._name(read)
+        nested = self._dialect.is_nested_slot(self._node, slot)
         if nested:
             self._bind()
             self._lines.append("t.committed = t.place")
         if not each:
             self._lines.append(f"f_{field} = {name}(p)")
         elif nested:
-            self._repeated(hole, name, before)
+            self._repeated(slot, name, before)
         else:
             self._lines += [f"f_{field} = []", *_listed(f"f_{field}.append({name}(p))", after)]
             self._lines.append(f"f_{field} = tuple(f_{field})")
 
-    def _repeated(self, hole: Hole, name: str, before: _Pieces) -> None:
+    def _repeated(self, slot: Slot, name: str, before: _Pieces) -> None:
         """Items as long as the word is there that a row begins with, or the item."""
-        field = hole.field
-        if before and isinstance(before[0], Text):
+        field = slot.field
+        if before and isinstance(before[0], Fixed):
             (word,) = words_of(before[0].text)
             asked = f"t.take_word({word!r})"
         else:
-            kind = hole.kind or self._node.field(field).kind
+            kind = slot.kind or self._node.field(field).kind
             heads = {
                 h for cls in self._dialect.classes(kind) for h in self._dialect.find(cls).heads()
             }
@@ -262,11 +262,11 @@ class _Code:
         one = f"{self._name(read)}(p)"
         if not each:
             return [f"f_{field} = {one}"]
-        listed = _listed(f"f_{field}.append({one})", (Text(piece.after),))
+        listed = _listed(f"f_{field}.append({one})", (Fixed(piece.after),))
         return [f"f_{field} = []", *listed, f"f_{field} = tuple(f_{field})"]
 
-    def _pairs(self, first: Hole, between: str, second: Hole, after: _Pieces) -> None:
-        a, b = (self._name(self._forms.read_of(self._node, hole)[0]) for hole in (first, second))
+    def _pairs(self, first: Slot, between: str, second: Slot, after: _Pieces) -> None:
+        a, b = (self._name(self._forms.read_of(self._node, slot)[0]) for slot in (first, second))
         needs = "".join(f"t.need({word!r}); " for word in words_of(between))
         one, two = f"f_{first.field}", f"f_{second.field}"
         step = f"{one}.append({a}(p)); {needs}{two}.append({b}(p))"
@@ -282,7 +282,7 @@ def _needs(words: Iterable[str]) -> list[str]:
 def _listed(step: str, after: _Pieces) -> list[str]:
     """Statements that read items with commas, up to the text behind them."""
     end = after[0] if after else None
-    if not isinstance(end, Text) or not words_of(end.text):
+    if not isinstance(end, Fixed) or not words_of(end.text):
         raise CompilerBug("nothing tells where a tuple of a format line ends")
     close = repr(words_of(end.text)[0])
     return [f"while t.word != {close}:", f"    {step}", f"    if t.word != {close}: t.need(',')"]

@@ -12,20 +12,20 @@ from typing import Any
 from compiler.base.errors import CompilerBug
 from compiler.base.spans import Prov
 from compiler.base.text import Line
-from compiler.dialect.format import Hole, Option, Pairs, Piece, Row, Text
-from compiler.dialect.table import Dialect, Node
+from compiler.dialect.format import Fixed, FormatRow, Option, Pairs, Piece, Slot
+from compiler.dialect.table import Dialect, NodeSpec
 
 Show = Callable[[Any], str]
 
 
-Block = Callable[["Out", int, str, Any, Prov], str | None]
+Block = Callable[["TextLines", int, str, Any, Prov], str | None]
 """Print lines of a value in a column, behind a text; give what begins the line behind them, if any.
 
 The last argument is what the first line came from, if that is not what the statement came from.
 """
 
 
-class Out:
+class TextLines:
     """The lines so far, and the statement that the next ones belong to."""
 
     __slots__ = ("lines", "node", "src", "stms")
@@ -94,7 +94,7 @@ class Printer:
             raise CompilerBug(f"{type(node).__name__} is not written on one line")
         return show(node)
 
-    def block(self, out: Out, at: int, head: str, value: Any, src: Prov) -> str | None:
+    def block(self, out: TextLines, at: int, head: str, value: Any, src: Prov) -> str | None:
         """A node with others inside."""
         return self.nested[type(value)](out, at, head, value, src)
 
@@ -117,10 +117,10 @@ class Printer:
             lines += code.row(row, is_first=not number)
         return code.function(_BLOCK, lines)
 
-    def show_of(self, node: Node, hole: Hole | Option) -> tuple[Show, bool]:
+    def show_of(self, node: NodeSpec, slot: Slot | Option) -> tuple[Show, bool]:
         """What shows a field, and whether that is asked for each item."""
-        spec = node.field(hole.field)
-        kind = hole.kind or spec.kind
+        spec = node.field(slot.field)
+        kind = slot.kind or spec.kind
         if kind in self._wholes:
             return self._wholes[kind], False
         if kind in self._shows:
@@ -129,20 +129,20 @@ class Printer:
             return self.text, spec.many
         raise CompilerBug(f"{node.cls.__name__}: nobody shows a `{kind}`: {node.line!r}")
 
-    def block_of(self, node: Node, hole: Hole | Option) -> Block:
+    def block_of(self, node: NodeSpec, slot: Slot | Option) -> Block:
         """What prints a field that is printed on several lines."""
-        kind = hole.kind or node.field(hole.field).kind
+        kind = slot.kind or node.field(slot.field).kind
         return self._blocks.get(kind, self.block)
 
 
 class _Code:
     """The text of a function that prints the nodes of one class."""
 
-    def __init__(self, printer: Printer, node: Node) -> None:
+    def __init__(self, printer: Printer, node: NodeSpec) -> None:
         self._printer = printer
         self._node = node
         self._names: dict[str, Any] = {"join": ", ".join}
-        self.is_nested = printer._dialect.is_nested_hole
+        self.is_nested = printer._dialect.is_nested_slot
 
     def function(self, params: str, lines: list[str]) -> Any:
         """The function with those lines."""
@@ -170,9 +170,9 @@ class _Code:
     def _term(self, piece: Piece) -> tuple[bool, str]:
         """What stands in a text for a piece; or an expression, for one that may be missing."""
         match piece:
-            case Text(text):
+            case Fixed(text):
                 return True, _quoted(text)
-            case Hole(field):
+            case Slot(field):
                 return True, f"{{{self._value(piece, f'x.{field}')}}}"
             case Pairs(first, between, second):
                 a, b = self._shown(first), self._shown(second)
@@ -192,17 +192,17 @@ class _Code:
             return f"x.{piece.field} is not None"
         return f"x.{piece.field} != {self.name(default)}" if default else f"x.{piece.field}"
 
-    def _shown(self, hole: Hole | Option) -> str:
-        return self.name(self._printer.show_of(self._node, hole)[0])
+    def _shown(self, slot: Slot | Option) -> str:
+        return self.name(self._printer.show_of(self._node, slot)[0])
 
-    def _value(self, hole: Hole | Option, value: str) -> str:
-        show, each = self._printer.show_of(self._node, hole)
+    def _value(self, slot: Slot | Option, value: str) -> str:
+        show, each = self._printer.show_of(self._node, slot)
         if show is str and not each:
             return value
         name = self.name(show)
         return f"join(map({name}, {value}))" if each else f"{name}({value})"
 
-    def row(self, row: Row, is_first: bool) -> list[str]:
+    def row(self, row: FormatRow, is_first: bool) -> list[str]:
         """Statements that print a row."""
         at = f"at + {row.indent}" if row.indent else "at"
         before: list[Piece] = []
@@ -213,7 +213,7 @@ class _Code:
             if not self._is_block(piece):
                 before.append(piece)
                 continue
-            assert isinstance(piece, Hole | Option)
+            assert isinstance(piece, Slot | Option)
             lines += self._block(piece, at, _sum(text, self.text(tuple(before))), src)
             before, text, src = [], "rest", "()"
         text = _sum(text, self.text(tuple(before))) if before else text
@@ -222,9 +222,9 @@ class _Code:
         return [*lines, f"out.line({at}, {text}, {src})"]
 
     def _is_block(self, piece: Piece) -> bool:
-        return isinstance(piece, Hole | Option) and self.is_nested(self._node, piece)
+        return isinstance(piece, Slot | Option) and self.is_nested(self._node, piece)
 
-    def _block(self, piece: Hole | Option, at: str, head: str, src: str) -> list[str]:
+    def _block(self, piece: Slot | Option, at: str, head: str, src: str) -> list[str]:
         """Statements that print a field on several lines, behind a text."""
         name = self.name(self._printer.block_of(self._node, piece))
         value = f"x.{piece.field}"

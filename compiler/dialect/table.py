@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from compiler.base.errors import CompilerBug
-from compiler.dialect.format import Hole, Option, Pairs, Piece, Text, read_format
+from compiler.dialect.format import Fixed, Option, Pairs, Piece, Slot, read_format
 from compiler.dialect.tokens import words_of
 
 _C = TypeVar("_C", bound=type)
@@ -30,7 +30,7 @@ class FieldSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class NodeTraits:
     """What holds of all nodes of a class."""
 
     bare: bool = False
@@ -41,10 +41,10 @@ class Traits:
     """For fields that are not in the line: what a parser asks itself, and of which fields."""
 
 
-class Node:
+class NodeSpec:
     """A class of nodes with its format line and traits. Raises `CompilerBug` for a bad line."""
 
-    def __init__(self, cls: type, line: str, traits: Traits) -> None:
+    def __init__(self, cls: type, line: str, traits: NodeTraits) -> None:
         self.cls = cls
         self.line = line
         self.traits = traits
@@ -70,7 +70,7 @@ class Node:
             for piece in row.pieces:
                 if isinstance(piece, Pairs):
                     yield from (piece.first.field, piece.second.field)
-                elif isinstance(piece, Hole | Option):
+                elif isinstance(piece, Slot | Option):
                     yield piece.field
 
     def _complete(self) -> None:
@@ -96,7 +96,7 @@ class Node:
     def heads(self) -> tuple[str, ...]:
         """The tokens that its text may begin with; none if it begins with a field."""
         first = next(self.pieces(), None)
-        if isinstance(first, Text):
+        if isinstance(first, Fixed):
             return words_of(first.text)[:1]
         if isinstance(first, Option) and first.otherwise:
             return (words_of(first.before)[0], words_of(first.otherwise)[0])
@@ -108,7 +108,7 @@ class Node:
         for piece in self.pieces():
             texts = (
                 (piece.text,)
-                if isinstance(piece, Text)
+                if isinstance(piece, Fixed)
                 else (piece.before, piece.after, piece.otherwise)
                 if isinstance(piece, Option)
                 else ()
@@ -139,7 +139,7 @@ class Dialect:
         self.name = name
         self.extends = extends
         self.blocks: Set[str] = blocks | (extends.blocks if extends else frozenset())
-        self.own: dict[type, Node] = {}
+        self.own: dict[type, NodeSpec] = {}
         self.unions: dict[str, tuple[type, ...]] = dict(extends.unions) if extends else {}
 
     def node(self, line: str = "", **traits: Any) -> Callable[[_C], _C]:
@@ -149,13 +149,13 @@ class Dialect:
         """
 
         def register(cls: _C) -> _C:
-            self.own[cls] = Node(cls, line, Traits(**traits))
+            self.own[cls] = NodeSpec(cls, line, NodeTraits(**traits))
             return cls
 
         return register
 
     @cached_property
-    def nodes(self) -> Mapping[type, Node]:
+    def nodes(self) -> Mapping[type, NodeSpec]:
         """All nodes, those of its own first."""
         return {**self.own, **(self.extends.nodes if self.extends else {})}
 
@@ -164,7 +164,7 @@ class Dialect:
         above = self.extends._by_name if self.extends else {}
         return {**above, **{cls.__name__: cls for cls in self.own}}
 
-    def find(self, cls: type) -> Node:
+    def find(self, cls: type) -> NodeSpec:
         """A class of nodes. Raises `CompilerBug` if the language has none such."""
         found = self.nodes.get(cls)
         if found is None:
@@ -183,14 +183,14 @@ class Dialect:
         """All words that its format lines have."""
         return frozenset().union(*(node.words() for node in self.nodes.values()))
 
-    def is_nested(self, node: Node) -> bool:
+    def is_nested(self, node: NodeSpec) -> bool:
         """Whether nodes of a class are printed on several lines."""
-        holes = (p for p in node.pieces() if isinstance(p, Hole | Option))
-        return len(node.rows) != 1 or any(self.is_nested_hole(node, hole) for hole in holes)
+        slots = (p for p in node.pieces() if isinstance(p, Slot | Option))
+        return len(node.rows) != 1 or any(self.is_nested_slot(node, slot) for slot in slots)
 
-    def is_nested_hole(self, node: Node, hole: Hole | Option) -> bool:
+    def is_nested_slot(self, node: NodeSpec, slot: Slot | Option) -> bool:
         """Whether a field is printed on several lines."""
-        kind = hole.kind or node.field(hole.field).kind
+        kind = slot.kind or node.field(slot.field).kind
         if kind in self.blocks:
             return True
         nodes = [self.nodes[cls] for cls in self.classes(kind)]

@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.dialect.parsing import Forms
+from compiler.dialect.parsing import FormatParser
 from compiler.ir import nodes as ir
 from compiler.ir.parse_scalar import ScalarParser
 
@@ -154,7 +154,7 @@ class Parser(ScalarParser):
         return tuple(at), self.operand()
 
 
-FORMS = Forms(
+FORMS = FormatParser(
     ir.CORE,
     reads={
         "Name": lambda p: p.tokens.name("an array"),

@@ -22,7 +22,7 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.base.text import Line, Text, plain
-from compiler.dialect.printing import Out, Printer
+from compiler.dialect.printing import Printer, TextLines
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import (
     show_operand,
@@ -49,8 +49,8 @@ def numbered(prog: ir.Prog) -> list[ir.Stm]:
     return _printed(prog).stms
 
 
-def _printed(prog: ir.Prog) -> Out:
-    out = Out()
+def _printed(prog: ir.Prog) -> TextLines:
+    out = TextLines()
     for k, fun in enumerate(prog.funs):
         if k:
             out.lines.append(Line(""))
@@ -65,7 +65,7 @@ def show_text(prog: ir.Prog) -> str:
 
 def show_stm(stm: ir.Stm) -> str:
     """A statement, without a newline at the end."""
-    out = Out()
+    out = TextLines()
     _stm(out, 0, stm)
     return plain(tuple(out.lines)).rstrip("\n")
 
@@ -75,7 +75,7 @@ def show_exp(exp: ir.Exp) -> str:
     flat = flat_exp(exp)
     if flat is not None:
         return flat
-    out = Out()
+    out = TextLines()
     PRINTER.nested[type(exp)](out, 0, "", exp, ())
     return plain(tuple(out.lines)).rstrip("\n")
 
@@ -89,7 +89,7 @@ def flat_exp(exp: ir.Exp) -> str | None:
 # --- functions, bodies and statements --------------------------------------------------------
 
 
-def _params(out: Out, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
+def _params(out: TextLines, indent: int, head: str, params: Sequence[ir.Param], tail: str) -> None:
     """Parameters in parentheses on one line, or below each other if that is too long."""
     text = f"{head}{show_params(params)}{tail}"
     if indent + len(text) <= WIDTH or len(params) < 2:
@@ -103,7 +103,7 @@ def _params(out: Out, indent: int, head: str, params: Sequence[ir.Param], tail: 
     out.line(indent, f"{lead}{last}){tail}")
 
 
-def _function(out: Out, fun: ir.Function) -> None:
+def _function(out: TextLines, fun: ir.Function) -> None:
     out.src, out.node = fun.prov, -1
     sizes = show_params(fun.params[: fun.implicit])[1:-1].replace(": i64", "")
     head = (
@@ -123,7 +123,7 @@ def _function(out: Out, fun: ir.Function) -> None:
     _stms(out, 2, fun.body, show_operands(fun.body.results))
 
 
-def _stms(out: Out, indent: int, body: ir.Body | ir.KernelBody, results: str) -> None:
+def _stms(out: TextLines, indent: int, body: ir.Body | ir.KernelBody, results: str) -> None:
     """Statements, and the line with the results, which says where they came from."""
     src, node = out.src, out.node
     for stm in body.stms:
@@ -132,7 +132,7 @@ def _stms(out: Out, indent: int, body: ir.Body | ir.KernelBody, results: str) ->
     out.line(indent, f"in {results}", body.prov)
 
 
-def _stm(out: Out, indent: int, stm: ir.Stm) -> None:
+def _stm(out: TextLines, indent: int, stm: ir.Stm) -> None:
     out.begin(stm, stm.prov)
     exp = stm.exp
     flat = flat_exp(exp)
@@ -150,11 +150,13 @@ def _stm(out: Out, indent: int, stm: ir.Stm) -> None:
         out.line(indent, flat)
 
 
-def _body(out: Out, at: int, head: str, body: ir.Body, src: Prov) -> None:
+def _body(out: TextLines, at: int, head: str, body: ir.Body, src: Prov) -> None:
     _results(out, at, head, body, show_operands(body.results))
 
 
-def _results(out: Out, at: int, head: str, body: ir.Body | ir.KernelBody, results: str) -> None:
+def _results(
+    out: TextLines, at: int, head: str, body: ir.Body | ir.KernelBody, results: str
+) -> None:
     """A body behind a text: below it, or on its line if it has results alone."""
     if body.stms:
         out.line(at, head.rstrip())
@@ -163,11 +165,11 @@ def _results(out: Out, at: int, head: str, body: ir.Body | ir.KernelBody, result
         out.line(at, f"{head}{results}", body.prov)
 
 
-def _lambda(out: Out, at: int, head: str, fn: ir.Lambda, src: Prov) -> None:
+def _lambda(out: TextLines, at: int, head: str, fn: ir.Lambda, src: Prov) -> None:
     _body(out, at, f"{head}\\{show_params(fn.params)} : {show_types(fn.returns)} -> ", fn.body, src)
 
 
-def _kernel(out: Out, at: int, head: str, body: ir.KernelBody, src: Prov) -> None:
+def _kernel(out: TextLines, at: int, head: str, body: ir.KernelBody, src: Prov) -> None:
     results = f"({', '.join(map(_result, body.results))})"
     _results(out, at, f"{head}: {show_types(body.returns)} -> ", body, results)
 
@@ -176,7 +178,7 @@ def _result(result: ir.KernelResult) -> str:
     return PRINTER.text(result) if isinstance(result, ir.Write) else show_operand(result)
 
 
-def _loop(out: Out, at: int, head: str, exp: ir.Loop, src: Prov) -> None:
+def _loop(out: TextLines, at: int, head: str, exp: ir.Loop, src: Prov) -> None:
     _params(out, at, "loop ", exp.params, f" = {show_operands(exp.init)}")
     _body(out, at, f"{PRINTER.text(exp.form)} do ", exp.body, src)
 

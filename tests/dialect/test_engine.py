@@ -12,9 +12,9 @@ import pytest
 
 from compiler.base.errors import CompilerBug, SyntaxError_
 from compiler.dialect import parsing, printing
-from compiler.dialect.format import Hole, Option, Pairs, Row, Text, read_format
-from compiler.dialect.parsing import Forms
-from compiler.dialect.printing import Out, Printer
+from compiler.dialect.format import Fixed, FormatRow, Option, Pairs, Slot, read_format
+from compiler.dialect.parsing import FormatParser
+from compiler.dialect.printing import Printer, TextLines
 from compiler.dialect.table import Dialect
 from compiler.dialect.tokens import Tokens
 
@@ -82,7 +82,7 @@ class Choose:
     spare: tuple[Case, ...] = ()
 
 
-def _stms(out: Out, at: int, head: str, stms: Stms, src: object) -> str:
+def _stms(out: TextLines, at: int, head: str, stms: Stms, src: object) -> str:
     out.line(at, f"{head}{{")
     for stm in stms:
         PRINTER.nested[type(stm)](out, at + 2, "", stm, ())
@@ -110,11 +110,11 @@ class Parser:
 
 PRINTER = Printer(TINY, {"str": str, "int": str}, {}, {"Stms": _stms}, {}, {})
 READS = {"str": lambda p: p.tokens.name(), "int": lambda p: p.tokens.integer(), "Stms": Parser.stms}
-FORMS = Forms(TINY, READS, {}, {}, (Set, Put, Many, Block, Choose))
+FORMS = FormatParser(TINY, READS, {}, {}, (Set, Put, Many, Block, Choose))
 
 
 def shown(node: Any) -> str:
-    out = Out()
+    out = TextLines()
     PRINTER.nested[type(node)](out, 0, "", node, ())
     return "\n".join(line.text for line in out.lines)
 
@@ -149,12 +149,12 @@ def test_a_node_looks_as_its_line_says_and_reads_back(text: str) -> None:
 
 def test_a_line_is_rows_of_texts_and_fields() -> None:
     assert read_format("a {b}{{{c:d}\n  {e? f {} g}{*h:i < j}{k?l|m}") == (
-        Row(0, (Text("a "), Hole("b"), Text("{"), Hole("c", "d"))),
-        Row(
+        FormatRow(0, (Fixed("a "), Slot("b"), Fixed("{"), Slot("c", "d"))),
+        FormatRow(
             2,
             (
                 Option("e", "", " f ", " g", False),
-                Pairs(Hole("h", "i"), " < ", Hole("j")),
+                Pairs(Slot("h", "i"), " < ", Slot("j")),
                 Option("k", "", "l", "", True, "m"),
             ),
         ),
@@ -201,7 +201,7 @@ def test_a_kind_that_nobody_knows_is_refused() -> None:
     with pytest.raises(CompilerBug, match="nobody shows a `complex`"):
         Printer(odd, {}, {}, {}, {}, {}).flat[Odd]
     with pytest.raises(CompilerBug, match="nobody reads a `complex`"):
-        Forms(odd, {}, {}, {}, (Odd,)).form(Parser("odd 1"))
+        FormatParser(odd, {}, {}, {}, (Odd,)).form(Parser("odd 1"))
 
 
 def test_a_tuple_ends_where_a_text_says_so() -> None:
@@ -212,7 +212,7 @@ def test_a_tuple_ends_where_a_text_says_so() -> None:
     language = Dialect("open")
     language.node("open {names}")(Open)
     with pytest.raises(CompilerBug, match="where a tuple"):
-        Forms(language, READS, {}, {}, (Open,)).form(Parser("open a, b"))
+        FormatParser(language, READS, {}, {}, (Open,)).form(Parser("open a, b"))
 
 
 @pytest.mark.parametrize(

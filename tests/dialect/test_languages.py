@@ -10,9 +10,9 @@ import pytest
 
 from compiler.algebra.poly import Poly
 from compiler.base.prim import PRIMS
-from compiler.dialect.format import Hole, Option, Pairs
-from compiler.dialect.printing import Out
-from compiler.dialect.table import Dialect, Node
+from compiler.dialect.format import Option, Pairs, Slot
+from compiler.dialect.printing import TextLines
+from compiler.dialect.table import Dialect, NodeSpec
 from compiler.ir import nodes as ir
 from compiler.ir import parser as ir_parser
 from compiler.ir import printer as ir_printer
@@ -101,13 +101,13 @@ def random_node(dialect: Dialect, makes: Mapping[str, Make], cls: type, rng: ran
     node = dialect.find(cls)
     given: dict[str, Any] = {}
     for piece in node.pieces():
-        if isinstance(piece, Hole | Option):
+        if isinstance(piece, Slot | Option):
             given[piece.field] = _field(dialect, makes, node, piece, rng)
         elif isinstance(piece, Pairs):
             length = rng.randrange(3)
-            for hole in (piece.first, piece.second):
-                kind = hole.kind or node.field(hole.field).kind
-                given[hole.field] = tuple(makes[kind](rng) for _ in range(length))
+            for slot in (piece.first, piece.second):
+                kind = slot.kind or node.field(slot.field).kind
+                given[slot.field] = tuple(makes[kind](rng) for _ in range(length))
     for field, question in (node.traits.finds or {}).items():
         assert question == "prim_of start"
         given[field] = "i64"
@@ -115,14 +115,18 @@ def random_node(dialect: Dialect, makes: Mapping[str, Make], cls: type, rng: ran
 
 
 def _field(
-    dialect: Dialect, makes: Mapping[str, Make], node: Node, hole: Hole | Option, rng: random.Random
+    dialect: Dialect,
+    makes: Mapping[str, Make],
+    node: NodeSpec,
+    slot: Slot | Option,
+    rng: random.Random,
 ) -> Any:
-    spec = node.field(hole.field)
-    if isinstance(hole, Option) and rng.random() < 0.5:
+    spec = node.field(slot.field)
+    if isinstance(slot, Option) and rng.random() < 0.5:
         return spec.default
-    if hole.field in (node.traits.binds or {}):
+    if slot.field in (node.traits.binds or {}):
         return f"new_{rng.randrange(100)}"
-    kind = hole.kind or spec.kind
+    kind = slot.kind or spec.kind
     classes = dialect.classes(kind)
 
     def one() -> Any:
@@ -143,7 +147,7 @@ def test_nodes_of_the_core_language_read_back(cls: type) -> None:
     rng = random.Random(cls.__name__)
     for _ in range(20):
         node = random_node(ir.CORE, CORE, cls, rng)
-        out = Out()
+        out = TextLines()
         ir_printer.PRINTER.nested[cls](out, 0, "", node, ())
         text = "\n".join(line.text for line in out.lines)
         flat = ir_printer.PRINTER.flat[cls]
