@@ -15,9 +15,9 @@ from typing import Any
 
 from bench.machine import EXAMPLES, save, words
 from compiler.base.context import Options
+from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
 from compiler.pipeline import STAGES, Compilation
 from compiler.storage.short_circuit.assumptions import forget
-from compiler.worker import seldom_look_for_garbage, with_deep_stack
 
 REPEATS = 15
 GROWTH = (10, 30, 100, 300, 1000, 3000)

@@ -29,13 +29,13 @@ from bench.machine import RESULTS, ROOT, describe, save
 from bench.public import LIST
 from compiler import api
 from compiler.base.errors import CompileError, Limitation
+from compiler.base.stack import with_deep_stack
 from compiler.disk import read_program
 from compiler.frontend.types import Array, PrimT, Type
 from compiler.ir import random_values
 from compiler.ir.values import Value, from_bytes, to_binary
 from compiler.protocol.kinds import OfProgram
 from compiler.testing.compare import difference
-from compiler.worker import with_deep_stack
 
 TRIES: tuple[tuple[int, int | None], ...] = ((1, None), (2, 4), (3, 1))
 """A seed, and what all sizes and whole numbers are; None: as they are drawn."""

@@ -33,13 +33,13 @@ from bench.device import UNAVAILABLE
 from bench.machine import save
 from bench.peer_bytes import How, Work
 from compiler.base.errors import CompileError
+from compiler.base.stack import with_deep_stack
 from compiler.codegen.cuda.program import split
 from compiler.ir.values import from_bytes, to_binary
 from compiler.runtime import device_process, devices, nvrtc
 from compiler.runtime.device_process import GPUS, Toolkit, run_cuda
 from compiler.runtime.devices import Place
 from compiler.testing.compare import same
-from compiler.worker import with_deep_stack
 
 LARGE = Path(__file__).parent / "peer" / "large.txt"
 USUAL = How(fma=True)

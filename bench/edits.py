@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bench.machine import save, words
-from compiler.worker import answer, seldom_look_for_garbage, with_deep_stack
+from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
+from compiler.worker import answer
 
 FILES, LINES, EDITS = 20, 100, 9
 

@@ -16,14 +16,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.machine import save
-from compiler import worker
+from compiler.base.stack import with_deep_stack
 from testing.fuzz import BATCH, KINDS, Json, Report, run_batch, seeded, try_case
 from testing.generators import inputs as generate
 
 
 def run(kind: str, first: int, count: int, jobs: int) -> Report:
     """Cases from a number on, in `jobs` processes."""
-    multiprocessing.set_forkserver_preload(["compiler.commands"])
+    multiprocessing.set_forkserver_preload(["compiler.api"])
     total, start, done = Report(), time.perf_counter(), 0
     batches = [(at, min(BATCH, first + count - at)) for at in range(first, first + count, BATCH)]
     with ThreadPoolExecutor(jobs) as pool:
@@ -50,7 +50,7 @@ def show(kind: str, case: int) -> None:
     }[kind](rng)
     print(ascii(made))
     report = Report()
-    worker.with_deep_stack(lambda: try_case(kind, case, report))
+    with_deep_stack(lambda: try_case(kind, case, report))
     print(report)
 
 

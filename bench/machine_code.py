@@ -16,6 +16,7 @@ from pathlib import Path
 from bench.machine import words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
+from compiler.base.stack import with_deep_stack
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
@@ -24,7 +25,6 @@ from compiler.disk import read_program
 from compiler.ir.nodes import ONE
 from compiler.pipeline import Compilation
 from compiler.runtime import listings
-from compiler.worker import with_deep_stack
 
 SECONDS, BYTES = 150, 3 << 30
 MOST_REGISTERS = 64

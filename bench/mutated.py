@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT, save
-from compiler import worker
+from compiler.base.stack import with_deep_stack
 from testing import mutated
 from testing.futhark import Futhark
 from testing.mutated import BATCH, Result
@@ -52,7 +52,7 @@ def one_batch(number: int, found: Sequence[Path], command: str) -> list[Result]:
             oracle = Futhark(command, Path(folder)) if command else None
             results.extend(mutated.batch(number, found, oracle).results())
 
-    worker.with_deep_stack(work)
+    with_deep_stack(work)
     return results
 
 
@@ -149,7 +149,7 @@ def main() -> None:
     found = mutated.programs(given.folders)
     if given.show is not None:
         prepare()
-        worker.with_deep_stack(lambda: show(given.show, found, given.futhark))
+        with_deep_stack(lambda: show(given.show, found, given.futhark))
         return
     known = json.loads(EXPLAINED.read_text("utf-8"))
     kept, start = read(given.log), time.perf_counter()

@@ -21,9 +21,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench.machine import save
-from compiler import api, cases, suite, worker
+from compiler import api, cases, suite
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
+from compiler.base.stack import with_deep_stack
 from compiler.disk import read_program
 from compiler.protocol.kinds import OfProgram
 from compiler.testing.blocks import Trial
@@ -96,7 +97,7 @@ def _each(
 def deep(path: Path, versions: list[str]) -> list[tuple[str, str]]:
     """As `program`, with a deep stack."""
     found: list[list[tuple[str, str]]] = []
-    worker.with_deep_stack(lambda: found.append(program(path, versions)))
+    with_deep_stack(lambda: found.append(program(path, versions)))
     return found[0]
 
 

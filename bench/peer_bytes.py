@@ -38,6 +38,7 @@ from bench import accesses, machine
 from bench.peer import build
 from compiler import api
 from compiler.base.errors import CompileError
+from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
 from compiler.disk import read_program
@@ -47,7 +48,6 @@ from compiler.runtime.device_process import observe
 from compiler.runtime.observer.records import Observation
 from compiler.testing import inputs
 from compiler.testing.compare import same
-from compiler.worker import with_deep_stack
 
 SECTOR = 32
 INPUTS = Path(__file__).parent / "peer" / "inputs.txt"

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import RESULTS, describe, save
-from compiler.worker import answer, with_deep_stack
+from compiler.base.stack import with_deep_stack
+from compiler.worker import answer
 
 LIST = Path(__file__).parent / "public.json"
 

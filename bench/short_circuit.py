@@ -19,12 +19,12 @@ from bench import examples
 from bench.futhark import Program, compiled
 from bench.machine import save, words
 from compiler.base.context import Options
+from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.pipeline import Compilation
 from compiler.runtime.cc import COUNTING
 from compiler.runtime.runner import Settings, run_c
 from compiler.testing.compare import same
-from compiler.worker import with_deep_stack
 
 WITHOUT = frozenset(("shortcircuit", "merge"))
 ROUNDS = 5

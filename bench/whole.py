@@ -20,8 +20,8 @@ from bench.compile import once
 from bench.futhark import Program, compile_ms
 from bench.machine import save, words
 from compiler import explanations
+from compiler.base.stack import with_deep_stack
 from compiler.protocol.proofs import AttemptsRequest
-from compiler.worker import with_deep_stack
 
 GOALS = {"wavefront": 500, "blocked_wavefront": 500, "lu_step": 600, "blocked_lu": 600}
 """Milliseconds."""

@@ -19,22 +19,23 @@
     explain/   what the page shows beyond a stage's text: cells, lifetimes, accesses, bounds
     testing/   the test blocks of programs: what they say, their values, what differs
     editor/    what editors ask about a text: types, declarations, uses, other names, completions
+    command_line/  `stridescope COMMAND`: a file for each command
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
 imports only itself and those before it. `targets.py` lists the back ends, one line each.
 `pipeline.py` is the order of stages and passes, and the only place that knows it. A pass and its
 rules are values beside their code; what can be switched off is read off them. `api.py` is what the
 rest of the world imports, `explanations.py` what it asks beside texts, `texts.py` what stands where
-in them; `worker.py` speaks JSON over them, `__main__.py` is the command line with its
-`commands.py`. A worker imports what few requests need when the first of them comes
-(`protocol/answering.py`). `cases.py` runs the tests in a program's comments, `suite.py` those of
-many programs, in the processes of `testers.py`; `expressions.py` evaluates over a program's
-definitions, `literate.py` runs its directives, for which `exposing.py` makes entry points of what
-they call, `streaming.py` goes through files larger than memory, `rulebook.py` shows rules at work
-on tiny programs, `measuring.py` and `profile.py` tell what runs take, `flows.py` what every
-statement of a stage gives. The commands `bench`, `doc`, `fmt`, `lsp` and `repl` are `benchmark.py`,
-`documentation.py`, `formatting.py`, `lsp.py` and `repl.py`; `arguments.py` has the options of all,
-and `serving.py` starts the server.
+in them; `checking.py` answers `check`, for which it needs the front end alone; `worker.py` speaks
+JSON over them, `__main__.py` starts the command line. A worker imports what few requests need when
+the first of them comes (`protocol/answering.py`). `cases.py` runs the tests in a program's
+comments, `suite.py` those of many programs, in the processes of `testers.py`; `expressions.py`
+evaluates over a program's definitions, `literate.py` runs its directives, for which `exposing.py`
+makes entry points of what they call, `streaming.py` goes through files larger than memory,
+`rulebook.py` shows rules at work on tiny programs, `measuring.py` and `profile.py` tell what runs
+take, `flows.py` what every statement of a stage gives. The commands `bench`, `doc`, `fmt`, `lsp`
+and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`, `lsp.py` and `repl.py`;
+`serving.py` starts the server.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

@@ -1,7 +1,6 @@
-"""The command line: `stridescope COMMAND`, as `arguments.py` lists them.
+"""The command line: `stridescope COMMAND`; `command_line/` has the commands.
 
-A worker starts here too, and holds nothing that only the other commands need; the server starts
-before the compiler is imported.
+What a command needs is imported when it is called; the server is a program of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from compiler.command_line.parser import parser
 from compiler.serving import links, serve
 
 
@@ -20,21 +20,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         serve(given[1:])
     if given[:1] == ["links"]:
         links(given[1:])
-    return _compile(given, argv is None)
-
-
-def _compile(given: Sequence[str], is_own: bool) -> int:
-    """Run a command of the compiler. `is_own`: the process ends with it."""
-    worker = import_module("compiler.worker")
-    args = import_module("compiler.arguments").parser().parse_args(given)
-    if args.command == "worker":
-        if args.with_parent:
-            worker.end_with_parent()
-        worker.serve(sys.stdin.buffer, sys.stdout.buffer)
-        return 0
-    if is_own:
-        worker.seldom_look_for_garbage()
-    status: int = import_module("compiler.commands").run(args)
+    args = parser(given).parse_args(given)
+    running = import_module("compiler.command_line.running")
+    if argv is None:  # the process ends with the command
+        running.seldom_look_for_garbage()
+    status: int = running.run(args)
     return status
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from compiler.base.errors import CompileError
+from compiler import codes
+from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_
 from compiler.base.remarks import Remark
 from compiler.base.spans import Span, plain, user_spans
 from compiler.base.text import Text
@@ -21,6 +22,21 @@ def failure(error: CompileError, source: str = "", files: Mapping[str, str] = _N
     """An answer that says what went wrong; `errors` has all that one run found, in order."""
     found = [error_json(e, source, files) for e in (error, *error.others)]
     return {"ok": False, "error": {**found[0], "errors": found}}
+
+
+def as_error(problem: Exception) -> CompileError:
+    """What a user is told of an exception, whatever it is."""
+    match problem:
+        case CompileError():
+            return problem
+        case RecursionError():
+            return Limitation(codes.limits.DEPTH, "This nests too deeply.")
+        case MemoryError():
+            return RuntimeError_("There is not enough memory for this.")
+    return CompilerBug(
+        f"{type(problem).__name__}: {problem}",
+        hint="This is a defect of Stridescope, not of the program.",
+    )
 
 
 def error_json(

@@ -11,31 +11,27 @@ import time
 from base64 import b64encode
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from compiler import switches
-from compiler.answers import entry_json, lines_json, remark_json, warning_json
+from compiler.answers import lines_json, remark_json
 from compiler.base.context import Options
-from compiler.base.deadline import Deadline
+from compiler.base.deadline import Deadline, check_deadline
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.lazy import later
 from compiler.base.prim import int_range
 from compiler.base.spans import Span
 from compiler.base.spans import plain as plain_span
 from compiler.base.text import plain
-from compiler.explain.bounds import warned
 from compiler.explain.calls import calls
 from compiler.frontend import flatpack
 from compiler.frontend.check.finish.attributes import parameters
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.frontend.files import FLATPACK
-from compiler.frontend.incremental import recheck
-from compiler.frontend.lint.all_warnings import warnings
-from compiler.frontend.typed import TypedProg
 from compiler.frontend.types import Type
 from compiler.ir import random_values, values
 from compiler.ir.entry import bind
@@ -63,8 +59,6 @@ _INTERPRETERS: dict[str, Callable[..., list[values.Value]]] = {
 }
 _memory = later("compiler.runtime.runner", "default_memory")
 _traces = later("compiler.explain.traces", "traces")
-LONGEST_RUN = 1_000_000
-"""Seconds that a deadline may be."""
 MOST_RUNS = 100
 REMEMBERED, REMEMBERED_CHARACTERS = 16, 100_000
 """Compilations that a process keeps, so that `run` after `show` compiles nothing again.
@@ -227,40 +221,6 @@ def translate(asked: programs.TranslateRequest) -> programs.TranslateAnswer:
     return {"ok": True, "text": asked.source, "src": [plain_span(span) for span in spans]}
 
 
-@answers(programs.CHECK)
-def check(asked: programs.CheckRequest) -> programs.CheckAnswer:
-    """The entry points and warnings of a program, or its errors (raised)."""
-    entries, found = _edited(asked) or _checked(asked)
-    return {
-        "ok": True,
-        "entries": [entry_json(e) for e in entries],
-        "warnings": [warning_json(w, asked.source, asked.files) for w in found],
-    }
-
-
-def _edited(asked: programs.CheckRequest) -> recheck.Answer | None:
-    """What `edited` answers; None where a program has to be read, or compiled, as a whole."""
-    options = options_from(asked.options, asked.files, asked.main)
-    compiled = _WARNED in "".join((asked.source, *asked.files.values())) or options.thresholds
-    if compiled or asked.main.endswith(FLATPACK):
-        return None
-    return recheck.checked(asked.source, asked.files, asked.main, options.entry)
-
-
-def _checked(asked: programs.CheckRequest) -> recheck.Answer:
-    work = compilation(asked)
-    typed: TypedProg = work.result("typed").prog
-    found = warnings(work.result("ast").prog, typed, asked.files, asked.main)
-    if typed.entries and _WARNED in "".join((asked.source, *asked.files.values())):
-        with suppress(CompileError):  # that it cannot be compiled is told then
-            found = [*found, *warned(typed, work.result("merged").prog)]
-    return list(typed.entries), found
-
-
-_WARNED = "safety_checks"
-"""What a program says that asks which checks are left when it is compiled."""
-
-
 @answers(programs.SHOW)
 def show(asked: programs.ShowRequest, tell: Tell | None = None) -> programs.ShowAnswer:
     """Texts, counts and times of the stages asked for, and all remarks."""
@@ -362,12 +322,6 @@ def run(asked: runs.RunRequest) -> runs.RunAnswer:
 
 INPUTS, FEWER = "Making the inputs", "Choose smaller sizes, or a longer deadline."
 COMPILING, SMALLER = "Compiling the program", "Try a smaller program, or a longer deadline."
-
-
-def check_deadline(seconds: float, called: str = "deadline") -> None:
-    """Raise UsageError for one that no run can have."""
-    if not 0 < seconds <= LONGEST_RUN:
-        raise UsageError(f"`{called}` is a number of seconds, up to {LONGEST_RUN}.")
 
 
 def traced(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from compiler import api
+from compiler import api, checking
 from compiler.answers import error_json, span_json
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import (
@@ -185,7 +185,7 @@ def _refused(asked: OfProgram, case: Trial, manner: Manner) -> Tested:
 
 
 def _checked(asked: OfProgram) -> CheckAnswer:
-    return api.check(CheckRequest(asked.source, asked.options, asked.files, asked.main))
+    return checking.check(CheckRequest(asked.source, asked.options, asked.files, asked.main))
 
 
 def _warning(asked: OfProgram, case: Trial, _: Manner) -> Tested:

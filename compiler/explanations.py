@@ -21,7 +21,6 @@ from compiler.algebra.encode import document
 from compiler.algebra.show import verdict_json
 from compiler.answers import lines_json, remark_json
 from compiler.api import (
-    check_deadline,
     compilation,
     entry_function,
     entry_named,
@@ -29,7 +28,7 @@ from compiler.api import (
     input_values,
     listing_info,
 )
-from compiler.base.deadline import within
+from compiler.base.deadline import check_deadline, within
 from compiler.base.errors import Limitation, UsageError
 from compiler.base.names import Called, base_of
 from compiler.base.text import Text, plain

@@ -24,8 +24,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
-from compiler import api, worker
-from compiler.answers import failure
+from compiler import checking
+from compiler.answers import as_error, failure
+from compiler.base import stack
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.spans import Span
 from compiler.disk import read_source
@@ -68,8 +69,8 @@ class EditorServer(LanguageServer):
         self.project = Project({})
         self._disk: dict[str, tuple[float, str]] = {}
         self._checks: dict[str, asyncio.TimerHandle] = {}
-        sys.setrecursionlimit(worker.RECURSION_LIMIT)
-        before = threading.stack_size(worker.STACK_BYTES)
+        sys.setrecursionlimit(stack.RECURSION_LIMIT)
+        before = threading.stack_size(stack.STACK_BYTES)
         self._pool = ThreadPoolExecutor(1)
         self._pool.submit(int).result()  # the thread with the deep stack
         threading.stack_size(before)
@@ -196,9 +197,9 @@ class EditorServer(LanguageServer):
     def _problems(self, path: str) -> list[lsp.Diagnostic]:
         files = {name: text for name, text in self.project.files.items() if name != path}
         try:
-            answer = api.check(CheckRequest(self.project.files[path], files=files, main=path))
+            answer = checking.check(CheckRequest(self.project.files[path], files=files, main=path))
         except Exception as problem:
-            error = worker.as_error(problem)
+            error = as_error(problem)
             found = failure(error)["error"].get("errors", [])
             return [self._diagnostic(path, one, lsp.DiagnosticSeverity.Error) for one in found]
         severity = lsp.DiagnosticSeverity.Warning

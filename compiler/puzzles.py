@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from compiler import api
 from compiler.algebra.poly import Poly
+from compiler.base.deadline import check_deadline
 from compiler.base.errors import CompileError, TimeoutError_, UsageError
 from compiler.base.names import base_of
 from compiler.explain.validity import compare
@@ -30,7 +31,7 @@ ODD = (7, 5, 11, 3)
 @answers(SOLVE)
 def solve(asked: SolveRequest) -> SolveAnswer:
     """The score of a program. Errors of it have their places in it."""
-    api.check_deadline(asked.deadline)
+    check_deadline(asked.deadline)
     file = read(asked.lesson)
     if file.goal is None:
         raise file.wrong("title", "This is a lesson, and no puzzle.", "A puzzle has a `goal`.")

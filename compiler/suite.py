@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from compiler import cases, testers, worker
-from compiler.answers import error_json
+from compiler import cases, testers
+from compiler.answers import as_error, error_json
 from compiler.base.errors import CompileError, UsageError
 from compiler.disk import read_program, read_source
 from compiler.frontend.files import ENDING
@@ -117,7 +117,7 @@ def _tested(wanted: Wanted, path: Path, first: int, tell: Tell) -> ProgramTested
         try:
             outcome = cases.run(asked, number, manner)
         except Exception as problem:
-            outcome = cases.ended(number, worker.as_error(problem), asked)
+            outcome = cases.ended(number, as_error(problem), asked)
         made["cases"].append(CaseTested(**{**case, **outcome}))
         tell(made["cases"][-1])
     return made

@@ -19,6 +19,7 @@ from pathlib import Path
 from compiler import worker
 from compiler.answers import error_json
 from compiler.base.errors import RuntimeError_, TimeoutError_
+from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
 from compiler.protocol.tests import CaseTested, ProgramTested, TestCase, Tested
 
 _SPAWN = get_context("spawn")
@@ -163,8 +164,8 @@ def _serve(testing: Testing, pipe: Connection) -> None:
     parent = parent_process()
     if parent is not None and not parent.is_alive():  # it ended before this one could be told
         os._exit(0)
-    worker.seldom_look_for_garbage()
+    seldom_look_for_garbage()
     with suppress(EOFError):
         while True:
             path, first = pipe.recv()
-            worker.with_deep_stack(lambda: pipe.send((testing(path, first, pipe.send),)))  # noqa: B023
+            with_deep_stack(lambda: pipe.send((testing(path, first, pipe.send),)))  # noqa: B023

@@ -9,26 +9,21 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import math
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
-from compiler import api as api  # nearly all requests need it: imported before one waits
+from compiler import api as api  # nearly all requests need these: imported before one waits
+from compiler import checking as checking
 from compiler import codes
-from compiler.answers import failure
+from compiler.answers import as_error, failure
 from compiler.base.errors import (
-    CompileError,
-    CompilerBug,
-    Limitation,
-    RuntimeError_,
     SyntaxError_,
     UsageError,
 )
 from compiler.base.spans import span_at
+from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
 from compiler.disk import read_program
 from compiler.frontend.files import check_paths
 from compiler.protocol import packing, programs
@@ -36,53 +31,18 @@ from compiler.protocol.answering import Tell, answering, answers
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
-from compiler.protocol.reading import checked
+from compiler.protocol.reading import checked, read_json
 from compiler.sandbox import kernel
 
-STACK_BYTES = 1 << 29
-"""Address space, of which only what is used counts: programs nest as deeply as they like."""
-RECURSION_LIMIT = 200_000
-GARBAGE_THRESHOLD = 1_000_000
-"""Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
-it keeps the memory of many programs."""
 BETWEEN_ANSWERS = 100_000
 """New objects behind an answer from which on it is looked for then: nobody waits, and little of the
 program is left to go through."""
-
-
-def with_deep_stack(work: Callable[[], None]) -> None:
-    """Call `work` in a thread in which deep recursion is safe, and wait for it."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(RECURSION_LIMIT)
-    failed: list[BaseException] = []
-
-    def guarded() -> None:
-        threading.stack_size(before)  # here, so that no thread of the work gets such a stack
-        try:
-            work()
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=guarded)
-    before = threading.stack_size(STACK_BYTES)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.5)  # a signal may be given to the other thread, and is seen in this one
-    sys.setrecursionlimit(limit)
-    if failed:
-        raise failed[0]
 
 
 def end_with_parent() -> None:
     """Have this process killed when the thread that started it ends, where the system can."""
     with contextlib.suppress(OSError):
         kernel.die_with_parent()
-
-
-def seldom_look_for_garbage() -> None:
-    """For a process that compiles: see `GARBAGE_THRESHOLD`. What is there by now stays for good."""
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD)
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -153,25 +113,6 @@ def _is_packed(request: Json) -> bool:
     return packed is True
 
 
-def read_json(text: str) -> Any:
-    """What a text in JSON says; numbers are finite. Raises UsageError."""
-    try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_float)
-    except RecursionError:
-        raise UsageError("it nests too deeply.") from None
-    except ValueError as error:
-        raise UsageError(f"{error}.") from None
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name[:40]} is no number here")
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
-
-
 def answer(request: Json, partial: Callable[[Json], None] | None = None) -> Json:
     """The answer to one request, without its id; never an exception."""
     source = ""
@@ -198,21 +139,6 @@ def _operation(request: Json) -> Operation[Any]:
         return OPERATIONS[name]
     named = f" `{name}`" if isinstance(name, str) else ""
     raise UsageError(f"There is no operation{named}.", hint=f"There are {', '.join(OPERATIONS)}.")
-
-
-def as_error(problem: Exception) -> CompileError:
-    """What a user is told of an exception, whatever it is."""
-    match problem:
-        case CompileError():
-            return problem
-        case RecursionError():
-            return Limitation(codes.limits.DEPTH, "This nests too deeply.")
-        case MemoryError():
-            return RuntimeError_("There is not enough memory for this.")
-    return CompilerBug(
-        f"{type(problem).__name__}: {problem}",
-        hint="This is a defect of Stridescope, not of the program.",
-    )
 
 
 def _check_text(data: object) -> None:

@@ -24,9 +24,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from compiler import commands, worker
+from compiler import worker
 from compiler.__main__ import main
 from compiler.base.spans import lines
+from compiler.base.stack import with_deep_stack
+from compiler.command_line.status import INTERNAL, OK
 from testing.generators import inputs as generate
 
 Json = dict[str, Any]
@@ -164,11 +166,11 @@ def _command(program: str, data: bytes, folder: Path) -> str:
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
         status = main(arguments)
     message = complained.getvalue()
-    if status == commands.INTERNAL or "Traceback" in message:
+    if status == INTERNAL or "Traceback" in message:
         raise Wrong(message[:500])
-    if status != commands.OK and not message.strip():
+    if status != OK and not message.strip():
         raise Wrong("an error without a message")
-    return "ok" if status == commands.OK else "refused"
+    return "ok" if status == OK else "refused"
 
 
 def _run(rng: random.Random, case: Callable[[random.Random], tuple[str, str | bytes]]) -> str:
@@ -235,7 +237,7 @@ def _child(kind: str, first: int, count: int, now: Any, out: Connection) -> None
             try_case(kind, case, report)
             faulthandler.cancel_dump_traceback_later()
 
-    worker.with_deep_stack(work)
+    with_deep_stack(work)
     out.send(report)
 
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from compiler import pipeline
 from compiler.base.context import Ctx
+from compiler.base.stack import seldom_look_for_garbage
 from compiler.ir.memory import check
-from compiler.worker import seldom_look_for_garbage
 from testing.compiling import forget
 
 # The same cases in each run: `bench.fuzz` looks for new ones. No limit of time, which a busy

@@ -36,6 +36,7 @@ from compiler.base.context import Ctx, Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, UsageError
 from compiler.base.names import NameSource
+from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.codegen.c import program as c
 from compiler.codegen.to_imp import to_imp
@@ -54,7 +55,6 @@ from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
 from compiler.targets import target_named
 from compiler.testing.compare import same
-from compiler.worker import with_deep_stack
 from testing import blocks
 from testing.attempts import versions
 from testing.compiling import begun, branch

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import api, codes
+from compiler import api, checking, codes
 from compiler.answers import failure
 from compiler.base.code import Code
 from compiler.base.errors import CompileError
@@ -43,7 +43,8 @@ def found(source: str, code: Code) -> list[str]:
     files, main = dict(code.files), code.main
     try:
         told = [
-            w["code"] for w in api.check(CheckRequest(source, files=files, main=main))["warnings"]
+            w["code"]
+            for w in checking.check(CheckRequest(source, files=files, main=main))["warnings"]
         ]
         for target in api.TARGETS if code.id[0] == "L" else ():
             api.show(ShowRequest(source, {"target": target}, files, stages=[target]))

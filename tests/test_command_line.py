@@ -13,10 +13,11 @@ import pytest
 
 from compiler import switches
 from compiler.__main__ import main
+from compiler.base.stack import GARBAGE_THRESHOLD
 from compiler.codes import CODES
 from compiler.ir import random_values
 from compiler.runtime import device_process, runner
-from compiler.worker import GARBAGE_THRESHOLD, answer
+from compiler.worker import answer
 
 PROGRAM = "entry main [n] (xs: [n]i32) (k: i64) = xs[k] + 1"
 
@@ -331,7 +332,7 @@ def test_a_defect_is_status_3(
     def broken(*_: object) -> None:
         raise FileNotFoundError(2, "No such file", "/home/someone/x/table")
 
-    monkeypatch.setattr("compiler.api.check", broken)
+    monkeypatch.setattr("compiler.checking.check", broken)
     assert main(["check", program]) == 3
     said = capsys.readouterr().err
     assert "No such file" in said
@@ -348,7 +349,7 @@ def test_every_exception_has_a_status(
     def broken(*_: object) -> None:
         raise problem
 
-    monkeypatch.setattr("compiler.api.check", broken)
+    monkeypatch.setattr("compiler.checking.check", broken)
     assert main(["check", program]) == status
     assert main(["check", program, "--json"]) == status
 

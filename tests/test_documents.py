@@ -13,9 +13,9 @@ import pytest
 from app import create_app, fair_queue, intake, link_contents, pool, server
 from app.jobs import OPS
 from app.links import parser as links_parser
-from compiler import api
-from compiler.arguments import parser
+from compiler import api, checking
 from compiler.base.errors import CompileError, ErrorKind
+from compiler.command_line.parser import parser
 from compiler.explain import lifetimes
 from compiler.frontend.lint.unused import ATTRIBUTES
 from compiler.parallel import attributes
@@ -186,7 +186,7 @@ def test_the_attributes_are_listed() -> None:
     assert deciding == {*attributes.SEQUENTIAL, *attributes.VERSIONS}
     for name, warned in [*((one, 0) for one in sorted(ATTRIBUTES)), ("unheard_of", 1)]:
         source = f"entry main (xs: []i32) = #[{name}] map (+1) xs"
-        assert len(api.check(CheckRequest(source))["warnings"]) == warned
+        assert len(checking.check(CheckRequest(source))["warnings"]) == warned
     source = "entry main (xs: []i32) (i: i64) = #[unsafe] xs[i]"
     texts = [
         api.show(ShowRequest(source, {"unsafe": unsafe}, stages=["merged"]))["stages"]["merged"][
@@ -204,7 +204,7 @@ def test_no_function_may_be_the_result_of_a_choice_or_an_element() -> None:
         "[\\(x: i32) -> x][0] 1",
     ):
         with pytest.raises(CompileError, match="function") as refused:
-            api.check(CheckRequest(f"entry main (b: bool) = {body}"))
+            checking.check(CheckRequest(f"entry main (b: bool) = {body}"))
         assert "choose by data" in refused.value.hint
         assert refused.value.span.line == 1
 
@@ -239,7 +239,7 @@ def test_the_modules_of_numbers_have_the_names_of_futhark(kind: str) -> None:
         for number, name in enumerate(dict.fromkeys([*CONVERSIONS, *names])):
             value = f"{prim}.{name}" if name[0].isalpha() else f"({prim}.{name})"
             lines.append(f"def name_{number} = {value}")
-        api.check(CheckRequest("\n".join([*lines, "entry main = 1i32"])))
+        checking.check(CheckRequest("\n".join([*lines, "entry main = 1i32"])))
 
 
 @pytest.mark.parametrize("backend", ["ref", "c"])

@@ -12,6 +12,7 @@ import pytest
 from compiler import codes, worker
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
+from compiler.base.stack import with_deep_stack
 from compiler.protocol.answering import ANSWERS
 from testing import fuzz
 from testing.generators import inputs as generate
@@ -33,7 +34,7 @@ def test_bad_input_gets_an_answer(kind: str) -> None:
         for case in range(CASES):
             fuzz.try_case(kind, case, report)
 
-    worker.with_deep_stack(work)
+    with_deep_stack(work)
     assert report.found == []
     assert sum(report.outcomes.values()) == CASES
     assert report.outcomes["ok"] >= CASES // 20, "hardly anything is valid"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from compiler import arguments, pipeline, switches
+from compiler import pipeline, switches
 from compiler.base.context import Options
+from compiler.command_line.parser import parser
 from compiler.explain.tiny_programs import BY_RULE
 from compiler.ir.nodes import Prog
 from compiler.pipeline import Compilation
@@ -106,9 +107,9 @@ def test_what_is_only_asked_for_is_offered_everywhere_and_off_unless_it_is() -> 
     for name, rule in switches.ASKED.items():
         assert listed[name]["asked"]
         for command in ("show", "run", "test", "bench"):
-            known = arguments.parser().parse_args([command, "x.fut", rule.option])
+            known = parser().parse_args([command, "x.fut", rule.option])
             assert known.enable == [name]
-            assert arguments.parser().parse_args([command, "x.fut"]).enable == []
+            assert parser().parse_args([command, "x.fut"]).enable == []
         assert not Options(enabled=frozenset((name,))).is_off(rule)
         assert Options().is_off(rule)
         assert Options(enabled=frozenset((name,)), disabled=frozenset((name,))).is_off(rule)

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 from compiler import api, disk, worker
+from compiler.answers import as_error
+from compiler.base import stack
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, TimeoutError_
+from compiler.base.stack import with_deep_stack
 from compiler.runtime import runner
 
 PROGRAM = "entry main [n] (xs: [n]i32) = map (+ 1) xs"
@@ -201,8 +204,8 @@ def test_an_id_comes_back(number: Any) -> None:
 def test_the_raised_limit_of_recursion_goes_with_the_deep_stack() -> None:
     before = sys.getrecursionlimit()
     seen: list[int] = []
-    worker.with_deep_stack(lambda: seen.append(sys.getrecursionlimit()))
-    assert seen == [worker.RECURSION_LIMIT]
+    with_deep_stack(lambda: seen.append(sys.getrecursionlimit()))
+    assert seen == [stack.RECURSION_LIMIT]
     assert sys.getrecursionlimit() == before
 
 
@@ -216,8 +219,8 @@ def test_the_raised_limit_of_recursion_goes_with_the_deep_stack() -> None:
     ],
 )
 def test_every_exception_is_an_error_of_some_kind(problem: Exception, kind: str) -> None:
-    assert worker.as_error(problem).kind == kind
-    assert worker.as_error(problem).message
+    assert as_error(problem).kind == kind
+    assert as_error(problem).message
 
 
 def test_inputs_that_are_too_long_as_text_are_refused_before_they_are_made() -> None:

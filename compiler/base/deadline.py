@@ -10,9 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from compiler.base.errors import TimeoutError_
+from compiler.base.errors import TimeoutError_, UsageError
 
 T = TypeVar("T")
+LONGEST_RUN = 1_000_000
+"""Seconds that a deadline may be."""
 _AGAIN = 0.5
 """Seconds after which work that has not stopped is told so again."""
 _HINT = "Try a smaller input, or look for a loop that does not end."
@@ -32,6 +34,12 @@ def _tell_others(swallowed: sys.UnraisableHookArgs) -> None:
 
 
 sys.unraisablehook = _tell_others
+
+
+def check_deadline(seconds: float, called: str = "deadline") -> None:
+    """Raise UsageError for one that no run can have."""
+    if not 0 < seconds <= LONGEST_RUN:
+        raise UsageError(f"`{called}` is a number of seconds, up to {LONGEST_RUN}.")
 
 
 @dataclass(frozen=True, slots=True)

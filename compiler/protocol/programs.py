@@ -198,7 +198,15 @@ class CheckRequest(OfProgram):
     """Parse and type-check: entry points, warnings, errors."""
 
 
-CHECK = Operation("check", CheckRequest, CheckAnswer, {}, limit="check", share=0.15)
+CHECK = Operation(
+    "check",
+    CheckRequest,
+    CheckAnswer,
+    {},
+    limit="check",
+    share=0.15,
+    answered_in="compiler.checking",
+)
 
 
 class TranslateAnswer(Answer):

@@ -6,9 +6,11 @@ exists is not known here; who answers says so.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin
 
 from compiler.base.errors import UsageError
 from compiler.protocol.fields import Field, fields, is_shape, marks
@@ -20,6 +22,25 @@ _WORDS = {
     int: "is a whole number of at most 64 bits",
     float: "is a number",
 }
+
+
+def read_json(text: str) -> Any:
+    """What a text in JSON says; numbers are finite. Raises UsageError."""
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_float)
+    except RecursionError:
+        raise UsageError("it nests too deeply.") from None
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name[:40]} is no number here")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
 
 
 class WrongRequest(UsageError):

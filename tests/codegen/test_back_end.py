@@ -20,7 +20,7 @@ from compiler import targets
 from tests.codegen.one_core import BACK_END
 targets.BACK_ENDS += (BACK_END,)  # the line
 targets.BY_ID[BACK_END.target.id] = BACK_END
-from compiler.worker import with_deep_stack
+from compiler.base.stack import with_deep_stack
 from compiler import api
 from compiler.protocol import programs, runs
 from testing import blocks

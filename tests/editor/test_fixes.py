@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import api
+from compiler import checking
 from compiler.base.errors import CompileError
 from compiler.base.spans import Span
 from compiler.editor.fixes import fixes
@@ -16,7 +16,7 @@ from compiler.protocol.programs import CheckRequest
 def offered(text: str) -> dict[str, str]:
     """What each fix of the first error or warning makes of a text."""
     try:
-        problem = api.check(CheckRequest(text))["warnings"][0]
+        problem = checking.check(CheckRequest(text))["warnings"][0]
         span, hint = Span(*map(int, problem["span"] or ())), problem["hint"]
     except CompileError as error:
         span, hint = error.span, error.hint

@@ -12,11 +12,11 @@ import pytest
 from compiler.__main__ import main
 from compiler.base.errors import CompilerBug, SyntaxError_
 from compiler.base.spans import Span
+from compiler.base.stack import with_deep_stack
 from compiler.frontend import format as fmt
 from compiler.frontend.format import formatted
 from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import parse
-from compiler.worker import with_deep_stack
 from testing.generators.programs import program
 
 ROOT = Path(__file__).parent.parent.parent

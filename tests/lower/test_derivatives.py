@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import api
+from compiler import api, checking
 from compiler.base.errors import Limitation
 from compiler.protocol.programs import CheckRequest, ShowRequest
 from compiler.worker import answer
@@ -28,7 +28,7 @@ F = "def f (x: f64, ys: [2]f64) = x * ys[0] + f64.sin ys[1]\n"
 def test_they_have_types_but_no_code(call: str, type_: str) -> None:
     """They are refused at the call; the file's other entry points are run."""
     source = f"{F}entry main: {type_} = {call}\nentry other (x: f64) = f (x, [x, 0])\n"
-    assert api.check(CheckRequest(source))["ok"]
+    assert checking.check(CheckRequest(source))["ok"]
     with pytest.raises(Limitation, match="Differentiation is not there yet") as refused:
         api.show(ShowRequest(source))
     assert refused.value.span is not None

@@ -1,0 +1,44 @@
+"""Processes that compile: a deep stack, and a garbage collector that seldom looks."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable
+
+STACK_BYTES = 1 << 29
+"""Address space, of which only what is used counts: programs nest as deeply as they like."""
+RECURSION_LIMIT = 200_000
+GARBAGE_THRESHOLD = 1_000_000
+"""Programs are trees without cycles: looking for garbage often costs a third of the time. Seldom,
+it keeps the memory of many programs."""
+
+
+def with_deep_stack(work: Callable[[], None]) -> None:
+    """Call `work` in a thread in which deep recursion is safe, and wait for it."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    failed: list[BaseException] = []
+
+    def guarded() -> None:
+        threading.stack_size(before)  # here, so that no thread of the work gets such a stack
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=guarded)
+    before = threading.stack_size(STACK_BYTES)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.5)  # a signal may be given to the other thread, and is seen in this one
+    sys.setrecursionlimit(limit)
+    if failed:
+        raise failed[0]
+
+
+def seldom_look_for_garbage() -> None:
+    """For a process that compiles: see `GARBAGE_THRESHOLD`. What is there by now stays for good."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)

@@ -1,0 +1,38 @@
+"""Certificates that are written to files, and read from them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from compiler import (
+    explanations,
+)
+from compiler.algebra import checker
+from compiler.base.errors import UsageError
+from compiler.command_line.given import (
+    Program,
+)
+from compiler.protocol import (
+    proofs,
+)
+from compiler.protocol.proofs import Certificate
+
+MOST_BYTES = checker.BYTES + 1
+"""Of a file that is read: one more than a certificate may have."""
+
+
+def certify(program: Program, args: argparse.Namespace) -> None:
+    """Write the certificate of a program, if one is wanted."""
+    if args.certificate:
+        answer = explanations.certificate(proofs.CertificateRequest(*program))
+        write_certificate(args.certificate, answer["certificate"])
+
+
+def write_certificate(path: str, certificate: Certificate) -> None:
+    """Write a certificate to a file. Raises UsageError where that cannot be written."""
+    try:
+        Path(path).write_text(json.dumps(certificate) + "\n", "utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"Cannot write `{path}`: {error}.") from None

@@ -1,0 +1,107 @@
+"""What the arguments of a command say: programs, options, numbers."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from compiler.base.errors import CompileError, UsageError
+from compiler.disk import decode_source, read_program, read_source
+from compiler.protocol.kinds import Options
+
+Program: TypeAlias = tuple[str, Options, dict[str, str], str]
+"""A text, how to compile it, the files that it may import, and its own path."""
+_NUMBER = re.compile(r"-?[0-9]{1,30}")
+
+
+def program_of(args: argparse.Namespace) -> Program:
+    """What a request says of the program; one that comes through a pipe has no folder."""
+    if args.file == "-":
+        return source_text("-"), options_of(args), {}, ""
+    found = read_program(args.file)
+    args.texts = found.files  # for errors
+    return found.source, options_of(args), found.files, found.main
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """How to compile."""
+    return {
+        "entry": getattr(args, "entry", ""),
+        "target": args.target,
+        "disable": args.disable,
+        "fuel": args.fuel,
+        "unsafe": args.unsafe,
+        "enable": args.enable,
+        "verify": args.verify,
+        "sanitize": getattr(args, "sanitize", False),
+        "thresholds": numbers("--threshold", args.threshold),
+        "limits": numbers("--limit", args.limit),
+    }
+
+
+def numbers(option: str, pairs: Sequence[str]) -> dict[str, int]:
+    """`NAME=NUMBER`, several times. Raises UsageError."""
+    numbers: dict[str, int] = {}
+    for pair in pairs:
+        name, _, number = map(str.strip, pair.partition("="))
+        if not name or not _NUMBER.fullmatch(number):
+            raise UsageError(
+                f"`{option} {pair}` is not of the form NAME=NUMBER.",
+                hint=f"Give each on its own, such as `{option} n=1000 {option} m=20`.",
+            )
+        if name in numbers:
+            raise UsageError(f"`{option}` is given twice for `{name}`.")
+        numbers[name] = int(number)
+    return numbers
+
+
+def pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
+    """`NAME=SOMETHING`, several times, each name once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, something = map(str.strip, pair.partition("="))
+        if not name or not sign:
+            raise UsageError(f"`{option} {pair}` is not of the form {form}.")
+        if name in found:
+            raise UsageError(f"`{option}` is given twice for `{name}`.")
+        found[name] = something
+    return found
+
+
+def source_text(file: str) -> str:
+    """The text of a file, or of standard input for `-`. Errors: as `read_source`."""
+    if file == "-":
+        return decode_source(sys.stdin.buffer.read())
+    return read_source(file)
+
+
+def input_bytes(file: str, most: int = -1) -> bytes:
+    """The bytes of a file, the first `most` if that is not negative. Raises UsageError."""
+    try:
+        with Path(file).open("rb") as opened:
+            return opened.read(most)
+    except OSError as error:
+        raise UsageError(f"Cannot read `{file}`: {error.strerror}.") from None
+
+
+def text_or_nothing(file: str) -> str:
+    """What an error is shown in; what comes through a pipe has been read already."""
+    try:
+        return read_source(file) if Path(file).is_file() else ""
+    except CompileError:
+        return ""
+
+
+def tuning_of(args: argparse.Namespace) -> str | None:
+    """The file of tuning parameters; see `with_tuning`."""
+    return "" if args.no_tuning else args.tuning
+
+
+def at_least(number: float | None, option: str, least: float) -> None:
+    """Raise UsageError for a number that is smaller, or NaN."""
+    if number is not None and not number >= least:
+        raise UsageError(f"`{option}` is a number, {least:g} or more.")
