@@ -83,7 +83,7 @@ SETTINGS: tuple[Setting, ...] = (
         usual="one for each core, 2 to 4",
     ),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
-    Setting("QUEUE_LIMIT", 64, "Jobs that may wait for a worker; more are turned away."),
+    Setting("QUEUE_LIMIT", 100, "Jobs that may wait for a worker; more are turned away."),
     Setting("QUEUE_SECONDS", 60.0, "How long a job waits for a worker before it is turned away."),
     Setting("CLIENT_RUNNING", 1, "Jobs that one page has running at a time, of each kind.", 1),
     Setting("CLIENT_WAITING", 2, "Jobs that one page has waiting, of each kind; more get 429."),

@@ -26,8 +26,7 @@ from typing import Any
 from app.clients import TOKEN_HEADER
 from bench.classroom import EDIT, TOO_LONG, percentile, serving
 from bench.compile import program_of
-from bench.machine import save
-from bench.readers import processor_seconds
+from bench.machine import processor_seconds, save
 
 FOLLOWERS = 100
 TEXTS = 10

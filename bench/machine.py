@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -37,6 +38,20 @@ def describe() -> dict[str, Any]:
         "commit": commit.stdout.strip(),
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process and its descendants have used so far, but for what nobody has waited for."""
+    stats: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(") ")[2].split()
+            ticks = sum(map(int, fields[11:15]))  # its own, and of children that have ended
+            stats[int(path.parent.name)] = int(fields[1]), ticks / os.sysconf("SC_CLK_TCK")
+    family = {pid}
+    while more := {one for one, (parent, _) in stats.items() if parent in family} - family:
+        family |= more
+    return sum(stats[one][1] for one in family if one in stats)
 
 
 def save(name: str, command: str, figures: Any, **more: Any) -> Path:

@@ -24,7 +24,6 @@ import http.client
 import itertools
 import json
 import multiprocessing
-import os
 import socket
 import tempfile
 import threading
@@ -39,7 +38,7 @@ from typing import Any
 
 from app.clients import TOKEN_HEADER
 from bench.classroom import CLASS, HOSTILE, TOO_LONG, percentile, serving
-from bench.machine import EXAMPLES, save
+from bench.machine import EXAMPLES, processor_seconds, save
 
 READERS = 100
 EXAMPLE = "blocked_lu"
@@ -201,20 +200,6 @@ def _send_long(port: int, number: int, until: float) -> int:
             connection.request("POST", "/api/run", bodies[count % 3], headers)
             connection.getresponse().read()
     raise AssertionError
-
-
-def processor_seconds(pid: int) -> float:
-    """What a process and all its descendants that live have used so far."""
-    stats: dict[int, tuple[int, float]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = path.read_text().rpartition(") ")[2].split()
-            ticks = int(fields[11]) + int(fields[12])
-            stats[int(path.parent.name)] = int(fields[1]), ticks / os.sysconf("SC_CLK_TCK")
-    family = {pid}
-    while more := {one for one, (parent, _) in stats.items() if parent in family} - family:
-        family |= more
-    return sum(stats[one][1] for one in family if one in stats)
 
 
 def web_process(server: int) -> int:

@@ -28,7 +28,7 @@ from typing import Any
 from unittest import mock
 
 from app.clients import TOKEN_HEADER
-from bench.classroom import EDIT, TOO_LONG, serving
+from bench.classroom import TOO_LONG, serving
 from bench.compile import program_of
 from bench.machine import save
 from bench.readers import FORMS, megabytes, web_process
@@ -38,6 +38,8 @@ PAUSE = 0.2
 """Seconds between two things that one client does."""
 SMALL = {"CACHE_MB": 8, "RESULTS_MB": 8, "RENDERED_MB": 4, "LECTURES": 20, "LINKS_MB": 64}
 """Bounds that are reached soon."""
+WHOLE = [{"op": "check"}, {"op": "show"}]
+"""What is asked about a text: all stages with all lines."""
 GOAL = 10.0
 """Percent that memory may grow by, in the second half of the time."""
 
@@ -75,7 +77,7 @@ class Soak:
 def edits(soak: Soak, number: int) -> None:
     """What the page asks about a text."""
     source = f"{program_of((10, 30, 100)[number % 3])}-- {random.random()}\n"
-    soak.ask("POST", "/api/batch", {"source": source, "options": {}, "requests": EDIT})
+    soak.ask("POST", "/api/batch", {"source": source, "options": {}, "requests": WHOLE})
 
 
 def runs(soak: Soak, number: int) -> None:

@@ -490,6 +490,7 @@ def classroom_part(data: dict[str, Any]) -> str:
         times = [found["p50_s"], found["p95_s"], goal, found["largest_s"]]
         body.append([name, found["answers"], refused, *times])
     parts = list(f["parts"].values())
+    whats, missed = _class_times(f)
     kinds = [
         [kind, *(" / ".join(f"{seconds:g}" for seconds in p["by_kind_s"][kind]) for p in parts)]
         for kind in parts[0]["by_kind_s"]
@@ -522,10 +523,32 @@ and again, under one name or under a new one each time. {f["remark"]}
         )
     }
 
-By what was asked, p50 / p95 / largest in seconds:
+By what was asked, in seconds, where the check is the first part of an edit's answer:
+
+{rows(["class", "asked", "p50", "p95", "largest", "goal for p95"], whats)}
+
+{_beyond("goal", missed)}
+
+By length as well, p50 / p95 / largest in seconds:
 
 {rows(["asked", *f["parts"]], kinds)}
 """
+
+
+def _class_times(figures: dict[str, Any]) -> tuple[list[list[Any]], dict[str, float]]:
+    """Rows of what classes wait for, by what was asked; of those with a goal the part of it."""
+    found: list[list[Any]] = []
+    parts_of_goal: dict[str, float] = {}
+    for name, part in figures["parts"].items():
+        goals = figures.get("goals_of_s", {}).get(name, {})
+        for what, times in part.get("by_what_s", {}).items():
+            found.append([name, what, *times, goals.get(what, "")])
+            if what in goals:
+                parts_of_goal[f"{what}, {name}"] = times[1] / goals[what]
+        if "processor_s" in part:
+            each = part["processor_s"] / max(1, part["answers"])
+            found.append([name, "processor of the server, a row", f"{each:.2f}", "", "", ""])
+    return found, parts_of_goal
 
 
 def streaming_part(data: dict[str, Any]) -> str:
