@@ -15,17 +15,17 @@ from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import address_key, client_key, page_key
 from app.compressed_answers import opened
 from app.context import parts
-from app.errors import AppError, status_of
+from app.errors import status_of
 from app.event_stream import events
 from app.fair_queue import Client
 from app.holders import Sharer
 from app.http import packed_json
 from app.jobs import OPS, ClientJobs, members
+from app.linked import give_up
 from app.making import PREPARED
 from app.presence import left
 from app.state_schema import document as state_schema_document
 from app.states import freeze
-from app.unpacking import is_id
 from app.version import compiler_version
 from compiler.protocol import openapi
 from compiler.protocol.fields import fields
@@ -161,13 +161,7 @@ def forget() -> Response:
     """Delete a link of one's own: `gone` unless others have shared the same."""
     parts().limits.count("share")
     body = json_body()
-    name, key = str(body.get("id", "")), str(body.get("key", ""))
-    gone = parts().permalinks.give_up(name, key) if is_id(name) and key else None
-    if gone is None:
-        message = "There is no link with this id and this key."
-        raise AppError("usage", message, 404, "The key came with the answer to `share`.")
-    if gone:
-        parts().forms.forget(name)
+    gone = give_up(str(body.get("id", "")), str(body.get("key", "")))
     return jsonify(ok=True, gone=gone)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flask import Blueprint, Response, abort, g, redirect, request, url_for
+from flask import Blueprint, Response, abort, g, redirect, render_template, request, url_for
 from markupsafe import escape
 from werkzeug.wrappers import Response as BaseResponse
 
 from app.clients import client_key
 from app.context import parts
+from app.errors import AppError
 from app.fair_queue import Client
 from app.http import A_WHILE, FOREVER, streamed
 from app.makers import no_link
@@ -99,6 +100,25 @@ def embedded(name: str) -> Response:
 def _folded(sheet: Sheet, part: str, title: str) -> Sequence[Part]:
     opening = f'<details class="spoiler"><summary>Show: {escape(title)}</summary>'
     return part_of(opening), sheet.part(f"part/{part}"), part_of("</details>")
+
+
+@blueprint.post("/z/<name>/forget")
+def forget(name: str) -> str:
+    """Delete a link of one's own by its key, from the form of its page."""
+    parts().limits.count("share")
+    gone = give_up(name.lower(), request.form.get("key", "").strip())
+    return render_template("forgotten.html", gone=gone, name=name.lower())
+
+
+def give_up(name: str, key: str) -> bool:
+    """Let who has this key have a link no more; whether it is gone. AppError: it is no such key."""
+    gone = parts().permalinks.give_up(name, key) if is_id(name) and key else None
+    if gone is None:
+        message = "There is no link with this id and this key."
+        raise AppError("usage", message, 404, "The key came with the answer to `share`.")
+    if gone:
+        parts().forms.forget(name)
+    return gone
 
 
 @blueprint.get("/z/<name>/")

@@ -26,6 +26,8 @@ OF_ONES_OWN = {
     "sanitize": "a program under sanitisers has no walls around it",
 }
 """Options for a machine of one's own, and why a server does not take them."""
+FORMS = frozenset({"links.forget"})
+"""What a form of a page without JavaScript sends: no other site's page knows the key in it."""
 PORTS = {"http": 80, "https": 443}
 
 
@@ -66,7 +68,7 @@ def check_origin(request: Request) -> None:
             403,
             "Behind a proxy: it has to pass the header Host on as it is.",
         )
-    if request.mimetype != "application/json":
+    if request.endpoint not in FORMS and request.mimetype != "application/json":
         message = "The request's Content-Type must be application/json."
         raise AppError("usage", message, 415)
 

@@ -207,8 +207,13 @@ export function share(
   run: Run | null,
   asked: Pick<AnyAsked, "op" | "request">[],
   view: unknown,
-): Promise<Answer<{ ok: true; id: string; url: string }>> {
+): Promise<Answer<{ ok: true; id: string; url: string; key: string }>> {
   return answered("share", { ...text, run, asked, view });
+}
+
+/** Delete a link by its key: `gone` unless others have shared the same. */
+export function forget({ id, key }: { id: string; key: string }): Promise<Answer<{ ok: true; gone: boolean }>> {
+  return answered("forget", { id, key });
 }
 
 /** A lecture's own data, which only its teacher's page has. */

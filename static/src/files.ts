@@ -254,3 +254,13 @@ function joined(folder: string, path: string): string {
   }
   return parts.join("/");
 }
+
+export function firstWords({ source, files = {} }: Saved): string {
+  const words = source
+    .trim()
+    .split("\n")[0]!
+    .replace(/^-+\s*/, "")
+    .slice(0, 40);
+  const others = Object.keys(files).length;
+  return others ? `${words} (${others + 1} files)` : words;
+}

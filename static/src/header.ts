@@ -3,7 +3,8 @@ import { h, milliseconds, replace } from "./dom";
 import { dropdown } from "./menus";
 import { messageElement } from "./messages";
 import type { Model } from "./model";
-import type { Saved } from "./files";
+import { ownLinkList } from "./own_links";
+import { firstWords, type Saved } from "./files";
 import type { Said } from "./story";
 import { earlierTexts, saveText } from "./storage";
 import type { Example } from "./kept";
@@ -163,6 +164,7 @@ export class Header {
         h("button", { onclick: () => this.events.lead() }, "Follow me"),
         " Others see what you do here, as you do it.",
       ),
+      ownLinkList(),
     );
     this.link.hidden = false;
     void copy();
@@ -268,16 +270,6 @@ export class Header {
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
   }
-}
-
-function firstWords({ source, files = {} }: Saved): string {
-  const words = source
-    .trim()
-    .split("\n")[0]!
-    .replace(/^-+\s*/, "")
-    .slice(0, 40);
-  const others = Object.keys(files).length;
-  return others ? `${words} (${others + 1} files)` : words;
 }
 
 function mark(): HTMLElement {

@@ -6,7 +6,7 @@ import { Dock, type Docked } from "./dock";
 import { debounce, faces, h } from "./dom";
 import { SourceEditor } from "./editor";
 import { FileTabs, isUntouched } from "./file_tabs";
-import { MAIN, sameProgram, type Saved } from "./files";
+import { firstWords, MAIN, sameProgram, type Saved } from "./files";
 import { follow, shownBy } from "./following";
 import { Header } from "./header";
 import { listen } from "./keys";
@@ -36,6 +36,7 @@ import { GraphPane } from "./panes/graph";
 import { IndexFunctionsPane } from "./panes/index_functions";
 import { Attempts, sameAs } from "./proof/attempts";
 import { Palette } from "./palette";
+import { keepLink } from "./own_links";
 import { first } from "./plain";
 import type { LinkedA } from "./pinned";
 import { Rail } from "./rail";
@@ -716,6 +717,7 @@ export class Page {
     this.header.sharing = false;
     if (answer.ok) {
       this.said = said;
+      keepLink(answer, said.title || firstWords(now));
       this.header.showLink(answer.url, said);
     } else this.header.shareFailed(answer.error);
   }

@@ -3,6 +3,8 @@ import * as client from "./client";
 import { announce, debounce } from "./dom";
 import type { Frozen } from "./kept";
 import { ofCompilation, sameText, statesOf, type Model, type Pinned, type Text } from "./model";
+import { firstWords } from "./files";
+import { keepLink } from "./own_links";
 import { load, save } from "./storage";
 import type { Options, Stage } from "./types";
 
@@ -166,7 +168,9 @@ export class Pins {
     if (!pinned || (pinned.apart && !this.beside)) return { ok: true, a: null };
     if (pinned.link) return { ok: true, a: { link: pinned.link, beside: this.beside } };
     const answer = await client.share(pinned.text, null, [], {});
-    return answer.ok ? { ok: true, a: { link: answer.id, beside: this.beside } } : answer;
+    if (!answer.ok) return answer;
+    keepLink(answer, `A: ${firstWords(pinned.text)}`);
+    return { ok: true, a: { link: answer.id, beside: this.beside } };
   }
 
   /** When the program as it is now is compiled, or cannot be. */

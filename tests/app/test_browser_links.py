@@ -4,10 +4,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from compiler.pipeline import BY_ID
-from tests.app.browsing import MARKS, pane, source, write
+from tests.app.browsing import MARKS, compiled, pane, source, visiting, write
 from tests.app.fake_worker import MANIFEST
 from tests.app.test_forms import OLD, OLD_NAME, OLD_REAL
 
@@ -149,3 +149,55 @@ def test_nothing_moves_where_somebody_has_asked_for_that(page: Page, site: str) 
     assert page.evaluate("document.getAnimations().length") == 0
     page.emulate_media(reduced_motion="no-preference")
     assert page.evaluate(moving) != []
+
+
+def test_a_link_of_ones_own_is_deleted_from_the_box_that_shows_it(page: Page, site: str) -> None:
+    write(page, "-- Mine\nentry main (xs: []i64) = map (+3) xs\n")
+    page.get_by_role("button", name="Share").click()
+    url = page.get_by_label("Link", exact=True).input_value()
+    page.reload()
+    write(page, "-- Another\nentry main = 1\n")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_text("Links made in this browser: 2").click()
+    own = page.locator(".own-links li")
+    expect(own.get_by_role("link")).to_have_text(["Another", "Mine"])
+    assert page.request.get(url).ok
+    own.get_by_role("button", name="Delete the link Mine").click()
+    expect(page.locator(".own-links [role=status]")).to_contain_text("The link is deleted.")
+    expect(own.get_by_role("link")).to_have_text(["Another"])
+    assert page.request.get(url).status == 404
+
+
+def test_a_link_that_is_gone_goes_from_the_list(browser: Browser, site: str) -> None:
+    with visiting(browser, known=("404",)) as page:
+        page.goto(site)
+        compiled(page)
+        write(page, "-- Mine\nentry main = 2\n")
+        page.get_by_role("button", name="Share").click()
+        page.get_by_text("Links made in this browser: 1").click()
+        kept = page.evaluate("JSON.parse(localStorage['stridescope.links'])[0]")
+        page.request.post(f"{site}/api/forget", data={"id": kept["id"], "key": kept["key"]})
+        own = page.locator(".own-links li")
+        own.get_by_role("button", name="Delete the link Mine").click()
+        expect(page.locator(".own-links [role=status]")).to_contain_text("was gone")
+        expect(own).to_have_count(0)
+        assert page.evaluate("localStorage['stridescope.links']") == "[]"
+
+
+def test_a_link_is_deleted_without_javascript(browser: Browser, site: str) -> None:
+    plain = browser.new_context(java_script_enabled=False)
+    page = plain.new_page()
+    source = {"source": "-- Plain\nentry main = 3\n"}
+    made = page.request.post(f"{site}/api/share", data=source).json()
+    page.goto(made["url"])
+    page.get_by_text("Delete this link").click()
+    page.get_by_label("The key that came").fill("wrong")
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("There is no link with this id and this key.")).to_be_visible()
+    page.goto(made["url"])
+    page.get_by_text("Delete this link").click()
+    page.get_by_label("The key that came").fill(f" {made['key']} ")
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("heading", name="The link is deleted")).to_be_visible()
+    assert page.request.get(made["url"]).status == 404
+    plain.close()

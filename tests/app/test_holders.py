@@ -92,6 +92,23 @@ def test_who_has_made_a_link_deletes_it_and_has_room_again(make_app: MakeApp) ->
     assert forget("x" * 10_000).status_code == 404
 
 
+def test_a_form_deletes_a_link_by_its_key_from_the_servers_own_page_alone(
+    make_app: MakeApp,
+) -> None:
+    app = make_app()
+    made, client = share(app, SOURCE).get_json(), app.test_client()
+    path = f"/z/{made['id']}/forget"
+    assert client.post(path, data={"key": "x"}).status_code == 404
+    assert client.post(path, data={}).status_code == 404
+    assert client.post("/z/nothing/forget", data={"key": made["key"]}).status_code == 404
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    assert client.post(path, data={"key": made["key"]}, headers=elsewhere).status_code == 403
+    assert client.post("/api/forget", data=made).status_code == 415, "no other form is taken"
+    answer = client.post(path, data={"key": made["key"]})
+    assert "is deleted" in answer.get_data(as_text=True)
+    assert client.get(f"/z/{made['id']}").status_code == 404
+
+
 def test_what_was_there_before_anybody_was_noted_is_deleted_by_nobody(tmp_path: Path) -> None:
     store = Permalinks(Database(lambda: f"sqlite:///{tmp_path / 'links.sqlite'}"))
     state = {"version": "1", "source": "a"}
