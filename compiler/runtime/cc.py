@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from compiler.base.errors import CompilerBug, UsageError
@@ -28,6 +29,10 @@ _COMMON = (
     "-fno-trapping-math",
 )
 _EXACT = ("-ffp-contract=off",)
+_NARROW_MOVES = ("-mmove-max=128", "-mstore-max=128")
+"""Known to GCC for x86 from 12 on. Wider moves of constants are wrong there: the four numbers
+1, 1, 1, 0 of 64 bits are written as 1, 1, 1, 1, since the highest ones are cut off while it is
+asked whether all are the same."""
 _VECTOR = '-DSS_VECTOR=__attribute__((simd("notinbranch"),const))'
 _PROBE = """\
 #include <omp.h>
@@ -84,12 +89,13 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
         return None
     base = (*_COMMON, *_EXACT, "-march=native")
     plain = "-DSS_VECTOR="
-    for extra, linked, parallel in (
+    ways = (
         (("-fopenmp", _VECTOR), ("-lmvec", "-lm"), True),
         (("-fopenmp", plain), ("-lm",), True),
         (("-fopenmp-simd", plain), ("-lm",), False),
-    ):
-        made = Compiler(command, (*base, *extra), linked, asked.stdout, parallel)
+    )
+    for moves, (extra, linked, parallel) in product((_NARROW_MOVES, ()), ways):
+        made = Compiler(command, (*base, *moves, *extra), linked, asked.stdout, parallel)
         with tempfile.TemporaryDirectory() as folder:
             text = (
                 _PROBE

@@ -47,6 +47,16 @@ CASES: dict[str, tuple[str, list[Any]]] = {
         " in (scatter b (is ++ js) (vs ++ ws), a)).0) xss",
         [i32(200, 41)],
     ),
+    "constants of which the first ones are the same, moved at once": (
+        "def grid (i: i64) = let x = unflatten (iota 4 :> [2 * 2]i64) in if i == 0 then"
+        " unflatten (scatter (scatter (copy (flatten x)) (iota 4) (reverse (iota 4)))"
+        " [1, 0] [1, 1]) else x\n"
+        "def eights (i: i64) = let x = unflatten (map i32.i64 (iota 8) :> [2 * 4]i32) in"
+        " if i == 0 then unflatten (scatter (replicate 8 5) (map (+ 4) (iota 4)) (replicate 4 0)"
+        " :> [2 * 4]i32) else x\n"
+        "def main (n: i64): ([n][2][2]i64, [n][2][4]i32) = (tabulate n grid, tabulate n eights)",
+        [np.int64(2)],
+    ),
     "zeros of both signs": (
         "def f (z: f32) (x: f32) = 1 / (z * x)\n"
         "def main (xs: []f32): ([]f32, []f32, f32, f32) ="

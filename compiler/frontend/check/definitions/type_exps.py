@@ -34,7 +34,7 @@ from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
 from compiler.frontend.check.types.substitute import subst, with_meaning
-from compiler.frontend.check.types.walks import names_in_type
+from compiler.frontend.check.types.walks import dimensions, names_in_type
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import parts
 from compiler.frontend.types import (
@@ -164,8 +164,8 @@ def _type(ctx: _TypeContext, exp: ast.TypeExp) -> Type:
             return _arrow(ctx, exp)
         case ast.TSum(variants=variants):
             return _sum(ctx, exp.span, variants)
-        case ast.TExists(names=names, elem=elem):
-            return _exists(ctx, names, elem)
+        case ast.TExists():
+            return _exists(ctx, exp)
         case ast.TSize():
             raise TypeError_(
                 codes.types.TYPE_ARGUMENTS, "A size stands where a type is needed.", exp.span
@@ -234,13 +234,27 @@ def _sum(
     return Sum(tuple(sorted(table.items())))
 
 
-def _exists(ctx: _TypeContext, names: tuple[str, ...], elem: ast.TypeExp) -> Type:
+def _exists(ctx: _TypeContext, exp: ast.TExists) -> Type:
+    """`?[names].elem`. Errors: a name twice; one that is not by itself the size of an array."""
     st = ctx.st
     mark = st.scope.mark()
     ctx.lift = max(ctx.lift, SIZE_LIFTED)
-    unique_names = [st.bind_local(name, I64, elem.span) for name in names]
-    result = _type(ctx, elem)
+    if len(set(exp.names)) < len(exp.names):
+        said = "Two of these sizes have the same name."
+        raise TypeError_(codes.names.BOUND_TWICE, said, exp.span)
+    unique_names = [st.bind_local(name, I64, exp.elem.span) for name in exp.names]
+    result = _type(ctx, exp.elem)
     st.scope.leave(mark)
+    told = dimensions(result)
+    for name, unique in zip(exp.names, unique_names, strict=True):
+        if unique not in told:
+            raise TypeError_(
+                codes.sizes.UNDETERMINED,
+                f"The size `{name}` is not by itself the size of an array in this type, so that no"
+                " value tells what it is.",
+                exp.span,
+                "Leave it out, or give back the number as well.",
+            )
     ctx.ext.extend(unique_names)
     return result
 

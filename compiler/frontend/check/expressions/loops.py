@@ -244,16 +244,26 @@ def _solve_sizes(s: _LoopSizes) -> tuple[Name, ...]:
         starts.setdefault(resolve_size(meta), []).append(size)
     for meta, size in s.final:
         ends.setdefault(resolve_size(meta), []).append(size)
-    for rep in [*(r for r in ends if r not in starts), *starts]:
-        if isinstance(rep, MetaS):
-            _solve_size(s, rep, starts, ends)
-        elif isinstance(rep, SizeVar) and rep.name in s.explicit:
-            _all_equal(s, starts.get(rep, []))
-            _all_equal(s, ends.get(rep, []))
-        else:
-            for size in [*starts.get(rep, []), *ends.get(rep, [])]:
-                _equal(s, rep, size)
+    left: list[Size] = [*(r for r in ends if r not in starts), *starts]
+    while known := [rep for rep in left if not isinstance(rep, MetaS) or rep.ref is not None]:
+        # What is known first: it may tell what others are, as where arrays exchange places.
+        left = [rep for rep in left if isinstance(rep, MetaS) and rep.ref is None]
+        for rep in known:
+            _keep_size(s, rep, starts.get(rep, []), ends.get(rep, []))
+    for rep in left:
+        assert isinstance(rep, MetaS)
+        _solve_size(s, rep, starts, ends)
     return tuple(s.sizes)
+
+
+def _keep_size(s: _LoopSizes, rep: Size, starts: list[Size], ends: list[Size]) -> None:
+    """A size that is known: each round begins and ends with it; a name of the loop may change."""
+    if isinstance(rep, SizeVar) and rep.name in s.explicit:
+        _all_equal(s, starts)
+        _all_equal(s, ends)
+        return
+    for size in [*starts, *ends]:
+        _equal(s, rep, size)
 
 
 def _solve_size(
@@ -267,8 +277,7 @@ def _solve_size(
     alias = s.st.alias
     starts, ends = all_starts.get(rep, []), all_ends.get(rep, [])
     if rep.ref is not None:
-        for size in [*starts, *ends]:
-            _equal(s, rep, size)
+        _keep_size(s, rep, starts, ends)
         return
     changed = [e for e in ends if not same_size(e, rep, alias)]
     unknown = [
