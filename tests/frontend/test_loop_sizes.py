@@ -15,11 +15,12 @@ EXCHANGED = {
     "  loop (u, v) = (x, y) for _j < 2i32 do (map2 (+) v (iota n), u)",
     "an inner loop, the other one asks": "loop (x, y) = (a, b) for _i < 3i32 do\n"
     "  loop (u, v) = (x, y) for _j < 2i32 do (v, map2 (+) u (iota n))",
-    "rows of matrices": "(\\(p, q) -> (map head p, map last q)) <|\n"
+    "rows of matrices": "let (p, q) =\n"
     "  loop (x, y) = (map (replicate n) a, map (replicate n) b) for _i < 3i32 do\n"
-    "  loop (u, v) = (x, y) for _j < 2i32 do (v with [:, 0] = iota n, u)",
-    "three in turn": "(\\(x, y, _) -> (x, y)) <|\n"
-    "  loop (u, v, w) = (a, b, copy a) for _i < 4i32 do (v, w, map2 (+) u (iota n))",
+    "   loop (u, v) = (x, y) for _j < 2i32 do (v with [:, 0] = iota n, u)\n"
+    " in (map head p, map last q)",
+    "three in turn": "let (x, y, _) =\n"
+    "  loop (u, v, w) = (a, b, copy a) for _i < 4i32 do (v, w, map2 (+) u (iota n))\n in (x, y)",
 }
 
 
