@@ -1,4 +1,4 @@
-"""Sizes of what a loop carries that tell each other, and sizes that a type says and nobody tells."""
+"""Sizes of a loop's arrays that tell each other, and sizes that a type says and nobody tells."""
 
 from __future__ import annotations
 
