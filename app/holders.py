@@ -22,6 +22,10 @@ from app.errors import AppError
 from app.unpacking import LONGEST
 
 MB = 1 << 20
+MOST = 100
+"""Pages of which it is noted that they have one link."""
+EVERYBODY = "everybody"
+"""Has what more pages have: no key gives it up."""
 
 
 class Holder(Base):
@@ -107,6 +111,23 @@ class Holders:
             session.add(row)
         return key
 
+    def join(
+        self, session: Session, link: str, sharer: Sharer, now: datetime, has_room: bool
+    ) -> str:
+        """Note who shares what is there already; the key that gives it up for them.
+
+        "" where nobody knows who has it, or too many do: then everybody has it, and it stays.
+        """
+        of_link = Holder.link == link
+        pages = set(session.scalars(select(Holder.page).where(of_link)))
+        if not pages:
+            return ""
+        if self._names(sharer)[0] in pages or (has_room and len(pages) < MOST):
+            return self.add(session, link, sharer, 0, now)
+        if EVERYBODY not in pages:
+            session.add(Holder(link=link, page=EVERYBODY, address="", key="", size=0, made=now))
+        return ""
+
     def give_up(self, session: Session, link: str, key: str) -> bool | None:
         """Let who has this key have a link no more: whether nobody has it now; None: wrong key."""
         of_link = Holder.link == link
@@ -116,10 +137,6 @@ class Holders:
         session.delete(found)
         session.flush()
         return not session.scalar(select(func.count()).select_from(Holder).where(of_link))
-
-    def has_any(self, session: Session, link: str) -> bool:
-        """Whether it is known who has made a link; earlier versions did not note it."""
-        return session.scalar(select(Holder.link).where(Holder.link == link).limit(1)) is not None
 
     def _names(self, sharer: Sharer) -> tuple[str, str]:
         if not self._salt:

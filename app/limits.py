@@ -8,7 +8,7 @@ one page from using up what its neighbours behind the same address have.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
 from operator import itemgetter
 from threading import Lock
@@ -40,6 +40,9 @@ The requests of a batch count one by one, each for its own purpose.
 """
 
 
+MOST = 20_000
+"""Buckets of pages that are known at a time, and as many of addresses: those that were used longest
+ago are forgotten, empty as they will be. So made-up pages make no address forgotten."""
 ROUNDED = 1e-4
 """Seconds that times of today, as floats, may be off when they have been put together."""
 
@@ -66,6 +69,8 @@ class RateLimits:
         self._counting = Lock()  # of what was found to have room, nobody else takes it
         self._storage = MemoryStorage()
         self._limiter = SlidingWindowCounterRateLimiter(self._storage)
+        self._known: defaultdict[str, OrderedDict[tuple[str, ...], Bucket]]
+        self._known = defaultdict(OrderedDict)
         self._rates = {name: parse(config[f"LIMIT_{name.upper()}"]) for name in WORDS}
         self._pages = int(config["ADDRESS_PAGES"])
         self._local, self._keyed = int(config["LOCAL_FACTOR"]), int(config["KEY_FACTOR"])
@@ -97,6 +102,16 @@ class RateLimits:
                 raise _refusal(*max(((one, self._until(one)) for one in full), key=itemgetter(1)))
             for one in buckets:
                 self._limiter.hit(one.rate, *one.key, cost=one.cost)
+                self._note(one)
+
+    def _note(self, bucket: Bucket) -> None:
+        """Forget the bucket that was used longest ago, if this is one too many."""
+        known = self._known[bucket.who]
+        known[bucket.key] = bucket
+        known.move_to_end(bucket.key)
+        if len(known) > MOST:
+            _, oldest = known.popitem(last=False)
+            self._limiter.clear(oldest.rate, *oldest.key)
 
     def factor(self) -> int:
         """By how much limits are wider for the current request than for most."""

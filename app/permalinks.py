@@ -23,12 +23,13 @@ from sqlalchemy import (
     LargeBinary,
     String,
     delete,
+    func,
     insert,
     select,
     update,
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import Mapped, defer, mapped_column
+from sqlalchemy.orm import Mapped, Session, defer, mapped_column
 
 from app.cache import ENTRY, Bounded
 from app.database import FAILURES, Base, Database, available, drop_abandoned, is_full
@@ -56,6 +57,11 @@ class Permalink(Base):
     made: Mapped[datetime] = mapped_column(DateTime)
     version: Mapped[str] = mapped_column(String(64))
     content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+KINDS = (Permalink, Holder)
+ROW = 400
+"""Bytes of a row beside a link's content, with what indexes have of it."""
 
 
 class Stored(NamedTuple):
@@ -108,10 +114,10 @@ class Permalinks:
         raise AssertionError("two states have one digest")
 
     def _shared_again(self, name: str, sharer: Sharer | None, now: datetime) -> str:
-        """The key for one more who has a link; "" where it is not known who has it already."""
-        with suppress(*FAILURES), self._database.session(Holder) as session:
-            if sharer is not None and self._holders.has_any(session, name):
-                key = self._holders.add(session, name, sharer, 0, now)
+        """The key for one more who has a link; "" where there is none."""
+        with suppress(*FAILURES), self._database.session(Permalink, Holder) as session:
+            if sharer is not None:
+                key = self._holders.join(session, name, sharer, now, self._has_room(session, 0))
                 session.commit()
                 return key
         return ""
@@ -169,6 +175,8 @@ class Permalinks:
         columns = {column.name: getattr(row, column.name) for column in Permalink.__table__.columns}
         size = len(row.content)
         with self._database.session(Permalink, Holder) as session:
+            if not self._has_room(session, size):
+                raise no_room(self._megabytes)
             if sharer is not None:
                 self._holders.check(session, sharer, size)
             try:
@@ -180,6 +188,17 @@ class Permalinks:
                 key = self._holders.add(session, row.id, sharer, size, row.made)
             session.commit()
         return key
+
+    def _has_room(self, session: Session, size: int) -> bool:
+        """Whether so many bytes may be added; SQLite's file is bounded by itself.
+
+        A few that are stored at the same time may go beyond the bound, each by itself.
+        """
+        if not self._megabytes or session.get_bind().dialect.name == "sqlite":
+            return True
+        links = session.scalar(select(func.sum(func.octet_length(Permalink.content)))) or 0
+        rows = sum(session.scalar(select(func.count()).select_from(kind)) or 0 for kind in KINDS)
+        return int(links) + rows * ROW + size <= self._megabytes * MB
 
     def _mend(self, row: Permalink, content: bytes) -> None:
         """Store a state anew whose row is damaged."""

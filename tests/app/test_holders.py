@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app import holders
 from app.clients import TOKEN_HEADER
 from app.database import Database
 from app.holders import Quotas, Sharer
@@ -107,6 +108,20 @@ def test_a_form_deletes_a_link_by_its_key_from_the_servers_own_page_alone(
     answer = client.post(path, data={"key": made["key"]})
     assert "is deleted" in answer.get_data(as_text=True)
     assert client.get(f"/z/{made['id']}").status_code == 404
+
+
+def test_what_too_many_have_stays(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holders, "MOST", 3)
+    app = make_app()
+    made = [share(app, SOURCE, {TOKEN_HEADER: f"page-{n:016}"}).get_json() for n in range(6)]
+    assert [bool(one["key"]) for one in made] == [True] * 3 + [False] * 3
+    again = share(app, SOURCE, {TOKEN_HEADER: f"page-{0:016}"}).get_json()
+    assert again["key"], "who has it already gets a key"
+    client = app.test_client()
+    for one in (again, *made[1:3]):
+        answer = client.post("/api/forget", json={"id": one["id"], "key": one["key"]})
+        assert answer.get_json() == {"ok": True, "gone": False}
+    assert client.get(f"/z/{again['id']}").status_code == 200
 
 
 def test_what_was_there_before_anybody_was_noted_is_deleted_by_nobody(tmp_path: Path) -> None:

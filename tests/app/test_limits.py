@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import limits
 from app.clients import KEY_HEADER, TOKEN_HEADER
 from app.context import EXTENSION, Parts
 from app.errors import AppError
@@ -228,3 +229,32 @@ def test_people_who_type_for_a_minute_are_not_refused(make_app: MakeApp, people:
     """A check and a compilation for each of four pauses a second; a pane asks as often."""
     minute = ["check", "show", "ask"] * 4 * 60 + ["run"] * 20 + ["share", "read"] * 4
     assert refused(make_app(), minute, people) == []
+
+
+def test_the_buckets_that_are_known_are_bounded_and_those_in_use_stay(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST", 20)
+    app = make_app(LIMIT_ASK="2 per minute", ADDRESS_PAGES=100)
+    parts: Parts = app.extensions[EXTENSION]
+    counts = parts.limits
+    made = counts._storage
+
+    def ask(number: int, address: str = FAR) -> bool:
+        with app.test_request_context(headers=page(number), environ_base={"REMOTE_ADDR": address}):
+            try:
+                counts.count("ask")
+            except AppError:
+                return False
+        return True
+
+    assert [ask(0) for _ in range(3)] == [True, True, False]
+    for number in range(1, 101):  # made-up pages of one address
+        ask(number)
+        sizes = [len(kept) for kept in (made.storage, made.expirations, made.locks)]
+        assert max(sizes) <= 2 * 2 * 20 + 10, sizes
+    assert [ask(200 + number) for number in range(99)].count(True) == 98, "its bucket has stayed"
+    for number in range(100):  # and as many addresses, each with a network of its own
+        ask(number, f"2001:db8:{number:x}::1")
+        ask(number, f"2001:db8:{number:x}::2")
+        assert len(counts._known["all pages of one address"]) <= 20

@@ -1,8 +1,10 @@
 """Links in PostgreSQL: stored, found again, rendered once, bounded; an earlier table is kept."""
 
+import itertools
 import json
 import os
 import pwd
+import random
 import shutil
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, inspect, text
@@ -135,3 +138,25 @@ def test_links_are_listed_moved_and_deleted(make_app: MakeApp, url: str) -> None
     assert archive.imported(database, lines) == (0, 1)
     assert app.test_client().get(f"/z/{made['id']}.json").get_json()["source"] == SOURCE
     assert archive.deleted(database, [made["id"], "nothing"]) == [made["id"]]
+
+
+def test_all_links_together_have_a_bound(make_app: MakeApp, url: str) -> None:
+    app = make_app(DATABASE_URL=url, LINKS_MB=1)
+    client = app.test_client()
+
+    def share(number: int) -> Any:
+        body = {"source": f"-- {number} {random.Random(number).randbytes(30_000).hex()}"}
+        return client.post("/api/share", json=body)
+
+    answers = list(itertools.takewhile(lambda a: a.status_code == 200, map(share, range(60))))
+    assert 3 <= len(answers) < 60
+    refused = share(100)
+    assert refused.status_code == 507
+    assert "the 1 MB that this server keeps" in refused.get_json()["error"]["hint"]
+    first = answers[0].get_json()
+    assert client.get(f"/z/{first['id']}.json").status_code == 200
+    other = client.post("/api/share", json={"source": SOURCE}).status_code
+    assert other in (200, 507), "what is small may still fit"
+    body = {"id": first["id"], "key": first["key"]}
+    assert client.post("/api/forget", json=body).get_json()["gone"]
+    assert share(101).status_code == 200, "there is room again"
