@@ -26,7 +26,7 @@ from compiler.sandbox.policies import Policy
 from compiler.sandbox.scratch import Scratch
 
 T = TypeVar("T")
-COMMAND = (sys.executable, "-m", "compiler", "worker", "--with-parent")
+COMMAND = (sys.executable, "-m", "compiler.__main__", "worker", "--with-parent")
 POLL = 0.1
 """Seconds between two looks at the clock, at the memory and at the client."""
 

@@ -20,6 +20,7 @@
     testing/   the test blocks of programs: what they say, their values, what differs
     editor/    what editors ask about a text: types, declarations, uses, other names, completions
     command_line/  `stridescope COMMAND`: a file for each command
+    public/    what `import stridescope` offers
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
 imports only itself and those before it. `targets.py` lists the back ends, one line each.

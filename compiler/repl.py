@@ -36,7 +36,7 @@ def, type, import ..   adds a declaration; one of the same name takes the place 
 :backend NAME          evaluates on another back end
 :quit                  ends the session
 Lines go on until the expression or declaration is whole, or until an empty line."""
-_WORKER = (sys.executable, "-m", "compiler", "worker", "--with-parent")
+_WORKER = (sys.executable, "-m", "compiler.__main__", "worker", "--with-parent")
 
 
 @dataclass(slots=True)

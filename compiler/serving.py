@@ -10,7 +10,7 @@ from typing import NoReturn
 
 def serve(arguments: Sequence[str]) -> NoReturn:
     """Become the server."""
-    os.execv(sys.executable, [sys.executable, "-m", "app", *arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "app.__main__", *arguments])
 
 
 def links(arguments: Sequence[str]) -> NoReturn:

@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.version import version_of
+from compiler.runtime.runner import compiler_available
 from testing.ports import free_port
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +65,43 @@ def copy_what_it_needs(site: Path) -> None:
             (shutil.copytree if part.is_dir() else shutil.copy2)(part, site / top)
 
 
+LIBRARY = """
+import sys, stridescope
+assert "numpy" not in sys.modules
+print(stridescope.run("entry main (xs: []i32) = i32.sum xs", [1, 2], backend=sys.argv[1])[0])
+print(stridescope.prove("{(n : 2)}", "1 + {(n : 2)}").verdict)
+assert not {"app", "compiler"} & {name.partition(".")[0] for name in sys.modules}
+"""
+
+
+def answers_without_the_checkout(bin_: Path, folder: Path) -> None:
+    """What is installed answers on the command line, and as a library."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    program = folder / "sum.fut"
+    program.write_text("entry main (xs: []i32) = i32.sum xs")
+
+    def told(command: str, *arguments: str, given: str = "") -> str:
+        done = subprocess.run(
+            [str(bin_ / command), *arguments],
+            cwd=folder,
+            env=environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    backends = ["ref", *(["c"] if compiler_available() else [])]
+    assert told("stridescope", "check", str(program)) == "entry main (xs: []i32) : i32\n"
+    assert "/map" in told("stridescope", "show", "--help")
+    for backend in backends:
+        run = ("stridescope", "run", str(program), "--backend", backend)
+        assert told(*run, given="[1, 2]") == "3i32\n"
+        assert told("python", "-c", LIBRARY, backend).split() == ["3", "disjoint"]
+
+
 def test_the_wheel_serves_the_page_and_compiles(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
@@ -80,6 +118,10 @@ def test_the_wheel_serves_the_page_and_compiles(tmp_path: Path) -> None:
     (site,) = home.glob("lib/python*/site-packages")
     copy_what_it_needs(site)
     subprocess.run([*pip, "check"], check=True)  # versions
+    installed = {path.name.partition("-")[0] for path in site.glob("*")}
+    assert "stridescope" in installed
+    assert installed.isdisjoint({"app", "compiler"}), "a user's own packages may be called so"
+    answers_without_the_checkout(home / "bin", tmp_path)
     port = free_port()
     environment = {**os.environ, "STRIDESCOPE_DATA": str(tmp_path / "data")}
     environment |= {f"STRIDESCOPE_{kind}_WORKERS": "1" for kind in ("COMPILE", "RUN")}

@@ -21,7 +21,7 @@ class Command:
     @property
     def module(self) -> Any:
         """Import its module, with `add_options` and `run`."""
-        return import_module(f"compiler.command_line.commands.{self.name}")
+        return import_module(f"{__package__}.commands.{self.name}")
 
 
 COMMANDS = (

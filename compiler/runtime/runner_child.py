@@ -23,13 +23,16 @@ import time
 import types
 from typing import Any
 
-if "compiler" not in sys.modules:
-    # Run as a file: the package is found without a look into the folder that it lies in.
-    sys.modules["compiler"] = package = types.ModuleType("compiler")
-    package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+name, folder = "compiler.runtime", os.path.dirname(os.path.abspath(__file__))
+while name := name.rpartition(".")[0]:
+    # Run as a file: the packages are found without a look into the folders that they lie in.
+    folder = os.path.dirname(folder)
+    if name not in sys.modules:
+        sys.modules[name] = package = types.ModuleType(name)
+        package.__path__ = [folder]
 
-from compiler.runtime.windows import Windows
-from compiler.sandbox import filters, kernel
+from compiler.runtime.windows import Windows  # noqa: E402
+from compiler.sandbox import filters, kernel  # noqa: E402
 
 HELLO, RUN, KILL = b"h", b"r", b"k"
 """What is said between runner and zygote; the end of a run is its status as WAIT says."""

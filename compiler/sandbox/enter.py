@@ -20,12 +20,18 @@ import types
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.dirname(PACKAGE))
-if "compiler" not in sys.modules and importlib.util.find_spec("compiler") is None:
-    # Inside another wall nobody may look into the folder that the package lies in.
-    sys.modules["compiler"] = package = types.ModuleType("compiler")
-    package.__path__ = [PACKAGE]
+OUTER = "compiler.sandbox".split(".")[:-1]
+"""The packages around this file's own, from the outside."""
+FOLDERS = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+for _ in OUTER:
+    FOLDERS.insert(0, os.path.dirname(FOLDERS[0]))
+sys.path.insert(0, FOLDERS[0])
+for depth in range(1, len(OUTER) + 1):
+    name = ".".join(OUTER[:depth])
+    if name not in sys.modules and importlib.util.find_spec(name) is None:
+        # Inside another wall nobody may look into the folder that the package lies in.
+        sys.modules[name] = package = types.ModuleType(name)
+        package.__path__ = [FOLDERS[depth]]
 
 from compiler.sandbox import filters, kernel  # noqa: E402
 

@@ -27,6 +27,8 @@ from compiler.sandbox.scratch import Scratch
 
 HERE = Path(__file__).resolve()
 PACKAGE = HERE.parents[1]
+TOP = HERE.parents["compiler.sandbox".count(".") + 1]
+"""Where Python finds the outermost package."""
 ENTER = HERE.with_name("enter.py")
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
@@ -188,7 +190,7 @@ def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
 def python_path() -> list[str]:
     """Where Python finds modules: only folders that are part of an installation."""
     prefixes = tuple({*_both(sys.prefix), *_both(sys.base_prefix), *_both(sys.exec_prefix)})
-    found = [str(PACKAGE.parent)]
+    found = [str(TOP)]
     for entry in sys.path:
         if not entry or not os.path.exists(entry):
             continue

@@ -193,7 +193,7 @@ def test_new_processes_begin_with_what_the_last_versions_kept(
 
 
 def test_what_is_readable_is_no_home_and_no_project(tmp_path: Path) -> None:
-    root = str(walls.PACKAGE.parent)
+    root = str(walls.TOP)
     for path in walls.readable():
         assert path not in ("/", "/etc", "/home", "/root", "/var", "/tmp", root)
         assert not Path.home().is_relative_to(path)

@@ -1,0 +1,55 @@
+"""Stridescope as a library: compile, check, run and prove from Python.
+
+    >>> import stridescope
+    >>> stridescope.run("entry main [n] (xs: [n]i32) = map (+ 1) xs", [1, 2, 3])
+    (array([2, 3, 4], dtype=int32),)
+
+What is named here is the public interface, and stays as it is within a major version. Everything
+else of the package is private. Importing it costs nothing: the compiler is imported by the first
+call. All functions raise `Error`, with a place and a way out, for whatever is wrong with a program
+or an argument.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compiler.public.library import (
+        CheckedProgram,
+        EntryDescription,
+        Error,
+        StageDescription,
+        Value,
+        Verdict,
+        check,
+        compile,
+        prove,
+        run,
+        stages,
+    )
+
+__all__ = [
+    "CheckedProgram",
+    "EntryDescription",
+    "Error",
+    "StageDescription",
+    "Value",
+    "Verdict",
+    "check",
+    "compile",
+    "prove",
+    "run",
+    "stages",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.library"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
