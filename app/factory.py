@@ -12,7 +12,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, errors, follow, http, linked, origin_check, pages
+from app import api, course, error_pages, follow, http, linked, origin_check, pages
 from app.bodies import Bodies
 from app.context import EXTENSION, Parts
 from app.database import Database
@@ -68,7 +68,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     app.jinja_env.globals["page_files"] = http.page_files
     http.install(app)
     origin_check.install(app)
-    errors.install(app)
+    error_pages.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(linked.blueprint)

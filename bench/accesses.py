@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from bench.machine import words
-from compiler import api, explanations
+from compiler.driver import api, explanations
 from compiler.protocol.accesses import AccessesAnswer, ObserveRequest
 from compiler.protocol.programs import ShowRequest
 

@@ -19,10 +19,10 @@ from bench.machine import EXAMPLES, words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, CompilerBug
 from compiler.base.stack import with_deep_stack
-from compiler.disk import read_program
+from compiler.driver.disk import read_program
+from compiler.driver.pipeline import MEMORY_STAGES, Compilation
+from compiler.driver.targets import BACK_ENDS
 from compiler.ir.memory import check
-from compiler.pipeline import MEMORY_STAGES, Compilation
-from compiler.targets import BACK_ENDS
 
 
 @dataclass(slots=True)

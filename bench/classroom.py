@@ -43,7 +43,7 @@ from app.clients import TOKEN_HEADER
 from app.first_view import SHOWN
 from bench.compile import program_of
 from bench.machine import ROOT, processor_seconds, save
-from compiler.pipeline import MEMORY_STAGES
+from compiler.driver.pipeline import MEMORY_STAGES
 from compiler.sandbox import walls
 from testing import endless
 from testing.ports import free_port

@@ -16,7 +16,7 @@ from typing import Any
 from bench.machine import EXAMPLES, save, words
 from compiler.base.context import Options
 from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
-from compiler.pipeline import STAGES, Compilation
+from compiler.driver.pipeline import STAGES, Compilation
 from compiler.storage.short_circuit.assumptions import forget
 
 REPEATS = 15

@@ -27,10 +27,10 @@ from typing import Any
 
 from bench.machine import RESULTS, ROOT, describe, save
 from bench.public import LIST
-from compiler import api
 from compiler.base.errors import CompileError, Limitation
 from compiler.base.stack import with_deep_stack
-from compiler.disk import read_program
+from compiler.driver import api
+from compiler.driver.disk import read_program
 from compiler.frontend.types import Array, PrimT, Type
 from compiler.ir import random_values
 from compiler.ir.values import Value, from_bytes, to_binary

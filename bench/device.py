@@ -37,8 +37,8 @@ from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
+from compiler.driver.pipeline import Compilation
 from compiler.ir import random_values
-from compiler.pipeline import Compilation
 from compiler.runtime import cuda_device, device_process
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cuda_driver import Driver, Gpu

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.machine import save, words
 from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
-from compiler.worker import answer
+from compiler.driver.worker import answer
 
 FILES, LINES, EDITS = 20, 100, 9
 

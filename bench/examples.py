@@ -9,8 +9,8 @@ import numpy as np
 
 from bench.machine import EXAMPLES
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Prog
-from compiler.pipeline import Compilation
 from testing import blocks
 
 Values = list[Any]

@@ -19,10 +19,10 @@ import numpy as np
 
 from bench.machine import save
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.frontend import flatpack
 from compiler.frontend.flatpack import terms as t
 from compiler.ir import nodes as ir
-from compiler.pipeline import Compilation
 from compiler.runtime import runner
 
 Cells = np.ndarray[Any, Any]

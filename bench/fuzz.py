@@ -23,7 +23,7 @@ from testing.generators import inputs as generate
 
 def run(kind: str, first: int, count: int, jobs: int) -> Report:
     """Cases from a number on, in `jobs` processes."""
-    multiprocessing.set_forkserver_preload(["compiler.api"])
+    multiprocessing.set_forkserver_preload(["compiler.driver.api"])
     total, start, done = Report(), time.perf_counter(), 0
     batches = [(at, min(BATCH, first + count - at)) for at in range(first, first + count, BATCH)]
     with ThreadPoolExecutor(jobs) as pool:

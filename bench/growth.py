@@ -14,12 +14,12 @@ import time
 from typing import Any
 
 from bench.machine import save, words
-from compiler import api
 from compiler.base.stack import with_deep_stack
-from compiler.pipeline import STAGES
+from compiler.driver import api
+from compiler.driver.pipeline import STAGES
+from compiler.driver.worker import answer
 from compiler.protocol.kinds import OfProgram
 from compiler.storage.short_circuit.assumptions import forget
-from compiler.worker import answer
 from testing.generators.families import FAMILIES
 
 SIZES = (10, 40, 80, 120, 200, 1000, 2000)

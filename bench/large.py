@@ -28,8 +28,8 @@ from bench.machine import RESULTS, describe, save, words
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
-from compiler.disk import read_program
-from compiler.pipeline import Compilation
+from compiler.driver.disk import read_program
+from compiler.driver.pipeline import Compilation
 
 GOAL = 1000
 """Milliseconds."""

@@ -21,9 +21,9 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
-from compiler.disk import read_program
+from compiler.driver.disk import read_program
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import ONE
-from compiler.pipeline import Compilation
 from compiler.runtime import listings
 
 SECONDS, BYTES = 150, 3 << 30

@@ -26,8 +26,8 @@ from compiler.base.context import Options
 from compiler.base.dtypes import DTYPE
 from compiler.base.prim import Prim
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir import multiprecision, rounding
-from compiler.pipeline import Compilation
 from compiler.runtime import device_process
 from compiler.runtime.runner import Settings, run_c
 from testing import numbers

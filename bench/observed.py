@@ -21,12 +21,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench.machine import save
-from compiler import api, cases, suite
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from compiler.base.stack import with_deep_stack
-from compiler.disk import read_program
+from compiler.driver import api
+from compiler.driver.disk import read_program
 from compiler.protocol.kinds import OfProgram
+from compiler.testing import cases, suite
 from compiler.testing.blocks import Trial
 from compiler.testing.compare import difference
 from testing import kernels

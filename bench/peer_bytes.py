@@ -36,12 +36,12 @@ import numpy as np
 
 from bench import accesses, machine
 from bench.peer import build
-from compiler import api
 from compiler.base.errors import CompileError
 from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
-from compiler.disk import read_program
+from compiler.driver import api
+from compiler.driver.disk import read_program
 from compiler.ir.values import Value, from_bytes, to_binary
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime.device_process import observe

@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.machine import RESULTS, describe, save
 from compiler.base.stack import with_deep_stack
-from compiler.worker import answer
+from compiler.driver.worker import answer
 
 LIST = Path(__file__).parent / "public.json"
 

@@ -23,8 +23,8 @@ import numpy as np
 from bench.machine import EXAMPLES, save, words
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir.values import to_binary
-from compiler.pipeline import Compilation
 from compiler.runtime.runner import Settings, run_c
 
 RUNS = 11

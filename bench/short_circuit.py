@@ -21,7 +21,7 @@ from bench.machine import save, words
 from compiler.base.context import Options
 from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime.cc import COUNTING
 from compiler.runtime.runner import Settings, run_c
 from compiler.testing.compare import same

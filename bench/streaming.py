@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from bench.machine import save
-from compiler import streaming
 from compiler.base.context import Options
+from compiler.driver import streaming
 
 PLACES = 600 * 250 * 250
 PROGRAMS = {

@@ -40,8 +40,8 @@ from bench import walls as bench_walls
 from bench.compile import once
 from bench.futhark import Program
 from compiler.algebra.disjoint import Verdict, disjoint
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Array, Prog
-from compiler.pipeline import Compilation
 from compiler.protocol.operations import OPERATIONS
 from compiler.protocol.reading import checked
 from compiler.runtime import runner

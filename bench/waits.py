@@ -20,7 +20,7 @@ from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.kernels.repeats import GRAPHS
 from compiler.codegen.kernels.resident import RESIDENT
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from testing import blocks
 from testing.driver_calls import calls
 

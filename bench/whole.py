@@ -19,8 +19,8 @@ from bench import examples
 from bench.compile import once
 from bench.futhark import Program, compile_ms
 from bench.machine import save, words
-from compiler import explanations
 from compiler.base.stack import with_deep_stack
+from compiler.driver import explanations
 from compiler.protocol.proofs import AttemptsRequest
 
 GOALS = {"wavefront": 500, "blocked_wavefront": 500, "lu_step": 600, "blocked_lu": 600}

@@ -17,26 +17,28 @@
     sandbox/   walls around processes that handle what strangers wrote
     runtime/   the processes and devices that run programs
     explain/   what the page shows beyond a stage's text: cells, lifetimes, accesses, bounds
-    testing/   the test blocks of programs: what they say, their values, what differs
+    driver/    the pipeline, the targets, and every question that programs are asked
+    testing/   the tests of programs: their blocks, their values, what differs, many at a time
+    notebooks/ literate programs: their directives, and the pages that come of them
+    classroom/ lessons and puzzles, whose numbers are measured
     editor/    what editors ask about a text: types, declarations, uses, other names, completions
     command_line/  `stridescope COMMAND`: a file for each command
     public/    what `import stridescope` offers
 
 The folders from `frontend/` to `codegen/` are listed in the order of the pipeline, and each folder
-imports only itself and those before it. `targets.py` lists the back ends, one line each.
-`pipeline.py` is the order of stages and passes, and the only place that knows it. A pass and its
-rules are values beside their code; what can be switched off is read off them. `api.py` is what the
-rest of the world imports, `explanations.py` what it asks beside texts, `texts.py` what stands where
-in them; `checking.py` answers `check`, for which it needs the front end alone; `worker.py` speaks
-JSON over them, `__main__.py` starts the command line. A worker imports what few requests need when
-the first of them comes (`protocol/answering.py`). `cases.py` runs the tests in a program's
-comments, `suite.py` those of many programs, in the processes of `testers.py`; `expressions.py`
-evaluates over a program's definitions, `literate.py` runs its directives, for which `exposing.py`
-makes entry points of what they call, `streaming.py` goes through files larger than memory,
-`rulebook.py` shows rules at work on tiny programs, `measuring.py` and `profile.py` tell what runs
-take, `flows.py` what every statement of a stage gives. The commands `bench`, `doc`, `fmt`, `lsp`
-and `repl` are `benchmark.py`, `documentation.py`, `formatting.py`, `lsp.py` and `repl.py`;
-`serving.py` starts the server.
+imports only itself and those before it. In `driver/`, `targets.py` lists the back ends, one line
+each. `pipeline.py` is the order of stages and passes, and the only place that knows it. A pass and
+its rules are values beside their code; what can be switched off is read off them. `api.py` is what
+the rest of the world imports, `explanations.py` what it asks beside texts, `texts.py` what stands
+where in them; `checking.py` answers `check`, for which it needs the front end alone; `worker.py`
+speaks JSON over them. A worker imports what few requests need when the first of them comes
+(`protocol/answering.py`). `expressions.py` evaluates over a program's definitions, `streaming.py`
+goes through files larger than memory, `rulebook.py` shows rules at work on tiny programs,
+`profile.py` tells what runs take, `flows.py` what every statement of a stage gives.
+`testing/cases.py` runs the tests in a program's comments, `testing/suite.py` those of many
+programs, in the processes of `testing/testers.py`; `notebooks/literate.py` runs directives, for
+which `notebooks/exposing.py` makes entry points of what they call. `__main__.py` starts the
+command line.
 
 Three things hold at every stage: a program is an immutable value; it has one text form that reads
 back; and it can be run. `ir/forms.py` says which nodes may occur in which form, and

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from compiler.command_line.parser import parser
-from compiler.serving import links, serve
+from compiler.command_line.serving import links, serve
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,11 +6,11 @@ from typing import Any
 
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import Prog
 from compiler.parallel.tuning import names
 from compiler.storage.short_circuit import ID, short_circuit
 from compiler.storage.short_circuit.trial import FREE
-from compiler.targets import target_named
 
 
 def always(prog: Prog) -> dict[str, int]:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from compiler.base.context import Options
 from compiler.base.errors import CompileError, RuntimeError_
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, from_bytes, to_binary
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 from testing import kernels
 from testing.campaign import GENERATORS, Report, shown

@@ -23,13 +23,13 @@ from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_
 from compiler.base.text import Text, plain
+from compiler.driver.pipeline import STAGES, Compilation
+from compiler.driver.switches import PASSES
 from compiler.ir.values import Value, show
-from compiler.pipeline import STAGES, Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.cc import compile_c
 from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
-from compiler.switches import PASSES
 from testing.attempts import always, attempts
 from testing.compiling import at_line, different
 from testing.generators import extremes, guards, payloads, programs, storage

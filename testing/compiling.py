@@ -15,8 +15,8 @@ from typing import TypeVar
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.fuel import Fuel
+from compiler.driver.pipeline import STAGES, Compilation
 from compiler.ir.nodes import Prog
-from compiler.pipeline import STAGES, Compilation
 
 T = TypeVar("T")
 PLAIN = Options()

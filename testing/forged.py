@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from compiler import worker
+from compiler.driver import worker
 from testing import meaning
 from testing.claims import by_rules, genuine
 from testing.meaning import Json

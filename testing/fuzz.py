@@ -24,11 +24,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from compiler import worker
 from compiler.__main__ import main
 from compiler.base.spans import lines
 from compiler.base.stack import with_deep_stack
 from compiler.command_line.status import INTERNAL, OK
+from compiler.driver import worker
 from testing.generators import inputs as generate
 
 Json = dict[str, Any]

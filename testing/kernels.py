@@ -16,10 +16,10 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.cuda.runtime import INDEX, WIDE_INDEX
 from compiler.codegen.kernels.look_back import LOOK_BACK
+from compiler.driver.pipeline import MEMORY_STAGES, Compilation
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.parallel.tuning import names
-from compiler.pipeline import MEMORY_STAGES, Compilation
 from compiler.runtime import cuda_device
 from compiler.runtime.observer import records
 from compiler.runtime.runner import Settings, run_c

@@ -14,20 +14,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from compiler import suite
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, Limitation, RuntimeError_
 from compiler.base.text import plain
-from compiler.disk import read_program
+from compiler.driver.disk import read_program
+from compiler.driver.pipeline import Compilation
 from compiler.frontend import typed
 from compiler.ir.values import Value
 from compiler.lower.external_values import outside
-from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import LATE
 from compiler.runtime.runner import Crash, Settings, run_c
 from compiler.semantics import interp
-from compiler.testing import blocks, inputs
+from compiler.testing import blocks, inputs, suite
 from compiler.testing.compare import difference
 from testing import compiling, futhark, kernels
 from testing.generators import mutated

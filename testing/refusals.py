@@ -17,10 +17,10 @@ from typing import Literal
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import Compilation
 from compiler.explain import validity
 from compiler.ir.nodes import Prog
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.conditions import CELLS

@@ -17,9 +17,9 @@ from compiler.algebra.disjoint import Overlap
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import Compilation
 from compiler.explain import validity
 from compiler.ir.nodes import Prog
-from compiler.pipeline import Compilation
 from compiler.semantics import heap, interp
 from compiler.storage.short_circuit.attempts import Attempt
 from compiler.storage.short_circuit.conditions import CELLS, GUARD

@@ -24,12 +24,12 @@ from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import NameSource
 from compiler.base.remarks import Remark
+from compiler.driver.pipeline import verify
 from compiler.ir.nodes import Prog
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.random_values import inputs
 from compiler.ir.values import Value
-from compiler.pipeline import verify
 from compiler.semantics import interp
 
 Pass = Callable[[Prog, Ctx], Prog]

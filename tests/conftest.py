@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from compiler import pipeline
 from compiler.base.context import Ctx
 from compiler.base.stack import seldom_look_for_garbage
+from compiler.driver import pipeline
 from compiler.ir.memory import check
 from testing.compiling import forget
 

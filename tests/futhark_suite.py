@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from compiler import suite
 from compiler.protocol.tests import CaseTested, ProgramTested
+from compiler.testing import suite
 
 SECONDS = 20
 

@@ -4,7 +4,7 @@
 
 tries every example and every program of `tests/storage/programs.py` with each pass and each rule
 of the memory passes on and off, in the heap semantics with its race check and on C, on small and
-on large inputs, and prints a summary. `test_switches.py` does the same on small inputs.
+on large inputs, and prints a summary. `tests/driver/test_switches.py` does the same on small ones.
 
 Most combinations give a program that another one has given already, up to the tags of names: each
 is run once. What stands before the memory passes is shared by all combinations of their switches;
@@ -27,7 +27,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from compiler import switches
 from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
@@ -40,20 +39,21 @@ from compiler.base.stack import with_deep_stack
 from compiler.base.text import plain
 from compiler.codegen.c import program as c
 from compiler.codegen.to_imp import to_imp
+from compiler.driver import switches
+from compiler.driver.pipeline import STAGES, Compilation, stage_named, verify
+from compiler.driver.targets import target_named
 from compiler.explain import validity
 from compiler.ir import random_values
 from compiler.ir.nodes import Function, Prog, Scalar
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value
-from compiler.pipeline import STAGES, Compilation, stage_named, verify
 from compiler.runtime import runner
 from compiler.semantics import interp
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.merge import merge
 from compiler.storage.short_circuit import assumptions, short_circuit
-from compiler.targets import target_named
 from compiler.testing.compare import same
 from testing import blocks
 from testing.attempts import versions

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
 from compiler.__main__ import main
+from compiler.driver import worker
+from compiler.driver.explanations import OBSERVED_BYTES
 from compiler.explain import accesses, predictions, warps
-from compiler.explanations import OBSERVED_BYTES
 from compiler.protocol.accesses import WarpAccess
 from compiler.runtime import device_process, runs
 from compiler.runtime.observer import build

@@ -18,14 +18,14 @@ from compiler.codegen.imp.verify import verify as verify_imp
 from compiler.codegen.kernels.lower import lower
 from compiler.codegen.kernels.verify import verify as verify_kernels
 from compiler.codegen.sequential import update_bins, with_updates
+from compiler.driver.pipeline import STAGES, Compilation, verify
+from compiler.driver.targets import target_named
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value, show
 from compiler.ir.walk import without_prov
-from compiler.pipeline import STAGES, Compilation, verify
 from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import heap, interp, value
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.compiling import compiled, different
 from testing.generators.streams import program

@@ -1,4 +1,4 @@
-"""What it takes to add a stage: a file with its pass, and its entry in `pipeline.py`.
+"""What it takes to add a stage: a file with its pass, and its entry in `driver/pipeline.py`.
 
 That is done here to a copy of the compiler, which then is asked for the stage: on the command line,
 by the worker, with its pass switched off, and for what comes behind it.
@@ -52,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(
         COMPILER, folder / "compiler", ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
     )
-    pipeline = folder / "compiler" / "pipeline.py"
+    pipeline = folder / "compiler" / "driver" / "pipeline.py"
     text = pipeline.read_text("utf-8")
     assert text.count(BEHIND) == text.count(IMPORT) == 1
     text = text.replace(BEHIND, ENTRY + BEHIND)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations
 from compiler.algebra import checker
+from compiler.driver import explanations
 from compiler.protocol.proofs import CertificateRequest
 from testing import meaning
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from compiler import switches
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.driver import switches
+from compiler.driver.pipeline import Compilation
 from compiler.ir import entry, values
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import interp
 from testing.compiling import SHARED, branch

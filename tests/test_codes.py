@@ -12,26 +12,27 @@ from pathlib import Path
 
 import pytest
 
-from compiler import api, checking, codes
-from compiler.answers import failure
+from compiler import codes
 from compiler.base.code import Code
 from compiler.base.errors import CompileError
 from compiler.codes import CODES, FAMILIES
 from compiler.codes.document import document
+from compiler.driver import api, checking
+from compiler.driver.answers import failure
 from compiler.protocol.programs import CheckRequest, ShowRequest
 
 ROOT = Path(__file__).parent.parent
 WITHOUT_PROGRAM = {
-    codes.syntax.NOT_TEXT: "no program has such bytes; tests/test_worker.py sends some",
+    codes.syntax.NOT_TEXT: "no program has such bytes; tests/driver/test_worker.py sends some",
     codes.files.TOO_MANY: "1001 files; tests/frontend/test_files.py",
     codes.limits.KERNEL_LOOP: "a gap that no known program meets",
     codes.limits.FUNCTION: "only accumulators meet it; tests/test_accumulators.py",
     codes.limits.ROWS: "a gap that no known program meets",
     codes.limits.UNKNOWN_SIZE: "a gap that no known program meets",
-    codes.flatpack.WINDOW: "only a run on files has it; tests/test_streaming.py",
+    codes.flatpack.WINDOW: "only a run on files has it; tests/driver/test_streaming.py",
     codes.limits.ARRAY_OPERATOR: "a gap that no known program meets",
     codes.limits.CALL: "a gap that no known program meets; tests/parallel/test_flatten.py",
-    codes.limits.DEPTH: "depends on the machine's stack; tests/test_worker.py",
+    codes.limits.DEPTH: "depends on the machine's stack; tests/driver/test_worker.py",
     codes.limits.RESOURCES: "depends on the machine; tests/runtime/test_cc.py",
 }
 """Codes of which no program is shown, and why."""

@@ -13,13 +13,13 @@ import pytest
 from app import create_app, fair_queue, intake, link_contents, pool, server
 from app.jobs import OPS
 from app.links import parser as links_parser
-from compiler import api, checking
 from compiler.base.errors import CompileError, ErrorKind
 from compiler.command_line.parser import parser
+from compiler.driver import api, checking
+from compiler.driver.pipeline import STAGES
 from compiler.explain import lifetimes
 from compiler.frontend.lint.unused import ATTRIBUTES
 from compiler.parallel import attributes
-from compiler.pipeline import STAGES
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Own
 from compiler.protocol.operations import OPERATIONS

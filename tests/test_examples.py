@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import api, explanations, pipeline
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.driver import api, explanations, pipeline
 from compiler.ir.memory import check
 from compiler.ir.parser import parse as parse_ir
 from compiler.ir.printer import show_text

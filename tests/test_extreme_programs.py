@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.pipeline import StageResult
+from compiler.driver.pipeline import StageResult
 from compiler.runtime import runner, sanitize
 from testing import campaign
 from testing.generators.extremes import program

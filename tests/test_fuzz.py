@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from compiler import codes, worker
+from compiler import codes
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.base.stack import with_deep_stack
+from compiler.driver import worker
 from compiler.protocol.answering import ANSWERS
 from testing import fuzz
 from testing.generators import inputs as generate

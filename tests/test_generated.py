@@ -13,12 +13,12 @@ from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.imp.verify import verify as verify_imp
+from compiler.driver.pipeline import STAGES, Compilation, verify
 from compiler.ir.nodes import Threshold
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
 from compiler.ir.values import Value, show
 from compiler.ir.walk import all_stms, without_prov
-from compiler.pipeline import STAGES, Compilation, verify
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp
 from testing import kernel_interp

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import RuntimeError_
+from compiler.driver.worker import answer
 from compiler.runtime import runner
 from compiler.semantics import evaluator
-from compiler.worker import answer
 from testing import campaign, kernels
 from testing.generators import guards
 from testing.generators.storage import Generated

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import CompileError, RuntimeError_
-from compiler.disk import ProgramFiles
+from compiler.driver.disk import ProgramFiles
 from compiler.frontend import ast
 from compiler.runtime import runner
 from testing import futhark, mutated

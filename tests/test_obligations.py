@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations
 from compiler.algebra import checker, encode
 from compiler.algebra.certificate import Numbers, Sum
 from compiler.algebra.disjoint import _Search
@@ -22,9 +21,10 @@ from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import Ranges
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.driver import explanations
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Alloc, Assert, Copy, If, Prog, Update
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.protocol.proofs import CertificateRequest
 from compiler.storage.short_circuit.assumptions import forget
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compiler.base.context import Options
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime import runner
 from testing import campaign, kernels
 from testing.generators import payloads

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import pipeline
+from compiler.driver import pipeline
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "compiler" / "explain" / "tiny_programs.py"

@@ -30,7 +30,7 @@ def ours(modules: set[str]) -> set[str]:
 
 
 MAIN = "from compiler.__main__ import main"
-LIGHT = {"compiler.__main__", "compiler.command_line", "compiler.serving"}
+LIGHT = {"compiler.__main__", "compiler.command_line"}
 """What the command line is before a command is called."""
 
 
@@ -41,7 +41,7 @@ def test_help_imports_the_table_of_commands_alone() -> None:
     assert not {name for name in found if name.startswith("compiler.command_line.commands")}
 
 
-CHECKS = "algebra answers base checking codes disk frontend protocol"
+CHECKS = "algebra base codes driver frontend protocol"
 """What is imported to check a program: neither NumPy, nor what compiles, runs or proves."""
 
 
@@ -51,6 +51,8 @@ def test_check_imports_the_front_end_alone(tmp_path: Path, text: str) -> None:
     program.write_text(text)
     found = modules_after(f"{MAIN}\nmain(['check', {str(program)!r}])")
     assert ours(found) == LIGHT | {f"compiler.{name}" for name in CHECKS.split()}
+    driver = {name for name in found if name.startswith("compiler.driver.")}
+    assert driver == {f"compiler.driver.{name}" for name in ("answers", "checking", "disk")}
     assert "numpy" not in found
 
 

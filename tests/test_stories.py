@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from compiler import api
 from compiler.base.context import Options
+from compiler.driver import api
 from compiler.ir import nodes
 from compiler.ir.nodes import Prog, SegOp, Stm
 from compiler.ir.walk import all_stms

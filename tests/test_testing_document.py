@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import suite
+from compiler.testing import suite
 from compiler.testing.blocks import PIPELINES
 
 TEXT = (Path(__file__).parent.parent / "docs" / "testing.md").read_text("utf-8")

@@ -30,7 +30,7 @@ class Options:
     disabled: frozenset[str] = frozenset()
     """Ids of passes and rules that are switched off, such as `fuse` or `fuse/map-map`.
 
-    `pipeline.py` has all of them.
+    `driver/pipeline.py` has all of them.
     """
     enabled: frozenset[str] = frozenset()
     """Ids of rules that are done only where they are asked for, and here are."""

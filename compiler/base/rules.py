@@ -1,4 +1,4 @@
-"""Passes and rules as values: what `pipeline.py` lists, and everything else is read off.
+"""Passes and rules as values: what `driver/pipeline.py` lists, and everything else is read off.
 
 A rule's value stands in the file that applies it, and among the `rules` of its pass, so that
 `--disable`, its help, the page's list and the documents know it without being told.

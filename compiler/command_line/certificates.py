@@ -6,14 +6,12 @@ import argparse
 import json
 from pathlib import Path
 
-from compiler import (
-    explanations,
-)
 from compiler.algebra import checker
 from compiler.base.errors import UsageError
 from compiler.command_line.given import (
     Program,
 )
+from compiler.driver import explanations
 from compiler.protocol import (
     proofs,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from compiler.base.errors import CompileError, UsageError
-from compiler.disk import decode_source, read_program, read_source
+from compiler.driver.disk import decode_source, read_program, read_source
 from compiler.protocol.kinds import Options
 
 Program: TypeAlias = tuple[str, Options, dict[str, str], str]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from compiler import (
-    api,
-)
 from compiler.command_line.given import (
     Program,
     input_bytes,
     numbers,
 )
+from compiler.driver import api
 from compiler.ir import values
 from compiler.lower.external_values import show as show_values
 from compiler.protocol.kinds import Json, OfProgram

@@ -8,8 +8,8 @@ from typing import Any
 
 from compiler.command_line.late import LateChoices, LateParser
 
-TARGETS = LateChoices("compiler.api", "TARGETS")
-RUNNERS = LateChoices("compiler.api", "RUNNERS")
+TARGETS = LateChoices("compiler.driver.api", "TARGETS")
+RUNNERS = LateChoices("compiler.driver.api", "RUNNERS")
 
 
 def add_common(to: LateParser, **file: Any) -> None:
@@ -54,7 +54,7 @@ def add_common(to: LateParser, **file: Any) -> None:
 
 def _add_asked(to: LateParser) -> None:
     """An option for each rule that is done only where it is asked for."""
-    for rule in import_module("compiler.switches").ASKED.values():
+    for rule in import_module("compiler.driver.switches").ASKED.values():
         does = f"{rule.does[0].lower()}{rule.does[1:]}".removesuffix(".")
         to.add_argument(rule.option, dest="enable", action="append_const", const=rule.id, help=does)
 
@@ -63,7 +63,7 @@ def add_switches_to_help(to: LateParser) -> None:
     """List in the help what can be switched off."""
 
     def add(to: LateParser) -> None:
-        to.epilog = import_module("compiler.switches").help_text()
+        to.epilog = import_module("compiler.driver.switches").help_text()
 
     to.formatter_class = argparse.RawDescriptionHelpFormatter
     to.add_later(add)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from compiler.command_line.late import LateParser
+from compiler.command_line.serving import serve
 from compiler.command_line.table import COMMANDS
-from compiler.serving import serve
 
 
 class _Version(argparse.Action):

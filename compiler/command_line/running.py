@@ -8,7 +8,6 @@ import json
 import os
 import sys
 
-from compiler.answers import as_error, failure
 from compiler.base.deadline import check_deadline
 from compiler.base.errors import InputError
 from compiler.base.stack import seldom_look_for_garbage as seldom_look_for_garbage
@@ -16,6 +15,7 @@ from compiler.base.stack import with_deep_stack
 from compiler.command_line.given import text_or_nothing
 from compiler.command_line.status import INTERNAL, INTERRUPTED, OK, WRONG_PROGRAM, WRONG_USAGE
 from compiler.command_line.table import BY_NAME, Command
+from compiler.driver.answers import as_error, failure
 
 
 def run(args: argparse.Namespace) -> int:

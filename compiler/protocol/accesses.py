@@ -184,7 +184,7 @@ ACCESSES = Operation(
     AccessesRequest,
     AccessesAnswer,
     {"sizes": {"n": 64}},
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -205,5 +205,5 @@ OBSERVE = Operation(
     runs=True,
     cached=False,
     batched=False,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )

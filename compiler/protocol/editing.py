@@ -253,5 +253,5 @@ OCCURRENCES = Operation(
     OccurrencesRequest,
     OccurrencesAnswer,
     {"line": 3, "column": 13, "end_line": 3, "end_column": 39},
-    answered_in="compiler.texts",
+    answered_in="compiler.driver.texts",
 )

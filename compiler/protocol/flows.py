@@ -58,5 +58,5 @@ FLOW = Operation(
     limit="run",
     runs=True,
     batched=False,
-    answered_in="compiler.flows",
+    answered_in="compiler.driver.flows",
 )

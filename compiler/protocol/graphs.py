@@ -78,7 +78,7 @@ class DataflowRequest(OfProgram):
 
 
 DATAFLOW = Operation(
-    "dataflow", DataflowRequest, DataflowAnswer, {}, answered_in="compiler.explanations"
+    "dataflow", DataflowRequest, DataflowAnswer, {}, answered_in="compiler.driver.explanations"
 )
 
 
@@ -110,4 +110,6 @@ class FusionRequest(OfProgram):
     """Producers and consumers before fusion and after it, and why not where it was not done."""
 
 
-FUSION = Operation("fusion", FusionRequest, FusionAnswer, {}, answered_in="compiler.explanations")
+FUSION = Operation(
+    "fusion", FusionRequest, FusionAnswer, {}, answered_in="compiler.driver.explanations"
+)

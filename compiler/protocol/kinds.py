@@ -150,7 +150,7 @@ class Operation(Generic[R]):
     """Whether a server takes it from clients."""
     batched: bool = True
     """Whether it may be part of a batch."""
-    answered_in: str = "compiler.api"
+    answered_in: str = "compiler.driver.api"
     """The module with the function that answers it (`answering.py`)."""
 
     @property

@@ -51,5 +51,5 @@ LISTING = Operation(
     limit="run",
     runs=True,
     batched=False,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )

@@ -50,5 +50,5 @@ BENCH = Operation(
     runs=True,
     cached=False,
     batched=False,
-    answered_in="compiler.measuring",
+    answered_in="compiler.testing.measuring",
 )

@@ -62,5 +62,5 @@ LITERATE = Operation(
     limit="run",
     runs=True,
     batched=False,
-    answered_in="compiler.literate",
+    answered_in="compiler.notebooks.literate",
 )

@@ -80,5 +80,5 @@ PROFILE = Operation(
     runs=True,
     cached=False,
     batched=False,
-    answered_in="compiler.profile",
+    answered_in="compiler.driver.profile",
 )

@@ -205,7 +205,7 @@ CHECK = Operation(
     {},
     limit="check",
     share=0.15,
-    answered_in="compiler.checking",
+    answered_in="compiler.driver.checking",
 )
 
 
@@ -315,7 +315,9 @@ class TextRequest(OfProgram):
     """its id"""
 
 
-TEXT = Operation("text", TextRequest, TextAnswer, {"stage": "c"}, answered_in="compiler.texts")
+TEXT = Operation(
+    "text", TextRequest, TextAnswer, {"stage": "c"}, answered_in="compiler.driver.texts"
+)
 
 
 class PlacesAnswer(Answer):
@@ -331,7 +333,7 @@ class PlacesRequest(OfProgram):
 
 
 PLACES = Operation(
-    "places", PlacesRequest, PlacesAnswer, {}, share=0.2, answered_in="compiler.texts"
+    "places", PlacesRequest, PlacesAnswer, {}, share=0.2, answered_in="compiler.driver.texts"
 )
 
 
@@ -445,7 +447,7 @@ RULE = Operation(
     {"rule": "fuse"},
     limit="show",
     batched=False,
-    answered_in="compiler.rulebook",
+    answered_in="compiler.driver.rulebook",
 )
 
 
@@ -482,5 +484,5 @@ BATCH = Operation(
     partial=BatchPart,
     cached=False,
     batched=False,
-    answered_in="compiler.worker",
+    answered_in="compiler.driver.worker",
 )

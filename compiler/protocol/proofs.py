@@ -120,7 +120,7 @@ PROVE = Operation(
     ProveAnswer,
     {"assumptions": PAIR, "a": "{(n : 1)}", "b": "n + {(n : 1)}", "certificate": True},
     share=0.0,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -166,7 +166,7 @@ CELLS = Operation(
     CellsOfLmadsAnswer,
     {"lmads": ["{(n : 1)}", "n + {(n : 1)}"], "values": {"n": 3}},
     share=0.0,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -266,7 +266,7 @@ class AttemptsRequest(OfProgram):
 
 
 ATTEMPTS = Operation(
-    "attempts", AttemptsRequest, AttemptsAnswer, {}, answered_in="compiler.explanations"
+    "attempts", AttemptsRequest, AttemptsAnswer, {}, answered_in="compiler.driver.explanations"
 )
 
 
@@ -307,7 +307,9 @@ class BoundsRequest(OfProgram):
     """What became of the check of each access to an array, and on what proof."""
 
 
-BOUNDS = Operation("bounds", BoundsRequest, BoundsAnswer, {}, answered_in="compiler.explanations")
+BOUNDS = Operation(
+    "bounds", BoundsRequest, BoundsAnswer, {}, answered_in="compiler.driver.explanations"
+)
 
 
 class CertificateAnswer(Answer):
@@ -327,5 +329,5 @@ CERTIFICATE = Operation(
     CertificateAnswer,
     {},
     served=False,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )

@@ -150,7 +150,7 @@ EVAL = Operation(
     runs=True,
     cached=False,
     batched=False,
-    answered_in="compiler.expressions",
+    answered_in="compiler.driver.expressions",
 )
 
 
@@ -193,7 +193,7 @@ VALIDITY = Operation(
     limit="run",
     runs=True,
     batched=False,
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 

@@ -149,7 +149,7 @@ MEMORY = Operation(
     MemoryRequest,
     MemoryAnswer | CellsAnswer | ThreadsAnswer | BothAnswer,
     {"stage": "funmem"},
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -240,7 +240,7 @@ LIFETIMES = Operation(
     LifetimesRequest,
     LifetimesAnswer,
     {"stage": "funmem", "values": {"n": 5}},
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -323,7 +323,11 @@ class InterferenceRequest(OfProgram):
 
 
 INTERFERENCE = Operation(
-    "interference", InterferenceRequest, InterferenceAnswer, {}, answered_in="compiler.explanations"
+    "interference",
+    InterferenceRequest,
+    InterferenceAnswer,
+    {},
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -385,7 +389,7 @@ INDEX_FUNCTIONS = Operation(
     IndexFunctionsRequest,
     IndexFunctionsAnswer,
     {},
-    answered_in="compiler.explanations",
+    answered_in="compiler.driver.explanations",
 )
 
 
@@ -442,7 +446,9 @@ class TuningRequest(OfProgram):
     """The tree of code versions under their thresholds."""
 
 
-TUNING = Operation("tuning", TuningRequest, TuningAnswer, {}, answered_in="compiler.explanations")
+TUNING = Operation(
+    "tuning", TuningRequest, TuningAnswer, {}, answered_in="compiler.driver.explanations"
+)
 
 
 class Constructor(TypedDict):
@@ -485,4 +491,4 @@ class SumsRequest(OfProgram):
     """The sum types of the program's values, as constructors against the slots that they share."""
 
 
-SUMS = Operation("sums", SumsRequest, SumsAnswer, {}, answered_in="compiler.explanations")
+SUMS = Operation("sums", SumsRequest, SumsAnswer, {}, answered_in="compiler.driver.explanations")

@@ -87,7 +87,7 @@ LESSON = Operation(
     LessonAnswer,
     {"lesson": EXAMPLE},
     limit="show",
-    answered_in="compiler.lessons",
+    answered_in="compiler.classroom.lessons",
 )
 
 
@@ -153,5 +153,5 @@ SOLVE = Operation(
     limit="run",
     runs=True,
     batched=False,
-    answered_in="compiler.puzzles",
+    answered_in="compiler.classroom.puzzles",
 )

@@ -44,7 +44,13 @@ class TestsRequest(OfProgram):
 
 
 TESTS = Operation(
-    "tests", TestsRequest, TestsAnswer, {}, limit="check", share=0.05, answered_in="compiler.cases"
+    "tests",
+    TestsRequest,
+    TestsAnswer,
+    {},
+    limit="check",
+    share=0.05,
+    answered_in="compiler.testing.cases",
 )
 
 
@@ -103,7 +109,7 @@ TEST = Operation(
     runs=True,
     cached=False,
     batched=False,
-    answered_in="compiler.cases",
+    answered_in="compiler.testing.cases",
 )
 
 

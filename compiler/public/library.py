@@ -8,18 +8,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from compiler import api, checking, explanations
-from compiler.answers import as_error
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError as Error
 from compiler.base.errors import InputError, UsageError
 from compiler.base.names import base_of
 from compiler.base.stack import with_deep_stack
+from compiler.driver import api, checking, explanations
+from compiler.driver.answers import as_error
+from compiler.driver.pipeline import STAGES
 from compiler.ir.entry import external
 from compiler.ir.nodes import Param
 from compiler.ir.values import Value
 from compiler.lower.external_values import is_plain
-from compiler.pipeline import STAGES
 from compiler.protocol.kinds import OfProgram, Options
 from compiler.protocol.polynomials import reason
 from compiler.protocol.programs import CheckRequest, ShowRequest

@@ -20,14 +20,14 @@ from compiler.base.errors import CompileError
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.spans import span_at
-from compiler.disk import ProgramFiles
+from compiler.driver.disk import ProgramFiles
+from compiler.driver.pipeline import Compilation
 from compiler.frontend import typed
 from compiler.frontend.lexer import tokenise
 from compiler.frontend.parser import parse
 from compiler.frontend.types import Array, PrimT, SizeConst, SizeVar, Type
 from compiler.ir.values import Value
 from compiler.lower.external_values import parts
-from compiler.pipeline import Compilation
 from testing.generators import edits
 from testing.generators.edit_places import Offsets, Place, places
 

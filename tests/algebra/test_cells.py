@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from compiler import worker
 from compiler.algebra.cells import cells
 from compiler.algebra.notation import Reader
 from compiler.base.errors import UsageError
+from compiler.driver import worker
 from compiler.protocol.polynomials import shown
 
 PAIRS = json.loads((Path(__file__).parents[2] / "testing" / "pairs.json").read_text())

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
 from compiler.__main__ import main
 from compiler.algebra import checker
 from compiler.algebra.disjoint import Disjoint
 from compiler.algebra.encode import document
+from compiler.driver import worker
 from testing import meaning
 from testing.claims import genuine
 from tests.algebra.test_disjoint import DATA, decide

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import z3
 
-from compiler import explanations
 from compiler.__main__ import main
 from compiler.algebra import checker
 from compiler.algebra.checker import Theorem, in_range
 from compiler.algebra.encode import document
 from compiler.algebra.export import exported
 from compiler.algebra.smtlib import smtlib, symbol
+from compiler.driver import explanations
 from compiler.protocol.proofs import CertificateRequest
 from testing.claims import by_rules, genuine, given, line, lines, lmad, refusal
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations, worker
 from compiler.algebra import notation
 from compiler.algebra.notation import Reader, facts_of
 from compiler.base.errors import UsageError
+from compiler.driver import explanations, worker
 from compiler.protocol.proofs import CellsRequest
 
 LMAD = {"offset": "n", "dims": [["n", "1"]]}

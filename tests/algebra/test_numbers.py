@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from compiler import explanations
 from compiler.algebra import checker, constant
 from compiler.algebra.checker import _solvable
+from compiler.driver import explanations
 from compiler.protocol.proofs import ProveRequest
 
 Pair = tuple[int, list[list[int]]]

@@ -21,9 +21,9 @@ from compiler.analysis.effects import (
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.prim import BIN_OPS, FUNS, UN_OPS
+from compiler.driver.pipeline import Compilation
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import ONE, SE_NODES, TRUE, ZERO, Bin, Body, Fun, Lambda, Lit, Un, Var
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 
 X, Y = Var("x_1", "i64"), Var("y_2", "i64")

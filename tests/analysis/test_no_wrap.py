@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.no_wrap import Exact
+from compiler.driver.pipeline import Compilation
 from compiler.ir import nodes as ir
-from compiler.pipeline import Compilation
 
 BOXES = """
 entry main [n] [m] [k] (a: [n][m][k]i64): [n][m][k]i64 = map (map (map (+ 1))) a

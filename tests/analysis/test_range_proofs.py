@@ -19,9 +19,9 @@ from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import EVERYWHERE, Ranges
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Alloc, Assert, Bin, Lit, Prog, Select, Var
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.storage.short_circuit.assumptions import forget, shown
 from tests.analysis.test_wrapping import NAMES, Values, condition, learned, number
 

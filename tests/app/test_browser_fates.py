@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from compiler import api
+from compiler.driver import api
 from compiler.protocol.programs import ShowRequest
 from tests.app.browsing import MARKS, choose, pane, working, write
 

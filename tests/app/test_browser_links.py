@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from compiler.pipeline import BY_ID
+from compiler.driver.pipeline import BY_ID
 from tests.app.browsing import MARKS, compiled, pane, source, visiting, write
 from tests.app.fake_worker import MANIFEST
 from tests.app.test_forms import OLD, OLD_NAME, OLD_REAL

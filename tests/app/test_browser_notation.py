@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from compiler import switches
+from compiler.driver import switches
 from tests.app.browsing import MARKS, TEXT, pane, source, violations, working, write
 
 pytestmark = MARKS

@@ -5,7 +5,7 @@ import json
 from flask import Flask
 from markupsafe import Markup
 
-from compiler import switches
+from compiler.driver import switches
 
 
 def test_rules_are_listed_and_shown_at_work(real_app: Flask) -> None:

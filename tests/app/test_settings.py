@@ -101,7 +101,9 @@ def test_wrong_usage_of_the_server_is_told_before_anything_is_imported() -> None
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "app.settings" in imported
-    assert imported.isdisjoint({"app.factory", "compiler.api", "compiler.worker", "flask"})
+    assert imported.isdisjoint(
+        {"app.factory", "compiler.driver.api", "compiler.driver.worker", "flask"}
+    )
 
 
 @pytest.mark.parametrize(

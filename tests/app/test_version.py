@@ -36,7 +36,7 @@ def sources(tmp_path: Path) -> Path:
     for name, text in {
         "app/api.py": "routes",
         "app/examples/one.fut": "entry main = 1",
-        "compiler/pipeline.py": "stages",
+        "compiler/driver/pipeline.py": "stages",
         "compiler/frontend/grammar.lark": "rules",
         "docs/ir.md": "words",
     }.items():
@@ -65,7 +65,7 @@ def test_a_checkout_is_named_by_its_commit(checkout: Path) -> None:
 
 @needs_git
 @pytest.mark.parametrize(
-    "name", ["compiler/pipeline.py", "compiler/frontend/grammar.lark", "app/new.py"]
+    "name", ["compiler/driver/pipeline.py", "compiler/frontend/grammar.lark", "app/new.py"]
 )
 def test_a_changed_checkout_is_named_by_its_sources_as_well(checkout: Path, name: str) -> None:
     clean = version_of(checkout, "1.2")
@@ -80,7 +80,7 @@ def test_a_changed_checkout_is_named_by_its_sources_as_well(checkout: Path, name
 @needs_git
 def test_another_commit_is_another_version(checkout: Path) -> None:
     before = version_of(checkout, "1.2")
-    (checkout / "compiler" / "pipeline.py").write_text("more stages")
+    (checkout / "compiler" / "driver" / "pipeline.py").write_text("more stages")
     git(checkout, "commit", "-q", "-a", "-m", "second")
     assert re.fullmatch(r"1\.2\+g[0-9a-f]{12}", version_of(checkout, "1.2"))
     assert version_of(checkout, "1.2") != before
@@ -110,7 +110,7 @@ def test_without_a_commit_the_sources_are_the_version(sources: Path, tmp_path: P
     assert sources_hash(moved) == sources_hash(sources)
     (moved / "app" / "examples" / "one.fut").write_text("entry main = 2")
     assert sources_hash(moved) == sources_hash(sources)
-    (moved / "compiler" / "pipeline.py").rename(moved / "compiler" / "stages.py")
+    (moved / "compiler" / "driver" / "pipeline.py").rename(moved / "compiler" / "stages.py")
     assert sources_hash(moved) != sources_hash(sources)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import explanations
 from compiler.base.names import NameSource, base_of
+from compiler.driver import explanations
 from compiler.protocol import storage
 from compiler.protocol.polynomials import Applied, Polynomial, in_turn, shown
 

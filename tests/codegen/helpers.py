@@ -16,13 +16,13 @@ from compiler.codegen.c import program as c
 from compiler.codegen.cuda import program as cuda
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.lower import lower
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import SE, Array, Mem, Scalar, Var
 from compiler.ir.sizes import prim_of
 from compiler.parallel.tuning import names
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, nvrtc, runner
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import compiling
 from testing.kernels import same
 

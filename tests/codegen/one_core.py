@@ -14,8 +14,8 @@ from compiler.codegen.c.program import emit
 from compiler.codegen.imp.nodes import For, Kernel
 from compiler.codegen.sequential import sequential
 from compiler.codegen.traits import traits_of
+from compiler.driver.targets import BackEnd
 from compiler.runtime import runner
-from compiler.targets import BackEnd
 
 
 class OneCore(MapKernels):

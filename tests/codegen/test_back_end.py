@@ -16,12 +16,12 @@ EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 PROGRAM = """
 import json, sys
 from compiler.protocol.kinds import OfProgram
-from compiler import targets
+from compiler.driver import targets
 from tests.codegen.one_core import BACK_END
 targets.BACK_ENDS += (BACK_END,)  # the line
 targets.BY_ID[BACK_END.target.id] = BACK_END
 from compiler.base.stack import with_deep_stack
-from compiler import api
+from compiler.driver import api
 from compiler.protocol import programs, runs
 from testing import blocks
 from pathlib import Path

@@ -18,12 +18,12 @@ from compiler.codegen.imp.verify import verify
 from compiler.codegen.kernels.failed_checks import after_checks
 from compiler.codegen.kernels.parser import parse as parse_kernels
 from compiler.codegen.kernels.printer import show as show_kernels
+from compiler.driver.pipeline import Compilation
 from compiler.explain.imperative import dataflow
 from compiler.ir import nodes as ir
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.optimise.shared_functions import SHARED
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp

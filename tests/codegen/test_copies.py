@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.base.context import Options
 from compiler.base.text import plain
 from compiler.codegen.c import copies
 from compiler.codegen.c import runtime as c_runtime
-from compiler.pipeline import Compilation
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
 from compiler.runtime.cc import compile_c

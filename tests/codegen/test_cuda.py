@@ -11,7 +11,7 @@ import pytest
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
 from compiler.codegen.cuda import program as cuda
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime import device_process, nvrtc
 from compiler.semantics import interp
 from testing.kernels import same

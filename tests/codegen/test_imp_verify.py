@@ -16,7 +16,7 @@ from compiler.base.errors import CompileError, CompilerBug
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parser import parse
 from compiler.codegen.imp.verify import verify
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from testing.compiling import compiled
 from testing.generators import programs, storage
 from tests.runtime.test_programs import CASES
@@ -310,7 +310,7 @@ def test_what_is_broken_at_random_is_refused(edit: Edit, target: str) -> None:
 
 def test_the_pipeline_verifies(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[imp.ImpProg] = []
-    monkeypatch.setattr("compiler.pipeline.verify_imp", seen.append)
+    monkeypatch.setattr("compiler.driver.pipeline.verify_imp", seen.append)
     source = "entry main (x: i32) = x + 1"
     Compilation(source, Options()).result("imp")
     assert not seen

@@ -17,8 +17,8 @@ from compiler.codegen.kernels import printer
 from compiler.codegen.kernels.parser import _Parser, parse
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import statements
-from compiler.pipeline import Compilation, Options
-from compiler.targets import target_named
+from compiler.driver.pipeline import Compilation, Options
+from compiler.driver.targets import target_named
 from testing import kernel_interp, kernels
 from tests.codegen.test_imp_text import EXAMPLES, without_prov
 from tests.runtime.test_kernel_interp import with_kernels

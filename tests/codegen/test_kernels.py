@@ -28,8 +28,8 @@ from compiler.codegen.kernels.folds import FIRST
 from compiler.codegen.kernels.lower import lower
 from compiler.codegen.kernels.verify import WARP_NUMBER, verify
 from compiler.codegen.kernels.walk import shared_bytes, statements
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import ONE, SE, ZERO, Bin, Lit, Mem, Scalar, Var
-from compiler.targets import target_named
 from tests.codegen.helpers import compiled
 
 CUDA = target_named("cuda")

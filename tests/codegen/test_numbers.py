@@ -18,8 +18,8 @@ from compiler.codegen.c.elementary import WRITTEN
 from compiler.codegen.cuda import runtime as cuda_runtime
 from compiler.codegen.cuda.program import split
 from compiler.codegen.cuda.scalar import CudaScalars
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import SE, Bin, Conv, Fun, Un, Var
-from compiler.pipeline import Compilation
 from compiler.runtime import nvrtc
 from compiler.runtime.observer import build
 from compiler.runtime.runner import Settings, run_c

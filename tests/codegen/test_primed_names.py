@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from compiler import pipeline
 from compiler.base.text import plain
 from compiler.codegen.signature import symbol
+from compiler.driver import pipeline
+from compiler.driver.worker import answer
 from compiler.runtime import runner
-from compiler.worker import answer
 from tests.codegen.helpers import check_source, compiled, needs_cc
 from tests.runtime import cuda_on_cpu
 

@@ -13,7 +13,7 @@ from compiler.codegen.cuda.program import emit
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.parser import parse
 from compiler.codegen.kernels.read_only import read_only
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime.observer.records import observe
 from testing.kernels import same
 from tests.codegen.helpers import context

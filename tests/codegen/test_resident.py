@@ -10,7 +10,7 @@ import pytest
 
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import kernel_interp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.worker import answer
+from compiler.driver.worker import answer
 
 SUMS = "def total [n] (xs: [n]i32): i32 = reduce (+) 0 xs\n"
 MAIN = 'import "sums"\nentry main (xs: []i32) = total xs\n'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import checking
 from compiler.base.errors import CompileError
 from compiler.base.spans import Span
+from compiler.driver import checking
 from compiler.editor.fixes import fixes
 from compiler.editor.places import changed
 from compiler.editor.project import Project

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from compiler.driver.worker import answer
 from compiler.editor import flatpack
 from compiler.editor.flatpack_words import WORD_HELP
 from compiler.frontend.flatpack.evaluate import WORDS
-from compiler.worker import answer
 
 PROGRAM = """type f32
 -- The largest of each pair of rows.

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from compiler import api, explanations, worker
 from compiler.__main__ import main
 from compiler.codegen.imp.nodes import Assert
+from compiler.driver import api, explanations, worker
 from compiler.frontend import ast
 from compiler.frontend.parser import parse
 from compiler.lower.arrays import OUT_OF_BOUNDS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
+from compiler.driver import worker
 
 
 def loops(source: str, **sizes: int) -> list[dict[str, Any]]:

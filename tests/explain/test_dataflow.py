@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compiler import api, explanations
+from compiler.driver import api, explanations
+from compiler.driver.worker import answer
 from compiler.protocol.graphs import DataflowRequest, FlowBody, FusionRequest
 from compiler.protocol.polynomials import shown
-from compiler.worker import answer
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.f*"))
 CHAIN = """entry main [n] (xs: [n]i32) =

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compiler import explanations
 from compiler.base.errors import UsageError
+from compiler.driver import explanations
 from compiler.explain import imperative, reaching_definitions
 from compiler.protocol.graphs import DataflowRequest, FlowBody, FlowEdge, FlowNode
 from compiler.protocol.polynomials import shown

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations
 from compiler.algebra.index_functions import (
     Chain,
     Composition,
@@ -20,8 +19,9 @@ from compiler.algebra.index_functions import (
 )
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
-from compiler.api import compilation
 from compiler.base.errors import CompileError
+from compiler.driver import explanations
+from compiler.driver.api import compilation
 from compiler.explain import index_functions as explained
 from compiler.ir.source_names import Spelling
 from compiler.protocol.kinds import OfProgram

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
+from compiler.driver import worker
 from tests.test_examples import EXAMPLES
 
 ROWS = "entry main [n][m] (a: [n][m]f32): [n]f32 = map (\\r -> loop s = 0 for x in r do s + x) a"

@@ -17,8 +17,8 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.spans import Span
 from compiler.base.text import Line
+from compiler.driver.pipeline import STAGES, Compilation
 from compiler.frontend import typed as ty
-from compiler.pipeline import STAGES, Compilation
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 SIGNS = {"max": ("max", "Max"), "%": ("%", "mod_"), "+": ("+", "Add")}

@@ -12,10 +12,10 @@ from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parser import parse
+from compiler.driver.pipeline import Compilation
 from compiler.explain.reaching_definitions import RESULTS, Reaching, Source
 from compiler.ir import values
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation
 from testing import last_writing_threads
 from testing.compiling import compiled
 from testing.generators import nests, programs, storage

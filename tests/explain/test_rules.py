@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import api, switches
+from compiler.driver import api, switches
 from compiler.protocol.programs import RulesRequest, ShowRequest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from compiler.__main__ import main
-from compiler.api import VALUE_STAGES
+from compiler.driver.api import VALUE_STAGES
+from compiler.driver.worker import answer
 from compiler.explain import statement_values as flowing
-from compiler.worker import answer
 
 PROGRAM = """entry main [n] (xs: [n]i32) (k: i64) =
   let ys = map (* 2) (reverse xs)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
+from compiler.driver import worker
+from compiler.driver.pipeline import Compilation
 from compiler.lower.components import components
-from compiler.pipeline import Compilation
 
 
 def sums(source: str) -> list[dict[str, Any]]:

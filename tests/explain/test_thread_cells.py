@@ -8,7 +8,7 @@ import pytest
 
 from app.gallery import load
 from app.paths import EXAMPLES
-from compiler import api
+from compiler.driver import api
 from compiler.explain import layout
 from compiler.ir import values
 from compiler.ir.nodes import Prog, SegOp, Stm

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
 from compiler.__main__ import main
 from compiler.base.errors import TimeoutError_
+from compiler.driver import worker
 from compiler.explain import traces
 
 HEAD = """type s = #a i32 | #b

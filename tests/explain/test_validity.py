@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import RuntimeError_
+from compiler.driver.pipeline import MEMORY_STAGES
+from compiler.driver.worker import answer
 from compiler.explain import validity
-from compiler.pipeline import MEMORY_STAGES
-from compiler.worker import answer
 from testing.compiling import compiled
 
 DIVIDES = "entry main [n] (xs: [n]i64) (d: i64) = map (/ d) xs"

@@ -6,9 +6,9 @@ import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Limitation
+from compiler.driver.worker import answer
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.worker import answer
 
 RUN = {
     "a result whose size is what calls of functions give": (

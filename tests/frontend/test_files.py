@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compiler.__main__ import main
-from compiler.worker import answer
+from compiler.driver.worker import answer
 
 FILES = {
     "lib/sums.fut": 'module type S = {type t val zero: t val add: t -> t -> t}\n'

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 from app.gallery import parse as parse_example
-from compiler import api, suite
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, RuntimeError_
 from compiler.base.spans import span_at
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation
 from compiler.frontend.flatpack import read, translate
 from compiler.frontend.flatpack.evaluate import Meaning, library
-from compiler.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
 from compiler.protocol.programs import ShowRequest
 from compiler.semantics import flatpack as model
+from compiler.testing import suite
 from compiler.testing.compare import same
 from tests.codegen.helpers import needs_cc
 

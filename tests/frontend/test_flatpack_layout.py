@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from compiler.__main__ import main
 from compiler.base.errors import SyntaxError_
+from compiler.driver.worker import answer
 from compiler.frontend.flatpack.layout import laid_out
 from compiler.frontend.flatpack.parser import words_of
-from compiler.worker import answer
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Of a busy machine."""

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
-from compiler.worker import answer
+from compiler.driver.worker import answer
 from tests.codegen.helpers import compiled, needs_cc
 from tests.runtime import cuda_on_cpu
 

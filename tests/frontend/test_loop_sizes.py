@@ -6,9 +6,9 @@ import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
+from compiler.driver.worker import answer
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.worker import answer
 
 EXCHANGED = {
     "an inner loop": "loop (x, y) = (a, b) for _i < 3i32 do\n"

@@ -14,10 +14,10 @@ import pytest
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
 from compiler.base.prim import FLOATS, INTS
+from compiler.driver.pipeline import Compilation
+from compiler.driver.worker import answer
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.pipeline import Compilation
-from compiler.worker import answer
 
 PRIMS = (*INTS, *FLOATS, "bool")
 

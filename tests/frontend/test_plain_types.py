@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.frontend.check.types import substitute
 from compiler.frontend.check.types.metas import I64, MetaT
 from compiler.frontend.types import (
@@ -23,7 +24,6 @@ from compiler.frontend.types import (
     is_plain,
     tuple_type,
 )
-from compiler.pipeline import Compilation
 
 _T = Opaque("t_1", "m.t", (), (), I64)
 

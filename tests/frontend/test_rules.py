@@ -7,9 +7,9 @@ import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError, Limitation, TypeError_
+from compiler.driver.pipeline import Compilation
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 
 CHAIN = """
 ValDec def f

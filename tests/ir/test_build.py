@@ -8,6 +8,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
 from compiler.ir.build import Builder, both, conjunction, count_loop, either, inside, row_at, var
 from compiler.ir.nodes import (
     FALSE,
@@ -28,7 +29,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.ir.types import array_type, as_operand, row_type, shape_of, with_dims
-from compiler.pipeline import verify
 from compiler.semantics import interp
 
 N, M = Poly.var("n_1"), Poly.var("m_2")

@@ -29,10 +29,10 @@ from compiler.base.prim import (
     Prim,
     int_range,
 )
+from compiler.driver.pipeline import verify
 from compiler.ir.may_fail import FAILING, cannot_fail, is_division, operator_may_fail, total
 from compiler.ir.nodes import SE, Bin, Body, Conv, Fun, Function, Lit, Param, Prog, Scalar, Un, Var
 from compiler.optimise.simplify import simplify
-from compiler.pipeline import verify
 from compiler.semantics import interp
 from compiler.semantics.machine import compile_se
 

@@ -12,9 +12,9 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
 from compiler.base.errors import CompilerBug, RuntimeError_
+from compiler.driver.pipeline import BY_ID
 from compiler.ir.memory import check, decide
 from compiler.ir.parser import parse
-from compiler.pipeline import BY_ID
 from compiler.semantics import heap, interp
 from testing.campaign import Difference, same
 from testing.compiling import compiled

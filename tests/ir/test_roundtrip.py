@@ -10,11 +10,11 @@ import pytest
 
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
+from compiler.driver.pipeline import verify
 from compiler.ir import nodes
 from compiler.ir.parser import parse
 from compiler.ir.printer import show, show_text
 from compiler.ir.walk import Rewrite, all_stms, rewrite
-from compiler.pipeline import verify
 from tests.ir.programs import ALL, SCALARS, SOACS
 
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from compiler.base.remarks import Remark
+from compiler.driver.pipeline import Compilation
 from compiler.ir.source_names import Spelling
-from compiler.pipeline import Compilation
 from testing.generators import families
 
 TWO_SIZES = """

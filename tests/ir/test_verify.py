@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.errors import CompilerBug
+from compiler.driver.pipeline import verify
 from compiler.ir.parser import parse
-from compiler.pipeline import verify
 from tests.ir.programs import KERNELS, MEMORY, SCALARS, SOACS
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compiler.base.errors import CompilerBug
+from compiler.driver.pipeline import verify
 from compiler.ir.parser import parse
-from compiler.pipeline import verify
 
 HEAD = (
     "entry main [n_1] (xs_2: *[n_1]i64, xss_3: *[n_1][n_1]i64, ys_4: [n_1]i64, o_5: [n_1][n_1]i64)"

@@ -8,13 +8,13 @@ import pytest
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
 from compiler.ir import walk
 from compiler.ir.aliases import aliases, consumed
 from compiler.ir.counts import counts
 from compiler.ir.nodes import Lit, Prog, Stm, Var
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
-from compiler.pipeline import verify
 from tests.ir.programs import ALL, KERNELS, MEMORY, SOACS
 
 

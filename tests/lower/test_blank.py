@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compiler.worker import answer
+from compiler.driver.worker import answer
 
 SCALAR = "entry main (xs: []i32): i32 = if null xs then #[blank] xs[0] else xs[0]"
 PAIR = """type t = #none | #some i32 [2]f32

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.context import Ctx
+from compiler.driver import api
+from compiler.driver.pipeline import verify
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir.entry import find
@@ -23,7 +24,6 @@ from compiler.lower.constants import Definitions, Lowered
 from compiler.lower.copies import copy_before_writes
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from compiler.pipeline import verify
 from compiler.protocol.kinds import OfProgram
 from testing import blocks
 from tests.codegen.helpers import needs_cc

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import api, checking
 from compiler.base.errors import Limitation
+from compiler.driver import api, checking
+from compiler.driver.worker import answer
 from compiler.protocol.programs import CheckRequest, ShowRequest
-from compiler.worker import answer
 
 F = "def f (x: f64, ys: [2]f64) = x * ys[0] + f64.sin ys[1]\n"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compiler import api, worker
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
 from compiler.base.prim import PRIMS, int_range
+from compiler.driver import api, worker
 from compiler.frontend.types import Array, PrimT, Record, SizeConst, Sum, Type, tuple_type
 from compiler.ir.nodes import Body, Function
 from compiler.ir.values import Value, to_binary

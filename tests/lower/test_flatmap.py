@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from compiler.driver.pipeline import Compilation
+from compiler.driver.worker import answer
 from compiler.ir import nodes as ir
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
-from compiler.worker import answer
 
 EACH = """entry main (counts: []i64) (xs: []i32) =
   flatmap (\\(k, x) -> (map (\\i -> x + i32.i64 i) (iota k), x * 2)) (zip counts xs)

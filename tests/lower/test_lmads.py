@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import CompileError
 from compiler.base.names import base_of
+from compiler.driver import api
+from compiler.driver.pipeline import verify
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir.nodes import Assert, Copy, DimLmad, Prog, Slice, Stm, Update
@@ -19,7 +20,6 @@ from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from compiler.pipeline import verify
 from compiler.protocol.kinds import OfProgram
 from tests.codegen.helpers import needs_cc
 

@@ -10,6 +10,7 @@ import pytest
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import Limitation, RuntimeError_, UsageError
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.frontend import typed as ty
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
@@ -17,7 +18,6 @@ from compiler.frontend.parts import parts
 from compiler.frontend.show_typed import show
 from compiler.frontend.types import Arrow, Record, Type
 from compiler.lower.monomorphise import monomorphise
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from compiler.base.context import Options
+from compiler.driver.pipeline import MEMORY_STAGES
 from compiler.ir.entry import find
-from compiler.pipeline import MEMORY_STAGES
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import heap, interp
 from testing import blocks, compiling

@@ -14,6 +14,7 @@ import pytest
 
 from compiler.base.context import Ctx
 from compiler.base.errors import CompileError
+from compiler.driver.pipeline import verify
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir.entry import find
@@ -21,7 +22,6 @@ from compiler.ir.nodes import Prog
 from compiler.ir.values import Value, show
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from compiler.pipeline import verify
 from compiler.semantics import interp
 from testing import blocks
 

@@ -10,7 +10,7 @@ import pytest
 
 from compiler.algebra.limits import LARGEST_SIZE
 from compiler.base.errors import RuntimeError_
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.semantics import interp
 
 LARGEST = 2**63 - 1

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.text import plain
+from compiler.driver import api
+from compiler.driver.worker import answer
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime.device_process import observe
-from compiler.worker import answer
 
 SCATTERED = """
 entry main [n] [m] (xs: [n]i32) (is: [m]i64) (vs: [m]i32) (i: i64): i32 =

@@ -12,6 +12,7 @@ from compiler.algebra.poly import MOST_OF_PRODUCT, Poly
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import base_of
+from compiler.driver.pipeline import Compilation, verify
 from compiler.frontend.check import check
 from compiler.frontend.parser import parse
 from compiler.ir import nodes
@@ -21,7 +22,6 @@ from compiler.ir.values import show
 from compiler.ir.walk import all_stms
 from compiler.lower.monomorphise import monomorphise
 from compiler.lower.soa import soa
-from compiler.pipeline import Compilation, verify
 from compiler.semantics import interp
 from testing.generators.families import multiplied_sizes, multiplied_sizes_in_place
 

@@ -12,6 +12,7 @@ from compiler.base.context import Ctx
 from compiler.base.dtypes import DTYPE
 from compiler.base.names import NameSource
 from compiler.base.prim import Prim, int_range
+from compiler.driver.pipeline import verify
 from compiler.ir.nodes import (
     SE,
     Bin,
@@ -27,7 +28,6 @@ from compiler.ir.nodes import (
     Var,
 )
 from compiler.optimise.simplify import simplify
-from compiler.pipeline import verify
 from compiler.semantics import interp
 
 TYPES: tuple[Prim, ...] = ("i8", "u8", "i64", "f32")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from compiler.base.context import Ctx
+from compiler.driver.pipeline import BY_ID, run
 from compiler.ir.nodes import Prog
 from compiler.optimise.fuse import fuse
 from compiler.optimise.simplify import simplify
-from compiler.pipeline import BY_ID, run
 from tests.cases import Case, check, load
 
 HERE = Path(__file__).parent

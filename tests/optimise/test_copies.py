@@ -6,9 +6,9 @@ import numpy as np
 
 from compiler.base.context import Ctx
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
 from compiler.ir.parser import parse
 from compiler.optimise.simplify import simplify
-from compiler.pipeline import verify
 from tests.cases import compare, run
 
 # The branch is folded away, so that `d_6` becomes `re_7`, with all of its uses.

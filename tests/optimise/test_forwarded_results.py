@@ -7,6 +7,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.names import base_of
+from compiler.driver.pipeline import Compilation
 from compiler.ir import forms
 from compiler.ir.nodes import Call, Function, Prog
 from compiler.ir.values import Value
@@ -14,7 +15,6 @@ from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, without_prov
 from compiler.optimise.forwarded_results import without_given_back
 from compiler.optimise.shared_functions import SHARED
-from compiler.pipeline import Compilation
 from compiler.semantics import heap, interp
 from compiler.testing.compare import same
 

@@ -10,9 +10,9 @@ import pytest
 from compiler.base.context import Ctx, Options
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import BY_ID, run, verify
 from compiler.ir.nodes import Prog
 from compiler.ir.parser import parse
-from compiler.pipeline import BY_ID, run, verify
 from tests.cases import Case, assert_same_values, load
 
 HERE = Path(__file__).parent

@@ -16,6 +16,7 @@ from compiler.codegen.imp import parser as imp_parser
 from compiler.codegen.imp import printer as imp_printer
 from compiler.codegen.kernels import parser as kernel_parser
 from compiler.codegen.kernels import printer as kernel_printer
+from compiler.driver.pipeline import Compilation
 from compiler.ir import forms
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
@@ -23,7 +24,6 @@ from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.ir.walk import without_prov
 from compiler.optimise import inline
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp, value
 from compiler.testing.compare import same

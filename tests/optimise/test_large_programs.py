@@ -9,9 +9,9 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
+from compiler.driver.pipeline import Compilation
 from compiler.ir.values import Value
 from compiler.optimise import inline
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 from compiler.testing.compare import same
 from testing import blocks

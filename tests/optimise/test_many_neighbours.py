@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.optimise.fuse.graph import Above
-from compiler.pipeline import Compilation
 from compiler.storage.interference import Sizes
 from testing.generators.families import filter_chain, filters
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from compiler.driver.pipeline import Compilation
 from compiler.ir.sharing import classes
 from compiler.optimise.fuse.graph import Graph
-from compiler.pipeline import Compilation
 
 
 def chain(length: int) -> str:

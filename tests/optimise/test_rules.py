@@ -9,14 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from compiler import switches
 from compiler.base.rules import NodeRule, Rule
+from compiler.driver import switches
+from compiler.driver.pipeline import Compilation
+from compiler.driver.worker import answer
 from compiler.ir.nodes import Function
 from compiler.optimise import simplify
 from compiler.optimise.simplify import SIMPLIFY, branch, engine, hoist, index, loop, parallel, soac
 from compiler.optimise.simplify.state import State
-from compiler.pipeline import Compilation
-from compiler.worker import answer
 
 CASES = Path(__file__).with_name("simplify.cases").read_text("utf-8")
 FILES = [branch, engine, hoist, index, loop, parallel, soac, simplify]

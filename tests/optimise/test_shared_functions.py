@@ -10,6 +10,7 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.names import base_of
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir import forms
 from compiler.ir.nodes import Call
 from compiler.ir.parser import parse
@@ -18,7 +19,6 @@ from compiler.ir.values import Value
 from compiler.ir.verify import verify
 from compiler.ir.walk import all_stms, without_prov
 from compiler.optimise import inline, shared_functions
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp, value
 from compiler.testing.compare import same

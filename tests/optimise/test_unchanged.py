@@ -9,10 +9,10 @@ import pytest
 
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.context import Options
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import SE
 from compiler.optimise.simplify.state import State
 from compiler.optimise.simplify.unchanged import Some, Unchanged
-from compiler.pipeline import Compilation
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "app" / "examples").glob("*.fut"))
 STAGES = ("simplified", "fused", "flat")

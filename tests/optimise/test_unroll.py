@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation, Options
 from compiler.ir.nodes import Loop
 from compiler.ir.parser import parse
 from compiler.ir.printer import show
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation, Options
 from compiler.semantics import interp
 
 PROGRAMS: dict[str, tuple[str, list[Any]]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.context import Options
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Loop, Prog, SegMap, SegOp, Stm, Threshold
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
 
 ROWS = "map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss"

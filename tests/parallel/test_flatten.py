@@ -15,6 +15,8 @@ from compiler.base.errors import Limitation, RuntimeError_
 from compiler.base.fuel import Fuel
 from compiler.base.names import NameSource
 from compiler.base.spans import Span
+from compiler.driver.pipeline import Compilation, verify
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import Body, Loop, Prog, Soac, Stm
 from compiler.ir.parser import parse
 from compiler.ir.printer import show_text
@@ -22,9 +24,7 @@ from compiler.ir.random_values import inputs
 from compiler.ir.walk import all_stms, map_stms
 from compiler.parallel import versions as versions_of
 from compiler.parallel.flatten import flatten
-from compiler.pipeline import Compilation, verify
 from compiler.semantics import interp
-from compiler.targets import target_named
 from tests.cases import Case, Pass, check, compare, load, run
 from tests.parallel.versions import compare_all, flat, kernels, thresholds, versions
 

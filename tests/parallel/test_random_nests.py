@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
 from compiler.ir.nodes import Concat, Function, If, Loop, Prog, SegMap, Soac, Stm, Update, Write
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.parallel.sequentialise import sequentialise
-from compiler.pipeline import verify
 from tests.cases import compare, run
 from tests.parallel.random_nests import program
 from tests.parallel.versions import compare_all, flat

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation
+from compiler.driver.worker import answer
 from compiler.ir import nodes as ir
 from compiler.ir.recursion import DEEPEST
 from compiler.ir.walk import all_stms
 from compiler.parallel.recursion import STACK, TAIL
-from compiler.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
 from compiler.testing.compare import same
-from compiler.worker import answer
 from testing import blocks
 from tests.codegen.helpers import compiled, needs_cc
 from tests.runtime import cuda_on_cpu

@@ -9,16 +9,16 @@ import pytest
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
 from compiler.codegen.to_imp import to_imp
+from compiler.driver.pipeline import verify
+from compiler.driver.targets import target_named
 from compiler.ir.parser import parse
 from compiler.ir.random_values import inputs
 from compiler.optimise.simplify import simplify
 from compiler.parallel.flatten import flatten
-from compiler.pipeline import verify
 from compiler.runtime import imp_interp
 from compiler.semantics import heap, interp
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
-from compiler.targets import target_named
 from tests.cases import Case, compare, load
 from tests.parallel.versions import flat, versions
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from compiler.base.context import Ctx, Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import Prog, SegOp, Threshold
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.parallel.flatten import flatten
-from compiler.pipeline import verify
 from compiler.semantics import interp
-from compiler.targets import target_named
 from tests.cases import compare, run
 
 NEVER, ALWAYS = 10**12, 0

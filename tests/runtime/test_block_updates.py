@@ -9,8 +9,8 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir.printer import show_text
-from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import observe
 from compiler.semantics import interp
 from testing import kernel_interp, kernels

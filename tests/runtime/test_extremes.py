@@ -15,9 +15,9 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir import values
 from compiler.ir.entry import external
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.observer import build, records
 from compiler.semantics import heap, interp

@@ -10,7 +10,7 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.codegen.cuda.program import split
-from compiler.pipeline import Compilation, Options
+from compiler.driver.pipeline import Compilation, Options
 from compiler.runtime import cuda_device, nvrtc
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp

@@ -10,9 +10,9 @@ import pytest
 from compiler.base.text import plain
 from compiler.codegen.kernels import fuse_scan_map
 from compiler.codegen.kernels.verify import verify
+from compiler.driver.targets import target_named
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import compiled

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.explain.accesses import report
 from compiler.explain.predictions import predict
-from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import Observation, observe
 from compiler.semantics import interp
 from testing.kernels import same

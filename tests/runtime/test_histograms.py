@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
 from compiler.codegen.kernels import hists
-from compiler.pipeline import Compilation, Options
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation, Options
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp

@@ -16,8 +16,8 @@ from compiler.codegen.cuda.runtime import THREADS
 from compiler.codegen.imp.nodes import For, If, ImpProg, Stm, Stms, While
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.verify import verify
+from compiler.driver.targets import target_named
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import blocks, kernel_interp, kernels
 from testing.kernel_interp import Fault, Order
 from testing.kernels import same

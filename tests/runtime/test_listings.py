@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api, explanations
 from compiler.base.errors import CompilerBug, UsageError
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.cuda.program import split
-from compiler.pipeline import Compilation
+from compiler.driver import api, explanations
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import LISTINGS
 from compiler.protocol.listings import ListingRequest
 from compiler.runtime import cc, listings, nvdisasm, nvrtc
 from compiler.runtime.listings import Listed
 from compiler.sandbox import walls
 from compiler.semantics import interp
-from compiler.targets import LISTINGS
 from tests.codegen.helpers import compiled, needs_cc, needs_nvrtc
 
 PROGRAM = """\

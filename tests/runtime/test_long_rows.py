@@ -7,7 +7,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime.observer.records import observe
 from testing.kernels import same
 from tests.runtime.cuda_on_cpu import needs_cxx, results

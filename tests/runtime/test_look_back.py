@@ -17,14 +17,14 @@ from compiler.codegen.kernels.parser import parse
 from compiler.codegen.kernels.printer import show
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import PARTS, statements
+from compiler.driver.pipeline import Compilation, Options
+from compiler.driver.targets import target_named
 from compiler.explain.accesses import report
 from compiler.explain.predictions import predict
 from compiler.ir.nodes import Var
-from compiler.pipeline import Compilation, Options
 from compiler.runtime import listings
 from compiler.runtime.observer.records import ORDERS, Observation, Order, observe
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc

@@ -11,10 +11,10 @@ from compiler.base.target import TILE_BYTES, TILE_THREADS
 from compiler.base.text import plain
 from compiler.codegen.kernels.nodes import Launch
 from compiler.codegen.kernels.walk import shared_bytes, statements
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import BACK_ENDS, target_named
 from compiler.runtime.observer.records import observe
 from compiler.semantics import heap, interp
-from compiler.targets import BACK_ENDS, target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import compiled

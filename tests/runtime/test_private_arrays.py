@@ -7,7 +7,7 @@ import pytest
 
 from compiler.base.target import PRIVATE_BYTES
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.semantics import interp
 from compiler.storage.expand import SMALL_BYTES
 from testing.kernels import observed, same

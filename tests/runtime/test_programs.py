@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.errors import RuntimeError_
+from compiler.driver import api
 from compiler.protocol.kinds import OfProgram
 from tests.codegen.helpers import check_source, needs_cc
 

@@ -12,8 +12,8 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir import values
-from compiler.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.runtime.cc import COUNTING
 from tests.codegen.helpers import compiled, needs_cc

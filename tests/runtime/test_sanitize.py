@@ -12,10 +12,10 @@ import pytest
 from compiler.__main__ import main
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import Text, plain
+from compiler.driver.worker import answer
 from compiler.runtime import runner, sanitize
 from compiler.runtime.cc import compile_c
 from compiler.semantics import interp
-from compiler.worker import answer
 from testing.kernels import same
 from tests.codegen.helpers import compiled
 

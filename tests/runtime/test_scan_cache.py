@@ -10,10 +10,10 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.codegen.kernels.verify import verify
-from compiler.pipeline import Compilation, Options
+from compiler.driver.pipeline import Compilation, Options
+from compiler.driver.targets import target_named
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import all_thresholds, compiled

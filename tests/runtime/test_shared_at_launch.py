@@ -7,7 +7,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime.observer.records import Observation, observe
 from compiler.semantics import interp
 from compiler.storage.state import SHARED_BYTES

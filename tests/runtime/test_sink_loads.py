@@ -16,11 +16,11 @@ from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.sink_loads import sunk
 from compiler.codegen.kernels.verify import verify
 from compiler.codegen.kernels.walk import params, statements
+from compiler.driver.pipeline import Compilation, Options
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import ONE, ZERO, Bin, Lit, Mem, Scalar, Select, Var
-from compiler.pipeline import Compilation, Options
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.runtime.cuda_on_cpu import needs_cxx, results

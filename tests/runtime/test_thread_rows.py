@@ -10,11 +10,11 @@ import pytest
 
 from compiler.base.text import plain
 from compiler.codegen.kernels.thread_rows import MANY
+from compiler.driver.pipeline import Compilation
 from compiler.explain.accesses import report
 from compiler.explain.predictions import predict
 from compiler.ir.nodes import Threshold
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.runtime.observer.records import ORDERS, Observation, observe
 from compiler.semantics import interp
 from testing import compiling, kernel_interp

@@ -15,14 +15,14 @@ from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.tiles import tiling
 from compiler.codegen.kernels.walk import statements
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import target_named
 from compiler.explain.accesses import report
 from compiler.explain.predictions import predict
 from compiler.ir.nodes import Var
-from compiler.pipeline import Compilation
 from compiler.runtime import nvrtc
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
-from compiler.targets import target_named
 from testing import kernel_interp
 from testing.kernels import same
 from tests.codegen.helpers import all_thresholds, compiled, needs_nvrtc, told

@@ -58,7 +58,7 @@ ON_A_SMALL_STACK = f"""
 import resource, sys, threading
 import numpy as np
 from compiler.base.errors import RuntimeError_
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.semantics import interp, value
 
 prog = Compilation(open({str(PATH)!r}).read()).result("soa").prog

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from compiler.base.errors import RuntimeError_
+from compiler.driver.pipeline import MEMORY_STAGES, STAGES
 from compiler.explain.statement_values import flow
 from compiler.ir.values import Value
-from compiler.pipeline import MEMORY_STAGES, STAGES
 from compiler.runtime import imp_interp, runner
 from compiler.semantics import heap, interp, value
 from compiler.testing.compare import same

@@ -11,9 +11,9 @@ import pytest
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, RuntimeError_, TimeoutError_, UsageError
 from compiler.base.spans import Span
+from compiler.driver.pipeline import verify
 from compiler.ir import nodes, values
 from compiler.ir.parser import parse
-from compiler.pipeline import verify
 from compiler.semantics import interp, value
 from compiler.semantics import levels as interp_levels
 from tests.ir.programs import KERNELS, MEMORY, SOACS

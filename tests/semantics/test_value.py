@@ -16,12 +16,12 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, RuntimeError_, UserError
+from compiler.driver.pipeline import STAGES, Compilation
 from compiler.ir import values
 from compiler.ir.entry import external
 from compiler.ir.nodes import Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value
-from compiler.pipeline import STAGES, Compilation
 from compiler.semantics import interp, value
 from testing import blocks
 from testing.attempts import always

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from compiler import worker
+from compiler.driver import worker
 from compiler.frontend.flatpack import read
 from compiler.semantics import flatpack
 

@@ -7,13 +7,13 @@ import numpy as np
 from compiler.base.context import Ctx
 from compiler.base.dtypes import DTYPE
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import verify
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import Array, Param, Prog
 from compiler.ir.parser import parse
 from compiler.ir.values import Value
-from compiler.pipeline import verify
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
-from compiler.targets import target_named
 from tests.storage import programs
 
 ALL = {name: text for name, text in vars(programs).items() if name.isupper()}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import RuntimeError_
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Alloc, Function, Loop, Mem, Stm
 from compiler.ir.parser import parse
 from compiler.ir.walk import all_stms, children, stms_of
-from compiler.pipeline import Compilation
 from compiler.semantics import heap
 from compiler.semantics.limits import USUAL_BYTES
 from compiler.semantics.machine import Block, Cells, Machine

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from compiler import explanations, flows
 from compiler.base.context import Options
 from compiler.base.names import base_of
+from compiler.driver import explanations, flows
+from compiler.driver.pipeline import Compilation
 from compiler.explain.layout import describe
 from compiler.explain.lifetimes import lifetimes
 from compiler.ir import nodes as ir
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
 from compiler.optimise import shared_functions
-from compiler.pipeline import Compilation
 from compiler.protocol import storage
 from compiler.protocol.flows import FlowRequest
 from compiler.semantics import heap, interp

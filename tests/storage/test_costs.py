@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Options
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from tests.storage.test_short_circuit import check, outcomes
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"

@@ -9,8 +9,8 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
 from compiler.base.errors import CompilerBug
+from compiler.driver.pipeline import MEMORY_STAGES
 from compiler.ir import nodes as ir
-from compiler.pipeline import MEMORY_STAGES
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import heap, interp
 from compiler.storage.derived_layouts import Followers

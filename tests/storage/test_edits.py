@@ -13,16 +13,16 @@ import pytest
 import compiler.storage.short_circuit as package
 from compiler.base.context import Ctx, Options
 from compiler.base.names import NameSource
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import target_named
 from compiler.ir.nodes import Assert, Function
 from compiler.ir.walk import free
-from compiler.pipeline import Compilation
 from compiler.storage.short_circuit import edit_state, edits
 from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.points import Shortcut
 from compiler.storage.short_circuit.summaries import Summaries
 from compiler.storage.short_circuit.tree import Item, Tree, TreeBody, all_items, tree_of
 from compiler.storage.short_circuit.trial import FREE
-from compiler.targets import target_named
 from testing.generators import families
 
 EXAMPLES = Path(__file__).parent.parent.parent / "app" / "examples"

@@ -8,10 +8,10 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import RuntimeError_
 from compiler.base.text import plain
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Assert, Fun
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms, se_parts
-from compiler.pipeline import Compilation
 from compiler.semantics import heap, interp
 from testing.attempts import attempts
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.context import Ctx, Options
 from compiler.base.fuel import Fuel
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation, verify
 from compiler.ir.nodes import Alloc, If, Loop, Prog, Stm
 from compiler.ir.values import Value, show
-from compiler.pipeline import Compilation, verify
 from compiler.protocol.kinds import OfProgram
 from compiler.runtime import runner
 from compiler.semantics import heap, interp

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler import explanations
 from compiler.base.names import base_of
+from compiler.driver import explanations
+from compiler.driver.pipeline import Compilation
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from testing.attempts import attempts
 from tests.storage.test_short_circuit import check, copies, outcomes

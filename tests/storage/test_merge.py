@@ -16,6 +16,7 @@ from compiler.base.names import NameSource, base_of
 from compiler.base.text import plain
 from compiler.codegen.c import program as c
 from compiler.codegen.to_imp import to_imp
+from compiler.driver.pipeline import Compilation, verify
 from compiler.explain.graph import interference
 from compiler.ir import printer
 from compiler.ir.nodes import Alloc, Prog
@@ -23,7 +24,6 @@ from compiler.ir.parser import parse
 from compiler.ir.sharing import Classes
 from compiler.ir.values import Value, show
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation, verify
 from compiler.protocol.polynomials import shown
 from compiler.runtime import runner
 from compiler.semantics import heap, interp

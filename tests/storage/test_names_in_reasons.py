@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations
 from compiler.algebra.poly import Poly
 from compiler.base.names import NameSource
+from compiler.driver import explanations
 from compiler.ir.source_names import Spelling
 from compiler.protocol.proofs import AttemptsRequest
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import api
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.driver import api
+from compiler.driver.pipeline import Compilation
 from compiler.ir.nodes import Alloc, Loop
 from compiler.ir.values import Value
 from compiler.ir.walk import all_stms
-from compiler.pipeline import Compilation
 from compiler.protocol.kinds import OfProgram
 from testing.attempts import attempts
 from tests.storage.test_short_circuit import check, copies, ints, outcomes

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.protocol.polynomials import shown
 from testing.attempts import attempts
 

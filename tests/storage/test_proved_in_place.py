@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import explanations
 from compiler.algebra import checker
 from compiler.base.text import plain
+from compiler.driver import explanations
 from compiler.ir.values import Value
 from compiler.protocol.proofs import CertificateRequest
 from compiler.runtime.runner import run_c

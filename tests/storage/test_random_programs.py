@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.base.errors import Limitation
+from compiler.driver.pipeline import verify
 from compiler.explain import validity
-from compiler.pipeline import verify
 from compiler.storage.allocate import allocate
 from compiler.storage.expand import expand
 from compiler.storage.short_circuit import short_circuit

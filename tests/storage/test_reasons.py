@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import explanations
+from compiler.driver import explanations
+from compiler.driver.pipeline import Compilation
 from compiler.explain import validity
-from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp
 

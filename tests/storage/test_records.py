@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler import api, explanations
+from compiler.driver import api, explanations
 from compiler.protocol.programs import ShowRequest
 from compiler.protocol.proofs import AttemptsRequest, CertificateRequest
 from compiler.storage.short_circuit.points import Shortcut

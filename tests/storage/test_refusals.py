@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from compiler import explanations
 from compiler.base.remarks import NOTHING, Remark
+from compiler.driver import explanations
+from compiler.driver.pipeline import Compilation
 from compiler.optimise import shared_functions
-from compiler.pipeline import Compilation
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.protocol.refusals import Ending, Kind, NotHoisted, NotMerged, Refusal
 from compiler.storage.short_circuit import budget
+from tests.driver.test_in_place_advice import OLD, pasted
 from tests.storage import test_guards, test_reasons, test_short_circuit
-from tests.test_advice import OLD, pasted
 
 EXAMPLES = Path(__file__).parents[2] / "app" / "examples"
 LATER = """

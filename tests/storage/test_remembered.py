@@ -11,7 +11,7 @@ from compiler.algebra.disjoint import Verdict, disjoint
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.storage.short_circuit import assumptions
 from testing.attempts import attempts
 

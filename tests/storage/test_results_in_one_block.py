@@ -7,7 +7,7 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
-from compiler.pipeline import MEMORY_STAGES, Compilation
+from compiler.driver.pipeline import MEMORY_STAGES, Compilation
 from compiler.runtime.runner import Settings, run_c
 from compiler.semantics import heap, interp
 from testing import compiling

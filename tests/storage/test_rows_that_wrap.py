@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.semantics import heap, interp
 from testing.attempts import attempts
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import explanations
 from compiler.algebra.disjoint import Unknown
 from compiler.algebra.poly import Poly
 from compiler.base.context import Options
 from compiler.base.names import base_of
+from compiler.driver import explanations
+from compiler.driver.pipeline import Compilation, verify
 from compiler.ir.source_names import Spelling
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation, verify
 from compiler.protocol.polynomials import shown
 from compiler.protocol.proofs import AttemptsRequest
 from compiler.semantics import heap, interp

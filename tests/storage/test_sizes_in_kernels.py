@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.base.context import Options
-from compiler.pipeline import Compilation
+from compiler.driver.pipeline import Compilation
 from compiler.runtime import runner
 from compiler.semantics import heap, interp
 from testing import kernel_interp

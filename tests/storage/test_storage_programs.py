@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from compiler.base.errors import CompileError
+from compiler.driver.pipeline import Compilation
 from compiler.ir.values import Value
-from compiler.pipeline import Compilation
 from compiler.runtime import imp_interp, runner
 from testing.campaign import Manner, Report, check_batch, count_attempts, failure
 from testing.generators.storage import Generated, program

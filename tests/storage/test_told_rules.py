@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.pipeline import Compilation, Options
+from compiler.driver.pipeline import Compilation, Options
 
 PROGRAMS = {
     "memory/array-operator": (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.driver.pipeline import Compilation
 from compiler.ir import values
-from compiler.pipeline import Compilation
 from compiler.semantics import interp
 from testing.attempts import attempts
 from testing.witnesses import judged, measure, refusals

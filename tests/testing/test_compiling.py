@@ -9,8 +9,8 @@ import pytest
 from compiler.base.context import Options
 from compiler.base.errors import CompileError
 from compiler.base.text import plain
+from compiler.driver.pipeline import STAGES, Compilation
 from compiler.optimise import inline
-from compiler.pipeline import STAGES, Compilation
 from testing import kernels
 from testing.compiling import SHARED, begun, branch, compiled, different
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    explanations,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     input_bytes,
@@ -16,6 +13,7 @@ from compiler.command_line.given import (
 from compiler.command_line.inputs import on_inputs
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
+from compiler.driver import explanations
 from compiler.explain.accesses import told as told_accesses
 from compiler.protocol import (
     accesses,

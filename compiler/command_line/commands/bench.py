@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from compiler import (
-    benchmark,
-    measuring,
-)
-from compiler.command_line import options
+from compiler.command_line import benchmark, options
 from compiler.command_line.given import (
     at_least,
     tuning_of,
 )
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
+from compiler.testing import measuring
 
 
 def add_options(to: LateParser) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    explanations,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     program_of,
@@ -15,6 +12,7 @@ from compiler.command_line.given import (
 from compiler.command_line.late import LateParser
 from compiler.command_line.printing import place_text
 from compiler.command_line.status import OK
+from compiler.driver import explanations
 from compiler.protocol import (
     proofs,
 )

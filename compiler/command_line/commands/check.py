@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 
-from compiler import checking
 from compiler.command_line import options
 from compiler.command_line.given import (
     program_of,
 )
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
+from compiler.driver import checking
 from compiler.protocol import (
     programs,
 )

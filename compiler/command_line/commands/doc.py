@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from compiler.command_line.documentation import write_pages
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
-from compiler.documentation import write_pages
 
 
 def add_options(to: LateParser) -> None:

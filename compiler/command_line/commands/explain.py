@@ -6,15 +6,12 @@ import argparse
 import json
 from dataclasses import asdict
 
-from compiler import (
-    rulebook,
-    switches,
-)
 from compiler.base.errors import UsageError
 from compiler.codes import CODES
 from compiler.codes.document import explained
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
+from compiler.driver import rulebook, switches
 from compiler.frontend.check.scope.scope import did_you_mean
 from compiler.protocol import (
     programs,

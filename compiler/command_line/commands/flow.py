@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    api,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     input_bytes,
@@ -16,7 +13,8 @@ from compiler.command_line.given import (
 from compiler.command_line.inputs import on_inputs
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
-from compiler.flows import flowing
+from compiler.driver import api
+from compiler.driver.flows import flowing
 from compiler.protocol import (
     flows,
     programs,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from compiler.command_line.formatting import format_files
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
-from compiler.formatting import format_files
 
 
 def add_options(to: LateParser) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from compiler import (
-    lessons,
-)
+from compiler.classroom import lessons
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
-from compiler.disk import read_source
+from compiler.driver.disk import read_source
 from compiler.protocol import (
     teaching,
 )

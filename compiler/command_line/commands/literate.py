@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from compiler import (
-    literate_pages,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     options_of,
 )
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
+from compiler.notebooks import pages
 
 
 def add_options(to: LateParser) -> None:
@@ -27,8 +25,6 @@ def add_options(to: LateParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it and return the exit status. Raises `CompileError`."""
-    path, well = literate_pages.write(
-        args.file, args.to, options_of(args), args.backend, args.deadline
-    )
+    path, well = pages.write(args.file, args.to, options_of(args), args.backend, args.deadline)
     print(path)
     return OK if well else WRONG_PROGRAM

@@ -19,6 +19,6 @@ def add_options(to: LateParser) -> None:
 def run(_: argparse.Namespace) -> int:
     """Become the language server. It needs what only those install who want it."""
     if importlib.util.find_spec("pygls"):
-        os.execv(sys.executable, [sys.executable, "-m", "compiler.lsp"])
+        os.execv(sys.executable, [sys.executable, "-m", "compiler.editor.lsp"])
     sys.stderr.write("There is no `pygls`: install it with `pip install 'stridescope[lsp]'`.\n")
     return WRONG_USAGE

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    profile,
-)
 from compiler.codegen.c.program import TARGET as C
 from compiler.command_line import options
 from compiler.command_line.given import (
@@ -16,6 +13,7 @@ from compiler.command_line.given import (
 from compiler.command_line.inputs import given_inputs, inputs_of, on_inputs
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
+from compiler.driver import profile
 from compiler.protocol import (
     profiles,
 )

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    explanations,
-)
 from compiler.base.errors import UsageError
 from compiler.command_line import options
 from compiler.command_line.certificates import write_certificate
@@ -17,6 +14,7 @@ from compiler.command_line.given import (
 from compiler.command_line.late import LateParser
 from compiler.command_line.printing import verdict
 from compiler.command_line.status import OK
+from compiler.driver import explanations
 from compiler.protocol import (
     proofs,
 )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from compiler import (
-    repl,
-)
-from compiler.command_line import options
+from compiler.command_line import options, repl
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
 

@@ -7,11 +7,6 @@ import json
 import sys
 from functools import partial
 
-from compiler import (
-    api,
-    expressions,
-    streaming,
-)
 from compiler.base.deadline import Deadline, check_deadline
 from compiler.base.errors import UsageError
 from compiler.codegen.c.program import TARGET as C
@@ -28,6 +23,8 @@ from compiler.command_line.inputs import given_inputs, inputs_of
 from compiler.command_line.late import LateParser
 from compiler.command_line.printing import places_text
 from compiler.command_line.status import OK
+from compiler.driver import api, expressions, streaming
+from compiler.driver.tuning_file import with_tuning
 from compiler.frontend.files import FLATPACK
 from compiler.ir import values
 from compiler.lower.external_values import show as show_values
@@ -36,7 +33,6 @@ from compiler.protocol import (
     runs,
 )
 from compiler.protocol.kinds import OfProgram
-from compiler.tuning_file import with_tuning
 
 
 def add_options(to: LateParser) -> None:

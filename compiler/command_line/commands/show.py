@@ -6,10 +6,6 @@ import argparse
 import json
 from typing import get_args
 
-from compiler import (
-    api,
-    explanations,
-)
 from compiler.command_line import options
 from compiler.command_line.certificates import certify
 from compiler.command_line.given import (
@@ -19,13 +15,14 @@ from compiler.command_line.given import (
 from compiler.command_line.late import LateParser
 from compiler.command_line.printing import places_text
 from compiler.command_line.status import OK
+from compiler.driver import api, explanations
+from compiler.driver.targets import LISTINGS
 from compiler.protocol import (
     listings,
     programs,
     storage,
 )
 from compiler.protocol.storage import Generation
-from compiler.targets import LISTINGS
 
 
 def add_options(to: LateParser) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from compiler import (
-    suite,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     at_least,
@@ -14,6 +11,7 @@ from compiler.command_line.given import (
 )
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK, WRONG_PROGRAM
+from compiler.testing import suite
 
 
 def add_options(to: LateParser) -> None:

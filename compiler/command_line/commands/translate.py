@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from compiler import (
-    api,
-)
 from compiler.command_line import options
 from compiler.command_line.given import (
     program_of,
 )
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
+from compiler.driver import api
 from compiler.protocol import (
     programs,
 )

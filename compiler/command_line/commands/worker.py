@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from compiler import (
-    worker,
-)
 from compiler.command_line.late import LateParser
 from compiler.command_line.status import OK
+from compiler.driver import worker
 
 
 def add_options(to: LateParser) -> None:

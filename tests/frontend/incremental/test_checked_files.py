@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler.driver import api
+from compiler.driver.worker import answer
 from compiler.frontend import files as files_
 from compiler.frontend.check import checked_files
 from compiler.frontend.check import files as checking
 from compiler.frontend.incremental import piece_results as found_
 from compiler.frontend.incremental import pieces, recheck
-from compiler.worker import answer
 
 COUNT = 20
 FILES = {

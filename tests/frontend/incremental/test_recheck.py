@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from compiler import api
+from compiler.driver import api
+from compiler.driver.worker import answer
 from compiler.frontend.check import checked_files
 from compiler.frontend.incremental import piece_results as found_
 from compiler.frontend.incremental import recheck
-from compiler.worker import answer
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = sorted(

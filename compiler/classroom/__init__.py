@@ -1,0 +1,1 @@
+"""Lessons and puzzles: measure what they say of programs, and score what students write."""

@@ -1,0 +1,168 @@
+"""`stridescope bench`: how long the tests of programs take, and how that compares.
+
+`testing/measuring.py` says how one is measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from compiler.base.errors import CompileError, UsageError
+from compiler.driver.disk import read_program
+from compiler.driver.tuning_file import with_tuning
+from compiler.protocol.kinds import OfProgram
+from compiler.testing import cases
+from compiler.testing.measuring import Measured, Measuring, checked, is_unfit
+from compiler.testing.suite import beside, programs
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A test of a program as `futhark bench` names it, and what was measured or went wrong."""
+
+    program: str
+    """with its entry point, where that is not `main`"""
+    name: str
+    measured: Measured | str
+    other: Measured | str | None = None
+    """on the back end that it is compared with"""
+
+
+def measured(path: Path, how: Measuring) -> Iterator[DataSet]:
+    """What the tests of a program take; one that fails or is not meant for this is not measured."""
+    program = read_program(path)
+    spec = cases.spec(program.source)
+    options: Any = {"unsafe": how.unsafe, "enable": list(how.enabled)}
+    asked = OfProgram(program.source, options, program.files, program.main)
+    asked = with_tuning(asked, path, how.tuning)
+    entries = list(dict.fromkeys(trial.entry for trial in spec.cases))
+    in_order = sorted(enumerate(spec.cases), key=lambda pair: entries.index(pair[1].entry))
+    for number, trial in in_order:
+        tags = spec.tags | trial.tags
+        if is_unfit(trial, tags) or how.exclude & tags or (how.entry and trial.entry != how.entry):
+            continue
+        key = str(path) if trial.entry == "main" else f"{path}:{trial.entry}"
+        backends = [one for one in (how.backend, how.against) if one]
+        if any(cases.skipped(tags - {"notest"}, one) for one in backends):
+            continue
+        found = [_measured(asked, number, one, path, how) for one in backends]
+        yield DataSet(key, trial.name, *found)
+
+
+def _measured(
+    asked: OfProgram, number: int, backend: str, path: Path, how: Measuring
+) -> Measured | str:
+    """What one test takes, or why nobody knows."""
+    try:
+        return checked(asked, number, backend, beside(path), how)
+    except CompileError as error:
+        return error.message
+
+
+def as_json(found: Sequence[DataSet]) -> dict[str, Any]:
+    """The shape of `futhark bench --json`: whole microseconds, or what went wrong as text."""
+    made: dict[str, Any] = {}
+    for one in found:
+        sets = made.setdefault(one.program, {"datasets": {}})["datasets"]
+        if isinstance(one.measured, str):
+            sets[one.name] = one.measured
+            continue
+        times = [round(us) for us in one.measured.times]
+        sets[one.name] = {"runtimes": times, "bytes": {"default space": one.measured.peak_bytes}}
+    return made
+
+
+def earlier(path: str) -> dict[tuple[str, str], Measured]:
+    """Measurements from a file in the shape of `futhark bench --json`. Raises UsageError."""
+    try:
+        given = json.loads(Path(path).read_text("utf-8"))
+        return {
+            (program, name): Measured(
+                tuple(max(float(us), 0.5) for us in one["runtimes"]), rounded=1.0
+            )
+            for program, sets in given.items()
+            for name, one in sets["datasets"].items()
+            if isinstance(one, dict)
+        }
+    except OSError as error:
+        raise UsageError(f"Cannot read `{path}`: {error.strerror}.") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise UsageError(
+            f"`{path}` holds no measurements.", hint="It is a file that `bench --json` has written."
+        ) from None
+
+
+def shown(us: float) -> str:
+    """A time in the unit that suits it."""
+    for limit, unit, scale in ((1e3, "µs", 1.0), (1e6, "ms", 1e-3)):
+        if us < limit:
+            return f"{us * scale:.3g} {unit}"
+    return f"{us * 1e-6:.3g} s"
+
+
+def line(one: DataSet, before: Measured | None, how: Measuring) -> str:
+    """What is said of a data set."""
+    if isinstance(one.measured, str):
+        return f"  {one.name}: FAILED: {one.measured}"
+    now = one.measured
+    low, high = (shown(us) for us in now.interval)
+    parts = [
+        f"  {one.name}: {shown(now.median)}",
+        f"95 %: {low} to {high}",
+        f"spread {now.spread:.1%}",
+        f"{len(now.times)} runs",
+    ]
+    if before is not None:
+        parts.append(f"{ratio(now, before)} before")
+    if isinstance(one.other, Measured):
+        parts.append(f"{how.against} {shown(one.other.median)}, {ratio(now, one.other)} that")
+    elif one.other is not None:
+        parts.append(f"{how.against} FAILED: {one.other}")
+    return ", ".join(parts)
+
+
+def ratio(now: Measured, other: Measured) -> str:
+    """How two measurements compare; where the intervals meet that may be chance."""
+    times = other.median / max(now.median, 1e-3)
+    word = f"{times:.2f}x as fast as" if times >= 1 else f"{1 / times:.2f}x as slow as"
+    (low, high), (other_low, other_high) = now.interval, other.interval
+    return (
+        f"as fast as (or nearly: {times:.2f}x)" if low <= other_high and other_low <= high else word
+    )
+
+
+def main(paths: Sequence[str], how: Measuring, out: TextIO, json_file: str, compare: str) -> bool:
+    """Measure the tests of programs and folders, and print what they take; whether all ran.
+
+    Errors: `UsageError` where the JSON cannot be written.
+    """
+    before: Mapping[tuple[str, str], Measured] = earlier(compare) if compare else {}
+    found: list[DataSet] = []
+    failed = False
+    for path in programs(paths):
+        shown_program = ""
+        try:
+            for one in measured(path, how):
+                if one.program != shown_program:
+                    print(f"{one.program}:", file=out, flush=True)
+                    shown_program = one.program
+                print(line(one, before.get((one.program, one.name)), how), file=out, flush=True)
+                found.append(one)
+        except CompileError as error:
+            if error.kind == "internal":
+                raise
+            failed = True
+            print(f"{path}: FAILED\n{error.render(main=str(path))}", file=out, flush=True)
+    if json_file:
+        try:
+            Path(json_file).write_text(json.dumps(as_json(found)) + "\n", "utf-8")
+        except OSError as error:
+            raise UsageError(f"Cannot write `{json_file}`: {error.strerror}.") from None
+    if not found and not failed:
+        print("There is nothing to measure: no test gives an input.", file=out)
+    told = [one for pair in found for one in (pair.measured, pair.other)]
+    return not failed and not any(isinstance(one, str) for one in told)

@@ -1,0 +1,28 @@
+"""What every statement of a stage gives: the operation. `explain/statement_values.py` steps."""
+
+from __future__ import annotations
+
+from compiler.base.errors import UsageError
+from compiler.driver import api
+from compiler.driver.pipeline import MEMORY_STAGES, stage_named
+from compiler.explain.statement_values import flow
+from compiler.protocol import flows
+from compiler.protocol.answering import answers
+
+
+@answers(flows.FLOW)
+def flowing(asked: flows.FlowRequest) -> flows.FlowAnswer:
+    """The steps of a run at a stage, whose statements have the numbers of its text.
+
+    Raises UsageError for a stage that has no statements; errors of inputs are those of a run.
+    """
+    stage = stage_named(asked.stage or "soa")
+    if stage.kind != "ir":
+        known = ", ".join(api.VALUE_STAGES)
+        raise UsageError(
+            f"The stage `{stage.id}` has no statements to stop at.", hint=f"These have: {known}."
+        )
+    args = api.input_values(asked)
+    work = api.compilation(asked)
+    entry = api.entry_named(work, asked.entry)
+    return flow(work.result(stage.id).prog, stage.id in MEMORY_STAGES, entry, args)

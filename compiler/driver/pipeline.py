@@ -1,0 +1,529 @@
+"""The order of the stages, and of the passes in them: one tuple, the only place that knows it.
+
+What can be switched off, what `verify` checks and what the page and the documents list is read
+off it. A pass and its rules are values that stand beside their code.
+
+`Compilation` runs the stages for one program, each when it is first asked for. Stages up to `fused`
+are the same for every target. Behind them the layout of memory and the thresholds may differ, so
+that the text of each target (`targets.py`) comes from a chain made for it, whichever target the
+panes between them show. A chain begins with those stages of the shown target whose passes have
+asked nothing that this target answers otherwise (`AskedTarget`): for most programs all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from compiler.algebra.gate import forget
+from compiler.base.context import Ctx, Options
+from compiler.base.errors import CompileError, CompilerBug, UsageError
+from compiler.base.fuel import Fuel
+from compiler.base.names import Mark, NameSource
+from compiler.base.remarks import Fate, Remark
+from compiler.base.rules import Pass
+from compiler.base.spans import EXPRESSION
+from compiler.base.target import AskedTarget
+from compiler.base.text import Text
+from compiler.codegen.imp.nodes import Kernel
+from compiler.codegen.imp.printer import show as show_imp
+from compiler.codegen.imp.verify import verify as verify_imp
+from compiler.codegen.kernels.lower import KERNELS
+from compiler.codegen.kernels.nodes import Launch
+from compiler.codegen.kernels.printer import show as show_kernels
+from compiler.codegen.kernels.verify import verify as verify_kernels
+from compiler.codegen.kernels.walk import statements
+from compiler.codegen.to_imp import to_imp
+from compiler.driver.targets import BACK_ENDS, target_named
+from compiler.explain.occurrences import Index
+from compiler.frontend import decs, flatpack, show_ast, show_typed
+from compiler.frontend.check import check
+from compiler.frontend.files import FLATPACK
+from compiler.frontend.flatpack.laws import PASS as LAWS
+from compiler.frontend.flatpack.repack import PASS as REPACK
+from compiler.frontend.flatpack.windows import PASS as WINDOWS
+from compiler.frontend.parser import parse, parse_expression
+from compiler.frontend.shown import shown
+from compiler.ir import forms, printer
+from compiler.ir.counts import counts
+from compiler.ir.forms import Form
+from compiler.ir.memory import check as check_memory
+from compiler.ir.verify import verify as verify_form
+from compiler.lower.monomorphise import monomorphise
+from compiler.lower.soa import SOA
+from compiler.optimise.fuse import FUSE
+from compiler.optimise.inline import INLINE
+from compiler.optimise.simplify import SIMPLIFY
+from compiler.parallel.flatten import FLATTEN
+from compiler.parallel.recursion import RECURSION
+from compiler.storage.allocate import ALLOCATE
+from compiler.storage.calls import LOOK_INSIDE
+from compiler.storage.coalesce import COALESCE
+from compiler.storage.expand import EXPAND
+from compiler.storage.merge import MERGE
+from compiler.storage.short_circuit import SHORT_CIRCUIT
+
+Kind = Literal["syntax", "typed", "ir", "imp", "kernels", "text"]
+CHOSEN = "chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage: the passes that make its program of the one before it, and how it is shown.
+
+    The back ends, whose programs are texts, go on from the last stage that is none. `form` is
+    what `verify` checks. `target`: the id of the target that the program is made for; CHOSEN if
+    that is up to the options, "" if it is the same for all. `blocks`: there are such programs only
+    for targets whose threads work in blocks. `machine`: what runs a text.
+    """
+
+    id: str
+    title: str
+    explain: str
+    kind: Kind
+    show: Callable[[Any], Text]
+    passes: tuple[Pass, ...]
+    form: Form | None = None
+    target: str = ""
+    blocks: bool = False
+    machine: str = ""
+
+    def is_for(self, target: str) -> bool:
+        """Whether there is such a program for the target with that id."""
+        return not self.blocks or target_named(target).has_blocks
+
+
+def _parse(source: str, ctx: Ctx) -> Any:
+    options = ctx.options
+    if options.main.endswith(FLATPACK):
+        if not options.expression:
+            return flatpack.read(source)
+        return flatpack.over(source, options.expression).meaning
+    return _with_expression(_exposing(parse(source), ctx), ctx)
+
+
+def _translate(program: Any, ctx: Ctx) -> Any:
+    if isinstance(program, decs.Program):
+        return program
+    return flatpack.to_futhark(program)
+
+
+def _exposing(program: decs.Program, ctx: Ctx) -> decs.Program:
+    """The program with the definitions that are asked for as entry points."""
+    exposed = ctx.options.exposed
+    if not exposed:
+        return program
+    own = (
+        replace(one, kind="entry") if isinstance(one, decs.ValDec) and one.name in exposed else one
+        for one in program.decs
+    )
+    return replace(program, decs=tuple(own))
+
+
+def _with_expression(program: decs.Program, ctx: Ctx) -> decs.Program:
+    """The program with the expression that is asked for, as a definition behind the others."""
+    text = ctx.options.expression
+    if not text:
+        return program
+    exp, name = parse_expression(text, EXPRESSION), ctx.options.entry
+    it = decs.ValDec(
+        exp.span,
+        "entry" if name else "def",
+        name or EXPRESSION,
+        exp.span,
+        (),
+        (),
+        None,
+        exp,
+        "",
+        (),
+    )
+    return decs.Program((*program.decs, it))
+
+
+def _itself(text: Text) -> Text:
+    return text
+
+
+def _texts(blocks: bool) -> Iterator[Stage]:
+    """The texts of the back ends whose threads work in blocks, or of the others."""
+    for one in BACK_ENDS:
+        to = one.target
+        if to.has_blocks == blocks:
+            yield Stage(
+                to.id,
+                to.title,
+                to.explain,
+                "text",
+                _itself,
+                one.passes,
+                target=to.id,
+                machine=to.machine,
+            )
+
+
+_TIDY = replace(SIMPLIFY, cleans=True)
+"""Fusion exposes index arithmetic and common subexpressions; distribution computes cheap scalars
+again."""
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "ast",
+        "Syntax",
+        "The program as it was written, as a tree.",
+        "syntax",
+        show_ast.show,
+        (
+            Pass("parse", "Reads the text.", _parse),
+            LAWS,
+            REPACK,
+            WINDOWS,
+            Pass("translate", "Writes a FlatPack program as a Futhark program.", _translate),
+        ),
+    ),
+    Stage(
+        "typed",
+        "Types",
+        "Every expression with its type, sizes and uniqueness; inferred types filled in.",
+        "typed",
+        show_typed.show,
+        (Pass("check", "Finds types, sizes and what is consumed.", check),),
+    ),
+    Stage(
+        "mono",
+        "Monomorphic",
+        "One version of each function per type; no function is a value any more.",
+        "typed",
+        show_typed.show,
+        (Pass("monomorphise", "Makes a version of each function per type.", monomorphise),),
+    ),
+    Stage(
+        "soa",
+        "FUN",
+        "The core language: tuples and records are gone, an array of tuples is several arrays.",
+        "ir",
+        printer.show,
+        (SOA,),
+        forms.CALLS,
+    ),
+    Stage(
+        "simplified",
+        "Simplified",
+        "Functions inlined, constants folded, common expressions shared, loops freed of what "
+        "does not change.",
+        "ir",
+        printer.show,
+        (RECURSION, INLINE, SIMPLIFY),
+        forms.NESTED,
+    ),
+    Stage(
+        "fused",
+        "Fused",
+        "Producers joined with their consumers, neighbours over the same arrays with each other.",
+        "ir",
+        printer.show,
+        (FUSE, _TIDY),
+        forms.NESTED,
+    ),
+    Stage(
+        "flat",
+        "Flattened",
+        "Nested parallelism as kernels; where there is a choice, versions under thresholds.",
+        "ir",
+        printer.show,
+        (FLATTEN, _TIDY),
+        forms.FLAT,
+        CHOSEN,
+    ),
+    Stage(
+        "funmem",
+        "FUNMEM",
+        "Memory: every array lives in a block, and an LMAD says where each element lies.",
+        "ir",
+        printer.show,
+        (LOOK_INSIDE, ALLOCATE),
+        forms.MEMORY,
+        CHOSEN,
+    ),
+    Stage(
+        "shortcircuit",
+        "Short-circuited",
+        "Arrays are built where they end up, where that is proved to be safe.",
+        "ir",
+        printer.show,
+        (SHORT_CIRCUIT,),
+        forms.MEMORY,
+        CHOSEN,
+    ),
+    Stage(
+        "expanded",
+        "Expanded",
+        "What threads need for themselves is one block, allocated before; on the CPU a thread "
+        "makes what only it knows the size of.",
+        "ir",
+        printer.show,
+        (EXPAND, COALESCE),
+        forms.EXPANDED,
+        CHOSEN,
+    ),
+    Stage(
+        "merged",
+        "Merged",
+        "Blocks that are never needed at the same time are one block.",
+        "ir",
+        printer.show,
+        (MERGE,),
+        forms.EXPANDED,
+        CHOSEN,
+    ),
+    Stage(
+        "imp",
+        "IMP",
+        "Imperative: statements of the host, and kernels over flat blocks.",
+        "imp",
+        show_imp,
+        (Pass("imp", "Makes statements over flat blocks.", to_imp),),
+        target=CHOSEN,
+    ),
+    *_texts(blocks=False),
+    Stage(
+        "kernels",
+        "Kernels",
+        "What the host launches and what each thread runs: barriers, shared memory, atomic "
+        "operations. For machines whose threads work in blocks.",
+        "kernels",
+        show_kernels,
+        (KERNELS,),
+        target=CHOSEN,
+        blocks=True,
+    ),
+    *_texts(blocks=True),
+)
+
+BY_ID: dict[str, Stage] = {stage.id: stage for stage in STAGES}
+PASSES: tuple[Pass, ...] = tuple(
+    {p.id: p for s in STAGES for p in s.passes if not p.cleans}.values()
+)
+"""Every pass once, in the order of its first run."""
+MEMORY_STAGES = tuple(s.id for s in STAGES if s.form is not None and s.form.memory)
+
+
+def verify(prog: Any, stage: str, target: str = "") -> None:
+    """Raise `CompilerBug`, naming what and where, unless `prog` is a program of that stage.
+
+    Nothing is known of syntax trees and texts; what fits into a kernel is up to the target.
+    """
+    found = BY_ID[stage]
+    if found.form is not None:
+        verify_form(prog, found.form, stage)
+        if found.form.memory:
+            check_memory(prog, stage)
+    elif found.kind == "imp":
+        verify_imp(prog)
+    elif found.kind == "kernels":
+        verify_kernels(prog, target_named(_target(found, target)))
+
+
+def _before(stage: Stage, target: str) -> Stage | None:
+    """The stage whose program a stage is made of, for a target."""
+    earlier = STAGES[: STAGES.index(stage)]
+    return next((s for s in reversed(earlier) if s.kind != "text" and s.is_for(target)), None)
+
+
+def stage_named(name: str) -> Stage:
+    """The stage with that id. Raises UsageError, which lists them all."""
+    if name not in BY_ID:
+        known = ", ".join(BY_ID)
+        raise UsageError(f"There is no stage `{name}`.", hint=f"The stages are {known}.")
+    return BY_ID[name]
+
+
+def _target(stage: Stage, chosen: str) -> str:
+    """The target that a stage is made for; "" for all.
+
+    It is the first that there are such programs for, if there are none for the chosen one.
+    """
+    if stage.target != CHOSEN:
+        return stage.target
+    targets = (chosen, *(one.target.id for one in BACK_ENDS))
+    return next(target for target in targets if stage.is_for(target))
+
+
+def run(stage: Stage, before: Any, ctx: Ctx) -> Any:
+    """The program that a stage's passes make, without those that are switched off.
+
+    Where arrays lie is checked between them if the options say so; behind the last by `verify`.
+    """
+    prog = before
+    checked = ctx.options.verify and stage.form is not None and stage.form.memory
+    for step in stage.passes:
+        if (step.optional and ctx.options.is_off(step)) or (step.cleans and prog is before):
+            continue
+        made = step.run(prog, ctx, before) if step.cleans else step.run(prog, ctx)
+        if checked and step is not stage.passes[-1] and made is not prog:
+            check_memory(made, f"{stage.id}, behind `{step.id}`")
+        prog = made
+    return prog
+
+
+@dataclass(slots=True)
+class StageResult:
+    """A stage's program; `ms` is making, not showing."""
+
+    stage: Stage
+    prog: Any
+    ms: float
+    answers: Mapping[str, Any]
+    """What its passes asked of the target."""
+    names: Mark
+    spent: int
+    """How far names and fuel were used up behind it."""
+
+    def is_as(self, prog: Any, names: Mark, spent: int) -> bool:
+        """Whether another target's passes have come to the same, whatever they have asked."""
+        return prog is self.prog and names == self.names and spent == self.spent
+
+    @property
+    def text(self) -> Text:
+        """The text form, line by line: made each time, since it is longer than the program."""
+        return self.stage.show(self.prog)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of each construct there are; of trees definitions, of texts lines.
+
+        Counted without making the text.
+        """
+        match self.stage.kind:
+            case "ir":
+                return counts(self.prog)
+            case "syntax":
+                return {"definition": len(self.prog.decs)}
+            case "typed":
+                return {"definition": len(shown(self.prog))}
+            case "imp" | "kernels":
+                made = [stm for fun in self.prog.funs for stm in statements(fun.body)]
+                return {"kernel": sum(isinstance(stm, Kernel | Launch) for stm in made)}
+        return {"line": len(self.prog)}
+
+
+@dataclass(slots=True)
+class Compilation:
+    """One program on its way through the stages. Errors are raised by `result`, and kept."""
+
+    source: str
+    options: Options = field(default_factory=Options)
+    _results: dict[tuple[str, str], StageResult | CompileError] = field(default_factory=dict)
+    _ctx: dict[str, Ctx] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
+    """Of the texts of stages, where somebody has asked what stands where."""
+
+    def result(self, name: str, target: str = "") -> StageResult:
+        """The stage's result, for `target` (default: the options', or the one of a back end)."""
+        stage = stage_named(name)
+        target = _target(stage, target or self.options.target)
+        key = (name, target)
+        if key not in self._results:
+            self._results[key] = self._shared(stage, target) or self._make(stage, target)
+        found = self._results[key]
+        if isinstance(found, CompileError):
+            raise found
+        return found
+
+    def statements(self, stage: Stage) -> StageResult:
+        """The result of a stage; of a text that of the stage whose statements it prints."""
+        earlier = _before(stage, stage.target) if stage.kind == "text" else None
+        return self.result((earlier or stage).id, stage.target if earlier else "")
+
+    def is_unchanged(self, name: str) -> bool:
+        """Whether the passes of a stage have left the program of the stage before as it is."""
+        found = self.result(name)
+        earlier = _before(found.stage, _target(found.stage, self.options.target))
+        return earlier is not None and self.result(earlier.id).prog is found.prog
+
+    def names(self) -> NameSource:
+        """Who is called what, behind all stages that have run."""
+        found = self._ctx.get(self.options.target) or self._ctx.get("")
+        return found.names if found is not None else NameSource(authors={})
+
+    def remarks(self) -> list[Remark]:
+        """All remarks of the stages that were made for the shown target."""
+        shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
+        return [remark for ctx in shown for remark in ctx.remarks]
+
+    def record(self, name: str, of: str = "") -> Any:
+        """What a pass of a stage (the last one) has kept for those who ask about it later."""
+        stage = stage_named(name)
+        self.result(name)
+        records = self._ctx[_target(stage, self.options.target)].records
+        return records[of or stage.passes[-1].id]
+
+    def fates(self) -> list[Fate]:
+        """What became of the checks of accesses, in the stages made for the shown target."""
+        shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
+        return [fate for ctx in shown for fate in ctx.fates]
+
+    def proved(self) -> list[tuple[str, list[Any]]]:
+        """The arguments that were accepted, by stage, of those made for the shown target."""
+        shown = [self._ctx[t] for t in ("", self.options.target) if t in self._ctx]
+        return [pair for ctx in shown for pair in ctx.proved.items()]
+
+    def _shared(self, stage: Stage, target: str) -> StageResult | None:
+        """The shown target's result, if it is the same for this one."""
+        shown = self._results.get((stage.id, self.options.target))
+        earlier = _before(stage, target)
+        if stage.target != CHOSEN or not isinstance(shown, StageResult) or earlier is None:
+            return None
+        before = self.result(earlier.id, self.options.target)
+        alike = target_named(target).answers_alike(shown.answers)
+        return shown if alike and self.result(earlier.id, target) is before else None
+
+    def _make(self, stage: Stage, target: str) -> StageResult | CompileError:
+        try:
+            earlier = _before(stage, target)
+            made = self.result(earlier.id, target) if earlier else None
+            before = made.prog if made else self.source
+            ctx = self._context(stage, target, made)
+            asked = AskedTarget(target_named(target))
+            if stage.target == CHOSEN:
+                ctx.target = asked
+            start = time.perf_counter()
+            prog = run(stage, before, ctx)
+            ms = (time.perf_counter() - start) * 1000
+            forget(ctx.proved.get(stage.id, ()))
+            if self.options.verify:
+                verify(prog, stage.id, target)
+            names, spent = ctx.names.mark(), ctx.fuel.spent
+            shown = self._results.get((stage.id, self.options.target))
+            if isinstance(shown, StageResult) and shown.is_as(prog, names, spent):
+                del self._ctx[target]  # From here on it is what the shown target's passes know.
+                return shown
+            return StageResult(stage, prog, ms, dict(asked.answers), names, spent)
+        except CompileError as error:
+            return error
+        except (RecursionError, MemoryError):
+            raise
+        except Exception as error:
+            text = f"{type(error).__name__} in stage `{stage.id}`: {error}"
+            bug = CompilerBug(text, hint="This is a defect of Stridescope, not of the program.")
+            bug.__cause__ = error
+            return bug
+
+    def _context(self, stage: Stage, target: str, before: StageResult | None) -> Ctx:
+        """What the passes of a stage are given, which go on from `before`."""
+        ctx = self._ctx.get(target)
+        if ctx is None:
+            shown = target in ("", self.options.target)
+            if before is None:
+                ctx = Ctx(self.options, NameSource(authors={}), Fuel(self.options.fuel))
+            else:
+                of = self._ctx[_target(before.stage, self.options.target)]
+                names, fuel = of.names.fork_at(before.names), of.fuel.fork_at(before.spent)
+                ctx = Ctx(self.options, names, fuel, is_shown=shown)
+                ctx.attributes, ctx.loops = of.attributes, of.loops
+                ctx.unchanged = of.unchanged
+            self._ctx[target] = ctx
+        ctx.stage, ctx.target = stage.id, target_named(target)
+        return ctx

@@ -1,0 +1,65 @@
+"""Files of tuning parameters as Futhark has them: lines `name=value` beside a program."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from compiler.base.errors import CompileError, InputError, UsageError
+from compiler.base.prim import int_range
+from compiler.driver import api
+from compiler.frontend.check.scope.scope import did_you_mean
+from compiler.protocol.kinds import OfProgram
+
+ENDING = ".tuning"
+_LINE = re.compile(r"\s*([^\s=]+)\s*=\s*(-?[0-9]{1,1000})\s*")
+_LEAST, _MOST = int_range("i64")
+
+
+def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfProgram:
+    """The program with the values of a file; those that it has been given already stay.
+
+    None stands for `program.fut.tuning` where there is one, "" for no file. A name that the program
+    does not have is told on standard error. Raises UsageError and InputError.
+    """
+    chosen = Path(f"{program}{ENDING}" if file is None else file)
+    if file == "" or (file is None and not chosen.is_file()):
+        return asked
+    given = _read(chosen)
+    try:
+        known = api.tuning_parameters(asked)
+    except CompileError:
+        return asked  # whoever asks for more of the program is told
+    for name in (name for name in given if name not in known):
+        near = did_you_mean(name, known) or (f"There are {', '.join(known)}." if known else "")
+        said = f"{chosen}: warning: the program has no tuning parameter `{name}`. {near}"
+        sys.stderr.write(said.strip() + "\n")
+    thresholds = {name: value for name, value in given.items() if name in known}
+    thresholds |= asked.options.get("thresholds", {})
+    return replace(asked, options={**asked.options, "thresholds": thresholds})
+
+
+def _read(path: Path) -> Mapping[str, int]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise UsageError(f"Cannot read `{path}`: {said}.") from None
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        match = _LINE.fullmatch(line)
+        if match is None and line.strip():
+            raise InputError(
+                f"Line {number} of `{path}` is not of the form NAME=NUMBER: `{line.strip()[:60]}`."
+            )
+        if match:
+            found[match[1]] = int(match[2])
+            if not _LEAST <= found[match[1]] <= _MOST:
+                raise InputError(
+                    f"Line {number} of `{path}`: {match[2][:60]} does not fit into an i64, which "
+                    "every tuning parameter is."
+                )
+    return found

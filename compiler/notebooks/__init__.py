@@ -1,0 +1,1 @@
+"""Literate programs: run their directives, and make pages of what they give."""
