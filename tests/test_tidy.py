@@ -67,7 +67,7 @@ def test_a_folder_imports_only_itself_and_folders_before_it(path: Path) -> None:
             continue
         assert target[0] != "app", "compiler/ may not use app/"
         here = parts[1] if len(parts) > 2 else ""
-        if here:
+        if here and name != "compiler.__main__.main":
             assert target[1] in ORDER, f"{here}/ may not use {name}"
             assert ORDER.index(target[1]) <= ORDER.index(here), f"{here}/ may not use {target[1]}/"
 

@@ -75,7 +75,7 @@ def test_every_setting_is_used(setting: Setting) -> None:
 
 def test_a_setting_comes_from_the_environment_and_a_wrong_one_is_named() -> None:
     assert from_environment({"STRIDESCOPE_QUEUE_LIMIT": "7"})["QUEUE_LIMIT"] == 7
-    assert from_environment({})["QUEUE_LIMIT"] == 64
+    assert from_environment({})["QUEUE_LIMIT"] == 100
     with pytest.raises(ValueError, match="STRIDESCOPE_QUEUE_LIMIT must be int"):
         from_environment({"STRIDESCOPE_QUEUE_LIMIT": "many"})
     with pytest.raises(ValueError, match="STRIDESCOPE_QUEUE_LIMIT must be at least 0"):
