@@ -6,7 +6,7 @@ the class is first read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Protocol
 
 from compiler.base.errors import CompilerBug, SyntaxError_
@@ -52,11 +52,16 @@ class FormatParser:
         for cls in forms:
             self._add(cls)
 
+    @property
+    def words(self) -> Set[str]:
+        """The words that forms begin with."""
+        return self._begun.keys()
+
     def _add(self, cls: type) -> None:
         """A class among those that are told apart: by a word, or by what follows a name."""
         node = self._dialect.find(cls)
         table, heads = self._begun, node.heads()
-        if not heads and node.rows:
+        if not heads:
             table, heads = self._led, _second(node)
         for head in heads:
             table[head] = (*table.get(head, ()), cls)
@@ -152,10 +157,11 @@ class _Code:
         for row, below in zip(rows, [*rows[1:], ()], strict=True):
             for number, piece in enumerate(row):
                 self._piece(piece, row[:number], row[number + 1 :], below)
-        for field, question in (node.traits.finds or {}).items():
+        found = node.traits.finds or {}
+        for field, question in found.items():
             self._lines.append(f"f_{field} = {self._asked(question)}")
-            self._given.append(field)
         self._bind()
+        self._given += [field for field in found if field not in self._given]
         self._lines.append(f"return cls({', '.join(f'{name}=f_{name}' for name in self._given)})")
         body = "\n".join(f"    {line}" for line in self._lines)
         name = f"{__file__} ({node.cls.__name__})"

@@ -33,6 +33,8 @@ class FieldSpec:
 class NodeTraits:
     """What holds of all nodes of a class."""
 
+    begins: tuple[str, ...] = ()
+    """The words that it may begin with, if it has no format line."""
     bare: bool = False
     """A statement by itself, which binds nothing."""
     binds: Mapping[str, str] | None = None
@@ -95,6 +97,8 @@ class NodeSpec:
 
     def heads(self) -> tuple[str, ...]:
         """The tokens that its text may begin with; none if it begins with a field."""
+        if self.traits.begins:
+            return self.traits.begins
         first = next(self.pieces(), None)
         if isinstance(first, Fixed):
             return words_of(first.text)[:1]

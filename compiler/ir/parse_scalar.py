@@ -242,6 +242,11 @@ class ScalarParser:
         t = self.tokens
         block = t.name("a block")
         t.expect("->")
+        return ir.MemBind(block, self.lmad())
+
+    def lmad(self) -> Lmad[Poly]:
+        """An LMAD as `show_lmad` writes it."""
+        t = self.tokens
         offset = self.poly()
         t.expect("+")
         t.expect("{")
@@ -254,7 +259,7 @@ class ScalarParser:
             t.expect(")")
             if t.text != "}":
                 t.expect(",")
-        return ir.MemBind(block, Lmad(offset, tuple(dims)))
+        return Lmad(offset, tuple(dims))
 
     def types_in_parentheses(self) -> tuple[ir.Type, ...]:
         """Types such as `(f32, [n]i32)`."""

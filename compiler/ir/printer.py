@@ -186,7 +186,8 @@ def _loop(out: TextLines, at: int, head: str, exp: ir.Loop, src: Prov) -> None:
 # --- fields ----------------------------------------------------------------------------------
 
 
-def _index(at: ir.SE) -> str:
+def show_index(at: ir.SE) -> str:
+    """An expression that is i64 wherever it stands."""
     return show_se(at, suffix=False)
 
 
@@ -201,13 +202,13 @@ def show_dims(dims: tuple[ir.DimIndex, ...]) -> str:
 
 def _dim(dim: ir.DimIndex) -> str:
     if isinstance(dim, ir.DimFix):
-        return _index(dim.at)
+        return show_index(dim.at)
     if isinstance(dim, ir.DimLmad):
         pairs = zip(dim.counts, dim.strides, strict=True)
-        inner = ", ".join(f"{count}:{_index(stride)}" for count, stride in pairs)
-        return f"{_index(dim.start)}:+({inner})"
-    stride = "" if dim.stride == ir.ONE else f":{_index(dim.stride)}"
-    return f"{_index(dim.start)}:+{dim.count}{stride}"
+        inner = ", ".join(f"{count}:{show_index(stride)}" for count, stride in pairs)
+        return f"{show_index(dim.start)}:+({inner})"
+    stride = "" if dim.stride == ir.ONE else f":{show_index(dim.stride)}"
+    return f"{show_index(dim.start)}:+{dim.count}{stride}"
 
 
 def message_text(message: Sequence[str | ir.SE]) -> str:
@@ -222,7 +223,7 @@ def _point(dim: tuple[Name, Poly]) -> str:
 
 def _write(write: tuple[tuple[ir.SE, ...], ir.Operand]) -> str:
     at, value = write
-    return f"[{', '.join(map(_index, at))}] = {show_operand(value)}"
+    return f"[{', '.join(map(show_index, at))}] = {show_operand(value)}"
 
 
 CORE = ir.CORE
@@ -238,7 +239,7 @@ PRINTER = Printer(
         "Space": str,
         "Poly": str,
         "SE": show_se,
-        "index": _index,
+        "index": show_index,
         "Operand": show_operand,
         "DimIndex": _dim,
         "dim": _point,

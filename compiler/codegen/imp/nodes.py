@@ -1,6 +1,6 @@
 """The nodes of the imperative IR (thesis, section 4.7, figure 4.12).
 
-Grammar, one line per form; `printer.py` says how they look, `runtime/imp_interp.py` what they mean.
+Grammar, one line per form; format lines say how they look, `runtime/imp_interp.py` what they mean.
 
     prog   ::= fun..
     fun    ::= name(param..) -> (result..) = stm..
@@ -23,7 +23,11 @@ from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
+from compiler.dialect.table import Dialect
 from compiler.ir.nodes import SE, Array, Level, Mem, Operand, Scalar, Space
+
+IMP = Dialect("IMP", blocks=frozenset(("Stms", "Combine")))
+"""The nodes of IMP."""
 
 
 class Stm:
@@ -42,6 +46,7 @@ Stms = tuple[Stm, ...]
 # --- scalars and blocks ----------------------------------------------------------------------
 
 
+@IMP.node("{name}: {type}", binds={"name": "typed type"})
 @dataclass(frozen=True, slots=True)
 class Formal:
     """A parameter or result of a function: a scalar or a block."""
@@ -50,6 +55,7 @@ class Formal:
     type: Scalar | Mem
 
 
+@IMP.node("let {name}: {prim} = {value}", binds={"name": "scalar prim"})
 @dataclass(frozen=True, slots=True)
 class Define(Stm):
     """A scalar that never changes."""
@@ -60,6 +66,7 @@ class Define(Stm):
     prov: Prov = ()
 
 
+@IMP.node("apply ({*names: prims}) = {fun:function}({args})", binds={"names": "scalar prims"})
 @dataclass(frozen=True, slots=True)
 class Apply(Stm):
     """Scalars that never change: what a function of the program gives for `args`."""
@@ -71,6 +78,7 @@ class Apply(Stm):
     prov: Prov = ()
 
 
+@IMP.node("call ({results}) = {fun:function}({args}){gone? frees ({})}")
 @dataclass(frozen=True, slots=True)
 class Call(Stm):
     """Run a function of the host: `results` are what it gives for `args`, scalars and blocks.
@@ -86,6 +94,7 @@ class Call(Stm):
     prov: Prov = ()
 
 
+@IMP.node("var {name}: {type}{value:Operand? = {}}", binds={"name": "typed type"})
 @dataclass(frozen=True, slots=True)
 class Declare(Stm):
     """A variable that is assigned later; `value` is what it starts as (a name for blocks)."""
@@ -96,6 +105,7 @@ class Declare(Stm):
     prov: Prov = ()
 
 
+@IMP.node("{name} <- {value}")
 @dataclass(frozen=True, slots=True)
 class Assign(Stm):
     """A declared variable gets another value: a scalar expression, or the name of a block."""
@@ -105,6 +115,9 @@ class Assign(Stm):
     prov: Prov = ()
 
 
+@IMP.node(
+    "let {name}: mem({prim}{space?, {}}) = alloc({count:index})", binds={"name": "mem prim space"}
+)
 @dataclass(frozen=True, slots=True)
 class Alloc(Stm):
     """A fresh block of `count` elements, with any contents, bound to `name`.
@@ -120,6 +133,7 @@ class Alloc(Stm):
     prov: Prov = ()
 
 
+@IMP.node("free {name}")
 @dataclass(frozen=True, slots=True)
 class Free(Stm):
     """`name` is not used any more; its block goes when no other variable holds it."""
@@ -128,6 +142,7 @@ class Free(Stm):
     prov: Prov = ()
 
 
+@IMP.node("let {name}: {prim} = {block}[{at:index}]", binds={"name": "scalar prim"})
 @dataclass(frozen=True, slots=True)
 class Load(Stm):
     """Define the scalar `name` as cell `at` of `block`."""
@@ -139,6 +154,7 @@ class Load(Stm):
     prov: Prov = ()
 
 
+@IMP.node("{block}[{at:index}] <- {value}", finds={"prim": "element block"})
 @dataclass(frozen=True, slots=True)
 class Store(Stm):
     """Cell `at` of `block` becomes `value`."""
@@ -150,6 +166,7 @@ class Store(Stm):
     prov: Prov = ()
 
 
+@IMP.node("copy {prim} {dest} -> {dest_lmad:lmad} <- {source} -> {source_lmad:lmad}")
 @dataclass(frozen=True, slots=True)
 class Copy(Stm):
     """Element `i` of the destination becomes element `i` of the source, for all indices `i`.
@@ -168,16 +185,18 @@ class Copy(Stm):
 # --- control ---------------------------------------------------------------------------------
 
 
+@IMP.node("if {cond} {then}{orelse? else {}}")
 @dataclass(frozen=True, slots=True)
 class If(Stm):
     """One of two statement lists."""
 
     cond: SE
     then: Stms
-    orelse: Stms
+    orelse: Stms = ()
     prov: Prov = ()
 
 
+@IMP.node("for {index}: {prim} < {bound} {body}", binds={"index": "scalar prim"})
 @dataclass(frozen=True, slots=True)
 class For(Stm):
     """`index` counts from 0 up to, not including, `bound`, which is evaluated once."""
@@ -189,6 +208,7 @@ class For(Stm):
     prov: Prov = ()
 
 
+@IMP.node("while {cond} {body}")
 @dataclass(frozen=True, slots=True)
 class While(Stm):
     """As long as the variable `cond` is true."""
@@ -198,6 +218,7 @@ class While(Stm):
     prov: Prov = ()
 
 
+@IMP.node("assert({cond}{message:message})")
 @dataclass(frozen=True, slots=True)
 class Assert(Stm):
     """Stop the program with `message` unless `cond` holds."""
@@ -210,6 +231,7 @@ class Assert(Stm):
 # --- kernels ---------------------------------------------------------------------------------
 
 
+@IMP.node()
 @dataclass(frozen=True, slots=True)
 class Combine:
     """An associative operator on tuples of scalars.
@@ -228,6 +250,7 @@ class Combine:
     prov: Prov = field(default=(), compare=False)
 
 
+@IMP.node("{block}[{at:index}]")
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of a block."""
@@ -236,11 +259,13 @@ class Cell:
     at: SE
 
 
+@IMP.node()
 @dataclass(frozen=True, slots=True)
 class MapWork:
     """The body has done everything."""
 
 
+@IMP.node("fold ({inputs}) into ({into:place}) {op}")
 @dataclass(frozen=True, slots=True)
 class Fold:
     """One operator with its `inputs` at a point, and where each component of the outcome goes.
@@ -256,6 +281,7 @@ class Fold:
     """what the inputs came from"""
 
 
+@IMP.node("{folds}")
 @dataclass(frozen=True, slots=True)
 class ReduceWork:
     """Reduce along the last dimension."""
@@ -263,6 +289,7 @@ class ReduceWork:
     folds: tuple[Fold, ...]
 
 
+@IMP.node("{folds}")
 @dataclass(frozen=True, slots=True)
 class ScanWork:
     """All inclusive prefixes along the last dimension."""
@@ -270,6 +297,7 @@ class ScanWork:
     folds: tuple[Fold, ...]
 
 
+@IMP.node("({*bins:bin < shape:bin}) in ({dests:dest}) get ({values}) {op}")
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
@@ -286,6 +314,7 @@ class Histogram:
     """what the bins and values came from"""
 
 
+@IMP.node("bins {hists}")
 @dataclass(frozen=True, slots=True)
 class HistWork:
     """Histograms over the last dimension, one per point of the outer ones."""
@@ -293,6 +322,7 @@ class HistWork:
     hists: tuple[Histogram, ...]
 
 
+@IMP.node("push {hist}")
 @dataclass(frozen=True, slots=True)
 class Push(Stm):
     """Combine one bin with its values, at once: other points may combine theirs with the same one.
@@ -307,6 +337,7 @@ class Push(Stm):
 Work = MapWork | ReduceWork | ScanWork | HistWork
 
 
+@IMP.node(begins=("map", "reduce", "scan", "hist"))
 @dataclass(frozen=True, slots=True)
 class Kernel(Stm):
     """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.
@@ -327,6 +358,7 @@ class Kernel(Stm):
 # --- programs --------------------------------------------------------------------------------
 
 
+@IMP.node("{name}: {unique?*}{type}{block? in {}}", finds={"block": "held block type"})
 @dataclass(frozen=True, slots=True)
 class External:
     """A value as callers see it: `type` is scalar or a row-major array; `block` holds an array.

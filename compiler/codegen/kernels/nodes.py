@@ -42,8 +42,12 @@ from compiler.base.frozen import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
-from compiler.codegen.imp.nodes import Stm, Stms
+from compiler.codegen.imp.nodes import IMP, Stm, Stms
+from compiler.dialect.table import Dialect
 from compiler.ir.nodes import SE
+
+KERNELS = Dialect("the kernel IR", extends=IMP)
+"""IMP's nodes, and those of launches and threads."""
 
 OWN = "%"
 THREAD, BLOCK, THREADS, PLACE = (f"{OWN}{name}" for name in ("thread", "block", "threads", "place"))
@@ -53,6 +57,7 @@ WARP = 32
 # --- what a thread runs ----------------------------------------------------------------------
 
 
+@KERNELS.node("{name} <- {block}[{at:index}]", finds={"prim": "prim_of_name name"})
 @dataclass(frozen=True, slots=True)
 class Fetch(Stm):
     """The variable `name` becomes the value of a cell."""
@@ -64,6 +69,7 @@ class Fetch(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("indices ({dims:point}) of {flat:index}")
 @dataclass(frozen=True, slots=True)
 class Indices(Stm):
     """Define indices, i64: those of number `flat` in the row-major order of `dims`."""
@@ -73,6 +79,11 @@ class Indices(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node(
+    "for {index}: {prim} from {start} to {end} by {op:step} {by} {body}",
+    binds={"index": "scalar prim"},
+    finds={field: f"wide {field} prim" for field in ("start", "end", "by")},
+)
 @dataclass(frozen=True, slots=True)
 class Stride(Stm):
     """`index` is `start`, then `index op by` again and again while it is less than `end`."""
@@ -87,6 +98,7 @@ class Stride(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("{point?point|scope} {body}")
 @dataclass(frozen=True, slots=True)
 class Scope(Stm):
     """Statements whose names are their own; of a `point`, a failed check leaves no more than them.
@@ -99,6 +111,7 @@ class Scope(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("exit if {cond}")
 @dataclass(frozen=True, slots=True)
 class Exit(Stm):
     """The thread has nothing to do if `cond`."""
@@ -107,6 +120,10 @@ class Exit(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node(
+    "shuffle {name} <- {value} of {lane}",
+    finds={"prim": "prim_of_name name", "lane": "as_lane lane"},
+)
 @dataclass(frozen=True, slots=True)
 class Shuffle(Stm):
     """The variable `name` becomes `value` as it is in another lane of the warp, modulo WARP.
@@ -121,6 +138,7 @@ class Shuffle(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("barrier{asks? asking}")
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
     """Wait for all threads of the block; if it `asks`, all leave if a check of one has failed.
@@ -132,6 +150,7 @@ class Barrier(Stm):
     asks: bool = False
 
 
+@KERNELS.node("atomic {op:step} {block}[{at:index}] <- {value}", finds={"prim": "element block"})
 @dataclass(frozen=True, slots=True)
 class Atomic(Stm):
     """A cell becomes `cell op value`, at once."""
@@ -144,6 +163,7 @@ class Atomic(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("exchange {name}: {prim} = {block}[{at:index}] {body}", binds={"name": "scalar prim"})
 @dataclass(frozen=True, slots=True)
 class Exchange(Stm):
     """A cell's value is `name`, a variable; it becomes what `body` makes of that, at once.
@@ -159,6 +179,7 @@ class Exchange(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("locked {locks}[{at:index}] {body}")
 @dataclass(frozen=True, slots=True)
 class Locked(Stm):
     """One thread at a time runs `body` for lock `at`, and sees what those before have written."""
@@ -169,6 +190,7 @@ class Locked(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("ticket {name} of {block}[{at:index}]", binds={"name": "i64"})
 @dataclass(frozen=True, slots=True)
 class Ticket(Stm):
     """Define `name`, i64: how many blocks of threads were here before. A barrier.
@@ -182,6 +204,7 @@ class Ticket(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("publish {block}[{at:index}] <- {value}")
 @dataclass(frozen=True, slots=True)
 class Publish(Stm):
     """A flag, i32, becomes `value`: who awaits it sees what the thread has written before."""
@@ -192,6 +215,7 @@ class Publish(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("await {name} of {block}[{at:index}]", binds={"name": "i32"})
 @dataclass(frozen=True, slots=True)
 class Await(Stm):
     """Define `name`, i32: a flag, once it is not 0. What was published with it is seen behind."""
@@ -205,6 +229,7 @@ class Await(Stm):
 # --- what the host runs ----------------------------------------------------------------------
 
 
+@KERNELS.node()
 @dataclass(frozen=True, slots=True)
 class Param:
     """A kernel's parameter: a scalar, or a block of the device."""
@@ -214,6 +239,7 @@ class Param:
     block: bool
 
 
+@KERNELS.node()
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A function of the device. `threads`: how many its blocks must have; 0 if any will do."""
@@ -225,6 +251,7 @@ class Kernel:
     threads: int = 0
 
 
+@KERNELS.node(begins=("launch",))
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
     """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
@@ -241,6 +268,10 @@ class Launch(Stm):
     busy: SE | None = None
 
 
+@KERNELS.node(
+    "let {blocks}, {chunk} = ranges({segments:index}, {size:index}, {least:index})",
+    binds={"blocks": "i64", "chunk": "i64"},
+)
 @dataclass(frozen=True, slots=True)
 class Ranges(Stm):
     """Define how many `blocks` of threads share each of `segments`, and the `chunk` of each.
@@ -256,6 +287,9 @@ class Ranges(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node(
+    "let {name}: mem({prim}) = part({count:index}{times? times {}})", binds={"name": "mem prim"}
+)
 @dataclass(frozen=True, slots=True)
 class Part(Stm):
     """A block of the device for `count` (times `times`) partial results, with any contents."""
@@ -267,6 +301,7 @@ class Part(Stm):
     prov: Prov = ()
 
 
+@KERNELS.node("let {name}: mem({prim}) = zeros({count:index})", binds={"name": "mem prim"})
 @dataclass(frozen=True, slots=True)
 class Zeros(Stm):
     """A block of the device with `count` zeros."""
