@@ -133,8 +133,7 @@ def _default(field: Any) -> Any:
 class Dialect:
     """The nodes of a language by their classes; one that extends another has those as well.
 
-    `blocks` are the kinds of fields that are printed on several lines; `unions` have names for
-    nodes of several classes.
+    `blocks` are the kinds of fields that are printed on several lines.
     """
 
     def __init__(
@@ -144,7 +143,6 @@ class Dialect:
         self.extends = extends
         self.blocks: Set[str] = blocks | (extends.blocks if extends else frozenset())
         self.own: dict[type, NodeSpec] = {}
-        self.unions: dict[str, tuple[type, ...]] = dict(extends.unions) if extends else {}
 
     def node(self, line: str = "", **traits: Any) -> Callable[[_C], _C]:
         """Register a dataclass with its format line; one without has no text of its own.
@@ -176,9 +174,7 @@ class Dialect:
         return found
 
     def classes(self, kind: str) -> tuple[type, ...]:
-        """The classes of nodes that an annotation stands for: one, a union's, or none."""
-        if kind in self.unions:
-            return self.unions[kind]
+        """The classes of nodes that an annotation stands for: one, those of a union, or none."""
         names = [name.strip() for name in kind.split("|")]
         found = tuple(self._by_name[name] for name in names if name in self._by_name)
         return found if len(found) == len(names) else ()
