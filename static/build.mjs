@@ -1,5 +1,6 @@
-// Bundles the page into static/dist, or into the folder named: first.js, which draws the first view, main.js, chunks that
-// both need, boot.js, page.css, the fonts they use, and layout.js, a worker that is loaded when the first graph is drawn.
+// Bundles the page into static/dist, or into the folder named: first.js, which draws the first view, main.js,
+// chunks that both need, boot.js, page.css, the fonts they use, and layout.js, a worker that is loaded when the
+// first graph is drawn.
 // A server that runs meanwhile finds the old files or the new ones.
 import { build } from "esbuild";
 import { renameSync, rmSync } from "node:fs";

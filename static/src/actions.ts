@@ -3,7 +3,7 @@ import { THEMES } from "./header";
 import { PRESETS } from "./layouts";
 import type { Page } from "./main";
 import type { Action } from "./palette";
-import { earlierTexts } from "./storage";
+import { earlierTexts } from "./work";
 
 export function actionsOf(page: Page): Action[] {
   const { model, editor, header, dock } = page;

@@ -1,9 +1,9 @@
 // The only file that calls the server.
 import { SLICE } from "./dom";
-import { programOf, Questions, type BatchEvents, type Question, type Send } from "./questions";
+import { Questions, type Answer, type BatchEvents, type Question, type Send } from "./questions";
 import { eventsOf } from "./events";
 import type { AnyAsked, Example, Frozen, Run } from "./kept";
-import type { Text } from "./model";
+import { programOf, type Text } from "./text";
 import type {
   Backend,
   CheckAnswer,
@@ -19,7 +19,7 @@ import type {
 
 type Op = keyof Operations;
 type Told<O extends Op> = Promise<Answer<Operations[O]["answer"]>>;
-export type Answer<T> = T | Failure;
+export type { Answer };
 
 function failure(message: string, kind = "network", hint = ""): Failure {
   return { ok: false, error: { kind, message, hint, span: null } };

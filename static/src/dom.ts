@@ -22,6 +22,10 @@ export function append(element: Element, children: Child[]): void {
   }
 }
 
+/** The words of a `class`: the first one, and those whose condition holds. */
+export const classes = (always: string, others: Record<string, boolean>): string =>
+  [always, ...Object.keys(others).filter((name) => others[name])].join(" ");
+
 /** An HTML element; `on...` properties that are functions become listeners. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,

@@ -68,7 +68,10 @@ const number = Decoration.mark({ class: "name-number" });
 const AT_ONCE = 100; // lines
 const NONE: ReadonlySet<string> = new Set();
 
-/** Makes the numbers at the end of names invisible, unless two names would be the same. A long text is read in slices first. */
+/**
+ * Makes the numbers at the end of names invisible, unless two names would be the same. A long text is read in
+ * slices first.
+ */
 export const namesAlone = ViewPlugin.fromClass(
   class {
     decorations: DecorationSet;
@@ -102,7 +105,8 @@ export const namesAlone = ViewPlugin.fromClass(
       const lines = doc!.iterLines();
       for (let k = 0; k < AT_ONCE && !lines.next().done; k += 1) numbers.read(lines.value);
       if (lines.done) {
-        this.names = numbers.alone; // whatever else there is to do, or a short text would be seen with its numbers first
+        // Whatever else there is to do, or a short text would be seen with its numbers first.
+        this.names = numbers.alone;
         return;
       }
       slices(

@@ -17,7 +17,7 @@ import {
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
-import { discard, discarded } from "./storage";
+import { discard, discarded } from "./work";
 import type { Problem } from "./types";
 
 export interface FileEvents {

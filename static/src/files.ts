@@ -175,7 +175,10 @@ export function ownOf(texts: ReadonlyMap<string, string>): (name: string) => boo
   return (name) => own.has(IN_PACKAGE.exec(name)?.[1]);
 }
 
-/** The likely main file: one of its own with an entry point that no other imports; the first with the fewest folders. */
+/**
+ * The likely main file: one of its own with an entry point that no other imports; the first with the fewest
+ * folders.
+ */
 export function mainOf(texts: ReadonlyMap<string, string>): string {
   const programs = [...texts.keys()].filter((name) => !isManifest(name));
   const wanted = new Set(
@@ -205,8 +208,10 @@ const hasEntry = (text: string): boolean => /^\s*(?:#\[[^\]]*\]\s*)*(?:entry\s|(
 
 /** Why no file can have this path, or "". */
 export function refusalOf(name: string): string {
-  if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING))
-    return `A file's name ends in \`${ENDING}\`${name.endsWith(FLATPACK) ? `; only a main program is in FlatPack` : ""}.`;
+  if (!isManifest(name) && (!name.endsWith(ENDING) || baseOf(name) === ENDING)) {
+    const packed = name.endsWith(FLATPACK) ? "; only a main program is in FlatPack" : "";
+    return `A file's name ends in \`${ENDING}\`${packed}.`;
+  }
   if (UNSEEN.test(name)) return "A name has no characters that cannot be seen.";
   if (/["\\]/.test(name)) return 'An `import` cannot name a file with `"` or `\\` in its name.';
   if (name.split("/").some((part) => !part.trim() || part === "." || part === ".."))
@@ -214,7 +219,10 @@ export function refusalOf(name: string): string {
   return name.length > LONGEST ? `A path has at most ${LONGEST} characters.` : "";
 }
 
-/** What imports have to say so that they lead where they led before a file had another name: the changes of each file. */
+/**
+ * What imports have to say so that they lead where they led before a file had another name: the changes of
+ * each file.
+ */
 export function followed(
   files: Files,
   name: string,

@@ -1,4 +1,5 @@
 // The top bar: examples, options, status, run, share, theme, help.
+import { earlierTexts } from "./work";
 import { h, milliseconds, replace } from "./dom";
 import { dropdown } from "./menus";
 import { messageElement } from "./messages";
@@ -6,7 +7,7 @@ import type { Model } from "./model";
 import { ownLinkList } from "./own_links";
 import { firstWords, type Saved } from "./files";
 import type { Said } from "./story";
-import { earlierTexts, saveText } from "./storage";
+import { saveText } from "./storage";
 import type { Example } from "./kept";
 import type { Problem } from "./types";
 

@@ -1,6 +1,6 @@
 // What the page has beside answers: examples, and what permalinks hold. Links of earlier versions lack what
 // their answers did not have, so that a shape that comes from either has its name here.
-import type { Text } from "./model";
+import type { Text } from "./text";
 import type * as answers from "./types";
 import type { Failure, LifeFunction, Options, Problem, Remark, Stage, StageInfo } from "./types";
 

@@ -16,8 +16,14 @@ import {
   PRIMS,
 } from "./words";
 
-const NUMBER =
-  /^(?:0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?|0[bB][01_]+|0[rR][IVXLCDM]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
+const HEXADECIMAL = /0[xX][0-9a-fA-F_]+(?:\.[0-9a-fA-F_]+[pP][+-]?\d+)?/;
+const BINARY = /0[bB][01_]+/;
+const ROMAN = /0[rR][IVXLCDM]+/;
+const DECIMAL = /\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?/;
+const TYPE = /(?:[iuf](?:8|16|32|64)|[uUlLfF]+)?/;
+const NUMBER = new RegExp(
+  `^(?:${[HEXADECIMAL, BINARY, ROMAN, DECIMAL].map(({ source }) => source).join("|")})${TYPE.source}`,
+);
 const NAME = /^[A-Za-z_][\w']*/;
 const OPERATOR = /^[-+*/%=<>!&|^@~.?\\]+/;
 

@@ -1,4 +1,4 @@
-// A lesson above its program: text, a question to predict an answer to, what the compiler counts; and its file, to edit.
+// A lesson above its program: text, a question to predict an answer to, what the compiler counts; and its file.
 import * as client from "./client";
 import { announce, debounce, h, replace } from "./dom";
 import { markdown } from "./markdown";

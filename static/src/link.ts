@@ -55,8 +55,9 @@ export class Link {
   }
 
   /**
-   * Every place that some line of some stage comes from, each once, as the compiler tells, or the texts of a link. The syntax tree has one for
-   * each word; the places that a program keeps through the compiler are those of later stages.
+   * Every place that some line of some stage comes from, each once, as the compiler tells, or the texts of a link.
+   * The syntax tree has one for each word; the places that a program keeps through the compiler are those of later
+   * stages.
    */
   places(): readonly Span[] {
     if (this.model.places) return this.model.places;
@@ -89,7 +90,8 @@ function placesOf(lines: readonly Line[]): ReadonlyMap<string, Span> {
   let before: readonly Span[] = [];
   for (const { src } of lines) {
     for (const [k, span] of src.entries()) {
-      if (!before[k] || !isSame(before[k], span)) found.set(keyOf(span), span); // most lines are from where the last one is
+      // Most lines are from where the last one is.
+      if (!before[k] || !isSame(before[k], span)) found.set(keyOf(span), span);
     }
     before = src;
   }

@@ -42,7 +42,8 @@ import type { LinkedA } from "./pinned";
 import { Rail } from "./rail";
 import { fileOf, hashOf, keyOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
-import { load, remember, runOf, save, saveRun, type Work } from "./storage";
+import { load, save } from "./storage";
+import { remember, runOf, saveRun, type Work } from "./work";
 import { Story, type Said } from "./story";
 import { Texts } from "./texts";
 import { Travel, type Stop } from "./travel";
@@ -722,7 +723,10 @@ export class Page {
     } else this.header.shareFailed(answer.error);
   }
 
-  /** Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there; that, or `seen`, comes into sight. */
+  /**
+   * Follow a link of the story: to a stage, a place if it has one, a tab and what is drawn there; that, or
+   * `seen`, comes into sight.
+   */
   private look({ stage, code, tab, object }: Look, seen?: Element): void {
     const place = placeOf(this.model.source, code);
     if (code && !place) return;
@@ -800,12 +804,16 @@ function problem(error: unknown): void {
     h(
       "p",
       { class: "empty", role: "alert" },
-      `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. Reload to try again; what you typed is kept.`,
+      `The page could not be set up: ${error instanceof Error ? error.message : String(error)}. ` +
+        `Reload to try again; what you typed is kept.`,
     ),
   );
 }
 
-/** What the page starts with is awaited while the first view stands, so that this goes without a gap in which a key is lost. */
+/**
+ * What the page starts with is awaited while the first view stands, so that this goes without a gap in which
+ * a key is lost.
+ */
 async function begin(): Promise<void> {
   await Promise.all([faces(), ...(first.view ? [client.manifest(), client.examples()] : [])]);
   const typed = first.view?.source.typed ?? null;

@@ -19,7 +19,10 @@ const NAMES: Record<string, string> = {
 
 export const kindName = (kind: string): string => NAMES[kind] ?? kind;
 
-/** A problem's message with its kind, its code, the place if that is another file's, and its hint, and what else there is about it. */
+/**
+ * A problem's message with its kind, its code, the place if that is another file's, and its hint, and what
+ * else there is about it.
+ */
 export function messageElement(
   problem: Problem,
   className = "",

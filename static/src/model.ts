@@ -2,7 +2,10 @@
 import { Files, MAIN } from "./files";
 import type { Entry, Flow, Frozen, Run } from "./kept";
 import { fileOf } from "./spans";
+import { sameText, type Text } from "./text";
 import type { Options, Problem, Remark, Span, Stage, StageInfo, Traced } from "./types";
+
+export { sameText, type Text };
 
 export type Topic =
   | "pinned"
@@ -16,21 +19,6 @@ export type Topic =
   | "status"
   | "frozen"
   | "trouble";
-
-/** What something was asked about: a program as requests give it. */
-export interface Text {
-  readonly source: string;
-  readonly options: Options;
-  /** The other files, and the main one's path. */
-  readonly files?: Record<string, string>;
-  readonly main?: string;
-}
-
-export const sameText = (a: Text, b: Text): boolean =>
-  a.source === b.source && a.main === b.main && same(a.options, b.options) && same(a.files, b.files);
-
-const same = (a: object | undefined, b: object | undefined): boolean =>
-  a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Stands for the pinned compilation's text of the same stage. */
 export const PINNED = "@A";

@@ -20,7 +20,9 @@ const MAP: Notation = {
   rule: "fuse/map-map",
 };
 const REDUCE: Notation = {
-  says: "Combines all elements by an operator for which only their order matters; a map may stand before it, whose results are never in memory.",
+  says:
+    "Combines all elements by an operator for which only their order " +
+    "matters; a map may stand before it, whose results are never in memory.",
   equation: "reduce op e [a, b, c] = a op b op c",
   draw: "fold",
   rule: "fuse/map-reduce",
@@ -123,7 +125,9 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
   },
   replicate: { says: "The same value everywhere.", equation: "replicate(n, v)[i] = v", rule: "simplify/replicate" },
   rearrange: {
-    says: "Other orders of dimensions, such as a transposition. With memory it copies nothing: the strides change places.",
+    says:
+      "Other orders of dimensions, such as a transposition. " +
+      "With memory it copies nothing: the strides change places.",
     equation: "rearrange((1, 0), xs)[i, j] = xs[j, i]",
     rule: "simplify/view-view",
   },
@@ -153,7 +157,9 @@ export const NOTATION: Readonly<Record<string, Notation>> = {
   barrier: { says: "All threads of a block wait here for each other.", rule: "kernels" },
   fold: { says: "Combines a value into what was combined so far.", draw: "fold", rule: "kernels/several" },
   "@": {
-    says: "Where an array lies: element (i, j) is cell `offset + i·stride + j·stride` of the block, from `{(size: stride), ..}`.",
+    says:
+      "Where an array lies: element (i, j) is cell `offset + i·stride " +
+      "+ j·stride` of the block, from `{(size: stride), ..}`.",
   },
   "\\": { says: "A function without a name: parameters, their types, then what it computes." },
   "*": { says: "Before a type: the array may be consumed, or shares memory with nothing else." },

@@ -28,7 +28,10 @@ export class Pictured {
     return part;
   }
 
-  /** Mark them, and show the first if something was chosen elsewhere: those inside of the place, or else those around it. */
+  /**
+   * Mark them, and show the first if something was chosen elsewhere: those inside of the place, or else those
+   * around it.
+   */
   light(chosen = false): void {
     const { link, element, origin } = this;
     const place = link.shown?.spans[0];

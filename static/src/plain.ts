@@ -89,7 +89,8 @@ export class PlainSource {
     this.field.value = source;
     this.field.setSelectionRange(0, 0);
     this.field.addEventListener("input", () => this.element.classList.add("typed"));
-    const last = lines.length < texts.length ? [{ html: "", margin: String(texts.length), hue: 0 }] : []; // the server leaves out an empty one
+    // The server leaves out an empty one.
+    const last = lines.length < texts.length ? [{ html: "", margin: String(texts.length), hue: 0 }] : [];
     const rows = [...lines, ...last].flatMap((line, k) => {
       const [margin, code] = row(
         { ...line, margin: "" },

@@ -1,8 +1,10 @@
 // Questions about a program. Those that are asked together go in one request, and those that panes asked
 // about the text before go along when the next one is compiled: they will be asked again.
-import type { Answer } from "./client";
-import type { Text } from "./model";
+import { programOf, type Text } from "./text";
 import type { Failure, Problem } from "./types";
+
+/** What comes of a question: an answer, or what went wrong. */
+export type Answer<T> = T | Failure;
 
 export interface Question {
   op: string;
@@ -141,10 +143,6 @@ export class Questions {
     return failed;
   }
 }
-
-/** What tells a program from others. */
-export const programOf = ({ source, options, files, main }: Text): string =>
-  JSON.stringify([source, options, files, main]);
 
 /** What a question is about, whatever values it is asked with. */
 function slotOf({ values: _values, sizes: _sizes, seed: _seed, ...about }: Question): string {

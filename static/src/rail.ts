@@ -1,5 +1,5 @@
 // The pipeline rail: one chip per stage, with what it changed.
-import { arrange, h, milliseconds, replace } from "./dom";
+import { arrange, classes, h, milliseconds, replace } from "./dom";
 import { sameText, type Model, type StageState } from "./model";
 import type { StageInfo } from "./types";
 
@@ -34,7 +34,10 @@ export function changes(
     .map(({ name, by }) => `${by > 0 ? "+" : "−"}${counted(Math.abs(by), name)}`);
 }
 
-/** What a stage changed: in the counts, or else how often it rewrote something; of another kind, what it has most of. */
+/**
+ * What a stage changed: in the counts, or else how often it rewrote something; of another kind, what it has
+ * most of.
+ */
 function told(stage: StageState, isSameKind: boolean, changed: readonly string[], rewrites: number): readonly string[] {
   if (!isSameKind) return changes({}, stage.counts).map((change) => change.replace("+", ""));
   if (changed.length) return changed;
@@ -91,10 +94,17 @@ export class Rail {
           ? " Another text, with as many of each statement as before."
           : "");
     const looks = {
-      class: `chip${open ? " open" : ""}${missing ? " unmade" : ""}${missing && stopped ? " stopped" : ""}${changed.length ? " changed" : ""}`,
+      class: classes("chip", {
+        open,
+        unmade: missing,
+        stopped: missing && stopped !== "",
+        changed: changed.length > 0,
+      }),
       "aria-pressed": String(open),
       tabindex: info.id === this.current ? 0 : -1,
-      title: `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} Shift-click opens it beside.`,
+      title:
+        `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} ` +
+        `Shift-click opens it beside.`,
     };
     const [note, more] = against && !missing ? (differs[0] ? [`vs A: ${differs[0]}`] : []) : [first, second];
     const earlier = !missing && !sameText(stage.of, this.model.now);

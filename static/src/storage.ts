@@ -1,32 +1,5 @@
-// What this browser keeps: the work in progress, earlier texts, sizes of panes, the theme.
-import { isEmpty, sameProgram, type Deleted, type Saved } from "./files";
-import type { Key } from "./proof/attempts";
-import type { Evaluated } from "./kept";
-import type { Options } from "./types";
-import type { DrawnGraph } from "./panes/graph";
-import type { Drawn } from "./panes/memory";
-import type { RunSettings } from "./panes/run";
-
-export interface Work extends Saved {
-  /** The example that it began as. */
-  example: string;
-  options: Options;
-  panes: { stage: string; compare: string }[];
-  tab: string;
-  /** The attempt that the proof pane shows. */
-  attempt?: Key | null;
-  /** What the panes Memory and Graph draw. */
-  drawn?: Drawn;
-  graph?: DrawnGraph | null;
-  run: Partial<RunSettings>;
-  expressions?: Evaluated[];
-}
-
-/** What was chosen for the runs of each example, and under "" for those of one's own programs. */
-type Runs = Record<string, Partial<RunSettings>>;
-
+// What this browser keeps, by name: sizes of panes, the theme, and what others put there.
 const PREFIX = "stridescope.";
-const HISTORY = 30;
 
 /** What belongs to the browser, or to this tab alone. */
 const place = (tab: boolean): Storage => (tab ? sessionStorage : localStorage);
@@ -54,46 +27,4 @@ export function saveText(name: string, value: string): void {
   } catch {
     // As above.
   }
-}
-
-export interface Earlier extends Saved {
-  when: string;
-}
-
-const LONGEST = 1_000_000; // characters of all that is kept in a list
-
-/** Put something before what is in a list; what is oldest goes. */
-function keepIn<T>(name: string, list: readonly T[]): void {
-  let length = 0;
-  const kept = list
-    .slice(0, HISTORY)
-    .filter((entry, k) => (length += JSON.stringify(entry).length) <= LONGEST || k === 0);
-  save(name, kept);
-}
-
-/** Keep a program before something replaces it. */
-export function remember(program: Saved): void {
-  if (isEmpty(program)) return;
-  const { source, files = {}, main, open } = program;
-  const kept: Saved = Object.keys(files).length && main && open ? { source, files, main, open } : { source };
-  keepIn("history", [
-    { ...kept, when: new Date().toISOString() },
-    ...earlierTexts().filter((entry) => !sameProgram(entry, kept)),
-  ]);
-}
-
-export const earlierTexts = (): Earlier[] => load<Earlier[]>("history") ?? [];
-
-/** Keep a file that is taken out of a program. */
-export function discard(file: Deleted): void {
-  if (file.text.trim())
-    keepIn("deleted", [file, ...discarded().filter(({ name, text }) => name !== file.name || text !== file.text)]);
-}
-
-export const discarded = (): Deleted[] => load<Deleted[]>("deleted") ?? [];
-
-export const runOf = (example: string): Partial<RunSettings> => load<Runs>("runs")?.[example] ?? {};
-
-export function saveRun(example: string, settings: RunSettings): void {
-  save("runs", { ...load<Runs>("runs"), [example]: settings });
 }

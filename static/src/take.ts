@@ -107,7 +107,8 @@ function draw(content: HTMLElement, { title, element, text, data = answersIn(ele
     const blob = await made(one);
     said.textContent = blob
       ? ""
-      : `This browser cannot make a .${ending} of this picture${one instanceof HTMLCanvasElement ? "." : ": save it as .svg."}`;
+      : `This browser cannot make a .${ending} of this picture` +
+        (one instanceof HTMLCanvasElement ? "." : ": save it as .svg.");
     if (blob) save(`${name}.${ending}`, blob);
   };
   replace(
@@ -174,15 +175,13 @@ function save(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
+const valueIn = (one: HTMLTableCellElement): string =>
+  one.querySelector("data")?.value ?? (one.textContent ?? "").trim();
+
 /** A table's cells, with commas between them; numbers as other programs read them. */
 export function csvOf(table: HTMLTableElement): string {
   const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return [...table.rows]
-    .map(
-      (row) =>
-        `${[...row.cells].map((one) => cell(one.querySelector("data")?.value ?? (one.textContent ?? "").trim())).join(",")}\r\n`,
-    )
-    .join("");
+  return [...table.rows].map((row) => `${[...row.cells].map((one) => cell(valueIn(one))).join(",")}\r\n`).join("");
 }
 
 /** A drawing that looks the same without the page's styles. */

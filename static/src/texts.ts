@@ -11,7 +11,10 @@ import type { PaneChoice } from "./workbench";
 export class Texts {
   /** Of which compilation a listing was asked for last, by its id. */
   private readonly listed = new Map<string, Text>();
-  /** Stages whose texts were asked for, and which compilation was the last one then: what fails is asked again with another. */
+  /**
+   * Stages whose texts were asked for, and which compilation was the last one then: what fails is asked again
+   * with another.
+   */
   private readonly asked = new WeakMap<StageState, Text | null>();
   /** Stages whose texts are under way. */
   private readonly coming = new Map<StageState, Promise<void>>();

@@ -1,6 +1,7 @@
 // Back and forward: an entry of the browser's history for each program and set of panes.
 import type { Layout } from "./layouts";
-import { load, save, type Work } from "./storage";
+import { load, save } from "./storage";
+import type { Work } from "./work";
 
 /** What an entry holds: the work as it was there, and the permalink that it was, if it was one. */
 export interface Stop extends Work {

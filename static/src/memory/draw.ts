@@ -207,14 +207,11 @@ export function asTable(
   touches: Touches | null,
   most = 1000,
 ): HTMLElement {
+  const left = cells.length <= most ? "" : `, the first ${most} of ${complete ? "" : "more than "}${cells.length}`;
   return h(
     "table",
     { class: "cells-table" },
-    h(
-      "caption",
-      {},
-      `Cells of ${name}${cells.length <= most ? "" : complete ? `, the first ${most} of ${cells.length}` : `, the first ${most} of more than ${cells.length}`}`,
-    ),
+    h("caption", {}, `Cells of ${name}${left}`),
     h(
       "thead",
       {},

@@ -38,7 +38,7 @@ export function drawGraph(graph: Interference, width: number, size: SizeOf): SVG
       height: 2 * middle.y,
       role: "img",
       class: "interference",
-      "aria-label": `${nodes.length} blocks, ${edges.length} pairs that are needed at once, ${graph.colours.length} colours.`,
+      "aria-label": `${nodes.length} blocks, ${edges.length} pairs needed at once, ${graph.colours.length} colours.`,
     },
     ...edges.map(({ a, b, at }) =>
       s(
@@ -66,7 +66,8 @@ export function drawGraph(graph: Interference, width: number, size: SizeOf): SVG
         s(
           "title",
           {},
-          `${node.name}, ${amount(node.bytes, size)}, colour ${node.colour + 1}; ${others ? `needed at once with ${others}` : "needed alone"}`,
+          `${node.name}, ${amount(node.bytes, size)}, colour ${node.colour + 1}; ` +
+            `${others ? `needed at once with ${others}` : "needed alone"}`,
         ),
         s("circle", { cx: x, cy: y, r: RADIUS }),
         s("text", { x, y: y + 3.5, "text-anchor": "middle", class: "colour" }, node.colour + 1),

@@ -46,7 +46,8 @@ function barsOf(arrays: readonly LifeArray[]): Bar[] {
 function rowsOf(bars: readonly Bar[]): Bar[][] {
   const rows: Bar[][] = [];
   for (const bar of [...bars].sort((a, b) => a.first - b.first || b.last - a.last)) {
-    const row = rows.find((taken) => taken.at(-1)!.last < bar.first); // it begins before this one, and ends last in its row
+    // A bar of the row begins before this one, and its last one ends last.
+    const row = rows.find((taken) => taken.at(-1)!.last < bar.first);
     if (row) row.push(bar);
     else rows.push([bar]);
   }
@@ -84,8 +85,10 @@ export function drawLanes(
   const stay = new Set(later?.fun.blocks.map((block) => block.name));
   const count = fun.points.length;
   const step = Math.max(8, Math.min(56, (width - LEFT - RIGHT) / count));
-  const words = (block: LifeBlock): string =>
-    ` ${block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated"}${block.size === undefined ? "" : `, ${bytes(block.size)}`}`;
+  const words = (block: LifeBlock): string => {
+    const kind = block.kind === "parameter" ? "input" : block.per_point ? "per thread" : "allocated";
+    return ` ${kind}${block.size === undefined ? "" : `, ${bytes(block.size)}`}`;
+  };
   const gone = (block: LifeBlock): string => (later && !stay.has(block.name) ? ", goes away" : "");
   // As wide as its statements, and as what stands above lanes, where those are few.
   const labels = [
@@ -116,7 +119,9 @@ export function drawLanes(
       height,
       role: "img",
       class: "lanes",
-      "aria-label": `${fun.blocks.length} blocks over ${count} statements of ${fun.name}${fun.peak ? `; at most ${bytes(fun.peak.bytes)} at once` : ""}`,
+      "aria-label":
+        `${fun.blocks.length} blocks over ${count} statements of ${fun.name}` +
+        (fun.peak ? `; at most ${bytes(fun.peak.bytes)} at once` : ""),
     },
     hatch(id),
   );

@@ -67,7 +67,8 @@ export class BoundsPane extends AskingPane {
     const shown = this.accesses.filter((access) => !this.hidden.has(access.state));
     const total = this.accesses.length;
     this.count.textContent = total
-      ? `${shown.length === total ? total : `${shown.length} of ${total}`} ${total === 1 ? "access" : "accesses"} to arrays`
+      ? `${shown.length === total ? total : `${shown.length} of ${total}`} ` +
+        `${total === 1 ? "access" : "accesses"} to arrays`
       : "The program has no index, slice or update.";
     replace(this.list, ...shown.map((access) => this.item(access)));
   }

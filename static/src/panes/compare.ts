@@ -20,6 +20,8 @@ export interface CompareEvents {
   options(options: { [K in keyof Options]?: Options[K] | undefined }): void;
 }
 
+const ANOTHER_PROGRAM =
+  " Another program was opened since: chips leave A out, and so do panes until they are set against it.";
 const ROUNDS = 10;
 const NEVER = Number.MAX_SAFE_INTEGER; // a threshold that no amount reaches
 
@@ -122,7 +124,9 @@ export class ComparePane {
       this.what,
       ...quoted(
         pinned
-          ? `A is ${pinned.label}. B is what the page shows now.${error ? ` A does not compile: ${error.message}` : ""}${pinned.apart ? " Another program was opened since: chips leave A out, and so do panes until they are set against it." : ""}`
+          ? `A is ${pinned.label}. B is what the page shows now.` +
+              (error ? ` A does not compile: ${error.message}` : "") +
+              (pinned.apart ? ANOTHER_PROGRAM : "")
           : "Pin a compilation as A. From then on panes, chips and this tab show what is different now.",
       ),
     );
@@ -305,7 +309,10 @@ export class ComparePane {
     }
   }
 
-  /** A slider through the rewrites: the last one that was done, with the stage that it changed against the stage before it. */
+  /**
+   * A slider through the rewrites: the last one that was done, with the stage that it changed against the
+   * stage before it.
+   */
   private drawFuel(): void {
     const most = this.model.remarks.filter(({ kind }) => kind === "applied").length;
     const slider = h("input", {

@@ -107,7 +107,9 @@ export class FlowBar {
     showBehind(this.view(), found);
     if (line >= 0) reveal(this.view(), line);
     const given = step.values.map(({ name, text }) => `${name} = ${text}`).join(", ") || "no value";
-    this.said.textContent = `Step ${at} of ${steps.length}, line ${line + 1}: ${given}${at === steps.length && this.answer!.note ? `. ${this.answer!.note}` : ""}`;
+    this.said.textContent =
+      `Step ${at} of ${steps.length}, line ${line + 1}: ${given}` +
+      (at === steps.length && this.answer!.note ? `. ${this.answer!.note}` : "");
     this.drawCells(step);
     announce(this.said.textContent);
   }

@@ -166,7 +166,9 @@ export class Lanes {
       h(
         "p",
         { class: "quiet", hidden: this.table },
-        "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. A kernel is one statement.",
+        "Each lane is a block, each bar an array from the statement that makes it to the last that uses it; " +
+          "a hatched bar lies in this block or in another. Darker columns are inside of loops and branches. " +
+          "A kernel is one statement.",
       ),
     );
   }
@@ -219,7 +221,8 @@ export class Lanes {
     for (const [name, { body }] of this.parts) {
       const own = this.of(name);
       const most = Math.max(0, ...own.map(({ fun }) => fun.peak?.bytes ?? 0));
-      const drawWidth = (width >= BESIDE && own.length > 1 ? width / 2 - 12 : width) - 4; // beside each other where there is room
+      // Beside each other where there is room.
+      const drawWidth = (width >= BESIDE && own.length > 1 ? width / 2 - 12 : width) - 4;
       replace(
         body,
         summary(own),
@@ -237,7 +240,8 @@ export class Lanes {
                 h(
                   "span",
                   { class: "quiet" },
-                  ` ${of.fun.blocks.length} ${of.fun.blocks.length === 1 ? "block" : "blocks"}, at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`,
+                  ` ${of.fun.blocks.length} ${of.fun.blocks.length === 1 ? "block" : "blocks"}, ` +
+                    `at most ${bytes(of.fun.peak?.bytes ?? 0)} at once`,
                 ),
               ),
               this.table

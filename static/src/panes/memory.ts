@@ -366,7 +366,8 @@ export class MemoryPane extends AskingPane {
         h(
           "p",
           { class: "empty" },
-          `More than ${MOST_CELLS.toLocaleString("en")} cells are too many to draw: choose smaller sizes, or the table.`,
+          `More than ${MOST_CELLS.toLocaleString("en")} cells are ` +
+            `too many to draw: choose smaller sizes, or the table.`,
         ),
       ];
     }
@@ -415,7 +416,9 @@ export class MemoryPane extends AskingPane {
         .sort((a, b) => a - b);
       const listed =
         cells.length > 24 ? `${cells.slice(0, 24).join(", ")}, … and ${cells.length - 24} more` : cells.join(", ");
-      said.textContent = `${threadName(touches, this.thread)} ${touches.verb} ${cells.length === 1 ? "cell" : "cells"} ${listed || "of other blocks only"}.`;
+      said.textContent =
+        `${threadName(touches, this.thread)} ${touches.verb} ` +
+        `${cells.length === 1 ? "cell" : "cells"} ${listed || "of other blocks only"}.`;
       for (const one of this.picture.querySelectorAll<SVGElement>(".cell")) {
         one.classList.toggle("of-thread", cells.includes(Number(one.dataset.cell)));
       }

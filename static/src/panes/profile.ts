@@ -173,4 +173,6 @@ const lineName = (span: Span): string => `line ${span[0]}${span[4] ? ` of ${span
 const percent = (part: number, whole: number): string => `${((100 * part) / (whole || 1)).toFixed(1)} %`;
 const share = (ms: number, whole: number): string => `${milliseconds(ms)}, ${percent(ms, whole)}`;
 const howCounted = ({ observed }: ProfileCounts): string =>
-  `${observed ? "Counted in a run of the CUDA kernels on the processor" : "Predicted for the CUDA kernels from index functions"}: no times.`;
+  observed
+    ? "Counted in a run of the CUDA kernels on the processor: no times."
+    : "Predicted for the CUDA kernels from index functions: no times.";

@@ -138,7 +138,8 @@ export class ProofPane extends AskingPane {
       h(
         "p",
         { class: "empty" },
-        "Nothing in this program is put into a larger array after it was made: no update with an array, no concatenation, no copy. So there is nothing to build in place.",
+        "Nothing in this program is put into a larger array after it was made: no update with an array, no " +
+          "concatenation, no copy. So there is nothing to build in place.",
       ),
       h("p", { class: "quiet" }, "Try the example that concatenates three maps, or two LMADs of your own."),
     );
@@ -202,7 +203,8 @@ export class ProofPane extends AskingPane {
               isGuard(attempt)
                 ? "That the ends of all dimensions are inside: inequalities, and no pairs of accesses."
                 : attempt.done
-                  ? "Nothing: the destination is not used between the making of the array and the point where it goes there."
+                  ? "Nothing: the destination is not used between the " +
+                    "making of the array and the point where it goes there."
                   : "It did not come to that: an earlier condition does not hold.",
             ),
           ]),

@@ -47,7 +47,10 @@ export class RunInputs {
   /** What was read from files and is too long for a field, until the page is left. */
   private readonly files = new Map<string, { name: string; text: string }>();
   private sets: DataSet[] = [];
-  /** Whether the fields are of an earlier text, and what was typed into them meanwhile: that is meant for those to come. */
+  /**
+   * Whether the fields are of an earlier text, and what was typed into them meanwhile: that is meant for
+   * those to come.
+   */
   private awaits = false;
   private readonly early = new Map<number, { type: string; text: string }>();
   private readonly choose = h("select", { "aria-label": "Data set" });

@@ -119,7 +119,8 @@ export class Sharing {
         : h(
             "p",
             { class: "quiet" },
-            "Each circle is a block; a line joins two that are needed at once. Blocks with the same number are never needed at once, and share memory.",
+            "Each circle is a block; a line joins two that are needed at once. " +
+              "Blocks with the same number are never needed at once, and share memory.",
           ),
     );
   }
@@ -156,5 +157,8 @@ function withoutNumbers(graphs: readonly Interference[]): Interference[] {
 function said({ nodes, colours }: Interference, size: SizeOf): string {
   const saved = colours.reduce((sum, colour) => sum + (size(colour.saved) ?? 0), 0);
   const few = colours.length < nodes.length;
-  return ` ${nodes.length} ${nodes.length === 1 ? "block" : "blocks"}${few ? ` in the memory of ${colours.length}, ${bytes(saved)} saved` : ", none of which can share memory"}`;
+  const shares = few
+    ? ` in the memory of ${colours.length}, ${bytes(saved)} saved`
+    : ", none of which can share memory";
+  return ` ${nodes.length} ${nodes.length === 1 ? "block" : "blocks"}${shares}`;
 }

@@ -444,7 +444,10 @@ export class StagePane {
       if (!count("added") && !count("removed"))
         note = `The same as ${this.compare === PINNED ? "in A" : this.model.info(this.compare)?.title}.`;
       else
-        note = `${counted(count("added"), "line")} added, ${count("removed")} removed since ${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. Numbers at the end of names are not compared.`;
+        note =
+          `${counted(count("added"), "line")} added, ${count("removed")} removed since ` +
+          `${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. ` +
+          "Numbers at the end of names are not compared.";
     }
     this.note.textContent = note;
   }
@@ -472,7 +475,8 @@ export class StagePane {
 
   private hover(event: MouseEvent): void {
     const { view } = this;
-    const isBelow = event.clientY > view.documentTop + view.contentHeight * view.scaleY; // of the last line there the editor tells
+    // There the editor tells of the last line.
+    const isBelow = event.clientY > view.documentTop + view.contentHeight * view.scaleY;
     const at = isBelow ? null : view.posAtCoords({ x: event.clientX, y: event.clientY });
     this.link.hover(at === null ? null : this.selectionOf(this.view.state.doc.lineAt(at).number - 1));
   }

@@ -61,7 +61,8 @@ export class Sums {
       h(
         "p",
         { class: "quiet" },
-        "A constructor's tag and the slots in which it keeps its values; the others hold zeros. An array of such values is an array of tags and one for each slot.",
+        "A constructor's tag and the slots in which it keeps its values; the others hold zeros. An array of " +
+          "such values is an array of tags and one for each slot.",
         saved,
       ),
       h(

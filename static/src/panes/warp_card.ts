@@ -32,8 +32,8 @@ function units({ shared, size }: Pick<Of, "shared" | "size">, lanes: readonly nu
 }
 
 /**
- * The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other, with a row for each word that
- * they give in turn, and dashed lines to what waits for a later pass.
+ * The picture. A sector's bytes that no lane needs are hatched; banks stand beside each other, with a row for each
+ * word that they give in turn, and dashed lines to what waits for a later pass.
  */
 export function drawRequest(
   access: Of,

@@ -16,7 +16,8 @@ import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } fr
 import { drawRequest, requestTable, strideOf } from "./warp_card";
 
 const MEANS =
-  "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in sectors of 32 bytes, whole ones: the fewer, the faster.";
+  "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in " +
+  "sectors of 32 bytes, whole ones: the fewer, the faster.";
 
 export class WarpsPane extends AskingPane {
   readonly element = h("div", { class: "scroll warps" });
@@ -127,7 +128,8 @@ export class WarpsPane extends AskingPane {
     const how = answer.observed ? "seen in a run" : "predicted from index functions";
     const of = entry ? ` of the entry point ${entry}` : "";
     this.status.textContent = count
-      ? `${count} ${count === 1 ? "access" : "accesses"} of ${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}`
+      ? `${count} ${count === 1 ? "access" : "accesses"} of ` +
+        `${kernels === 1 ? "1 kernel" : `${kernels} kernels`}${of}, ${how}`
       : `Nothing${of} runs on the GPU${Object.keys(answer.sizes).length ? " with these values" : ""}.`;
     this.list.replaceChildren();
     fillSlowly(this.list, answer.accesses, (access, k) => this.card(access, k));
@@ -159,7 +161,8 @@ export class WarpsPane extends AskingPane {
       h(
         "p",
         { class: "quiet" },
-        "In which order the iterations of the innermost loop ask for cells, from the text alone: whether the C compiler makes vector code of it is not known here.",
+        "In which order the iterations of the innermost loop ask for cells, from the text alone: whether " +
+          "the C compiler makes vector code of it is not known here.",
       ),
       fillSlowly(
         h("ol", { class: "remarks warp-list", "aria-label": "Accesses of C loops by the lines that they touch" }),
@@ -335,7 +338,8 @@ export class WarpsPane extends AskingPane {
           h(
             "p",
             { class: "remark-meta" },
-            `${access.kind === "both" ? "updates" : access.kind}, kernel ${access.kernel}, line ${access.line} of the CUDA text `,
+            `${access.kind === "both" ? "updates" : access.kind}, kernel ` +
+              `${access.kernel}, line ${access.line} of the CUDA text `,
             access.src[0]
               ? h("button", { class: "link", onclick: () => this.link.choose(where) }, placeName(access.src[0]))
               : null,
@@ -393,7 +397,8 @@ function legend(access: WarpAccess, request: WarpRequest, drawn: Element): strin
         ? `Neighbouring lanes are ${stride} bytes apart${told}.`
         : "All lanes touch the same cell.";
   const banks = access.shared
-    ? `Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass.${drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : ""}`
+    ? "Below: the 32 banks of shared memory, each with a word of 4 bytes for every pass." +
+      (drawn.querySelector(".later") ? " A bank gives one word at a time: dashed lines wait for a later pass." : "")
     : "";
   return [apart, banks, wasted(drawn)].filter(Boolean).join(" ");
 }

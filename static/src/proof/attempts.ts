@@ -52,7 +52,10 @@ const isThere = ({ src, made = [] }: Attempt, place: Span): boolean =>
   made.some((span) => contains(place, span) || contains(span, place)) ||
   src.slice(0, 1).some((span) => contains(place, span));
 
-/** The attempts about a place, closest first; only where no array of theirs is made there, those that put one around it. */
+/**
+ * The attempts about a place, closest first; only where no array of theirs is made there, those that put one
+ * around it.
+ */
 export function about(attempts: readonly Attempt[], place: Span): Attempt[] {
   const around = ({ src: [span] }: Attempt): boolean => span !== undefined && contains(span, place);
   const distance = ({ src, made }: Attempt): number =>

@@ -41,7 +41,8 @@ export class FactBook {
       const at = this.facts.findIndex((fact) => JSON.stringify(fact.claim) === factor);
       const fact = this.facts[at];
       if (!fact) return [];
-      const says = `fact ${at + 1}: ${inequality(fact.claim)}${fact.origin ? `, ${fact.origin.why.replaceAll("`", "")}` : ""}`;
+      const why = fact.origin ? `, ${fact.origin.why.replaceAll("`", "")}` : "";
+      const says = `fact ${at + 1}: ${inequality(fact.claim)}${why}`;
       return [
         h(
           "button",

@@ -174,7 +174,9 @@ function marks(kind: "a" | "b" | "both" | "none", id: string, x: number, y: numb
     box,
     s("path", {
       class: "cross",
-      d: `M${x + end},${y + end}L${x + side - end},${y + side - end}M${x + side - end},${y + end}L${x + end},${y + side - end}`,
+      d:
+        `M${x + end},${y + end}L${x + side - end},${y + side - end}` +
+        `M${x + side - end},${y + end}L${x + end},${y + side - end}`,
     }),
   ];
 }
@@ -231,7 +233,9 @@ export function drawSets(
       height,
       role: "img",
       class: "sets",
-      "aria-label": `Cells of the block in ${drawn.length} rows from cell ${drawn[0]?.at ?? 0} on, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
+      "aria-label":
+        `Cells of the block in ${drawn.length} rows from cell ${drawn[0]?.at ?? 0} ` +
+        `on, ${columns} in a row. ${counts}, ${given.shared.length} in both.`,
     },
     patterns(id),
     ...across.map(({ at, skipped }, k) =>

@@ -62,6 +62,7 @@ export function intervals(step: Step, values: Values): HTMLElement | null {
     LEFT + 8 + ((value - low) / Math.max(1, high - low)) * (WIDTH - LEFT - 8 - LABEL);
   const bottom = rows.length * ROW + 2;
   const apart = range[0] > 0 || range[1] < 0;
+  const given = parts.map((part) => `${part.name} gives ${part.low} to ${part.high}`);
   const says = `The sum lies from ${range[0]} to ${range[1]}${apart ? ": never zero" : ""}`;
   return h(
     "div",
@@ -74,7 +75,7 @@ export function intervals(step: Step, values: Values): HTMLElement | null {
         height: bottom + 14,
         role: "img",
         class: "intervals-axis",
-        "aria-label": `${says}, here. ${parts.map((part) => `${part.name} gives ${part.low} to ${part.high}`).join(", ")}.`,
+        "aria-label": `${says}, here. ${given.join(", ")}.`,
       },
       s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: bottom }),
       s("text", { class: "axis", x: x(0), y: bottom + 11, "text-anchor": "middle" }, "0"),

@@ -92,7 +92,8 @@ export class AttemptList {
             h(
               "p",
               { class: "quiet" },
-              `${this.attempts.length === 1 ? "One attempt" : `${this.attempts.length} attempts`}: ${this.attempts.length === 1 ? "" : "all "}${kinds.map((kind) => KINDS[kind].words).join()}`,
+              `${this.attempts.length === 1 ? "One attempt" : `${this.attempts.length} attempts`}: ` +
+                `${this.attempts.length === 1 ? "" : "all "}${kinds.map((kind) => KINDS[kind].words).join()}`,
             ),
           ]),
       here && here < this.attempts.length ? this.toggle("here", "at the selection") : null,
@@ -143,7 +144,7 @@ export class AttemptList {
         h(
           "span",
           { class: "quiet" },
-          ` ${isGuard(attempt) ? "" : pointOf(attempt)}${place ? `${isGuard(attempt) ? "" : ", "}${placeName(place)}` : ""}`,
+          ` ${[isGuard(attempt) ? "" : pointOf(attempt), place ? placeName(place) : ""].filter(Boolean).join(", ")}`,
         ),
         h("span", { class: "visually-hidden" }, `, ${kind.words}`),
       ),

@@ -78,7 +78,10 @@ function identity({ claim, scale, sum: products }: Need): string {
       ),
     ].join("·"),
   );
-  return `${scale === 1 ? inOrder(claim) : `${scale}·(${inOrder(claim)})`} = ${terms.join(" + ").replaceAll("+ -", "- ") || "0"}`;
+  return (
+    `${scale === 1 ? inOrder(claim) : `${scale}·(${inOrder(claim)})`} ` +
+    `= ${terms.join(" + ").replaceAll("+ -", "- ") || "0"}`
+  );
 }
 
 /** `0 = offset + stride·x + ..`, and the interval of each unknown, in numbers and drawn. */

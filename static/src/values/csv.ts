@@ -29,7 +29,8 @@ export function table(text: string, { prim, dims }: Leaf, name: string): string 
   }
   if (dims.length !== 1 || (cells.length > 1 && cells.some((row) => row.length > 1))) {
     throw new Error(
-      `${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, and the parameter takes an array of ${dims.length} dimensions.`,
+      `${name} has ${cells.length} rows of ${cells[0]?.length ?? 0} numbers, ` +
+        `and the parameter takes an array of ${dims.length} dimensions.`,
     );
   }
   return `[${cells.flat().join(", ")}]`;

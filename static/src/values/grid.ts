@@ -186,7 +186,8 @@ export class Grid {
     if (this.canvas.hidden) return;
     this.canvas.setAttribute(
       "aria-label",
-      `${this.paint === "heat" ? "Heat map" : "Image"} of ${this.rows} rows and ${this.columns} columns; arrows move, + and − zoom`,
+      `${this.paint === "heat" ? "Heat map" : "Image"} of ${this.rows} ` +
+        `rows and ${this.columns} columns; arrows move, + and − zoom`,
     );
     this.side = Math.max(1, Math.min(LARGEST, Math.floor(Math.min(ROOM[0]! / rows, ROOM[1]! / columns))));
     const pixels = new ImageData(columns, rows);

@@ -141,6 +141,7 @@ export class Table {
     );
     this.table.setAttribute("aria-rowcount", String(this.rows + 1));
     replace(this.body, ...Array.from({ length: last - first }, (_, k) => row(first + k)));
-    this.table.style.top = `${Math.max(0, Math.min(this.scroller.scrollTop, this.scroller.scrollHeight - this.table.offsetHeight))}px`;
+    const lowest = this.scroller.scrollHeight - this.table.offsetHeight;
+    this.table.style.top = `${Math.max(0, Math.min(this.scroller.scrollTop, lowest))}px`;
   }
 }

@@ -196,7 +196,8 @@ export function typed(
   const end = start + elements(shape) * (maker as unknown as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT;
   if (end > data.byteLength)
     throw new Error(
-      `An array of ${shape.length > 4 ? `${shape.length} dimensions` : `${shape.join(" by ")} elements`} ends before its end.`,
+      `An array of ${shape.length > 4 ? `${shape.length} dimensions` : `${shape.join(" by ")} elements`} ` +
+        `ends before its end.`,
     );
   const cells = new maker(data.slice(start, end));
   return {
