@@ -6,6 +6,7 @@ import { build } from "esbuild";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { registry } from "./panes.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const named = process.argv.slice(2).find((word) => !word.startsWith("--"));
@@ -22,6 +23,7 @@ await build({
   },
   outdir: fresh,
   bundle: true,
+  plugins: [registry()],
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
   minify: true,

@@ -1,7 +1,7 @@
 // All that the palette offers.
 import { THEMES } from "./header";
 import { PRESETS } from "./layouts";
-import type { Page } from "./main";
+import type { Page } from "./page";
 import type { Action } from "./palette";
 import { earlierTexts } from "./work";
 

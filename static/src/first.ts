@@ -6,7 +6,8 @@ import { Dock } from "./dock";
 import { faces, h } from "./dom";
 import { Header } from "./header";
 import { LayoutMenu } from "./layout_menu";
-import { DETAILS, firstStages, SOURCE } from "./layouts";
+import { TITLES } from "panes:titles";
+import { firstStages, SOURCE } from "./layouts";
 import { Link } from "./link";
 import { Model } from "./model";
 import { unnumbered } from "./numbers";
@@ -72,7 +73,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     known.text.source,
     source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })),
   );
-  for (const [id, title] of Object.entries(DETAILS)) {
+  for (const { id, title } of TITLES) {
     const own =
       id === "memory"
         ? { content: memory.element, show: (visible: boolean) => memory.show(visible) }
@@ -112,7 +113,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
       h("section", { class: "run", "aria-label": "Run" }),
     ),
   );
-  first.view = { source: text, model, link, memory, opened: "" };
+  first.view = { source: text, model, link, panes: new Map([["memory", memory]]), opened: "" };
 }
 
 function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLElement): HTMLElement {

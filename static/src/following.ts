@@ -3,7 +3,7 @@ import * as client from "./client";
 import { sameProgram } from "./files";
 import type { View } from "./lecture";
 import { topOf, toTop } from "./lit";
-import type { Page } from "./main";
+import type { Page } from "./page";
 
 /** What those who follow this page are shown. */
 export function shownBy(page: Page): View {
@@ -14,7 +14,7 @@ export function shownBy(page: Page): View {
     compiled: page.compiler.settled && client.isAnswered(),
     top: topOf(page.editor.view),
     tops: page.workbench.tops(),
-    a: page.compare.pins.shown,
+    a: page.pins.shown,
   };
 }
 
@@ -26,7 +26,7 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
   if (view.frozen && view.frozen !== model.frozen?.id) {
     const state = await client.frozen(view.frozen);
     if (!current()) return;
-    page.compare.pins.apart();
+    page.pins.apart();
     page.thaw(view.frozen, state, view);
   } else if (isOther && view.example === page.example && !model.frozen) {
     model.options = view.options;
@@ -43,8 +43,8 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     page.awaits = false;
     page.compiler.changed(true);
   }
-  if (JSON.stringify(view.a ?? null) !== JSON.stringify(page.compare.pins.shown)) {
-    void page.compare.pins.mirror(view.a ?? null);
+  if (JSON.stringify(view.a ?? null) !== JSON.stringify(page.pins.shown)) {
+    void page.pins.mirror(view.a ?? null);
     page.programA.as(view.a?.beside ?? "");
   }
   page.editor.open(view.open ?? model.files.main);
@@ -54,7 +54,6 @@ export async function follow(page: Page, view: View, current: () => boolean): Pr
     page.link.choose(null);
     page.select(view.hash);
   }
-  if (JSON.stringify(view.attempt) !== JSON.stringify(page.proof.current)) page.proof.restore(view.attempt ?? null);
   page.drawAs(view);
   toTop(page.editor.view, view.top);
   page.workbench.scrollTo(view.tops);

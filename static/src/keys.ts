@@ -1,6 +1,6 @@
 // The keys of the whole page; those of an editor are its own.
 import { isTyping } from "./dom";
-import type { Page } from "./main";
+import type { Page } from "./page";
 
 /** Listen before anybody else does. */
 export function listen(page: Page, root: HTMLElement): void {

@@ -23,23 +23,6 @@ export const LOW = 120;
 
 export const SOURCE = "source";
 
-/** The details, in the order of their tabs. */
-export const DETAILS = {
-  memory: "Memory",
-  proof: "Proof",
-  selection: "Selection",
-  remarks: "Remarks",
-  bounds: "Bounds",
-  warps: "Warps",
-  layouts: "Index functions",
-  graph: "Graph",
-  versions: "Versions",
-  compare: "Compare",
-  tests: "Tests",
-  notebook: "Notebook",
-  bench: "Bench",
-};
-
 /** The stages that are shown where nothing else is known, of those that there are. */
 export function firstStages(manifest: readonly { id: string }[]): string[] {
   const ids = manifest.map(({ id }) => id);

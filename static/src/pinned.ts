@@ -25,13 +25,6 @@ export interface ShownA extends Pick<Pinned, "label" | "text" | "link" | "apart"
   beside: Beside;
 }
 
-export interface PinEvents {
-  /** What went wrong, or nothing. */
-  said(message: string): void;
-  /** Another compilation is A, or none is; `shown`: panes are to stand against it. */
-  pinned(shown: boolean): void;
-}
-
 const QUIET = 180; // ms without typing before A is compiled
 
 export class Pins {
@@ -44,12 +37,27 @@ export class Pins {
   private making: Text | null = null;
   private readonly soon = debounce(QUIET, () => void this.compileAgain());
 
+  private message = "";
+  private told: (message: string) => void = () => undefined;
+
+  /** `pinned`: another compilation is A, or none is; `shown`: panes are to stand against it. */
   constructor(
     private readonly model: Model,
-    private readonly events: PinEvents,
+    private readonly pinned: (shown: boolean) => void,
   ) {
     this.isApart = load<Saved>("pinned")?.apart ?? false;
     this.again();
+  }
+
+  /** Who tells what went wrong, or nothing. */
+  onSaid(told: (message: string) => void): void {
+    this.told = told;
+    told(this.message);
+  }
+
+  private say(message: string): void {
+    this.message = message;
+    this.told(message);
   }
 
   /** Pin what the reader has pinned last, if it still is, in the place of another compilation. */
@@ -67,7 +75,7 @@ export class Pins {
     if (!this.model.pinned) return;
     this.model.pinned.apart = true;
     this.model.emit("pinned");
-    this.events.pinned(false);
+    this.pinned(false);
   }
 
   /** Pin what is shown, as soon as it is compiled. */
@@ -75,11 +83,16 @@ export class Pins {
     await this.settled();
     const { made, status, stages, remarks } = this.model;
     if (!made || status.phase !== "idle")
-      return this.events.said("The program is not compiled: only what is compiled can be pinned.");
+      return this.say("The program is not compiled: only what is compiled can be pinned.");
     this.own();
     const label = `the program as it was at ${new Date().toTimeString().slice(0, 5)}${spoken(made.options)}`;
     const whole = Object.fromEntries([...stages].filter(([, stage]) => !stage.stale));
     this.pin({ label, text: made, stages: whole, remarks, problems: [] }, { label, text: made });
+  }
+
+  /** Have panes stand against A. */
+  stand(): void {
+    this.pinned(true);
   }
 
   unpin(): void {
@@ -201,9 +214,9 @@ export class Pins {
     this.asked += 1;
     this.model.pinned = pinned && { ...pinned, apart: this.isApart };
     this.keep(kept);
-    this.events.said("");
+    this.say("");
     this.model.emit("pinned");
-    if (shown || !pinned) this.events.pinned(pinned !== null);
+    if (shown || !pinned) this.pinned(pinned !== null);
     announce(pinned ? `A is ${pinned.label}.` : "Nothing is pinned.");
   }
 
@@ -238,12 +251,12 @@ export class Pins {
   private async fromLink(link: string, shown = !this.isApart): Promise<void> {
     const mine = (this.asked += 1);
     const id = /([a-z2-7]{10,64})\/?$/i.exec(link.trim())?.[1]?.toLowerCase();
-    if (!id) return this.events.said("This is no link to a frozen state: it ends in /z/ and ten letters or more.");
+    if (!id) return this.say("This is no link to a frozen state: it ends in /z/ and ten letters or more.");
     let state: Frozen;
     try {
       state = await client.frozen(id);
     } catch (error) {
-      return this.events.said(error instanceof client.Unanswered ? error.problem.message : String(error));
+      return this.say(error instanceof client.Unanswered ? error.problem.message : String(error));
     }
     if (mine !== this.asked) return;
     const { source, options, files, main, version, stages, remarks, error } = state;

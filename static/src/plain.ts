@@ -3,7 +3,7 @@ import { saysFolded, type Folds } from "./asides";
 import { h } from "./dom";
 import type { Link } from "./link";
 import type { Model } from "./model";
-import type { MemoryPane } from "./panes/memory";
+import type { Pane } from "./panes/pane";
 import { hueOf } from "./spans";
 
 const HANG = 4; // as in wrap.ts
@@ -115,7 +115,8 @@ export interface Early {
   source: PlainSource;
   model: Model;
   link: Link;
-  memory: MemoryPane;
+  /** Panes of the details that it has made, by their ids. */
+  panes: ReadonlyMap<string, Pane>;
   /** The pane whose tab was opened. */
   opened: string;
 }

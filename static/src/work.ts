@@ -1,24 +1,17 @@
 // The reader's work as this browser keeps it: in progress, earlier texts, deleted files, settings of runs.
 import { isEmpty, sameProgram, type Deleted, type Saved } from "./files";
-import type { Key } from "./proof/attempts";
 import type { Evaluated } from "./kept";
 import type { Options } from "./types";
-import type { DrawnGraph } from "./panes/graph";
-import type { Drawn } from "./panes/memory";
 import type { RunSettings } from "./panes/run";
 import { load, save } from "./storage";
 
+/** Panes keep what they draw in further fields, by their `keep`. */
 export interface Work extends Saved {
   /** The example that it began as. */
   example: string;
   options: Options;
   panes: { stage: string; compare: string }[];
   tab: string;
-  /** The attempt that the proof pane shows. */
-  attempt?: Key | null;
-  /** What the panes Memory and Graph draw. */
-  drawn?: Drawn;
-  graph?: DrawnGraph | null;
   run: Partial<RunSettings>;
   expressions?: Evaluated[];
 }

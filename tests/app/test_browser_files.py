@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,46 +190,6 @@ def test_a_folder_is_taken_with_the_paths_of_its_files(page: Page, tmp_path: Pat
     compiled(page)
 
 
-def test_what_cannot_be_taken_is_refused_by_name_and_the_rest_is_taken(page: Page) -> None:
-    good = zipped({"good.fut": BASE})
-    at = good.find(b"PK\1\2")
-    lying, broken, locked = bytearray(good), bytearray(good), bytearray(good)
-    locked[at + 8] |= 1
-    struct.pack_into("<I", lying, at + 24, 4)  # shorter than it is
-    struct.pack_into("<I", broken, at + 16, 1)  # another sum
-    bomb = zipped({"bomb.fut": b"-" * 30_000_000})
-    drop(
-        page,
-        {
-            "binary.fut": b"\x00\x01\x02",
-            "latin.fut": "def ü = 1".encode("latin-1"),
-            "fine.fut": "entry main = 1i32\n",
-            "lying.zip": bytes(lying).replace(b"good.fut", b"lies.fut"),
-            "broken.zip": bytes(broken).replace(b"good.fut", b"torn.fut"),
-            "locked.zip": bytes(locked).replace(b"good.fut", b"shut.fut"),
-            "bomb.zip": bomb,
-            "none.zip": b"no zip at all",
-            "photo.png": b"png",
-        },
-    )
-    note = page.locator(".file-note")
-    expect(note).to_contain_text("fine.fut")
-    for name, why in {
-        "binary.fut": "It is no text in UTF-8.",
-        "latin.fut": "It is no text in UTF-8.",
-        "lies.fut": "it is longer than it says",
-        "torn.fut": "it is damaged",
-        "shut.fut": "it is encrypted",
-        "bomb.fut": "at most 400 kB",
-        "none.zip": "it is no zip file",
-    }.items():
-        line = note.locator("li", has_text=name)
-        expect(line).to_contain_text(why)
-    expect(note).to_contain_text("1 that is no program is left out")
-    assert text(page) == "entry main = 1i32\n"
-    compiled(page)
-
-
 def test_a_program_has_so_many_files(page: Page) -> None:
     files: dict[str, bytes | str] = {f"f{k:03}.fut": f"def a{k} = {k}i32\n" for k in range(502)}
     drop(page, {"many.zip": zipped({"main.fut": "entry main = 1i32\n", **files})})
@@ -242,48 +201,6 @@ def test_a_program_has_so_many_files(page: Page) -> None:
     drop(page, {"more.fut": "def b = 1i32\n"})
     expect(page.locator(".file-note")).to_contain_text("No file was added.")
     expect(tabs(page)).to_have_count(500)
-
-
-def test_of_too_many_files_those_near_the_top_are_taken(page: Page) -> None:
-    """What imports the others lies there, wherever the archive has it."""
-    deep: dict[str, bytes | str] = {f"p/a/f{k:03}.fut": f"def a{k} = {k}i32\n" for k in range(510)}
-    top: dict[str, bytes | str] = {f"p/b{k}.fut": f"def b{k} = {k}i32\n" for k in range(3)}
-    drop(page, {"p.zip": zipped({**deep, **top, "p/main.fut": "entry main = 1i32\n"})})
-    expect(tabs(page)).to_have_count(500)
-    note = page.locator(".file-note li")
-    expect(note).to_have_count(4)
-    expect(note.last).to_have_text("and 11 more for the same reason")
-    assert names(page)[0] == "main.fut"
-    assert {f"b{k}.fut" for k in range(3)} < set(names(page))
-    compiled(page)
-
-
-def test_of_too_much_text_what_is_imported_is_taken(page: Page) -> None:
-    """Packages that nothing needs come last, wherever their names put them."""
-    long = "-- " + "x" * 130_000 + "\n"
-    unused = {f"p/lib/github.com/a/a/a{k}.fut": f"{long}def a{k} = 1i32\n" for k in range(4)}
-    needed = {
-        "p/futhark.pkg": "package github.com/me/own\nrequire { }\n",
-        "p/main.fut": 'import "lib/github.com/z/z/one"\nentry main = two\n',
-        "p/lib/github.com/z/z/one.fut": 'open import "deep/two"\n',
-        "p/lib/github.com/z/z/deep/two.fut": "def two = 2i32\n" + long,
-        "p/lib/github.com/me/own/own.fut": "def own = 3i32\n" + long,
-    }
-    drop(page, {"p.zip": zipped({**unused, **needed})})
-    expect(page.locator(".file-note")).to_contain_text("Added 6 files.")
-    assert {path.removeprefix("p/") for path in needed} < set(names(page))
-    compiled(page)
-
-
-def test_the_main_file_is_none_of_another_package(page: Page) -> None:
-    files: dict[str, bytes | str] = {
-        "futhark.pkg": "package github.com/me/own\n",
-        "lib/github.com/a/a/test.fut": "entry main = 1i32\n",
-        "lib/github.com/me/own/test/test.fut": "entry main = 2i32\n",
-    }
-    drop(page, {"p.zip": zipped(files)})
-    expect(page.locator(".file-note")).to_contain_text("Added 3 files.")
-    assert text(page) == "entry main = 2i32\n"
 
 
 def drag(page: Page, path: Path) -> None:

@@ -22,30 +22,6 @@ def program(page: Page, params: str, more: str = "") -> None:
     expect(pane(page)).to_contain_text(str(abs(hash(params + more))))
 
 
-VALUES = {
-    "(xs: [n]f32) (ys: [n]f32)": ["[1.0f32, 2.0f32, 3.0f32, 4.0f32]"] * 2,
-    "(n: i64) (xs: [n + 1]i32)": ["4i64", "[1i32, 2i32, 3i32, 4i32, 5i32]"],
-    "(p: (i64, [2]bool)) (x: u8)": ["(3i64, [true, false])", "3u8"],
-    "(r: {a: f64, b: [2][1]i8})": ["{a = 3.0f64, b = [[1i8], [2i8]]}"],
-    "(ps: [n](i64, f32)) (k: i64)": [
-        "[(1i64, 2.0f32), (3i64, 4.0f32), (5i64, 6.0f32), (7i64, 8.0f32)]",
-        "3i64",
-    ],
-    "(s: #a | #b i64)": ["#a"],
-    "(s: [2](#b i64 (#c | #d) | #e)) (_: [0](i32, #f))": [
-        "[#b 1i64 (#c), #b 2i64 (#c)]",
-        "empty([0](i32, #f))",
-    ],
-    "(xs: [1000][1000]f32)": [""],
-}
-
-
-def test_values_to_start_from_are_of_the_types_and_their_sizes_agree(page: Page) -> None:
-    for params, wanted in VALUES.items():
-        program(page, params)
-        assert fields(page) == wanted, params
-
-
 def test_a_field_without_a_value_is_named(page: Page) -> None:
     program(page, "(k: i64) (xs: [n]i64)", "-- FAILS\n")
     page.locator("#run-value-1").fill(" ")
@@ -75,23 +51,6 @@ def test_what_was_typed_is_kept_by_name_and_type(page: Page) -> None:
     expect(page.locator("#run-value-0")).to_have_value("[7i64, 8i64]")
     page.get_by_label("Example").select_option("second")
     expect(page.locator("#run-value-0")).to_have_value("[5i64]")
-
-
-def test_values_of_a_data_set_are_those_that_fit(page: Page) -> None:
-    sets = "-- ==\n-- input { 2i64 [1, 2] [0.5f32, 1.5f32] }\n\n"
-    program(page, "(k: i64) (xs: [k]i32) (ys: [k]f32)", sets)
-    assert fields(page) == ["2i64", "[1, 2]", "[0.5f32, 1.5f32]"]
-    program(page, "(k: i64) (xs: [k]bool) (ys: [k]f32)", sets)
-    assert fields(page) == ["2i64", "[true, false]", "[0.5f32, 1.5f32]"]
-    program(page, "(p: (i64, [k]i32)) (ys: [k]f32)", sets)
-    assert fields(page) == ["2i64\n[1, 2]", "[0.5f32, 1.5f32]"]
-    records = "-- ==\n-- input { {a = {b = 1}, c = [2]} [#no, #yes 3] #yes 4 (5, true) }\n\n"
-    params = "(r: {a: {b: i32}, c: [n]i8}) (xs: [](#yes i32 | #no)) (x: #yes i32 | #no)"
-    program(page, f"{params} (t: (i32, bool))", records)
-    wanted = ["{a = {b = 1}, c = [2]}", "[#no, #yes 3]", "#yes 4", "(5, true)"]
-    assert fields(page) == wanted
-    program(page, "(k: i64) (xs: [k]i32) (ys: [k]f32) (zs: [k]f32)", sets)
-    assert fields(page)[0] == "4i64"
 
 
 def test_a_program_of_ones_own_runs_on_what_its_fields_show(browser: Browser, address: str) -> None:

@@ -1,6 +1,5 @@
 """Results as pictures and tables, and inputs from files, with the compiler behind the page."""
 
-import io
 import re
 import struct
 from collections.abc import Iterator
@@ -185,92 +184,6 @@ def test_inputs_come_out_of_files_and_are_kept_with_the_program(page: Page, tmp_
     page.get_by_role("tab", name="Tests").click()
     page.get_by_role("button", name="Run all").click()
     expect(page.locator(".trials-top [role=status]")).to_contain_text("passed")
-
-
-def saved(values: object) -> bytes:
-    file = io.BytesIO()
-    np.save(file, np.asarray(values, np.float64))
-    return file.getvalue()
-
-
-HEAD = b"b" + bytes([2])
-WHOLE = saved([[0.5]])
-DAMAGED = {
-    "none.npy": (b"", "none.npy is empty."),
-    "none.txt": (b"", "none.txt is empty."),
-    "magic.npy": (WHOLE[:6], "magic.npy ends before its end, or is damaged."),
-    "head.npy": (WHOLE[:11], "head.npy ends before its end, or is damaged."),
-    "cells.npy": (WHOLE[:-3], "An array of 1 by 1 elements ends before its end."),
-    "head.bin": (HEAD, "head.bin ends before its end, or is damaged."),
-    "rank.bin": (
-        HEAD + b"\x09 f64" + b"\xff" * 72,
-        "An array of 9 dimensions ends before its end.",
-    ),
-    "long.csv": (b"1\n" * 5_000_000, "long.csv has 10.0 MB; at most 4.00 MB of text are taken."),
-    "long.npy": (
-        saved(np.zeros((1000, 700))),
-        "long.npy is 5.60 MB as text; at most 4.00 MB are taken.",
-    ),
-}
-SEVEN = HEAD + b"\x01 f64" + struct.pack("<Qd", 1, 7.0)
-REFUSED = {
-    "negative.npy": (
-        WHOLE.replace(b"(1, 1)", b"(1,-1)"),
-        "This .npy file has a shape with a negative size.",
-    ),
-    "large.csv": (b"1,1e309\n", "large.csv, row 1, column 2: `1e309` is out of the range of f64."),
-    "both.csv": (b"1.234,5;1\n", "both.csv, row 1, column 1: `1.234,5` is no f64."),
-    "blank.csv": (b"1,,2\n", "blank.csv, row 1, column 2: `` is no f64."),
-}
-TAKEN = {
-    "decimal_comma.csv": (b"1,5;2,5\n3,5;4,5\n", "[[1.5f64, 2.5f64], [3.5f64, 4.5f64]]"),
-    "tabs.tsv": (b"-1,5e1\t,5\n", "[[-1.5e1f64, 0.5f64]]"),
-    "blanks.csv": (b"1.0e+00 2.0e+00\n 3  -4\n", "[[1.0e+00f64, 2.0e+00f64], [3f64, -4f64]]"),
-    "quoted.csv": (b'"a, b","c"\n"1.5",2\n', "[[1.5f64, 2f64]]"),
-    "mixed.bin": (
-        b"-- b\x02\n[" + SEVEN + b"] -- and\n",
-        "-- b\x02\n[ [7.0f64] ] -- and",
-    ),
-    "spaces.bin": (SEVEN + b"\n  \n", "[7.0f64]"),
-    "rows.csv": (b"a,b,c\n", "empty([0][3]f64)"),
-    "old.npy": (WHOLE.replace(b"(1, 1)", b"(1L,1)"), "[[0.5f64]]"),
-}
-
-
-def test_a_file_that_is_empty_cut_or_too_long_says_so_and_changes_nothing(page: Page) -> None:
-    write(page, "entry main (xs: [][]f64) = map (map (* 2)) xs\n")
-    expect(page.locator(".run-field label").first).to_have_text("xs: [][]f64")
-    field, given = page.locator("#run-value-0"), page.locator(".run-field input[type=file]")
-    field.fill("[[7.0]]")
-    for name, (data, said) in (DAMAGED | REFUSED).items():
-        given.set_input_files({"name": name, "mimeType": "", "buffer": data})
-        expect(page.locator(".run-fields .said")).to_have_text(said)
-        expect(field).to_have_value("[[7.0]]")
-    for name, (data, value) in TAKEN.items():
-        given.set_input_files({"name": name, "mimeType": "", "buffer": data})
-        expect(field).to_have_value(value)
-
-
-def test_numbers_of_a_table_fit_their_type(page: Page) -> None:
-    write(page, "entry main (xs: [][]u8) (ys: []i64) (zs: []f16) = (xs, ys, zs)\n")
-    given = page.locator(".run-field input[type=file]")
-    expect(given).to_have_count(3)
-    ends = "-9223372036854775808\n9223372036854775807\n"
-    for field, table, value in (
-        (0, "255,0\n", "[[255u8, 0u8]]"),
-        (0, "300,-1\n", ""),
-        (0, "1,-1\n", ""),
-        (1, ends, "[-9223372036854775808i64, 9223372036854775807i64]"),
-        (1, "9223372036854775808\n", ""),
-        (2, "65519\n-65519.9\n", "[65519f16, -65519.9f16]"),
-        (2, "65520\n", ""),
-    ):
-        page.locator(f"#run-value-{field}").fill("kept")
-        data = {"name": "t.csv", "mimeType": "", "buffer": table.encode()}
-        given.nth(field).set_input_files(data)
-        expect(page.locator(f"#run-value-{field}")).to_have_value(value or "kept")
-        said = page.locator(".run-fields .said")
-        expect(said).to_contain_text("" if value else "is out of the range of ")
 
 
 def test_a_picture_is_an_array_and_a_long_value_is_not_put_into_a_field(page: Page) -> None:

@@ -1,7 +1,5 @@
 """Parts of the page that spare its thread: work in slices, drawings in sight, colours of that."""
 
-import random
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +15,7 @@ ESBUILD = ROOT / "node_modules" / ".bin" / "esbuild"
 PARTS = """
 export { fillSlowly, h, s } from "./static/src/dom";
 export { inSight, makeWhole } from "./static/src/sight";
-export { Numbers } from "./static/src/numbers";
 export { languageOf } from "./static/src/lang";
-export { eventsOf } from "./static/src/events";
 export { EditorView } from "@codemirror/view";
 """
 
@@ -108,32 +104,6 @@ def test_a_small_drawing_is_made_at_once(parts: Page) -> None:
     assert parts.locator(".above").count() == 200
 
 
-def test_names_with_one_number_are_those_of_the_definition(parts: Page) -> None:
-    name = re.compile(r"\b([A-Za-z][\w']*?)(?:_(\d+))?(?![\w'])")
-    rng = random.Random(5)
-    for _ in range(300):
-        words = [
-            rng.choice(["x", "x'", "a_b", "_y", "m2", "3z", "x_1'"])
-            + rng.choice(["", "_1", "_2", "_1_2", "_12"])
-            for _ in range(rng.randrange(8))
-        ]
-        lines = [rng.choice([" ", "+", ".", ", "]).join(words), "x_3"]
-        seen: dict[str, set[str]] = {}
-        for line in lines:
-            for found in name.finditer(line):
-                seen.setdefault(found[1], set()).add(found[2] or "")
-        alone = {one for one, its in seen.items() if len(its) == 1 and "" not in its}
-        got = parts.evaluate(
-            """(lines) => {
-              const numbers = new Numbers();
-              for (const line of lines) numbers.read(line);
-              return [...numbers.alone];
-            }""",
-            lines,
-        )
-        assert set(got) == alone, lines
-
-
 def test_a_stage_has_its_colours_wherever_it_is_scrolled_to(parts: Page) -> None:
     lines = [f"float y{k} = f(x, 2.5f); // {k}" for k in range(4000)]
     lines[2000:2101] = [
@@ -163,22 +133,3 @@ def test_a_stage_has_its_colours_wherever_it_is_scrolled_to(parts: Page) -> None
     line = parts.locator(".cm-line", has_text="float y3905")
     expect(line.locator(".t-number")).to_have_text("2.5f")
     expect(line.locator(".t-comment")).to_have_text("// 3905")
-
-
-@pytest.mark.parametrize("size", [1, 7, 100000])
-def test_events_are_whole_wherever_their_stream_is_cut(parts: Page, size: int) -> None:
-    stream = 'event: part\ndata: {"a": "event: x, data: y"}\n\ndata: 2\n\nevent: done\n\nevent: cut'
-    got = parts.evaluate(
-        """async ([stream, size]) => {
-          const bytes = new TextEncoder().encode(stream);
-          const body = new ReadableStream({ start(to) {
-            for (let at = 0; at < bytes.length; at += size) to.enqueue(bytes.slice(at, at + size));
-            to.close();
-          } });
-          const found = [];
-          for await (const one of eventsOf(body)) found.push(one);
-          return found;
-        }""",
-        [stream, size],
-    )
-    assert got == [["part", '{"a": "event: x, data: y"}'], ["", "2"], ["done", "{}"]]

@@ -129,9 +129,10 @@ def test_a_tab_that_is_none_is_told_with_the_near_miss_and_the_page_s_are_known(
     with pytest.raises(CompileError) as caught:
         lessons.lesson(LessonRequest(lesson=EXAMPLE.replace("stage:", "tab: warp\nstage:")))
     assert caught.value.hint.startswith("Did you mean `warps`? The tabs are memory, ")
-    page = (ROOT / "static/src/layouts.ts").read_text("utf-8")
-    details = page.partition("export const DETAILS = {")[2].partition("};")[0]
-    assert tuple(re.findall(r'(\w+): "', details)) == TABS
+    files = (ROOT / "static/src/panes").glob("*.ts")
+    declared = re.compile(r'^export const pane: PaneKind = \{\n  id: "(\w+)"', re.M)
+    panes = {one for path in files for one in declared.findall(path.read_text("utf-8"))}
+    assert set(TABS) <= panes
     row = next(
         line
         for line in (ROOT / "docs/lessons.md").read_text("utf-8").splitlines()

@@ -1,6 +1,9 @@
 // Panes that ask about the program: while they are seen, and once for each text that was compiled.
+import * as client from "../client";
 import { debounce, h } from "../dom";
+import { Fresh } from "../fresh";
 import { UNREACHED, type Model, type Text } from "../model";
+import type { Operations } from "../types";
 import { Today } from "./today";
 
 export abstract class AskingPane {
@@ -58,5 +61,35 @@ export abstract class AskingPane {
     if (!this.kept && !this.today.permits(place)) return;
     this.seen = about;
     void this.ask(about);
+  }
+}
+
+/** What a pane asks of each text, by an operation's id, and how it draws the answer. */
+export interface Asked<O extends keyof Operations> {
+  /** What the compiler of today would make of a link, which does not hold it: "Checks are listed". */
+  readonly what: string;
+  readonly ask: O;
+  draw(answer: Operations[O]["answer"], place: HTMLElement): void;
+}
+
+/** A pane that asks one question about each text. */
+export class AnsweredPane<O extends keyof Operations> extends AskingPane {
+  readonly element = h("div", { class: "scroll" });
+  protected readonly place = h("div", {});
+  private readonly fresh: Fresh;
+
+  constructor(
+    model: Model,
+    private readonly asked: Asked<O>,
+  ) {
+    super(model, asked.what);
+    this.fresh = new Fresh(model, this.place);
+    this.element.append(this.fresh.element);
+  }
+
+  protected async ask(of: Text): Promise<void> {
+    const nothing = {} as Omit<Operations[O]["request"], keyof Text>; // the program is all that it asks with
+    const answer = await this.fresh.answer(of, client.ask(this.asked.ask, nothing, of));
+    if (answer) this.asked.draw(answer, this.place);
   }
 }

@@ -6,6 +6,7 @@ import type { AnyAsked, Bench } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { noTests } from "./tests";
 import type { Measurement, TestCase } from "../types";
+import type { PaneKind, Share } from "./pane";
 
 /** What a test took on a back end, before and now; `error`: why it is not known. */
 interface Row {
@@ -36,14 +37,15 @@ export class BenchPane {
     this.draw();
   }
 
-  /** What a link keeps, if it is of the program as it is. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
-    if (!this.of || !sameText(this.of, this.model.now)) return [];
-    return this.rows.filter(({ now }) => now).map(({ request }) => ({ op: "bench", request }));
-  }
+  readonly share: Share = {
+    asked: () => {
+      if (!this.of || !sameText(this.of, this.model.now)) return [];
+      return this.rows.filter(({ now }) => now).map(({ request }) => ({ op: "bench", request }));
+    },
+    restore: (asked) => this.restore(asked),
+  };
 
-  /** Show what a link keeps, or nothing. */
-  restore(kept: readonly AnyAsked[] = []): void {
+  private restore(kept: readonly AnyAsked[]): void {
     this.stopping?.abort();
     this.rows = kept.flatMap((one) =>
       one.op === "bench" && one.answer?.ok
@@ -81,16 +83,16 @@ export class BenchPane {
           if (answer.ok) row.now = answer.measured;
           else row.error = answer.error.message;
           found.push(row);
-          this.show(found, of);
+          this.fill(found, of);
         }
       }
     this.stopping = null;
     this.button.textContent = "Measure";
-    if (found.length || !mine.signal.aborted) this.show(found, of);
+    if (found.length || !mine.signal.aborted) this.fill(found, of);
     announce(mine.signal.aborted ? "Stopped." : `${found.length} measured.`);
   }
 
-  private show(rows: readonly Row[], of: Text): void {
+  private fill(rows: readonly Row[], of: Text): void {
     this.rows = [...rows];
     this.of = of;
     this.fresh.made(of, this.rows);
@@ -202,3 +204,10 @@ function compared(now: Measurement, other: Measurement): string {
   const times = other.median / Math.max(now.median, 1e-6);
   return `${time(other.median)}: ${times >= 1 ? `${times.toFixed(2)}x as fast` : `${(1 / times).toFixed(2)}x as slow`}`;
 }
+
+export const pane: PaneKind = {
+  id: "bench",
+  title: "Bench",
+  order: 130,
+  make: ({ model, run }) => new BenchPane(model, () => run.measured()),
+};

@@ -8,6 +8,7 @@ import { sameText, type Model, type Text } from "../model";
 import { placeName } from "../spans";
 import { AskingPane } from "./asking";
 import type { Access } from "../types";
+import type { PaneKind } from "./pane";
 
 export class BoundsPane extends AskingPane {
   readonly element = h("div", { class: "scroll" });
@@ -111,3 +112,10 @@ export class BoundsPane extends AskingPane {
     this.marks(this.visible && this.of && sameText(this.of, this.model.now) ? this.accesses : []);
   }
 }
+
+export const pane: PaneKind = {
+  id: "bounds",
+  title: "Bounds",
+  order: 50,
+  make: ({ model, link, mark }) => new BoundsPane(model, link, mark),
+};

@@ -1,24 +1,12 @@
 // One compilation, A, against the program as it is now: what differs, which is faster, and switches to try.
 import * as client from "../client";
 import { announce, bytes, debounce, h, quoted, replace, s } from "../dom";
-import type { Run } from "../kept";
 import { statesOf, type Model, type Pinned, type Text } from "../model";
-import { Pins } from "../pinned";
+import type { Pins } from "../pinned";
 import { changes } from "../rail";
-import type { Forest, LifeFunction, Options, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
-import type { Texts } from "../texts";
+import type { Forest, LifeFunction, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
 import { exactly, spreadOf } from "./times";
-
-export interface CompareEvents {
-  /** A run as the run pane would ask for it. */
-  run(): Run;
-  open(stage: string): void;
-  pinned(pinned: boolean): void;
-  /** Show A's text beside the source. */
-  beside(): void;
-  /** Change options; what is undefined is left out from here on. */
-  options(options: { [K in keyof Options]?: Options[K] | undefined }): void;
-}
+import type { Desk, PaneKind } from "./pane";
 
 const ANOTHER_PROGRAM =
   " Another program was opened since: chips leave A out, and so do panes until they are set against it.";
@@ -40,11 +28,7 @@ export class ComparePane {
     },
     "Unpin",
   );
-  private readonly beside = h(
-    "button",
-    { title: "F8", onclick: () => this.events.beside() },
-    "Show A beside the source",
-  );
+  private readonly beside = h("button", { title: "F8", onclick: () => this.desk.beside() }, "Show A beside the source");
   private readonly field = h("input", { type: "text", "aria-label": "A from a link", placeholder: "https://…/z/…" });
   private readonly head = h(
     "div",
@@ -74,13 +58,13 @@ export class ComparePane {
   private stepping = 0;
   /** The text of A that is shown against. */
   private pinnedText: Text | undefined;
-  readonly pins: Pins;
+  private readonly model: Model;
+  private readonly pins: Pins;
 
-  constructor(
-    private readonly model: Model,
-    private readonly texts: Texts,
-    private readonly events: CompareEvents,
-  ) {
+  constructor(private readonly desk: Desk) {
+    const { model, pins } = desk;
+    this.model = model;
+    this.pins = pins;
     this.element.append(
       this.head,
       this.said,
@@ -96,9 +80,8 @@ export class ComparePane {
     for (const topic of ["stages", "status", "pinned", "frozen"] as const) model.on(topic, soon);
     model.on("pinned", () => this.forget());
     this.drawHead();
-    this.pins = new Pins(model, {
-      said: (message) => (this.said.textContent = message),
-      pinned: (shown) => events.pinned(shown),
+    pins.onSaid((message) => {
+      this.said.textContent = message;
     });
   }
 
@@ -150,7 +133,7 @@ export class ComparePane {
     if (!settled) return;
     const isMade = !failed(pinned) && !pinned.pending;
     this.race.hidden = this.memory.hidden = !isMade;
-    if (!pinned.pending) this.texts.whole([...Object.entries(pinned.stages), ...this.model.stages]);
+    if (!pinned.pending) this.desk.texts.whole([...Object.entries(pinned.stages), ...this.model.stages]);
     replace(this.differences, this.stages(pinned), isMade ? remarksOf(pinned.remarks, this.model.remarks) : null);
     if (!this.race.childElementCount) this.offerRace();
     if (isMade && made !== this.asked) void this.drawMemory(pinned, (this.asked = made));
@@ -170,7 +153,7 @@ export class ComparePane {
       return h(
         "tr",
         {},
-        h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(id) }, title)),
+        h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.desk.turnTo(id) }, title)),
         h("td", {}, a ? (before?.length ?? "…") : "–"),
         h("td", {}, now?.length ?? "…"),
         h("td", { class: "words" }, differs),
@@ -227,7 +210,7 @@ export class ComparePane {
     const mine = (this.stopping = new AbortController());
     const said = h("span", { class: "quiet" });
     replace(this.race, h("p", { class: "run-top" }, h("button", { onclick: () => mine.abort() }, "Stop"), said));
-    const request = this.events.run();
+    const request = this.desk.run.request();
     const times: [number[], number[]] = [[], []];
     const peaks: (number | undefined)[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -291,7 +274,7 @@ export class ComparePane {
     const box = h("input", { type: "checkbox", "data-switch": id });
     box.addEventListener("change", () => {
       const named = this.boxes(option).filter(({ checked }) => checked === (option === "enable"));
-      this.events.options({ [option]: named.map((one) => one.dataset.switch!) });
+      this.desk.options({ [option]: named.map((one) => one.dataset.switch!) });
     });
     return h("label", { class: "check" }, box, h("span", {}, h("code", {}, id), " ", does));
   }
@@ -328,7 +311,7 @@ export class ComparePane {
       "button",
       {
         onclick: () => {
-          this.events.options({ fuel: undefined });
+          this.desk.options({ fuel: undefined });
           slider.value = slider.max;
           replace(shown);
           number.textContent = "all";
@@ -354,7 +337,7 @@ export class ComparePane {
 
   private async step(fuel: number, shown: HTMLElement): Promise<void> {
     const mine = (this.stepping += 1);
-    this.events.options({ fuel });
+    this.desk.options({ fuel });
     if (!fuel) return replace(shown, h("p", {}, "No rewrite is done."));
     const { now } = this.model;
     const of = (count: number): Text => ({ ...now, options: { ...now.options, fuel: count } });
@@ -387,8 +370,8 @@ export class ComparePane {
       problems: [],
     };
     this.model.emit("pinned");
-    this.events.open(stage.id);
-    this.events.pinned(true);
+    this.desk.turnTo(stage.id);
+    this.pins.stand();
     replace(
       shown,
       h(
@@ -439,7 +422,7 @@ export class ComparePane {
         choice.addEventListener("change", () => {
           const { [name]: _, ...rest } = this.model.options.thresholds ?? {};
           choice.blur();
-          this.events.options({ thresholds: choice.value ? { ...rest, [name]: Number(choice.value) } : rest });
+          this.desk.options({ thresholds: choice.value ? { ...rest, [name]: Number(choice.value) } : rest });
         });
         return h("p", { class: "run-top" }, h("code", {}, name), choice);
       }),
@@ -583,3 +566,10 @@ function timesTable(times: readonly [number[], number[]], peaks: readonly (numbe
     ),
   );
 }
+
+export const pane: PaneKind = {
+  id: "compare",
+  title: "Compare",
+  order: 100,
+  make: (desk) => new ComparePane(desk),
+};

@@ -11,6 +11,7 @@ import { resultOf } from "./result";
 
 const MOST = 20;
 const LONGEST_KEPT = 2000; // characters of an answer that this browser keeps
+import type { Share } from "./pane";
 
 export interface ExpressionEvents {
   /** The back end that is chosen to run on. */
@@ -62,20 +63,18 @@ export class ExpressionBox {
     this.draw();
   }
 
-  /** What a link keeps of those that are of the program as it is: what was asked. */
-  shared(): Pick<Evaluated, "op" | "request">[] {
-    return this.entries
-      .filter(({ of }) => of && sameText(of, this.model.now))
-      .map(({ op, request }) => ({ op, request }));
-  }
+  readonly share: Share = {
+    asked: () =>
+      this.entries.filter(({ of }) => of && sameText(of, this.model.now)).map(({ op, request }) => ({ op, request })),
+    restore: (asked) => this.restore(asked.filter((one) => one.op === "eval")),
+  };
 
   /** What this browser keeps with the program. */
   kept(): Evaluated[] {
     return this.entries.map(({ op, request, answer }) => ({ op, request, answer: short(answer) ? answer : null }));
   }
 
-  /** Show those of a program that is shown from here on. */
-  restore(entries: readonly Evaluated[] = []): void {
+  private restore(entries: readonly Evaluated[]): void {
     this.stopping?.abort();
     this.entries = entries.map((one) => ({ ...one, of: this.model.now }));
     this.draw();

@@ -3,7 +3,7 @@ import * as client from "../client";
 import { fillSlowly, h, quoted, replace } from "../dom";
 import { Fresh } from "../fresh";
 import { drawing, MOST_DRAWN, table, type Called, type Marks } from "../graph";
-import type { AnyAsked, Graphed } from "../kept";
+import type { Graphed } from "../kept";
 import type { Link } from "../link";
 import { messageElement } from "../messages";
 import { sameText, type Model, type Text } from "../model";
@@ -11,6 +11,7 @@ import { Pictured } from "../pictures";
 import { plainNames } from "../polynomial";
 import type { FlowBody, FlowFunction, FusionAttempt } from "../types";
 import { AskingPane } from "./asking";
+import type { Keep, PaneKind, Share } from "./pane";
 
 const FUSION = "";
 const NOTHING: Marks = () => null;
@@ -57,13 +58,21 @@ export class GraphPane extends AskingPane {
     );
   }
 
-  /** Which graph is drawn, so that another page, or this one later, can draw the same; null for the one at first. */
-  get drawn(): DrawnGraph | null {
+  readonly keep: Keep = {
+    field: "graph",
+    now: () => this.drawn,
+    as: (kept) => {
+      if (kept !== undefined) this.drawAs(kept as DrawnGraph | null);
+    },
+  };
+
+  /** Which graph is drawn; null for the one at first. */
+  private get drawn(): DrawnGraph | null {
     const drawn = { stage: this.wanted, table: this.tabular.checked };
     return drawn.stage || drawn.table ? drawn : null;
   }
 
-  drawAs(drawn: DrawnGraph | null | undefined): void {
+  private drawAs(drawn: DrawnGraph | null): void {
     const { stage, table } = drawn ?? { stage: FUSION, table: false };
     if (stage === this.wanted && table === this.tabular.checked) return;
     this.wanted = stage;
@@ -72,20 +81,18 @@ export class GraphPane extends AskingPane {
     this.refresh(true);
   }
 
-  /** What a link keeps, if it is of the program as it is. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
-    return this.seenOf && sameText(this.seenOf, this.model.now)
-      ? [this.wanted === FUSION ? { op: "fusion", request: {} } : { op: "dataflow", request: { stage: this.wanted } }]
-      : [];
-  }
-
-  /** Show what a link keeps, or nothing of one. */
-  restore(kept: readonly AnyAsked[] = []): void {
-    this.held = kept.filter(
-      (one): one is Graphed => (one.op === "fusion" || one.op === "dataflow") && one.answer?.ok === true,
-    );
-    this.seenOf = null;
-  }
+  readonly share: Share = {
+    asked: () =>
+      this.seenOf && sameText(this.seenOf, this.model.now)
+        ? [this.wanted === FUSION ? { op: "fusion", request: {} } : { op: "dataflow", request: { stage: this.wanted } }]
+        : [],
+    restore: (kept) => {
+      this.held = kept.filter(
+        (one): one is Graphed => (one.op === "fusion" || one.op === "dataflow") && one.answer?.ok === true,
+      );
+      this.seenOf = null;
+    },
+  };
 
   private get own(): Graphed | undefined {
     return this.model.frozen
@@ -327,3 +334,10 @@ function labels(graphs: FlowFunction[]): (some: string[]) => string | null {
   for (const [k, node] of nodes.entries()) for (const name of node.names) if (!first.has(name)) first.set(name, k);
   return (some) => nodes[Math.min(...some.map((name) => first.get(name) ?? Infinity))]?.label ?? null;
 }
+
+export const pane: PaneKind = {
+  id: "graph",
+  title: "Graph",
+  order: 80,
+  make: ({ model, link, changed }) => new GraphPane(model, link, changed),
+};

@@ -1,12 +1,10 @@
 // Index functions in three generations: each change of layout, as each would write it, and what it copies.
-import * as client from "../client";
 import { h, quoted, replace } from "../dom";
-import { Fresh } from "../fresh";
 import type { Link } from "../link";
-import type { Model, Text } from "../model";
 import { placeName } from "../spans";
-import { AskingPane } from "./asking";
+import { AnsweredPane, type Asked } from "./asking";
 import type { IndexForm, IndexFunctions, LayoutChange } from "../types";
+import type { PaneKind } from "./pane";
 
 type Generation = IndexForm["generation"];
 
@@ -17,30 +15,20 @@ const SAYS: Readonly<Record<Generation, string>> = {
 };
 const GENERATIONS = Object.keys(SAYS) as Generation[];
 
-export class IndexFunctionsPane extends AskingPane {
-  readonly element = h("div", { class: "scroll" });
-  protected readonly place = h("div", {});
+class Changes implements Asked<"index_functions"> {
+  readonly what = "Index functions are computed";
+  readonly ask = "index_functions";
   private readonly count = h("p", { class: "quiet", role: "status" });
   private readonly list = h("ul", { class: "remarks layouts", "aria-label": "Changes of layout" });
-  private readonly fresh: Fresh;
   private readonly hidden = new Set<Generation>();
   private functions: readonly IndexFunctions[] = [];
 
-  constructor(
-    model: Model,
-    private readonly link: Link,
-  ) {
-    super(model, "Index functions are computed");
-    this.fresh = new Fresh(model, this.place);
-    this.element.append(this.fresh.element);
-  }
+  constructor(private readonly link: Link) {}
 
-  protected async ask(of: Text): Promise<void> {
-    const answer = await this.fresh.answer(of, client.ask("index_functions", {}, of));
-    if (!answer) return;
-    this.functions = answer.functions;
-    replace(this.place, this.filters(), this.count, this.list);
-    this.draw();
+  draw({ functions }: { functions: readonly IndexFunctions[] }, place: HTMLElement): void {
+    this.functions = functions;
+    replace(place, this.filters(), this.count, this.list);
+    this.fill();
   }
 
   private filters(): HTMLElement {
@@ -52,14 +40,14 @@ export class IndexFunctionsPane extends AskingPane {
         box.addEventListener("change", () => {
           if (box.checked) this.hidden.delete(one);
           else this.hidden.add(one);
-          this.draw();
+          this.fill();
         });
         return h("label", { class: "check", title: SAYS[one] }, box, one);
       }),
     );
   }
 
-  private draw(): void {
+  private fill(): void {
     const shown = GENERATIONS.filter((one) => !this.hidden.has(one));
     const changes = this.functions.flatMap((one) => one.changes);
     const copies = (one: Generation): number => this.functions.reduce((sum, { copies }) => sum + (copies[one] ?? 0), 0);
@@ -144,3 +132,10 @@ function reasonsOf({ forms }: LayoutChange, shown: readonly Generation[]): HTMLE
     return h("p", { class: "remark-hint" }, of.length < shown.length ? `${of.join(", ")}: ` : "", ...quoted(because));
   });
 }
+
+export const pane: PaneKind = {
+  id: "layouts",
+  title: "Index functions",
+  order: 70,
+  make: ({ model, link }) => new AnsweredPane(model, new Changes(link)),
+};

@@ -17,6 +17,7 @@ import { Sharing } from "./sharing";
 import { Sums } from "./sums";
 import { AskingPane } from "./asking";
 import type { ArrayInfo, BlockInfo, Cell, CellsAnswer, LessonAnswer, MemoryFunction, Span, StageInfo } from "../types";
+import type { Keep, PaneKind, Share } from "./pane";
 
 const MOST_CELLS = 2048;
 
@@ -44,7 +45,7 @@ export class MemoryPane extends AskingPane {
   private readonly one = h("div", {});
   private readonly lanes: Lanes;
   private readonly sharing: Sharing;
-  readonly sums: Sums;
+  private readonly sums: Sums;
   private mode: Mode = "blocks";
   private functions: MemoryFunction[] = [];
   /** Takes numbers out of their arrays' and blocks' names. */
@@ -126,18 +127,26 @@ export class MemoryPane extends AskingPane {
     this.lanes.suppose(object ? {} : sizes);
   }
 
+  get share(): Share {
+    return this.sums;
+  }
+
+  readonly keep: Keep = {
+    field: "drawn",
+    now: () => this.drawn,
+    linked: () => (this.mode === "sums" && this.sums.asked().length ? this.drawn : undefined),
+    as: (kept) => {
+      if (kept && JSON.stringify(kept) !== JSON.stringify(this.drawn)) this.drawAs(kept as Drawn);
+    },
+  };
+
   /** What is drawn, so that another page can draw the same. */
-  get drawn(): Drawn {
+  private get drawn(): Drawn {
     const one = this.mode === "array";
     return { mode: this.mode, stage: one ? this.stage.value : "", object: one ? this.base : "" };
   }
 
-  /** The same for a link, if that holds it. */
-  get shared(): Drawn | undefined {
-    return this.mode === "sums" && this.sums.shared().length ? this.drawn : undefined;
-  }
-
-  drawAs({ mode, stage, object }: Drawn): void {
+  private drawAs({ mode, stage, object }: Drawn): void {
     if (mode === "array") this.look(stage, object);
     else if (mode in MODES) this.choose(mode);
   }
@@ -543,3 +552,10 @@ function about(array: ArrayInfo, fun: MemoryFunction, block: BlockInfo | undefin
     : "";
   return `The block ${size}${origin}.${shared}`;
 }
+
+export const pane: PaneKind = {
+  id: "memory",
+  title: "Memory",
+  order: 10,
+  make: ({ model, link }) => new MemoryPane(model, link),
+};

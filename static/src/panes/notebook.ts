@@ -2,13 +2,14 @@
 import * as client from "../client";
 import { announce, h, replace } from "../dom";
 import { Fresh } from "../fresh";
-import type { AnyAsked, Notebook } from "../kept";
+import type { Notebook } from "../kept";
 import { markdown } from "../markdown";
 import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../messages";
 import { placeName } from "../spans";
 import type { Backend, Block, Failure, LiterateAnswer, Result, Span } from "../types";
 import { resultOf, type Looks } from "./result";
+import type { PaneKind, Share } from "./pane";
 
 export interface NotebookEvents {
   /** The back end that is chosen to run on. */
@@ -40,17 +41,15 @@ export class NotebookPane {
     this.empty();
   }
 
-  /** What a link keeps, if it is of the program as it is. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
-    return this.of && sameText(this.of, this.model.now) ? [{ op: "literate", request: this.request }] : [];
-  }
-
-  /** Show what a link keeps, or nothing. */
-  restore(kept?: AnyAsked): void {
-    this.stopping?.abort();
-    if (kept?.op === "literate" && kept.answer) this.show(kept.answer, kept.request, this.model.now);
-    else this.empty();
-  }
+  readonly share: Share = {
+    asked: () => (this.of && sameText(this.of, this.model.now) ? [{ op: "literate", request: this.request }] : []),
+    restore: (asked) => {
+      this.stopping?.abort();
+      const kept = asked.find(({ op }) => op === "literate");
+      if (kept?.op === "literate" && kept.answer) this.fill(kept.answer, kept.request, this.model.now);
+      else this.empty();
+    },
+  };
 
   private async run(): Promise<void> {
     const mine = (this.stopping = new AbortController());
@@ -60,11 +59,11 @@ export class NotebookPane {
     this.stopping = null;
     this.button.textContent = "Run notebook";
     if (mine.signal.aborted) return announce("Stopped.");
-    this.show(answer, request, of);
+    this.fill(answer, request, of);
     announce(answer.ok ? "The notebook has been run." : answer.error.message);
   }
 
-  private show(answer: LiterateAnswer | Failure, request: Notebook["request"], of: Text): void {
+  private fill(answer: LiterateAnswer | Failure, request: Notebook["request"], of: Text): void {
     this.request = request;
     this.of = of;
     this.fresh.made(of, answer);
@@ -131,3 +130,10 @@ function enlarge(picture: HTMLImageElement): void {
   const by = Math.floor(READABLE / Math.max(naturalWidth, naturalHeight));
   if (by > 1) picture.width = by * naturalWidth;
 }
+
+export const pane: PaneKind = {
+  id: "notebook",
+  title: "Notebook",
+  order: 120,
+  make: ({ model, run, goTo }) => new NotebookPane(model, { backend: () => run.target(), goTo }),
+};

@@ -3,9 +3,10 @@
 import * as client from "../client";
 import { announce, grouped, h, milliseconds, replace } from "../dom";
 import { Fresh } from "../fresh";
-import type { AnyAsked, Profile } from "../kept";
+import type { Profile } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { messageElement } from "../messages";
+import type { Share } from "./pane";
 import { placeName } from "../spans";
 import type { Failure, ProfileAnswer, ProfileCounts, ProfilePart, Span } from "../types";
 
@@ -40,19 +41,17 @@ export class ProfileBox {
     this.button.addEventListener("click", () => (this.stopping ? this.stopping.abort() : void this.run()));
   }
 
-  /** What a link keeps, if it is of the program as it is. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
-    return this.of && sameText(this.of, this.model.now) ? [{ op: "profile", request: this.request }] : [];
-  }
-
-  /** Show what a link keeps, or nothing. */
-  restore(kept?: AnyAsked): void {
-    this.stopping?.abort();
-    this.of = null;
-    this.fresh.made(null);
-    replace(this.place);
-    if (kept?.op === "profile" && kept.answer) this.show(kept.answer, kept.request, this.model.now);
-  }
+  readonly share: Share = {
+    asked: () => (this.of && sameText(this.of, this.model.now) ? [{ op: "profile", request: this.request }] : []),
+    restore: (asked) => {
+      this.stopping?.abort();
+      this.of = null;
+      this.fresh.made(null);
+      replace(this.place);
+      const kept = asked.find(({ op }) => op === "profile");
+      if (kept?.op === "profile" && kept.answer) this.show(kept.answer, kept.request, this.model.now);
+    },
+  };
 
   private async run(): Promise<void> {
     const mine = (this.stopping = new AbortController());

@@ -15,6 +15,7 @@ import { placeName } from "../spans";
 import type { Attempt, Obligation } from "../kept";
 import type { MemoryPlace } from "../types";
 import { AskingPane } from "./asking";
+import type { Keep, PaneKind } from "./pane";
 
 type Mode = "program" | "pair";
 
@@ -47,8 +48,10 @@ export class ProofPane extends AskingPane {
     model: Model,
     private readonly link: Link,
     private readonly store: Attempts,
+    private readonly opened: () => void,
   ) {
     super(model, "Attempts to build in place are made");
+    store.onShow((wanted) => this.open(wanted));
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
     this.columns = h("div", { class: "proof-columns" }, this.list.element, this.detail);
     this.fresh = new Fresh(model, this.place);
@@ -59,7 +62,8 @@ export class ProofPane extends AskingPane {
   }
 
   /** Open at one attempt, which another pane tells of. */
-  open(wanted: (attempt: Attempt) => boolean): void {
+  private open(wanted: (attempt: Attempt) => boolean): void {
+    this.opened();
     this.turnTo("program");
     this.wanted = wanted;
     this.refresh();
@@ -74,16 +78,17 @@ export class ProofPane extends AskingPane {
     this.choose(found, false);
   }
 
-  /** The attempt that is shown, for links and for the next visit. */
-  get current(): Key | null {
-    const { chosen } = this;
-    return chosen && { rule: chosen.rule, source: chosen.source, destination: chosen.destination };
-  }
-
-  /** Show this one when there are attempts again. */
-  restore(key: Key | null): void {
-    this.wanted = key && sameAs(key);
-  }
+  /** The attempt that is shown; what is kept is shown when there are attempts again. */
+  readonly keep: Keep = {
+    field: "attempt",
+    now: (): Key | null => {
+      const { chosen } = this;
+      return chosen && { rule: chosen.rule, source: chosen.source, destination: chosen.destination };
+    },
+    as: (kept) => {
+      this.wanted = kept ? sameAs(kept as Key) : null;
+    },
+  };
 
   private modes(): void {
     const choice = (mode: Mode, name: string) =>
@@ -315,3 +320,10 @@ function places(attempt: Attempt): HTMLElement[] {
   ];
   return rows.length ? [h("h2", {}, "Where it lies"), h("dl", { class: "attempt-facts" }, ...rows)] : [];
 }
+
+export const pane: PaneKind = {
+  id: "proof",
+  title: "Proof",
+  order: 20,
+  make: ({ model, link, attempts, show }) => new ProofPane(model, link, attempts, () => show("proof")),
+};

@@ -7,6 +7,7 @@ import type { Model, Text } from "../model";
 import { contains, fileOf, placeName } from "../spans";
 import type { Remark } from "../types";
 import { AskingPane } from "./asking";
+import type { PaneKind } from "./pane";
 
 const SIGNS: Record<string, string> = { applied: "✓", missed: "✗", note: "i" };
 const WORDS: Record<string, string> = { applied: "done", missed: "not done", note: "note" };
@@ -204,3 +205,10 @@ export class RemarksPane {
     );
   }
 }
+
+export const pane: PaneKind = {
+  id: "remarks",
+  title: "Remarks",
+  order: 40,
+  make: ({ model, link, attempts }) => new RemarksPane(model, link, (remark) => attempts.showOf(remark)),
+};

@@ -201,6 +201,11 @@ export class RunPane {
     return inputs;
   }
 
+  /** The id of the back end that is chosen. */
+  target(): Backend["id"] {
+    return this.request().backend ?? "c";
+  }
+
   /** The back ends that tests are measured on: the chosen one first. */
   measured(): string[] {
     const chosen = this.runsOn();

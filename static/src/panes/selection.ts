@@ -7,20 +7,11 @@ import { fateOf } from "../fate";
 import type { Model, Text } from "../model";
 import { messageElement } from "../messages";
 import { contains, excerpt, fileOf, hueAt, hueOf, keyOf, occurrenceIn, placeName } from "../spans";
-import { about, called, isGuard, KINDS, kindOf, pointOf, sourcesOf, type Attempts } from "../proof/attempts";
+import { about, called, isGuard, KINDS, kindOf, pointOf, sourcesOf } from "../proof/attempts";
 import type { Attempt } from "../kept";
 import type { Occurrence, OccurrencesAnswer, Span, StageInfo } from "../types";
-import { remarkItem, type ShowProof } from "./remarks";
-
-export interface SelectionEvents {
-  open(stage: string): void;
-  goTo(span: Span): void;
-  /** Show the next or previous place of the current pane that comes from what is selected. */
-  occurrence(by: number): void;
-  /** Show an attempt to build an array in its place, with its proof. */
-  attempt(attempt: Attempt): void;
-  proof: ShowProof;
-}
+import { remarkItem } from "./remarks";
+import type { Desk, PaneKind } from "./pane";
 
 export class SelectionPane {
   readonly element = h("div", { class: "scroll selection" });
@@ -32,12 +23,13 @@ export class SelectionPane {
   private told: { of: Text; place: string; answer: Promise<Answer<OccurrencesAnswer>> } | null = null;
   private visible = false;
 
-  constructor(
-    private readonly model: Model,
-    private readonly link: Link,
-    private readonly store: Attempts,
-    private readonly events: SelectionEvents,
-  ) {
+  private readonly model: Model;
+  private readonly link: Link;
+
+  constructor(private readonly desk: Desk) {
+    const { model, link } = desk;
+    this.model = model;
+    this.link = link;
     const soon = debounce(60, () => this.draw());
     model.on("stages", soon);
     model.on("status", () => {
@@ -57,7 +49,7 @@ export class SelectionPane {
     const place = this.link.chosen?.spans[0];
     const { made, frozen } = this.model;
     if (!this.visible || !place || !made || (frozen && !frozen.attempts)) return;
-    const found = await this.store.load();
+    const found = await this.desk.attempts.load();
     if (this.model.made !== made || this.link.chosen?.spans[0] !== place) return;
     const all = found.ok ? found.attempts : [];
     const [here, source] = [about(all, place).slice(0, 8), sourcesOf(all)];
@@ -98,7 +90,7 @@ export class SelectionPane {
           h("span", {}, pointOf(attempt)),
           h(
             "button",
-            { class: "link", onclick: () => this.events.attempt(attempt) },
+            { class: "link", onclick: () => this.desk.attempts.show(attempt) },
             attempt.done ? "see the proof" : "see what was tried",
           ),
         ),
@@ -125,7 +117,7 @@ export class SelectionPane {
       h(
         "p",
         { class: "quiet" },
-        h("button", { class: "link", onclick: () => this.events.goTo(place) }, placeName(place)),
+        h("button", { class: "link", onclick: () => this.desk.goTo(place) }, placeName(place)),
       ),
       h("p", { class: `subject ${hueOf(hueAt(place))}` }, h("code", {}, excerpt(this.model.textAt(place), place, 160))),
       this.headline(place),
@@ -151,7 +143,7 @@ export class SelectionPane {
         { class: "headline" },
         fate.text,
         " ",
-        h("button", { class: "link", onclick: () => this.events.goTo(fate.other) }, "show it"),
+        h("button", { class: "link", onclick: () => this.desk.goTo(fate.other) }, "show it"),
       )
     );
   }
@@ -163,7 +155,7 @@ export class SelectionPane {
         {
           "aria-label": `${name} occurrence`,
           title: by > 0 ? "F4" : "Shift+F4",
-          onclick: () => this.events.occurrence(by),
+          onclick: () => this.desk.occurrence(by),
         },
         sign,
       );
@@ -222,7 +214,7 @@ export class SelectionPane {
       return h(
         "tr",
         { class: gone && !text ? "gone" : "" },
-        h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.events.open(info.id) }, info.title)),
+        h("th", { scope: "row" }, h("button", { class: "link", onclick: () => this.desk.open(info.id) }, info.title)),
         h("td", { class: "amount" }, lines || (text ? "·" : "–")),
         h("td", {}, what),
       );
@@ -250,7 +242,9 @@ export class SelectionPane {
       h(
         "ul",
         { class: "remarks" },
-        ...around.slice(0, 30).map((remark) => remarkItem(remark, this.model, this.link, this.events.proof)),
+        ...around
+          .slice(0, 30)
+          .map((remark) => remarkItem(remark, this.model, this.link, (one) => this.desk.attempts.showOf(one))),
       ),
     ];
   }
@@ -265,3 +259,10 @@ function notReached(title: string): HTMLElement {
     h("td", {}, h("span", { class: "quiet" }, "not reached by the program as it is now")),
   );
 }
+
+export const pane: PaneKind = {
+  id: "selection",
+  title: "Selection",
+  order: 30,
+  make: (desk) => new SelectionPane(desk),
+};

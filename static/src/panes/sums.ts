@@ -21,12 +21,12 @@ export class Sums {
   }
 
   /** What a link keeps, if it is of the program as it is and there are any. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
+  asked(): Pick<AnyAsked, "op" | "request">[] {
     return this.seenOf && sameText(this.seenOf, this.model.now) ? [{ op: "sums", request: {} }] : [];
   }
 
   /** Show what a link keeps, or nothing of one. */
-  restore(kept: readonly AnyAsked[] = []): void {
+  restore(kept: readonly AnyAsked[]): void {
     const found = kept.find((one) => one.op === "sums");
     this.held = found?.answer?.ok ? found.answer : null;
     this.seenOf = null;

@@ -8,6 +8,7 @@ import { placeName } from "../spans";
 import { isTrouble } from "../trouble";
 import { AskingPane } from "./asking";
 import type { Problem, Span, TestCase, Tested } from "../types";
+import type { PaneKind } from "./pane";
 
 const SIGNS = {
   passed: ["✓", "Passed"],
@@ -232,3 +233,10 @@ function pause(seconds: number, signal: AbortSignal): Promise<void> {
     });
   });
 }
+
+export const pane: PaneKind = {
+  id: "tests",
+  title: "Tests",
+  order: 110,
+  make: ({ model, run, goTo }) => new TestsPane(model, { backend: () => run.target(), goTo }),
+};

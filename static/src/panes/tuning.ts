@@ -10,6 +10,7 @@ import { evaluate, namesIn } from "../polynomial";
 import { placeName } from "../spans";
 import { AskingPane } from "./asking";
 import type { Forest, Polynomial, Span, TreeNode } from "../types";
+import type { PaneKind } from "./pane";
 
 const FIRST = 100;
 
@@ -162,3 +163,10 @@ function amounts(node: TreeNode): Polynomial[] {
   const inside = [...(node.then ?? []), ...(node.orelse ?? []), ...(node.body ?? [])];
   return [...(node.work ? [node.work] : []), ...inside.flatMap(amounts)];
 }
+
+export const pane: PaneKind = {
+  id: "versions",
+  title: "Versions",
+  order: 90,
+  make: ({ model, link }) => new TuningPane(model, link),
+};

@@ -5,15 +5,24 @@ import { debounce, fillSlowly, grouped, h, replace } from "../dom";
 import { Fresh } from "../fresh";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
-import type { AnyAsked, Costs } from "../kept";
+import type { Costs } from "../kept";
 import { sameText, type Model, type Text } from "../model";
 import { Pictured } from "../pictures";
 import { placeName } from "../spans";
-import type { AccessesAnswer, LoopAccess, Remark, RequestCounts, WarpAccess, WarpRequest } from "../types";
+import type {
+  AccessesAnswer,
+  LessonAnswer,
+  LoopAccess,
+  Remark,
+  RequestCounts,
+  WarpAccess,
+  WarpRequest,
+} from "../types";
 import { AskingPane } from "./asking";
 import { remarkItem, type ShowProof } from "./remarks";
 import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } from "./loop_card";
 import { drawRequest, requestTable, strideOf } from "./warp_card";
+import type { PaneKind, Share } from "./pane";
 
 const MEANS =
   "A GPU runs 32 threads in step, the lanes of a warp. What they ask for at once comes from memory in " +
@@ -60,18 +69,17 @@ export class WarpsPane extends AskingPane {
     return this.model.frozen !== null && this.held !== null;
   }
 
-  /** What a link keeps, if it is of the program as it is. */
-  shared(): Pick<AnyAsked, "op" | "request">[] {
-    const { shown } = this;
-    return shown && sameText(shown.of, this.model.now) ? [{ op: shown.op, request: shown.request }] : [];
-  }
-
-  /** Show what a link keeps, or nothing of one. */
-  restore(kept: readonly AnyAsked[] = []): void {
-    const found = kept.find((one) => one.op === "accesses" || one.op === "observe");
-    this.held = found?.answer?.ok ? found : null;
-    this.shown = null;
-  }
+  readonly share: Share = {
+    asked: () => {
+      const { shown } = this;
+      return shown && sameText(shown.of, this.model.now) ? [{ op: shown.op, request: shown.request }] : [];
+    },
+    restore: (kept) => {
+      const found = kept.find((one) => one.op === "accesses" || one.op === "observe");
+      this.held = found?.answer?.ok ? found : null;
+      this.shown = null;
+    },
+  };
 
   protected async ask(of: Text, observe = false): Promise<void> {
     const { entry } = this.model;
@@ -101,7 +109,7 @@ export class WarpsPane extends AskingPane {
   }
 
   /** What is asked next about the program as it is now has these sizes. */
-  look(sizes: Record<string, number>): void {
+  suppose({ sizes }: Pick<LessonAnswer, "sizes">): void {
     this.sizes = sizes;
     this.sizesOf = this.model.source;
   }
@@ -476,3 +484,16 @@ function accessTable({ accesses }: AccessesAnswer): HTMLElement {
     ],
   ]);
 }
+
+export const pane: PaneKind = {
+  id: "warps",
+  title: "Warps",
+  order: 60,
+  make: ({ model, link, attempts, options }) =>
+    new WarpsPane(
+      model,
+      link,
+      (remark) => attempts.showOf(remark),
+      (disable) => options({ disable }),
+    ),
+};

@@ -2,9 +2,9 @@
 import * as client from "../client";
 import type { Answer } from "../client";
 import type { Model, Text } from "../model";
-import { contains } from "../spans";
+import { contains, keyOf } from "../spans";
 import type { Attempt, Obligation } from "../kept";
-import type { Span } from "../types";
+import type { Remark, Span } from "../types";
 import { namesIn, plainNames, renamed } from "../polynomial";
 
 export type Kind = "proved" | "refused" | "aside" | "guarded" | "checked";
@@ -87,13 +87,35 @@ export const sameAs =
   ({ rule, source, destination }: Attempt): boolean =>
     rule === key.rule && source === key.source && destination === key.destination;
 
+const NOWHERE: Span = [0, 0, 0, 0];
+
 type Found = Answer<{ ok: true; attempts: Attempt[] }>;
 
 export class Attempts {
   private of: Text | null = null;
   private answer: Promise<Found> | null = null;
 
+  private shows: (wanted: (attempt: Attempt) => boolean) => void = () => undefined;
+
   constructor(private readonly model: Model) {}
+
+  /** Who shows an attempt that others tell of. */
+  onShow(shows: (wanted: (attempt: Attempt) => boolean) => void): void {
+    this.shows = shows;
+  }
+
+  show(attempt: Attempt): void {
+    this.shows(sameAs(attempt));
+  }
+
+  /** Show the attempt that a remark is about. Links from before attempts had numbers know the place only. */
+  showOf(remark: Remark): void {
+    this.shows((one) =>
+      remark.attempt === undefined
+        ? one.rule === remark.rule && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE)
+        : one.number === remark.attempt,
+    );
+  }
 
   /** Those of the program that was compiled last, or that the link holds. */
   load(): Promise<Found> {

@@ -1,0 +1,103 @@
+// Files as values of a parameter `[][]f64`: what each is as text, and what is said of those that are none.
+import { beforeAll, expect, test, vi } from "vitest";
+import { textOf } from "../src/values/upload";
+
+const LEAF = { dims: ["", ""], prim: "f64" };
+const bytes = (text: string): number[] => Array.from(text, (one) => one.charCodeAt(0));
+const whole = (width: number, value: bigint | number): number[] => {
+  const view = new DataView(new ArrayBuffer(width));
+  if (typeof value === "bigint") view.setBigUint64(0, value, true);
+  else if (width === 2) view.setUint16(0, value, true);
+  else view.setFloat64(0, value, true);
+  return [...new Uint8Array(view.buffer)];
+};
+
+/** An array of `f64` in NumPy's format. */
+function npy(shape: string, values: readonly number[], more = "'fortran_order': False"): number[] {
+  const head = `{'descr': '<f8', ${more}, 'shape': ${shape}, }\n`;
+  return [
+    0x93,
+    ...bytes("NUMPY"),
+    1,
+    0,
+    ...whole(2, head.length),
+    ...bytes(head),
+    ...values.flatMap((x) => whole(8, x)),
+  ];
+}
+
+const HEAD = [...bytes("b"), 2];
+const ONE = npy("(1, 1)", [0.5]);
+const SEVEN = [...HEAD, 1, ...bytes(" f64"), ...whole(8, 1n), ...whole(8, 7)];
+const read = (name: string, data: readonly number[] | string): Promise<string> =>
+  textOf(new File([typeof data === "string" ? data : new Uint8Array(data)], name), LEAF);
+
+beforeAll(() => {
+  vi.stubGlobal("document", { querySelector: () => null });
+  return () => vi.unstubAllGlobals();
+});
+
+const REFUSED: [string, readonly number[] | string, string][] = [
+  ["none.npy", [], "none.npy is empty."],
+  ["none.txt", [], "none.txt is empty."],
+  ["magic.npy", ONE.slice(0, 6), "magic.npy ends before its end, or is damaged."],
+  ["head.npy", ONE.slice(0, 11), "head.npy ends before its end, or is damaged."],
+  ["cells.npy", ONE.slice(0, -3), "An array of 1 by 1 elements ends before its end."],
+  ["head.bin", HEAD, "head.bin ends before its end, or is damaged."],
+  [
+    "rank.bin",
+    [...HEAD, 9, ...bytes(" f64"), ...Array<number>(72).fill(255)],
+    "An array of 9 dimensions ends before its end.",
+  ],
+  ["long.csv", "1\n".repeat(5_000_000), "long.csv has 10.0 MB; at most 4.00 MB of text are taken."],
+  [
+    "long.npy",
+    npy("(1000, 700)", Array<number>(700_000).fill(0)),
+    "long.npy is 5.60 MB as text; at most 4.00 MB are taken.",
+  ],
+  ["rank.npy", npy("(3,)", [0, 0, 0]), "The file holds []f64, and the parameter takes [][]f64."],
+  ["negative.npy", npy("(1,-1)", [0.5]), "This .npy file has a shape with a negative size."],
+  ["large.csv", "1,1e309\n", "large.csv, row 1, column 2: `1e309` is out of the range of f64."],
+  ["both.csv", "1.234,5;1\n", "both.csv, row 1, column 1: `1.234,5` is no f64."],
+  ["blank.csv", "1,,2\n", "blank.csv, row 1, column 2: `` is no f64."],
+];
+
+test.each(REFUSED)("%s is refused with its reason", async (name, data, said) => {
+  await expect(read(name, data)).rejects.toThrow(said);
+});
+
+const TAKEN: [string, readonly number[] | string, string][] = [
+  ["names.csv", "a,b\n1,2.5\n-3,nan\n", "[[1f64, 2.5f64], [-3f64, f64.nan]]"],
+  ["decimal_comma.csv", "1,5;2,5\n3,5;4,5\n", "[[1.5f64, 2.5f64], [3.5f64, 4.5f64]]"],
+  ["tabs.tsv", "-1,5e1\t,5\n", "[[-1.5e1f64, 0.5f64]]"],
+  ["blanks.csv", "1.0e+00 2.0e+00\n 3  -4\n", "[[1.0e+00f64, 2.0e+00f64], [3f64, -4f64]]"],
+  ["quoted.csv", '"a, b","c"\n"1.5",2\n', "[[1.5f64, 2f64]]"],
+  ["mixed.bin", [...bytes("-- b\x02\n["), ...SEVEN, ...bytes("] -- and\n")], "-- b\x02\n[ [7.0f64] ] -- and"],
+  ["spaces.bin", [...SEVEN, ...bytes("\n  \n")], "[7.0f64]"],
+  ["rows.csv", "a,b,c\n", "empty([0][3]f64)"],
+  ["old.npy", npy("(1L,1)", [0.5]), "[[0.5f64]]"],
+  [
+    "turned.npy",
+    npy("(2, 3)", [0, 3, 1, 4, 2, 5], "'fortran_order': True"),
+    "[[0.0f64, 1.0f64, 2.0f64], [3.0f64, 4.0f64, 5.0f64]]",
+  ],
+];
+
+test.each(TAKEN)("%s is taken", async (name, data, value) => expect(await read(name, data)).toBe(value));
+
+const ENDS = "-9223372036854775808\n9223372036854775807\n";
+const FITTING: [string, number, string, string][] = [
+  ["u8", 2, "255,0\n", "[[255u8, 0u8]]"],
+  ["u8", 2, "300,-1\n", ""],
+  ["u8", 2, "1,-1\n", ""],
+  ["i64", 1, ENDS, "[-9223372036854775808i64, 9223372036854775807i64]"],
+  ["i64", 1, "9223372036854775808\n", ""],
+  ["f16", 1, "65519\n-65519.9\n", "[65519f16, -65519.9f16]"],
+  ["f16", 1, "65520\n", ""],
+];
+
+test.each(FITTING)("numbers of a table fit %s in %i dimensions: %j", async (prim, rank, text, value) => {
+  const asked = textOf(new File([text], "t.csv"), { prim, dims: Array<string>(rank).fill("") });
+  if (value) expect(await asked).toBe(value);
+  else await expect(asked).rejects.toThrow(`is out of the range of ${prim}.`);
+});
