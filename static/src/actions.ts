@@ -1,5 +1,6 @@
 // All that the palette offers.
 import { THEMES } from "./header";
+import { PANES } from "panes:all";
 import { PRESETS } from "./layouts";
 import type { Page } from "./page";
 import type { Action } from "./palette";
@@ -7,14 +8,22 @@ import { earlierTexts } from "./work";
 
 export function actionsOf(page: Page): Action[] {
   const { model, editor, header, dock } = page;
-  const one = (group: string, name: string, run: () => void, keys = ""): Action => ({ group, name, run, keys });
+  const one = (group: string, name: string, run: () => void, keys = "", about = ""): Action => ({
+    group,
+    name,
+    run,
+    keys,
+    about,
+  });
+  const abouts = new Map(PANES.map(({ id, about }) => [id, about]));
   const file = model.files;
   const title = (id: string): string => model.info(id)?.title ?? id;
   return [
     one("action", "Run", () => void page.runPane.run(), "Ctrl+Enter"),
-    one("action", "Share", () => void page.share(), "Ctrl+S"),
+    one("action", "Share", () => void page.share(), "Ctrl+S", "link, embed, iframe, offline file, cite, BibTeX"),
     one("action", "Follow me: let others see what I do", () => page.lead()),
     one("action", "Follow a teacher", () => location.assign("/follow/")),
+    one("action", "New program", () => page.newProgram(), "", "empty, blank, from scratch"),
     one("action", "Keys", () => header.showHelp(), "?"),
     one("action", "Clear the selection", () => page.link.choose(null), "Esc"),
     one("action", "Next occurrence", () => page.workbench.occurrence(1), "F4"),
@@ -33,9 +42,9 @@ export function actionsOf(page: Page): Action[] {
         keys.replaceAll("-", "+"),
       ),
     ),
-    ...model.shownAs.map(({ id }) => one("stage", title(id), () => page.openStage(id))),
+    ...model.shownAs.map(({ id, explain }) => one("stage", title(id), () => page.openStage(id), "", explain)),
     ...model.shownAs.map(({ id }) => one("stage beside", title(id), () => page.openStage(id, true))),
-    ...dock.details.map(([id, name]) => one("details", name, () => dock.enter(id))),
+    ...dock.details.map(([id, name]) => one("details", name, () => dock.enter(id), "", abouts.get(id))),
     ...PRESETS.map((preset) => one("layout", preset.name, () => page.leave(() => page.arrange(preset)))),
     ...page.layouts.own.map(([name, show]) => one("your layout", name, show)),
     ...(
@@ -48,7 +57,9 @@ export function actionsOf(page: Page): Action[] {
     ).map(([to, word]) =>
       one("layout", `Move ${dock.lastTitle} ${word}`, () => dock.step(to, dock.last), "Ctrl+Alt+arrow"),
     ),
-    ...page.examples.map(({ name, title: words }) => one("example", words, () => page.openExample(name))),
+    ...page.examples.map(({ name, title: words, point }) =>
+      one("example", words, () => page.openExample(name), "", point),
+    ),
     ...(file.names().length > 1
       ? file.names().map((name) => one("file", name, () => page.leave(() => editor.open(name))))
       : []),

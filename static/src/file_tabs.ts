@@ -1,4 +1,4 @@
-// The files of the program: a strip of tabs over the editor, hidden while there is one, and what can be done
+// The files of the program: tabs in the row over the editor, where there are several, and what can be done
 // with them. What is taken out or overwritten can be brought back.
 import { h, quoted, replace } from "./dom";
 import type { SourceEditor } from "./editor";
@@ -14,6 +14,7 @@ import {
   type Deleted,
   type Saved,
 } from "./files";
+import type { FileRow } from "./file_row";
 import { chosen, dropped, MOST_BYTES, MOST_FILES, type Taken } from "./intake";
 import type { Model } from "./model";
 import { fileOf, isolated } from "./spans";
@@ -26,6 +27,8 @@ export interface FileEvents {
   /** Whether what is shown is nobody's work, so that files that come take its place. */
   isNobodys(): boolean;
   replace(program: Saved): void;
+  /** A new program takes the place of this one. */
+  fresh(): void;
 }
 
 const PANEL = "source-panel";
@@ -35,38 +38,28 @@ const AWHILE = 300; // ms
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 export class FileTabs {
-  readonly element: HTMLElement;
-  private readonly list = h("div", { class: "file-list", role: "tablist", "aria-label": "Files" });
-  private readonly menu = h("details", { class: "file-menu" });
-  private readonly content = h("div", { class: "popover" });
-  private readonly commands = h("div", { class: "file-commands" });
+  private readonly list: HTMLElement;
+  private readonly menu: HTMLDetailsElement;
+  private readonly content: HTMLElement;
   private readonly note = h("div", { class: "file-note", role: "status" });
 
   /** `area` shows that files can be dropped, `panel` is the part of it that shows the open file. */
   constructor(
     private readonly area: HTMLElement,
     private readonly panel: HTMLElement,
+    private readonly row: FileRow,
     private readonly model: Model,
     private readonly editor: SourceEditor,
     private readonly events: FileEvents,
   ) {
-    const summary = h(
-      "summary",
-      { "aria-label": "Files: new, from this machine, rename, delete", title: "Files" },
-      "+",
-    );
+    const { list, menu, content, fresh, format, outline } = row;
+    [this.list, this.menu, this.content] = [list, menu, content];
     // There before it opens: whoever goes on at once finds it.
-    summary.addEventListener("click", () => this.menu.open || this.fill());
-    this.menu.append(summary, this.content);
-    this.commands.append(
-      ...editor.language.commands
-        .slice(0, 2)
-        .map(([name, key, run]) =>
-          h("button", { class: "file-command", title: key, onclick: () => run(editor.view) }, name),
-        ),
-    );
-    this.element = h("div", { class: "files" }, this.list, this.menu, this.commands);
-    this.panel.before(this.element, this.note);
+    menu.querySelector("summary")!.addEventListener("click", () => menu.open || this.fill());
+    fresh.addEventListener("click", () => events.fresh());
+    for (const [k, button] of [format, outline].entries())
+      button.addEventListener("click", () => editor.language.commands[k]![2](editor.view));
+    this.panel.before(row.element, this.note);
     this.list.addEventListener("keydown", (event) => this.keys(event));
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
     document.addEventListener("mousedown", (event) => {
@@ -97,9 +90,11 @@ export class FileTabs {
     const names = files.names();
     const several = names.length > 1;
     const focused = this.list.contains(document.activeElement);
-    this.element.classList.toggle("alone", !several);
+    const { name, format, outline } = this.row;
     this.list.hidden = !several;
-    this.commands.hidden = isManifest(files.open);
+    name.hidden = several;
+    name.textContent = visible(files.open);
+    format.hidden = outline.hidden = isManifest(files.open);
     replace(this.list, ...(several ? names.map((name, k) => this.tab(name, k)) : []));
     const roles: [string, string][] = [
       ["role", "tabpanel"],

@@ -4,6 +4,8 @@ import { foldsOf, isFolding } from "./asides";
 import * as client from "./client";
 import { Dock } from "./dock";
 import { faces, h } from "./dom";
+import { fileRow } from "./file_row";
+import { MAIN } from "./files";
 import { Header } from "./header";
 import { LayoutMenu } from "./layout_menu";
 import { TITLES } from "panes:titles";
@@ -52,7 +54,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   });
   const header = new Header(
     chrome,
-    { example: nothing, earlier: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
+    { example: nothing, earlier: nothing, own: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
     new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) })
       .element,
   );
@@ -80,6 +82,9 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
         : { content: h("p", { class: "empty" }, "It is on its way.") };
     dock.add({ id, title, ...own });
   }
+  const row = fileRow(dock.grip(SOURCE));
+  row.name.textContent = known.text.main ?? MAIN;
+  row.element.inert = true;
   dock.add({
     id: SOURCE,
     title: "Source",
@@ -87,6 +92,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
       "section",
       { class: "pane source", "aria-label": "Source" },
       story.element,
+      row.element,
       h("div", { class: "pane-body" }, text.element),
     ),
   });

@@ -1,5 +1,6 @@
 // The top bar: examples, options, status, run, share, theme, help.
 import { earlierTexts } from "./work";
+import { waysToUse } from "./citing";
 import { h, milliseconds, replace } from "./dom";
 import { dropdown } from "./menus";
 import { messageElement } from "./messages";
@@ -14,6 +15,8 @@ import type { Problem } from "./types";
 export interface HeaderEvents {
   example(name: string): void;
   earlier(program: Saved): void;
+  /** The reader's own program, or a new one. */
+  own(): void;
   target(target: string): void;
   run(): void;
   share(said?: Said): void;
@@ -65,7 +68,9 @@ export class Header {
         h(
           "p",
           { class: "tagline" },
-          h("span", {}, "See what a compiler does to your array program · "),
+          h("span", { class: "what" }, "A compiler explorer for Futhark"),
+          h("span", { class: "for-whom" }, ": learn, teach and tune array programs"),
+          h("span", {}, " · "),
           h("a", { href: "/lessons/" }, "Lessons"),
         ),
       ),
@@ -122,6 +127,7 @@ export class Header {
         : null,
     );
     this.examples.value = chosen;
+    this.examples.title = this.examples.selectedOptions[0]?.textContent ?? "";
   }
 
   setTarget(target: string): void {
@@ -139,7 +145,7 @@ export class Header {
   }
 
   /** Show a new link; it is selected, and copied where the browser allows that. A title and notes make another one. */
-  showLink(url: string, said: Said): void {
+  showLink(url: string, said: Said, stages: readonly string[]): void {
     const field = h("input", { type: "text", readonly: true, value: url, "aria-label": "Link", size: 44 });
     const copied = h("span", { class: "quiet", role: "status" });
     const copy = async (): Promise<void> => {
@@ -158,6 +164,7 @@ export class Header {
       h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
       h("p", {}, h("a", { href: url }, "Open it")),
+      waysToUse({ url, title: said.title || this.titleOf(this.model.source), stages, version: this.version }),
       this.saying(said),
       h(
         "p",
@@ -170,6 +177,13 @@ export class Header {
     this.link.hidden = false;
     void copy();
   }
+
+  /** What a link is called that has no title: by its first line. */
+  private titleOf(source: string): string {
+    return firstWords({ source }) || "A program";
+  }
+
+  private readonly version = document.getElementById("app")?.dataset.version ?? "";
 
   private saying(said: Said): HTMLElement {
     const title = h("input", { type: "text", value: said.title, maxlength: 120, placeholder: "its first line" });
@@ -215,9 +229,8 @@ export class Header {
     if (value.startsWith("#")) {
       const entry = earlierTexts()[Number(value.slice(1))];
       if (entry) this.events.earlier(entry);
-    } else if (value) {
-      this.events.example(value);
-    }
+    } else if (value) this.events.example(value);
+    else this.events.own();
   }
 
   private draw(): void {

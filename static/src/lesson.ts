@@ -1,10 +1,10 @@
 // A lesson above its program: text, a question to predict an answer to, what the compiler counts; and its file.
 import * as client from "./client";
-import { announce, debounce, h, replace } from "./dom";
+import { announce, debounce, h, quoted, replace } from "./dom";
 import { markdown } from "./markdown";
 import { messageElement } from "./messages";
 import { load, save } from "./storage";
-import type { Text } from "./model";
+import { sameText, type Text } from "./text";
 import type { LessonAnswer, SolveAnswer } from "./types";
 
 export interface LessonEvents {
@@ -14,6 +14,8 @@ export interface LessonEvents {
   now(): Text;
   /** Lead the eye back to what it is about. */
   look(lesson: LessonAnswer): void;
+  /** What the compiler made of the program decides the question, and is covered until that was answered; or not. */
+  cover(covered: boolean): void;
 }
 
 /** What this browser keeps of a lesson. */
@@ -25,6 +27,8 @@ interface Kept {
   /** Of a puzzle: the least that was reached. */
   best?: number;
 }
+
+const STALE = "The program was changed since: score it again.";
 
 export class LessonBox {
   readonly element = h("section", { class: "lesson", "aria-label": "Lesson", tabindex: 0, hidden: true });
@@ -55,6 +59,11 @@ export class LessonBox {
   private kept: Kept = {};
   private lesson: LessonAnswer | null = null;
   private asked = 0;
+  /** Whether the reader wanted to look before answering. */
+  private looks = false;
+  /** What the program was when it was scored, and the note that it is another one now. */
+  private scored: Text | null = null;
+  private readonly stale = h("p", { class: "lesson-stale", hidden: true }, STALE);
   private readonly soon = debounce(400, () => void this.changed());
 
   constructor(private readonly events: LessonEvents) {
@@ -171,7 +180,7 @@ export class LessonBox {
         ? h(
             "p",
             { class: "row" },
-            h("button", { onclick: () => this.events.look(lesson) }, "Show me"),
+            h("button", { onclick: () => this.show(lesson) }, "Show me"),
             h(
               "button",
               { onclick: () => this.events.show(lesson), title: "With the program as it was" },
@@ -181,13 +190,34 @@ export class LessonBox {
         : null,
       lesson.puzzle ? this.puzzle(lesson, lesson.puzzle) : this.question(lesson),
     );
+    this.events.cover(this.covers(lesson));
+  }
+
+  private covers({ puzzle, wrong }: LessonAnswer): boolean {
+    return !puzzle && !wrong && !this.kept.revealed && !this.looks;
+  }
+
+  /** Lead to what it is about, answered or not. */
+  private show(lesson: LessonAnswer): void {
+    this.looks = true;
+    this.draw(lesson);
+    this.events.look(lesson);
+  }
+
+  /** The program is another one now: a score that is shown is of the one before. */
+  edited(): void {
+    const stale = this.scored !== null && !sameText(this.scored, this.events.now());
+    this.stale.hidden = !stale;
+    this.body.querySelector(".lesson-score")?.classList.toggle("outdated", stale);
   }
 
   private puzzle(
     lesson: LessonAnswer,
     { goal, par, hints, solution }: NonNullable<LessonAnswer["puzzle"]>,
   ): HTMLElement {
-    const outcome = h("div", { class: "lesson-outcome", role: "status" });
+    const outcome = h("div", { class: "lesson-outcome lesson-score", role: "status" });
+    this.scored = null;
+    this.stale.hidden = true;
     const score = h("button", { class: "primary" }, "Score");
     const best = h("p", { class: "quiet" });
     const drawBest = (): void => {
@@ -198,14 +228,23 @@ export class LessonBox {
       () =>
         void (async () => {
           score.disabled = true;
-          const answer = await client.post("solve", { ...this.events.now(), lesson: this.text.value });
+          const now = this.events.now();
+          const answer = await client.post("solve", { ...now, lesson: this.text.value });
           score.disabled = false;
+          this.scored = now;
+          this.edited();
           if (!answer.ok) return replace(outcome, messageElement(answer.error));
           if (answer.same && answer.value < (this.kept.best ?? Infinity)) this.keep({ best: answer.value });
           drawBest();
           replace(
             outcome,
-            h("p", { class: "lesson-verdict" }, h("strong", {}, verdict(answer, goal, par)), ` ${answer.because}`),
+            h(
+              "p",
+              { class: "lesson-verdict" },
+              h("strong", {}, verdict(answer, goal, par)),
+              " ",
+              ...quoted(answer.because),
+            ),
             answer.solved ? markdown(lesson.after, "lesson-prose") : null,
           );
         })(),
@@ -226,6 +265,7 @@ export class LessonBox {
         score,
       ),
       best,
+      this.stale,
       outcome,
       ...hints.map((hint, k) => h("details", {}, h("summary", {}, `Hint ${k + 1}`), markdown(hint, "lesson-prose"))),
       solution
@@ -300,6 +340,7 @@ export class LessonBox {
           "button",
           {
             onclick: () => {
+              this.looks = false;
               this.keep({ revealed: false });
               this.draw(lesson);
             },

@@ -1,6 +1,7 @@
 // What the page knows about the program: one object that panes read and listen to.
 import { Files, MAIN } from "./files";
 import type { Entry, Flow, Frozen, Run } from "./kept";
+import { Sizes } from "./sizes";
 import { fileOf } from "./spans";
 import { sameText, type Text } from "./text";
 import type { Options, Problem, Remark, Span, Stage, StageInfo, Traced } from "./types";
@@ -74,6 +75,8 @@ type Listener = () => void;
 
 export class Model {
   readonly files = new Files();
+  /** The sizes that panes are for, as far as they were chosen. */
+  readonly sizes = new Sizes();
   options: Options = {};
   /** The pipeline. */
   manifest: StageInfo[] = [];

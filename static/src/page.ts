@@ -4,6 +4,7 @@ import { Compiler } from "./compile";
 import { Dock } from "./dock";
 import { debounce, h } from "./dom";
 import { SourceEditor } from "./editor";
+import { fileRow } from "./file_row";
 import { FileTabs, isUntouched } from "./file_tabs";
 import { firstWords, MAIN, sameProgram, type Saved } from "./files";
 import { Header } from "./header";
@@ -29,7 +30,7 @@ import { Rail } from "./rail";
 import { fileOf, hashOf, placeIn, placeOf } from "./spans";
 import { splitter } from "./splitter";
 import { load, save } from "./storage";
-import { remember, runOf, saveRun, type Work } from "./work";
+import { earlierTexts, remember, runOf, saveRun, type Work } from "./work";
 import { Story, type Said } from "./story";
 import { Texts } from "./texts";
 import { Travel, type Stop } from "./travel";
@@ -38,6 +39,8 @@ import type { AnyAsked, Example, Frozen, Look } from "./kept";
 import type { LessonAnswer, Options, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
+/** What a new program is. */
+const BEGINNING = "entry main (x: i64) = x + 1\n";
 const root = document.getElementById("app")!;
 
 /** What the page is given: these know it, and so it does not know them. */
@@ -81,6 +84,7 @@ export class Page {
     {
       example: (name) => this.openExample(name),
       earlier: (program) => this.openOther(program),
+      own: () => this.ownProgram(),
       target: (target) => this.setTarget(target),
       run: () => this.runPane.toggle(),
       share: (said) => void this.share(said),
@@ -94,6 +98,7 @@ export class Page {
     show: (lesson) => this.showLesson(lesson),
     now: () => this.model.now,
     look: (lesson) => this.look({ ...lesson, text: "" }),
+    cover: (covered) => this.cover(covered),
   });
   private readonly lecturer = new Lecturer(() => this.wiring.shown(this));
   private readonly follower = root.dataset.lecture
@@ -183,16 +188,18 @@ export class Page {
       this.lesson.editor,
       body,
     );
-    this.files = new FileTabs(source, body, this.model, this.editor, {
+    this.files = new FileTabs(source, body, fileRow(this.dock.grip(SOURCE)), this.model, this.editor, {
+      fresh: () => this.newProgram(),
       changed: () => this.edited(),
       isNobodys: () => this.isNobodys(),
       replace: (program) => this.openOther(program),
     });
     this.programA = new ProgramA(this.model, this.dock, this.editor, this.pins, this.texts);
-    source.append(this.dock.grip(SOURCE));
     this.dock.add({ id: SOURCE, title: "Source", content: source });
     root.replaceChildren(...this.layout());
     this.model.on("files", () => this.save());
+    this.model.on("source", () => this.lesson.edited());
+    this.model.sizes.on(() => this.save());
     this.model.on("frozen", () => {
       const { frozen } = this.model;
       document.documentElement.classList.toggle("as-linked", frozen !== null && frozen.id === root.dataset.permalink);
@@ -395,6 +402,13 @@ export class Page {
     else this.show({ source: "" }, "");
   }
 
+  /** Hide what the compiler made of the program: it decides a question that is not answered yet. */
+  private cover(covered: boolean): void {
+    if (covered) root.dataset.covered = "";
+    else delete root.dataset.covered;
+    this.rail.covered = covered;
+  }
+
   private showLesson(lesson: LessonAnswer): void {
     this.show({ source: lesson.source, options: lesson.options }, "");
     this.suppose(lesson);
@@ -460,6 +474,21 @@ export class Page {
       return location.assign("/");
     }
     this.leave(() => this.show({ source, files, main, open }, ""), "/");
+  }
+
+  /** A small program of the reader's, selected, so that what is typed takes its place. */
+  newProgram(): void {
+    this.openOther({ source: BEGINNING });
+    const { view } = this.editor;
+    view.dispatch({ selection: { anchor: 0, head: view.state.doc.length } });
+    view.focus();
+  }
+
+  /** The reader's program that something else took the place of last, or else a new one. */
+  private ownProgram(): void {
+    const [last] = earlierTexts();
+    if (last) this.openOther(last);
+    else this.newProgram();
   }
 
   private isExample(program: Saved): boolean {
@@ -660,7 +689,9 @@ export class Page {
     if (answer.ok) {
       this.said = said;
       keepLink(answer, said.title || firstWords(now));
-      this.header.showLink(answer.url, said);
+      const shown = this.workbench.choices().map(({ stage }) => stage);
+      const stages = shown.filter((stage) => this.model.manifest.some(({ id }) => id === stage));
+      this.header.showLink(answer.url, said, stages);
     } else this.header.shareFailed(answer.error);
   }
 
@@ -702,6 +733,7 @@ export class Page {
       panes: this.workbench.choices(),
       tab: this.dock.current,
       run: this.runPane.settings,
+      sizes: this.model.sizes.now,
       ...Object.fromEntries(kept),
     };
   }
@@ -712,6 +744,8 @@ export class Page {
 
   /** Draw in panes what a view says; `changed`: only where that is another thing. */
   drawAs(view: object, changed = true): void {
+    const { sizes } = view as { sizes?: unknown };
+    if (sizes !== undefined || !changed) this.model.sizes.restore(sizes);
     for (const { field, now, as } of this.kept) {
       const wanted = (view as Record<string, unknown>)[field];
       if (!changed || JSON.stringify(wanted) !== JSON.stringify(now())) as(wanted);

@@ -1,9 +1,8 @@
 // Everything that can be done or shown, by its name: Ctrl+K, some words, Enter.
 import { h, replace } from "./dom";
+import { found, type Named } from "./finding";
 
-export interface Action {
-  group: string;
-  name: string;
+export interface Action extends Named {
   keys?: string;
   run: () => void;
 }
@@ -20,7 +19,7 @@ export class Palette {
     "aria-autocomplete": "list",
     autocomplete: "off",
     spellcheck: false,
-    placeholder: "a stage, an example, a layout, an action",
+    placeholder: "a name, or a word: cost, threshold, embed",
   });
   private readonly list = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Matches" });
   readonly element = h("dialog", { class: "palette", "aria-label": "Commands" }, this.field, this.list);
@@ -49,14 +48,7 @@ export class Palette {
   }
 
   private search(): void {
-    const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const holds = ({ group, name }: Action): boolean =>
-      words.every((word) => `${group} ${name}`.toLowerCase().includes(word));
-    const starts = ({ name }: Action): number => (words.length && name.toLowerCase().startsWith(words[0]!) ? 0 : 1);
-    this.found = this.actions()
-      .filter(holds)
-      .sort((a, b) => starts(a) - starts(b))
-      .slice(0, MOST);
+    this.found = found(this.actions(), this.field.value).slice(0, MOST);
     this.at = 0;
     this.draw();
   }
@@ -82,7 +74,7 @@ export class Palette {
         : h(
             "li",
             { class: "quiet", role: "option", "aria-selected": "false", "aria-disabled": "true" },
-            "Nothing has such a name.",
+            "Nothing has such a name, or is about that.",
           ),
     );
     if (this.found.length) this.field.setAttribute("aria-activedescendant", `palette-${this.at}`);

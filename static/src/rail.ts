@@ -48,6 +48,7 @@ function told(stage: StageState, isSameKind: boolean, changed: readonly string[]
 export class Rail {
   readonly element = h("div", { class: "rail", role: "toolbar", "aria-label": "Stages of the compiler" });
   private current = "";
+  private isCovered = false;
   /** Each chip, and what it was made of. */
   private readonly chips = new Map<string, { of: string; chip: HTMLElement }>();
 
@@ -70,6 +71,13 @@ export class Rail {
     this.current = focused ?? manifest.find(({ id }) => shown.includes(id))?.id ?? manifest[0]?.id ?? "";
     arrange(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
     if (focused && document.activeElement !== this.chips.get(focused)?.chip) this.focus(focused);
+  }
+
+  /** Whether chips tell no numbers: they may be what is asked. */
+  set covered(covered: boolean) {
+    if (covered === this.isCovered) return;
+    this.isCovered = covered;
+    this.draw();
   }
 
   private chip(info: StageInfo, before: StageInfo | undefined, shown: string[]): HTMLElement {
@@ -106,7 +114,15 @@ export class Rail {
         `${info.explain}${all}${missing ? "" : ` It took ${milliseconds(stage.ms)}.`} ` +
         `Shift-click opens it beside.`,
     };
-    const [note, more] = against && !missing ? (differs[0] ? [`vs A: ${differs[0]}`] : []) : [first, second];
+    if (this.isCovered)
+      Object.assign(looks, { class: classes("chip", { open, unmade: missing }), title: info.explain });
+    const [note, more] = this.isCovered
+      ? []
+      : against && !missing
+        ? differs[0]
+          ? [`vs A: ${differs[0]}`]
+          : []
+        : [first, second];
     const earlier = !missing && !sameText(stage.of, this.model.now);
     const of = JSON.stringify([looks, info.title, note, more, earlier]);
     const made = this.chips.get(info.id);

@@ -23,6 +23,7 @@ export const pane: PaneKind = {
   id: "counted",
   title: "Count of tests",
   order: 45,
+  about: "how many tests there are",
   make: ({ model }) => new AnsweredPane(model, counted),
 };
 `;

@@ -428,6 +428,12 @@ def test_the_versions_pane_tells_which_version_runs(page: Page) -> None:
     page.get_by_label("n", exact=True).last.fill("20")
     expect(page.locator(".tree")).to_contain_text("here 40: not enough")
     expect(running.last).to_contain_text("V2")
+    force = page.locator(".tree").get_by_role("combobox").first
+    force.select_option("force the first version")
+    expect(running.last).to_contain_text("V1")
+    expect(page.locator(".tree")).not_to_contain_text("here 40")
+    force.select_option("force the other one")
+    expect(running.last).to_contain_text("V2")
 
 
 def test_a_shared_link_holds_what_was_seen(page: Page, browser: Browser, site: str) -> None:
@@ -438,6 +444,18 @@ def test_a_shared_link_holds_what_was_seen(page: Page, browser: Browser, site: s
     expect(page.locator(".run-result .value")).to_have_text("[8i64]")
     page.get_by_role("button", name="Share").click()
     url = page.get_by_label("Link", exact=True).input_value()
+    name = url.rpartition("/")[2]
+    box = page.locator(".share-popover")
+    for summary in box.locator("summary").all():
+        summary.click()
+    embed = page.get_by_label("Embed in a page").input_value()
+    assert f'{site}/embed/{name}?stages=source,fused"' in embed
+    assert 'title="Shared"' in embed
+    assert f"howpublished = {{\\url{{{url}}}}}" in page.get_by_label("Cite").input_value()
+    offline = box.get_by_role("link", name="Offline file").get_attribute("href")
+    assert offline == f"{url}/offline.html"
+    for address in (offline, re.findall('src="([^"]+)"', embed)[0]):
+        assert page.request.get(address).ok, address
     assert url.startswith(f"{site}/z/")
     page.goto(url)
     expect(source(page)).to_contain_text("map (+7)")

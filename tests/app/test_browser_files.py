@@ -93,6 +93,49 @@ def load(page: Page, files: dict[str, bytes | str] | None = None) -> None:
     compiled(page)
 
 
+OVER = """() => [...document.querySelectorAll(".source .cm-content, .cm-line")].flatMap((one) => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  const [from, to] = [left + 3, Math.min(right, innerWidth) - 3];
+  return [[from, top + 3], [to, top + 3], [from, bottom - 3], [to, bottom - 3]]
+    .map(([x, y]) => document.elementFromPoint(x, y))
+    .filter((found) => !found.closest(".cm-editor")).map((found) => found.className);
+})"""
+"""What lies over the corners of the source's text and lines."""
+
+
+def test_nothing_lies_over_the_text_and_a_row_above_it_has_all_that_is_done_with_it(
+    page: Page,
+) -> None:
+    row = page.locator(".files")
+    expect(row.locator(".file-name")).to_have_text("main.fut")
+    for name in ("New", "Format", "Outline"):
+        expect(row.get_by_role("button", name=name, exact=True)).to_be_visible()
+    expect(row.locator("summary")).to_have_text("Files")
+    assert page.evaluate(OVER) == []
+    write(page, "entry main (xs: []i64) =   map (* 2) xs -- " + "x" * 300)
+    row.get_by_role("button", name="Format", exact=True).click()
+    expect(page.locator(".source .cm-line").first).to_contain_text("= map (* 2) xs --")
+    assert page.evaluate(OVER) == []
+
+
+def test_a_new_program_is_one_click_away_and_the_one_before_is_kept(page: Page) -> None:
+    write(page, "entry main = 5i64 -- mine\n")
+    compiled(page)
+    page.locator(".files").get_by_role("button", name="New", exact=True).click()
+    assert text(page) == "entry main (x: i64) = x + 1\n"
+    page.keyboard.insert_text("entry main = 6i64\n")  # it is selected
+    assert text(page) == "entry main = 6i64\n"
+    compiled(page)
+    examples = page.get_by_label("Example")
+    examples.select_option("dot_product")
+    compiled(page)
+    examples.select_option(label="Your program")
+    assert text(page) == "entry main = 6i64\n"
+    earlier = examples.locator("option", has_text="entry main = 5i64")
+    examples.select_option(earlier.first.get_attribute("value"))
+    assert text(page) == "entry main = 5i64 -- mine\n"
+
+
 def test_one_file_has_no_strip_and_the_first_other_one_brings_it(page: Page) -> None:
     expect(tabs(page)).to_have_count(0)
     expect(page.get_by_role("tablist", name="Files")).to_be_hidden()
@@ -623,8 +666,8 @@ def test_all_by_keyboard(page: Page) -> None:
     expect(page.get_by_label("New file")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".file-menu summary")).to_be_focused()
-    for name in ("Format", "Outline", "Close this note"):
+    for name in ("New", "Format", "Outline", "Close this note"):
         page.keyboard.press("Tab")
-        expect(page.get_by_role("button", name=name)).to_be_focused()
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(source(page)).to_be_focused()

@@ -47,8 +47,13 @@ def test_a_lesson_leads_the_eye_asks_and_tells(page: Page, address: str) -> None
     )
     expect(lesson.get_by_role("button", name="Reveal")).to_be_disabled()
     assert "{=" not in lesson.inner_text()
+    assert seen(page) == ["", "", ""]
     predict(page, "8")
     expect(lesson.locator(".lesson-verdict")).to_contain_text("32, not 8.")
+    stage, details, chips = seen(page)
+    assert "main" in stage
+    assert "32 sectors" in details
+    assert "lines" in chips
     page.reload()
     expect(lesson.locator(".lesson-verdict")).to_contain_text("32, not 8.")
     lesson.get_by_role("button", name="Ask me again").click()
@@ -58,6 +63,66 @@ def test_a_lesson_leads_the_eye_asks_and_tells(page: Page, address: str) -> None
     expect(lesson.get_by_role("heading")).to_have_text("In-place updates")
     page.go_back()
     expect(lesson.get_by_role("heading")).to_have_text("Coalescing")
+
+
+SEEN = """() => [".stage-pane .pane-body", ".panel > .scroll", ".chip-note"].map((place) => {
+  const found = [];
+  for (const part of document.querySelectorAll(place)) {
+    const words = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+    for (let node; (node = words.nextNode()); ) {
+      const isSeen = node.parentElement.checkVisibility({ visibilityProperty: true });
+      if (isSeen) found.push(node.data);
+    }
+  }
+  return found.join(" ").trim();
+})"""
+
+
+def seen(page: Page) -> list[str]:
+    """What is seen of stages, of details and of what chips tell."""
+    found: list[str] = page.evaluate(SEEN)
+    return found
+
+
+def test_what_decides_is_covered_until_the_answer_in_all_lessons(page: Page, address: str) -> None:
+    page.goto(f"{address}/lessons/fusion")
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    page.get_by_role("button", name="Edit").click()
+    asking = [one for one in COURSE if not one.file.is_puzzle]
+    assert len(asking) >= 12
+    for lesson in asking:
+        page.get_by_label("The lesson's file").fill(lesson.text)
+        expect(page.locator(".lesson h2")).to_have_text(lesson.file.title)
+        expect(page.locator(".lesson-told")).to_contain_text("the compiler says")
+        assert seen(page) == ["", "", ""], lesson.name
+    titles = page.locator(".chip").evaluate_all("all => all.map((one) => one.title).join()")
+    assert "Changes" not in titles
+    page.get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Show me").click()
+    assert all(seen(page)[:2])
+    expect(page.get_by_role("button", name="Reveal")).to_be_disabled()  # still to be answered
+
+
+def test_a_puzzle_keeps_its_sizes_and_an_old_score_is_marked(page: Page, address: str) -> None:
+    page.goto(f"{address}/lessons/interleave")
+    size = page.locator("#panel-warps").get_by_label("n", exact=True)
+    expect(size).to_have_value("64")
+    assert all(seen(page))  # nothing is asked
+    page.get_by_role("button", name="Score").click()
+    outcome = page.locator(".lesson-score")
+    expect(outcome).to_contain_text("the goal is 30")
+    assert "`" not in outcome.inner_text()
+    stale = page.locator(".lesson-stale")
+    expect(stale).to_be_hidden()
+    write(page, "entry main [n] (xs: [n]i32): []i32 = tabulate (2 * n) (\\i -> xs[i / 2])\n")
+    expect(stale).to_be_visible()
+    expect(page.locator(".status")).to_contain_text("compiled in")
+    expect(page.locator("#panel-warps .outdated")).to_have_count(0)
+    expect(size).to_have_value("64")
+    page.get_by_role("button", name="Score").click()
+    expect(outcome).to_contain_text("Not the same.")
+    expect(stale).to_be_hidden()
+    assert "`" not in outcome.inner_text()
 
 
 def test_what_a_student_tries_stays_in_the_lesson(page: Page, address: str) -> None:
@@ -256,6 +321,7 @@ HEIGHTS = """() => ['.rail .chip', '.source .cm-line:last-child', '.pane svg tex
 def test_the_lecture_theme_scales_text_and_drawings_alike(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto(f"{address}/lessons/index_functions")
+    page.get_by_role("button", name="Show me").click()
     expect(page.get_by_text("the cell of each element")).to_be_visible()
     size = page.get_by_role("slider", name="Size of text and drawings")
     expect(size).to_be_hidden()

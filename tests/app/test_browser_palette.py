@@ -57,7 +57,12 @@ def test_axe_finds_nothing_in_the_palette(page: Page) -> None:
     assert violations(page) == []
     assert violations(page, THEMES, [".palette"]) == []
     page.keyboard.insert_text("nothing is called so")
-    expect(page.locator(".palette [role=option]")).to_have_text("Nothing has such a name.")
+    option = page.locator(".palette [role=option]")
+    expect(option).to_have_text("Nothing has such a name, or is about that.")
+    for word, name in (("threshold", "Versions"), ("cost", "Warps"), ("embed", "Share")):
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(word)
+        expect(option.first).to_contain_text(name)
     assert violations(page, THEMES, [".palette"]) == []
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")

@@ -356,14 +356,26 @@ def test_sizes_that_were_chosen_last_through_an_edit(page: Page) -> None:
     array.select_option(array.locator("option", has_text="scan").first.get_attribute("value"))
     for view, size in chosen.items():
         field(view).fill(size)
+        for other in chosen:
+            expect(field(other)).to_have_value(size)  # `n` is one number in the whole page
+    page.get_by_role("tab", name="Warps").click()
+    expect(page.locator("#panel-warps").get_by_label("n", exact=True)).to_have_value("9")
+    page.locator("#panel-warps").get_by_label("n", exact=True).fill("12")
+    page.get_by_role("tab", name="Memory").click()
+    for view in chosen:
+        expect(field(view)).to_have_value("12")
     names = page.evaluate(NAMES)
     put("entry first (z: i64) (y: i64) = z * y\n" + program)
     page.wait_for_function(f"names => ({NAMES})() !== names", arg=names)
     compiled(page)
-    for view, size in chosen.items():
+    for view in chosen:
         shown = field(view)
         expect(memory.locator(".outdated:visible")).to_have_count(0)
-        expect(shown).to_have_value(size)
+        expect(shown).to_have_value("12")
+    page.wait_for_function('() => /"sizes":{"n":12}/.test(localStorage[\'stridescope.work\'])')
+    page.reload()
+    compiled(page)
+    expect(field("All blocks")).to_have_value("12")
 
 
 def test_an_array_that_was_chosen_is_shown_after_an_edit(page: Page) -> None:

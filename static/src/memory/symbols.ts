@@ -1,7 +1,9 @@
 // Values for the sizes and indices that a picture needs: first guesses, and fields to change them.
+import { sized } from "../arithmetic";
 import { arrange, h } from "../dom";
 import { Keyed, NumberField } from "../number_field";
 import { evaluate, namesIn, plainNames } from "../polynomial";
+import type { Sizes } from "../sizes";
 import type { ArrayInfo, MemoryFunction, Polynomial } from "../types";
 
 type Called = Readonly<Record<string, string>>;
@@ -9,34 +11,30 @@ type Called = Readonly<Record<string, string>>;
 const SIZES = [4, 6, 3, 5, 2];
 
 /**
- * What the user chose for the names of each function, kept by what the program calls them: the names
- * of a stage are others after an edit, and at other stages.
+ * The sizes of the page for the names of a stage, by what the program's author calls them: names of stages are
+ * others after an edit, and at other stages.
  */
 export class ChosenValues {
-  private readonly values = new Map<string, number>();
-  private supposed = new Map<string, number>();
+  private supposed: Readonly<Record<string, number>> = {};
 
-  /** What names have, in each function, until somebody chooses. */
-  suppose(values: Record<string, number>): void {
-    this.supposed = new Map(Object.entries(values));
+  constructor(private readonly sizes: Sizes) {}
+
+  /** What names have until somebody chooses. */
+  suppose(values: Readonly<Record<string, number>>): void {
+    this.supposed = sized(values);
   }
 
-  /** Keep a value for one of the names that a function has. */
-  set(fun: string, names: readonly string[], called: Called, name: string, value: number): void {
-    this.values.set(keyOf(fun, names, called)(name), value);
+  /** Choose a value for one of these names. */
+  set(names: readonly string[], called: Called, name: string, value: number): void {
+    this.sizes.choose(plainNames(names, called)(name), value, this);
   }
 
   /** The values for those of the names that have one. */
-  of(fun: string, names: readonly string[], called: Called): Record<string, number> {
-    const [key, plain] = [keyOf(fun, names, called), plainNames(names, called)];
-    const found = names.map((name) => [name, this.values.get(key(name)) ?? this.supposed.get(plain(name))] as const);
+  of(names: readonly string[], called: Called): Record<string, number> {
+    const plain = plainNames(names, called);
+    const found = names.map((name) => [name, this.sizes.get(plain(name)) ?? this.supposed[plain(name)]] as const);
     return Object.fromEntries(found.filter((pair): pair is [string, number] => pair[1] !== undefined));
   }
-}
-
-function keyOf(fun: string, names: readonly string[], called: Called): (name: string) => string {
-  const plain = plainNames(names, called);
-  return (name) => JSON.stringify([fun, plain(name)]);
 }
 
 /** A guess for every name: small sizes that differ, and 1 for what only moves the picture. */

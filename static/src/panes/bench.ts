@@ -209,5 +209,6 @@ export const pane: PaneKind = {
   id: "bench",
   title: "Bench",
   order: 130,
+  about: "measurements: median, spread, time of each test, speed",
   make: ({ model, run }) => new BenchPane(model, () => run.measured()),
 };

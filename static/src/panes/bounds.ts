@@ -117,5 +117,6 @@ export const pane: PaneKind = {
   id: "bounds",
   title: "Bounds",
   order: 50,
+  about: "checks of indices and slices: proved, checked when it runs",
   make: ({ model, link, mark }) => new BoundsPane(model, link, mark),
 };

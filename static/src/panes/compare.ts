@@ -5,13 +5,13 @@ import { statesOf, type Model, type Pinned, type Text } from "../model";
 import type { Pins } from "../pinned";
 import { changes } from "../rail";
 import type { Forest, LifeFunction, Pass, Problem, Remark, StageInfo, TreeNode } from "../types";
+import { thresholdChoice } from "./threshold";
 import { exactly, spreadOf } from "./times";
 import type { Desk, PaneKind } from "./pane";
 
 const ANOTHER_PROGRAM =
   " Another program was opened since: chips leave A out, and so do panes until they are set against it.";
 const ROUNDS = 10;
-const NEVER = Number.MAX_SAFE_INTEGER; // a threshold that no amount reaches
 
 export class ComparePane {
   readonly element = h("div", { class: "scroll compare" });
@@ -406,26 +406,17 @@ export class ComparePane {
     const answer = await client.ask("tuning", {}, of);
     if (!answer.ok || this.thresholds.contains(document.activeElement)) return;
     const found = branches(answer.trees);
-    const { thresholds = {} } = this.model.options;
     replace(
       this.thresholds,
       found.length ? "" : h("p", { class: "quiet" }, "The program has one version of its code."),
-      ...found.map(({ threshold: name = "", amount, default: usual }) => {
-        const choice = h(
-          "select",
-          { "aria-label": name },
-          h("option", { value: "" }, `by size: ${amount} ≥ ${usual}`),
-          h("option", { value: 0 }, "force the first version"),
-          h("option", { value: NEVER }, "force the other one"),
-        );
-        choice.value = thresholds[name] === undefined ? "" : thresholds[name] === 0 ? "0" : String(NEVER);
-        choice.addEventListener("change", () => {
-          const { [name]: _, ...rest } = this.model.options.thresholds ?? {};
-          choice.blur();
-          this.desk.options({ thresholds: choice.value ? { ...rest, [name]: Number(choice.value) } : rest });
-        });
-        return h("p", { class: "run-top" }, h("code", {}, name), choice);
-      }),
+      ...found.map((branch) =>
+        h(
+          "p",
+          { class: "run-top" },
+          h("code", {}, branch.threshold ?? ""),
+          thresholdChoice(this.model, (options) => this.desk.options(options), branch),
+        ),
+      ),
     );
   }
 }
@@ -571,5 +562,6 @@ export const pane: PaneKind = {
   id: "compare",
   title: "Compare",
   order: 100,
+  about: "two compilations: differences, switches of passes and rules, rewrite by rewrite, race",
   make: (desk) => new ComparePane(desk),
 };

@@ -339,5 +339,6 @@ export const pane: PaneKind = {
   id: "graph",
   title: "Graph",
   order: 80,
+  about: "which statement hands what to which: data flow, fusion before and after",
   make: ({ model, link, changed }) => new GraphPane(model, link, changed),
 };

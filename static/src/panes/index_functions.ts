@@ -137,5 +137,6 @@ export const pane: PaneKind = {
   id: "layouts",
   title: "Index functions",
   order: 70,
+  about: "LMADs, rotations, slices, transpositions: three generations, and what they copy",
   make: ({ model, link }) => new AnsweredPane(model, new Changes(link)),
 };

@@ -24,7 +24,7 @@ export class Lanes {
   readonly element = h("div", { class: "lanes-view" });
   readonly fresh: Fresh;
   private readonly tools = h("div", { class: "segmented", role: "group", "aria-label": "How lifetimes are shown" });
-  private readonly typed = new ChosenValues();
+  private readonly typed: ChosenValues;
   /** What the user chose, and with it what the server proposed for other names. */
   private values: Record<string, number> = {};
   private used: Record<string, number> = {};
@@ -41,6 +41,7 @@ export class Lanes {
     private readonly model: Model,
     private readonly link: Link,
   ) {
+    this.typed = new ChosenValues(model.sizes);
     this.fresh = new Fresh(model, this.element);
     this.pictured = new Pictured(link, this.element, "memory");
     this.element.addEventListener("mouseover", (event) => this.point(event.target as Element));
@@ -73,7 +74,7 @@ export class Lanes {
       {},
       ...[...this.parts.keys()].map((name) => {
         const { names, called } = this.symbols(name);
-        return this.typed.of(name, names, called);
+        return this.typed.of(names, called);
       }),
     );
     if (JSON.stringify(this.values) !== asked) return this.show(stages, of);
@@ -196,7 +197,7 @@ export class Lanes {
       value: this.values[symbol] ?? this.used[symbol]!,
     }));
     fields.show(valued, (symbol, value) => {
-      this.typed.set(name, names, called, symbol, value);
+      this.typed.set(names, called, symbol, value);
       this.values[symbol] = value;
       this.reload();
     });

@@ -58,7 +58,7 @@ export class MemoryPane extends AskingPane {
   /** Which of them is drawn, by its label, and the thread whose cells are marked. */
   private by = "";
   private thread = 0;
-  private readonly typed = new ChosenValues();
+  private readonly typed: ChosenValues;
   private readonly reload = debounce(100, () => void this.loadCells(true));
   /** The function and the array whose fields there are. */
   private fielded = "";
@@ -79,7 +79,10 @@ export class MemoryPane extends AskingPane {
     private readonly link: Link,
   ) {
     super(model, "Pictures of memory are drawn");
+    this.typed = new ChosenValues(model.sizes);
     this.fresh = new Fresh(model, this.one);
+    // What was chosen here is drawn already, and elsewhere in this pane when it is turned to.
+    model.sizes.on((by) => by instanceof ChosenValues || this.refresh(true));
     this.lanes = new Lanes(model, link);
     this.sharing = new Sharing(model, link);
     this.sums = new Sums(model, link);
@@ -279,7 +282,7 @@ export class MemoryPane extends AskingPane {
     if (!chosen || this.listing || this.mode !== "array") return;
     const { fun, array } = chosen;
     const guess = proposed(array, fun);
-    this.values = { ...guess, ...this.typed.of(fun.name, Object.keys(guess), fun.names) };
+    this.values = { ...guess, ...this.typed.of(Object.keys(guess), fun.names) };
     // What was chosen for another program may not do for this one.
     if (!typed && !possible(this.values, array)) this.values = guess;
     // Fields of another array would take what is typed now for their own.
@@ -314,7 +317,7 @@ export class MemoryPane extends AskingPane {
       .sort((a, b) => order(a) - order(b))
       .map((name) => ({ name, label: plain(name), value: this.values[name]! }));
     this.sizes.show(valued, (name, value) => {
-      this.typed.set(fun.name, Object.keys(this.values), fun.names, name, value);
+      this.typed.set(Object.keys(this.values), fun.names, name, value);
       this.values[name] = value;
       this.reload();
     });
@@ -557,5 +560,6 @@ export const pane: PaneKind = {
   id: "memory",
   title: "Memory",
   order: 10,
+  about: "where arrays lie: blocks, cells, index functions, bytes at the peak, lifetimes, sharing, sum types",
   make: ({ model, link }) => new MemoryPane(model, link),
 };

@@ -135,5 +135,6 @@ export const pane: PaneKind = {
   id: "notebook",
   title: "Notebook",
   order: 120,
+  about: "comments as text, results of directives, pictures, plots",
   make: ({ model, run, goTo }) => new NotebookPane(model, { backend: () => run.target(), goTo }),
 };

@@ -76,6 +76,8 @@ export interface PaneKind {
   /** Its name in layouts, lessons and links. */
   readonly id: string;
   readonly title: string;
+  /** What it tells, in words that one may look for. */
+  readonly about: string;
   /** Its place among the tabs. */
   readonly order: number;
   make(desk: Desk): Pane;

@@ -12,7 +12,9 @@ import { PairView, type Question } from "../proof/pair";
 import { Savings } from "../proof/savings";
 import { wayOut } from "../proof/way_out";
 import { placeName } from "../spans";
-import type { Attempt, Obligation } from "../kept";
+import { namesIn as namesInText } from "../arithmetic";
+import { dimsOf, kindOf as kindOfType } from "../input_types";
+import type { Attempt, Entry, Obligation } from "../kept";
 import type { MemoryPlace } from "../types";
 import { AskingPane } from "./asking";
 import type { Keep, PaneKind } from "./pane";
@@ -55,7 +57,12 @@ export class ProofPane extends AskingPane {
     this.list = new AttemptList(link, (attempt) => this.choose(attempt, true));
     this.columns = h("div", { class: "proof-columns" }, this.list.element, this.detail);
     this.fresh = new Fresh(model, this.place);
-    this.pair = new PairView(link, (values) => this.savings?.follow(values));
+    this.pair = new PairView(
+      link,
+      (values) => this.savings?.follow(values),
+      model.sizes,
+      (name) => isSize(model.entries, name),
+    );
     this.element = h("div", { class: "scroll proofs" }, this.head, this.fresh.element, this.free.element);
     this.modes();
     link.on((selection, chosen) => chosen && this.follow(selection));
@@ -267,6 +274,15 @@ export class ProofPane extends AskingPane {
   }
 }
 
+/** Whether a name is a size of an entry point's parameters. */
+const isSize = (entries: readonly Entry[], name: string): boolean =>
+  entries.some(({ params }) =>
+    params.some((type) => {
+      const kind = kindOfType(type);
+      return kind !== null && dimsOf(kind).flatMap(namesInText).includes(name);
+    }),
+  );
+
 /** What is best to look at first: a proof, else a failure. */
 function best(attempts: readonly Attempt[]): Attempt {
   const weighty = attempts.filter((attempt) => attempt.obligations.length);
@@ -325,5 +341,6 @@ export const pane: PaneKind = {
   id: "proof",
   title: "Proof",
   order: 20,
+  about: "why it is built in place, or copied: pairs of accesses, certificates, counterexamples",
   make: ({ model, link, attempts, show }) => new ProofPane(model, link, attempts, () => show("proof")),
 };

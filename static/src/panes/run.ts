@@ -388,7 +388,7 @@ export class RunPane {
   }
 
   private empty(): void {
-    replace(this.result, h("p", { class: "quiet" }, "The result, its time and its memory appear here."));
+    replace(this.result, h("p", { class: "quiet" }, "Results appear here."));
   }
 
   private modes(): HTMLElement {

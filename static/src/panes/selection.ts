@@ -264,5 +264,6 @@ export const pane: PaneKind = {
   id: "selection",
   title: "Selection",
   order: 30,
+  about: "what became of the selected expression: its lines in all stages, fusion, copies",
   make: (desk) => new SelectionPane(desk),
 };

@@ -18,7 +18,7 @@ export class Sharing {
   readonly fresh: Fresh;
   private readonly fields = new SymbolFields();
   private readonly body = h("div", {});
-  private readonly typed = new ChosenValues();
+  private readonly typed: ChosenValues;
   private values: Record<string, number> = {};
   private graphs: Interference[] = [];
   private called: Record<string, string> = {};
@@ -28,6 +28,7 @@ export class Sharing {
     model: Model,
     private readonly link: Link,
   ) {
+    this.typed = new ChosenValues(model.sizes);
     this.fresh = new Fresh(model, this.element);
     this.body.addEventListener("mouseover", (event) => this.point(event.target as Element));
     this.body.addEventListener("mouseleave", () => this.point(null));
@@ -55,12 +56,12 @@ export class Sharing {
     const plain = plainNames(names, this.called);
     this.values = {
       ...Object.fromEntries(names.map((name) => [name, FIRST])),
-      ...this.typed.of("", names, this.called),
+      ...this.typed.of(names, this.called),
     };
     this.fields.show(
       names.map((name) => ({ name, label: plain(name), value: this.values[name]! })),
       (name, value) => {
-        this.typed.set("", names, this.called, name, value);
+        this.typed.set(names, this.called, name, value);
         this.values[name] = value;
         this.draw();
       },

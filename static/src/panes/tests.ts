@@ -238,5 +238,6 @@ export const pane: PaneKind = {
   id: "tests",
   title: "Tests",
   order: 110,
+  about: "the data sets of the program: input and output, pass or fail",
   make: ({ model, run, goTo }) => new TestsPane(model, { backend: () => run.target(), goTo }),
 };

@@ -9,7 +9,8 @@ import { Keyed, NumberField } from "../number_field";
 import { evaluate, namesIn } from "../polynomial";
 import { placeName } from "../spans";
 import { AskingPane } from "./asking";
-import type { Forest, Polynomial, Span, TreeNode } from "../types";
+import { forced, thresholdChoice, type ChangeOptions } from "./threshold";
+import type { Forest, LessonAnswer, Polynomial, Span, TreeNode } from "../types";
 import type { PaneKind } from "./pane";
 
 const FIRST = 100;
@@ -27,10 +28,16 @@ export class TuningPane extends AskingPane {
   constructor(
     model: Model,
     private readonly link: Link,
+    private readonly options: ChangeOptions,
   ) {
     super(model, "Versions are listed");
     this.fresh = new Fresh(model, this.place);
     this.element.append(this.fresh.element);
+    model.sizes.on((by) => by === this || this.refresh(true));
+  }
+
+  suppose({ sizes }: Pick<LessonAnswer, "sizes">): void {
+    Object.assign(this.sizes, sizes);
   }
 
   protected async ask(of: Text): Promise<void> {
@@ -55,6 +62,7 @@ export class TuningPane extends AskingPane {
 
   private inputs(): void {
     const names = [...new Set(namesIn(this.forest.map((fun) => fun.trees.map(amounts))))];
+    Object.assign(this.sizes, this.model.sizes.of(names));
     arrange(
       this.fields,
       ...this.named.of(
@@ -64,6 +72,7 @@ export class TuningPane extends AskingPane {
           const field = new NumberField((this.sizes[name] ??= FIRST), { id: `tuning-${name}` });
           field.take(this.sizes[name], (value) => {
             this.sizes[name] = value;
+            this.model.sizes.choose(name, value, this);
             this.draw();
           });
           return h("span", { class: "symbol" }, h("label", { for: field.input.id }, h("code", {}, name)), field.input);
@@ -121,7 +130,8 @@ export class TuningPane extends AskingPane {
 
   private branch(tree: TreeNode, runs: boolean): HTMLElement {
     const amount = tree.work ? evaluate(tree.work, this.sizes) : null;
-    const enough = amount === null ? null : amount >= (tree.default ?? 0);
+    const by = forced(this.model, tree.threshold ?? "");
+    const enough = by ? by === "first" : amount === null ? null : amount >= (tree.default ?? 0);
     const side = (title: string, nodes: readonly TreeNode[] | undefined, live: boolean) =>
       h(
         "li",
@@ -140,7 +150,10 @@ export class TuningPane extends AskingPane {
         h("code", {}, tree.threshold ?? ""),
         ` (${tree.default})`,
         tree.also ? [" and ", h("code", {}, tree.also)].at(1) : null,
-        amount === null ? null : h("span", { class: "quiet" }, ` here ${amount}: ${enough ? "enough" : "not enough"}`),
+        amount === null || by
+          ? null
+          : h("span", { class: "quiet" }, ` here ${amount}: ${enough ? "enough" : "not enough"}`),
+        tree.threshold ? thresholdChoice(this.model, this.options, tree) : null,
         this.placed(tree.spans[0]),
       ),
       h(
@@ -168,5 +181,6 @@ export const pane: PaneKind = {
   id: "versions",
   title: "Versions",
   order: 90,
-  make: ({ model, link }) => new TuningPane(model, link),
+  about: "thresholds: which version of the code runs for which sizes, tuning, force one",
+  make: ({ model, link, options }) => new TuningPane(model, link, options),
 };

@@ -63,6 +63,7 @@ export class WarpsPane extends AskingPane {
     this.element.append(this.fresh.element);
     this.run.addEventListener("click", () => this.seen && void this.ask(this.seen, true));
     model.on("entry", () => this.refresh(true));
+    model.sizes.on((by) => by === this || this.refresh(true));
   }
 
   protected override get kept(): boolean {
@@ -97,6 +98,13 @@ export class WarpsPane extends AskingPane {
     const answer = await this.fresh.answer(of, asked, changeable ? this.body : this.place);
     this.observing(false);
     if (!answer) return;
+    // Only now is it known which sizes the program has.
+    const chosen = this.model.sizes.of(Object.keys(answer.sizes));
+    const isOther = Object.entries(chosen).some(([name, value]) => sizes[name] !== value);
+    if (!held && isOther) {
+      this.sizes = { ...answer.sizes, ...this.sizes, ...chosen };
+      return this.ask(of, observe);
+    }
     this.shown = { op, request, of };
     this.drawn = of.source;
     this.draw(answer, request.entry);
@@ -108,15 +116,19 @@ export class WarpsPane extends AskingPane {
     this.run.textContent = now ? "Observing…" : "Observe a run";
   }
 
-  /** What is asked next about the program as it is now has these sizes. */
+  /** The sizes of a lesson or puzzle, whatever becomes of its program. */
+  private supposed: Readonly<Record<string, number>> = {};
+
+  /** What is asked next has these sizes until others are typed, also of the program after an edit. */
   suppose({ sizes }: Pick<LessonAnswer, "sizes">): void {
-    this.sizes = sizes;
+    this.supposed = sizes;
+    this.sizes = { ...sizes };
     this.sizesOf = this.model.source;
   }
 
-  /** The sizes that were typed; for another text, which may have other ones, none. */
+  /** The sizes that were typed; for another text, which may have other ones, those that are supposed. */
   private known(of: Text): Record<string, number> {
-    if (this.sizesOf !== of.source) this.sizes = {};
+    if (this.sizesOf !== of.source) this.sizes = { ...this.supposed };
     this.sizesOf = of.source;
     return this.sizes;
   }
@@ -129,6 +141,7 @@ export class WarpsPane extends AskingPane {
       Object.entries(answer.sizes).map(([name, value]) => ({ name, label: name, value })),
       (name, value) => {
         this.sizes = { ...answer.sizes, ...this.sizes, [name]: value };
+        this.model.sizes.choose(name, value, this);
         this.reload();
       },
     );
@@ -489,6 +502,7 @@ export const pane: PaneKind = {
   id: "warps",
   title: "Warps",
   order: 60,
+  about: "what accesses cost: coalescing, sectors, banks, cache lines, vectors",
   make: ({ model, link, attempts, options }) =>
     new WarpsPane(
       model,

@@ -4,6 +4,8 @@ import { arrange, debounce, h, onWidth, replace } from "../dom";
 import type { Link } from "../link";
 import { SymbolFields } from "../memory/symbols";
 import { messageElement } from "../messages";
+import { namesIn } from "../polynomial";
+import { Sizes } from "../sizes";
 import type { Proved } from "../kept";
 import type { Cells, CellsOfLmadsAnswer } from "../types";
 import { FactBook } from "./facts";
@@ -61,7 +63,11 @@ export class PairView {
   constructor(
     private readonly link: Link | null = null,
     private readonly valued?: (values: Record<string, number>) => void,
+    private readonly sizes = new Sizes(),
+    /** Whether a name is a size of the program, which all panes share. */
+    private readonly isSize: (name: string) => boolean = () => false,
   ) {
+    this.sizes.on((by) => by === this || this.reload());
     this.told.addEventListener("mouseover", (event) => this.light(termOf(event.target)));
     this.told.addEventListener("mouseleave", () => this.light(null));
     this.told.addEventListener("focusin", (event) => this.light(termOf(event.target)));
@@ -102,7 +108,8 @@ export class PairView {
     const { question } = this;
     const mine = ++this.wanted;
     if (!question) return;
-    const values = { ...question.proved.witness?.values, ...this.typed.get(question.about) };
+    const chosen = this.sizes.of(namesIn(question.lmads).filter(this.isSize));
+    const values = { ...question.proved.witness?.values, ...chosen, ...this.typed.get(question.about) };
     const answer = await client.ask("cells", { assumptions: question.assumptions, lmads: [...question.lmads], values });
     if (mine !== this.wanted) return;
     if (!answer.ok) {
@@ -126,7 +133,8 @@ export class PairView {
     this.fields.show(
       symbols.map((name) => ({ name, label: name, value: typed[name] ?? values[name]! })),
       (name, value) => {
-        typed[name] = value;
+        if (this.isSize(name)) this.sizes.choose(name, value, this);
+        else typed[name] = value;
         this.reload();
       },
     );
