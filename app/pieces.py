@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from compiler.protocol import packing
 
@@ -139,13 +139,19 @@ def _joined(first: int, second: int, length: int) -> int:
 
     That of the first is one of a text with as many zeros behind it: a product with x**(8*length).
     """
+    return _product(_power(length), first) ^ second
+
+
+@lru_cache(maxsize=10_000)
+def _power(length: int) -> int:
+    """x**(8*length). Pieces are few that are sent often."""
     power, square = _ONE, _BYTE
     while length:
         if length & 1:
             power = _product(power, square)
         square = _product(square, square)
         length >>= 1
-    return _product(power, first) ^ second
+    return power
 
 
 def _product(a: int, b: int) -> int:
