@@ -85,6 +85,10 @@ class Bodies:
             if not self._reader.alive:
                 self._reader.start()
             return self._reader.read(data, time.monotonic() + SECONDS)
+        except TimeoutError:
+            self._reader.stop()
+            message = f"The request could not be read within {SECONDS:g} s."
+            raise AppError("busy", message, 503, "Try again in a moment.") from None
         except (OSError, WorkerDied):
             self._reader.stop()
             raise AppError("internal", "The request could not be read.", 500) from None

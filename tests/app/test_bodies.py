@@ -113,8 +113,9 @@ def test_a_reader_that_is_killed_or_hangs_is_replaced(
     assert pid
     os.kill(pid, signal.SIGSTOP)
     monkeypatch.setattr(bodies, "SECONDS", 0.2)
-    with pytest.raises(AppError, match="could not be read"):
+    with pytest.raises(AppError, match="could not be read within") as caught:
         parser.read(data)
+    assert caught.value.status == 503, "as where the machine is busy"
     monkeypatch.undo()
     assert parser.read(data)
     assert parser._reader.pid != pid

@@ -258,3 +258,15 @@ def test_the_buckets_that_are_known_are_bounded_and_those_in_use_stay(
         ask(number, f"2001:db8:{number:x}::1")
         ask(number, f"2001:db8:{number:x}::2")
         assert len(counts._known["all pages of one address"]) <= 20
+
+
+@pytest.mark.parametrize("jump", [365 * 86_400, -365 * 86_400])
+def test_a_clock_that_jumps_by_a_year_refuses_nobody_for_longer(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, jump: int
+) -> None:
+    client = make_app(LIMIT_CHECK="2 per minute").test_client()
+    assert codes(client, 3, page(1)) == [200, 200, 429]
+    for now in (NOW + jump, NOW + jump + 120, NOW + 120, NOW + 240):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        assert codes(client, 3, page(1)) == [200, 200, 429]
+        assert 1 <= int(check(client, page(1)).headers["Retry-After"]) <= 120
