@@ -11,6 +11,7 @@ from compiler.base.dtypes import DTYPE
 from compiler.base.prim import Prim
 from compiler.ir import nodes as ir
 from compiler.semantics.evaluator import Data, Evaluator, Rule
+from compiler.semantics.limits import of_rows
 
 _PRIM_OF: dict[np.dtype[np.generic], Prim] = {dtype: prim for prim, dtype in DTYPE.items()}
 
@@ -86,6 +87,7 @@ class _Dims:
         self._own = own
         for dim, size in zip(dims, own, strict=True):
             counts = [m.size(count) for count in dim.counts]
+            counts = list(of_rows((*self.counts, *counts))[len(self.counts) :])
             start, strides = m.se(dim.start), [m.se(stride) for stride in dim.strides]
             m.room(tuple(counts), 1)
             if 0 not in counts:

@@ -20,7 +20,7 @@ from compiler.ir import nodes as ir
 from compiler.ir.may_fail import cannot_fail, is_division
 from compiler.ir.scalar import bin_function, convert, fun_function, un_function
 from compiler.ir.sizes import signed
-from compiler.semantics.limits import Watched
+from compiler.semantics.limits import Watched, of_rows
 
 Data = Any
 """A NumPy scalar or array laid out as `interp.py` says, or BLOCK."""
@@ -177,8 +177,8 @@ class Evaluator(Watched):
         return int(first)
 
     def shape(self, sizes: Sequence[Poly]) -> tuple[int, ...]:
-        """The value of a shape."""
-        return tuple(self.size(size) for size in sizes)
+        """The value of a shape, as `of_rows` has it."""
+        return of_rows(self.size(size) for size in sizes)
 
     def operand(self, operand: ir.Operand) -> Data:
         """The value of an operand; BLOCK for a block."""

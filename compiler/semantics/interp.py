@@ -50,8 +50,8 @@ def run(
     for name, value in entry_points.bind(fun, args).items():
         machine.env[name] = value
     with running(machine):
-        results = machine.body(fun.body)
-    return [np.array(results[k], order="C")[()] for k in entry_points.visible_results(fun)]
+        results = machine.shown(fun, machine.body(fun.body))
+    return [np.array(value, order="C")[()] for value in results]
 
 
 # --- control ---------------------------------------------------------------------------------

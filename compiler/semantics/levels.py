@@ -110,8 +110,8 @@ def empty(m: Evaluator, kind: Type, *sizes: int) -> Data:
 
 
 def _size_or_zero(m: Evaluator, size: Poly) -> int:
-    """A size of an empty array's rows; 0 if it is only known inside of the map."""
-    return m.size(size) if all(name in m.env for name in size.names()) else 0
+    """A size of an empty array's rows; 0 if it is negative, or only known inside of the map."""
+    return max(m.size(size), 0) if all(name in m.env for name in size.names()) else 0
 
 
 def mapped(m: Evaluator, width: int, fn: Lambda, arrays: Sequence[Name]) -> list[Data]:

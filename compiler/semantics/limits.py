@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,9 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Prov, merge_prov
 from compiler.ir import nodes as ir
+from compiler.ir.entry import visible_results
 from compiler.ir.recursion import DEEPEST, calls_itself, ending, too_deep
+from compiler.ir.sizes import signed
 
 USUAL_BYTES = 1 << 33
 _MEMORY = "The run needs more memory than there is."
@@ -54,6 +56,14 @@ def _is_short() -> bool:
     except OSError:
         return True
     return False
+
+
+def of_rows(shape: Iterable[int]) -> tuple[int, ...]:
+    """A shape; the rows of an array that has none are of no size, where theirs is negative."""
+    found: list[int] = []
+    for size in shape:
+        found.append(0 if size < 0 and 0 in found else size)
+    return tuple(found)
 
 
 class Again(list[Any]):
@@ -175,6 +185,20 @@ class Watched:
         finally:
             self.calls[name] = depth
             self.env = env
+
+    def shown(self, fun: ir.Function, results: Sequence[Any]) -> list[Any]:
+        """The results that a caller sees, of which none may have a negative size.
+
+        An array of no elements may: nothing makes its rows, and nothing asks for their size.
+        """
+        pairs = zip(fun.results, results, strict=True)
+        made = {param.name: value for param, value in pairs if isinstance(param.type, ir.Scalar)}
+        seen = visible_results(fun)
+        for kind in [fun.results[k].type for k in seen]:
+            for size in kind.shape if isinstance(kind, ir.Array) else ():
+                known = {n: int(made[n] if n in made else self.env[n]) for n in size.names()}
+                self.room((min(signed(size.evaluate(known)), 0),), 1)
+        return [results[k] for k in seen]
 
     def room(self, shape: Sequence[int], itemsize: int) -> None:
         """Refuse an array of negative size, or of more bytes than allowed."""

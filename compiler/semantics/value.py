@@ -40,7 +40,7 @@ from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
 from compiler.semantics.indices import all_indices
-from compiler.semantics.limits import USUAL_BYTES, Watched, running
+from compiler.semantics.limits import USUAL_BYTES, Watched, of_rows, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> li
     given = entry_points.bind(fun, args)
     with running(machine):
         machine.bind(fun.params, [_inward(given.get(param.name)) for param in fun.params])
-        results = machine.body(fun.body)
-    seen = entry_points.visible_results(fun)
-    return [_outward(results[k], fun.results[k].type) for k in seen]
+        results = machine.shown(fun, machine.body(fun.body))
+    kinds = [fun.results[k].type for k in entry_points.visible_results(fun)]
+    return [_outward(value, kind) for value, kind in zip(results, kinds, strict=True)]
 
 
 def _inward(value: Value | None) -> Data:
@@ -250,7 +250,7 @@ class Interpreter(Watched):
 
     def shape(self, sizes: Sequence[Poly], prim: Prim) -> tuple[int, ...]:
         """The value of a shape, of which there can be an array."""
-        found = tuple(self.size(size) for size in sizes)
+        found = of_rows(self.size(size) for size in sizes)
         self.room(found, DTYPE[prim].itemsize)
         return found
 
@@ -261,7 +261,7 @@ class Interpreter(Watched):
     ) -> tuple[list[int], list[Indices]]:
         """What slices pick: the shape of it, and the index of every element in row-major order."""
         counts = [[self.size(count) for count in dim.counts] for dim in dims]
-        extents = [count for each in counts for count in each]
+        extents = list(of_rows(count for each in counts for count in each))
         self.room(extents, 1)
         if 0 in extents:
             return extents, []
@@ -299,7 +299,7 @@ class Interpreter(Watched):
             return ()
         known = [all(name in self.env for name in size.names()) for size in kind.shape]
         pairs = zip(kind.shape, known, strict=True)
-        shape = tuple(self.size(size) if is_known else 0 for size, is_known in pairs)
+        shape = tuple(max(self.size(size), 0) if is_known else 0 for size, is_known in pairs)
         self.room(shape, DTYPE[kind.prim].itemsize)
         return shape
 
@@ -451,7 +451,7 @@ def _rearrange(m: Interpreter, exp: ir.Rearrange, pat: Sequence[ir.Param]) -> Ro
 
 def _reshape(m: Interpreter, exp: ir.Reshape, pat: Sequence[ir.Param]) -> Row:
     data = m.value(exp.array)
-    shape = tuple(m.size(size) for size in exp.shape)
+    shape = of_rows(m.size(size) for size in exp.shape)
     if prod(shape) != len(data.cells) or min(shape) < 0:
         raise m.error(f"An array of shape {list(data.shape)} cannot have the shape {list(shape)}.")
     m.room(shape, DTYPE[_prim(pat)].itemsize)

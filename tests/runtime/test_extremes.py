@@ -20,7 +20,7 @@ from compiler.ir import values
 from compiler.ir.entry import external
 from compiler.runtime import imp_interp, runner, sanitize
 from compiler.runtime.observer import build, records
-from compiler.semantics import heap, interp
+from compiler.semantics import heap, interp, value
 
 pytestmark = pytest.mark.skipif(
     not runner.compiler_available() or not sanitize.available(), reason="no sanitisers"
@@ -453,3 +453,72 @@ def test_a_negative_size_is_what_all_back_ends_tell(name: str) -> None:
             assert not seen.problems
             assert seen.error is not None or name == "a result without elements"
             assert seen.error is None or seen.error.message == expected
+
+
+@pytest.mark.parametrize("first", ["ys, xs[i]", "xs[i], ys"])
+def test_too_much_memory_and_a_failed_check_are_both_told(first: str) -> None:
+    """One of them by each back end: which one it comes to first is not said."""
+    source = f"entry main (n: i64) (xs: []i32) (i: i64) = let ys = replicate n 1i32 in ({first})"
+    args = [np.int64(1 << 44), np.zeros(1, np.int32), np.int64(5)]
+    work = Compilation(source, Options())
+    for way in (
+        lambda: interp.run(work.result("soa").prog, "main", args, MEMORY),
+        lambda: runner.run_c(
+            plain(work.result("c").text), "main", args,
+            settings=runner.Settings(memory_bytes=MEMORY),
+        ),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError_, match="memory|bytes|out of bounds"):
+            way()
+
+
+ROWS_OF_NOTHING = """
+entry flat [n] (xs: [n]i32) (m: i64) = flatten (map (\\x -> map (+ x) (replicate m 1)) xs)
+entry deep [n] (xs: [n]i32) (m: i64) =
+  flatten_3d (map (\\x -> replicate m (replicate m x)) xs)
+entry counted [n] (xs: [n]i32) (m: i64) = length (map (\\x -> replicate m x) xs)
+entry turned [n] (xs: [n]i32) (m: i64) =
+  map i32.sum (reverse (map (\\x -> scan (+) 0 (replicate m x)) xs))
+entry joined [n] (xs: [n]i32) (m: i64) =
+  map i32.sum (map (\\x -> replicate m x) xs ++ map (\\x -> replicate m (x + 1)) xs)
+entry shown [n] (xs: [n]i32) (m: i64) = map (\\x -> replicate m x) xs
+entry as_rows [n] (xs: [n]i32) (m: i64) = transpose (map (\\x -> replicate m x) xs)
+"""
+
+
+@pytest.mark.parametrize("entry", ["flat", "deep", "counted", "turned", "joined"])
+def test_rows_that_do_not_exist_may_have_any_size(entry: str) -> None:
+    """As in Futhark's C: what is made of an array without rows is empty, where m is -1."""
+    for found in _everywhere(ROWS_OF_NOTHING, entry):
+        assert not isinstance(found, str), found
+        assert found[0].size == 0 or found[0] == 0
+
+
+@pytest.mark.parametrize("entry", ["shown", "as_rows"])
+def test_a_result_and_the_number_of_rows_are_not_negative(entry: str) -> None:
+    for found in _everywhere(ROWS_OF_NOTHING, entry):
+        assert isinstance(found, str), found
+        assert "negative size" in found or "no array can have" in found
+
+
+def _everywhere(source: str, entry: str) -> list[Any]:
+    """What an entry point gives without rows, or why not: by each interpreter, as IMP, and in C."""
+    work = Compilation(source, Options())
+    args = [np.zeros(0, np.int32), np.int64(-1)]
+    soa, merged, code = (work.result(stage) for stage in ("soa", "merged", "c"))
+    ways = (
+        lambda: value.run(soa.prog, entry, args),
+        lambda: interp.run(soa.prog, entry, args),
+        lambda: interp.run(work.result("fused").prog, entry, args),
+        lambda: interp.run(work.result("expanded").prog, entry, args),
+        lambda: heap.run(merged.prog, entry, args)[0],
+        lambda: imp_interp.run(work.result("imp").prog, entry, args),
+        lambda: runner.run_c(plain(code.text), entry, args).values,
+    )
+    found: list[Any] = []
+    for way in ways:
+        try:
+            found.append(way())
+        except RuntimeError_ as error:
+            found.append(error.message)
+    return found
