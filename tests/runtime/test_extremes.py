@@ -468,7 +468,7 @@ def test_too_much_memory_and_a_failed_check_are_both_told(first: str) -> None:
             settings=runner.Settings(memory_bytes=MEMORY),
         ),
     ):  # fmt: skip
-        with pytest.raises(RuntimeError_, match="memory|bytes|out of bounds"):
+        with pytest.raises(RuntimeError_, match=r"memory|bytes|out of bounds"):
             way()
 
 
