@@ -1,4 +1,5 @@
-# make run: serve the page on http://127.0.0.1:$(PORT). make test: run every test.
+# make run: serve the page on http://127.0.0.1:$(PORT). make test: run every test. make check: style,
+# types, and the tests without browser, servers, runs of programs and campaigns: before each commit.
 # Both set everything up first, in .venv and node_modules; a second run finds it done. The browser
 # comes while packages are unpacked. Types are checked while tests run: one process of its own, for
 # which a core has time.
@@ -20,7 +21,7 @@ UPGRADE ?=
 export PYTHONDONTWRITEBYTECODE :=
 PAGE := $(shell find static templates -type f -not -path 'static/dist/*') package.json package-lock.json
 
-.PHONY: run test setup chromium screenshots lock audit sbom clean
+.PHONY: run test check docs setup chromium screenshots lock audit sbom clean
 
 run: setup
 	$(BIN)/stridescope serve --port $(PORT)
@@ -31,6 +32,13 @@ test:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
 	  $(BIN)/pytest -n auto --dist worksteal; tests=$$?; wait $$types && wait $$page && exit $$tests
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
+	  $(BIN)/pytest -n auto --dist worksteal -m "not long and not browser and not gpu"; tests=$$?; \
+	  wait $$types && wait $$page && exit $$tests
 
 setup: .venv/.installed static/dist/.built
 	$(BIN)/python -m compileall -q compiler app

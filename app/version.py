@@ -1,8 +1,10 @@
 """Which Stridescope is running, exactly: what permalinks record, and the page and the API show.
 
-    0.1.0+g4f1c2d3e5a6b                  a checkout, or a wheel built from one, as committed
-    0.1.0+g4f1c2d3e5a6b.s0a1b2c3d4e5f    the same, and its sources were changed since the commit
-    0.1.0+s0a1b2c3d4e5f                  no commit is known: the package, and a hash of its sources
+    1.0.0rc1+g4f1c2d3e5a6b                a checkout, or a wheel built from one, as committed
+    1.0.0rc1+g4f1c2d3e5a6b.s0a1b2c3d4e5f  the same, and its sources were changed since the commit
+    1.0.0rc1+s0a1b2c3d4e5f                no commit is known: the package, and a hash of its sources
+
+The part before `+` stands in `pyproject.toml` and nowhere else.
 
 This file imports nothing of the product, since `setup.py` runs it to name the wheel's version.
 """
@@ -12,7 +14,9 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,7 +37,7 @@ def compiler_version() -> str:
     recorded = HERE / RECORDED
     if recorded.is_file():
         return recorded.read_text("utf-8").strip()
-    return version_of(HERE.parent, _package())
+    return version_of(HERE.parent, _package(HERE.parent))
 
 
 def version_of(root: Path, package: str) -> str:
@@ -80,7 +84,11 @@ def _git(root: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _package() -> str:
+def _package(root: Path) -> str:
+    """What a checkout says, and of other folders what is installed."""
+    with suppress(OSError):
+        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+        return str(project["version"])
     try:
         return version("stridescope")
     except PackageNotFoundError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ settings.register_profile(
 settings.load_profile("tests")
 
 
+ROOT = Path(__file__).parent.parent
 NESTED = sys.getrecursionlimit()
 _run = pipeline.run
 
@@ -41,6 +43,46 @@ def _checked(stage: pipeline.Stage, before: Any, ctx: Ctx) -> Any:
 
 
 pipeline.run = _checked
+
+
+LONG = """
+    bench
+    tests/app
+    tests/runtime
+    tests/sandbox
+    tests/algebra/test_false_claims.py
+    tests/base/test_cache.py
+    tests/codegen/test_copies.py
+    tests/codegen/test_text.py
+    tests/explain/test_reaching_definitions.py
+    tests/protocol/test_declarations.py
+    tests/semantics/test_deep_calls.py
+    tests/storage/test_random_programs.py
+    tests/storage/test_storage_programs.py
+    tests/test_accesses.py
+    tests/test_adding_a_stage.py
+    tests/test_benchmark.py
+    tests/test_checks_stay.py
+    tests/test_examples.py
+    tests/test_extreme_programs.py
+    tests/test_fuzz.py
+    tests/test_generated.py
+    tests/test_guarded_programs.py
+    tests/test_mutated_programs.py
+    tests/test_payload_programs.py
+    tests/test_suite.py
+    tests/test_switches.py
+    tests/test_wheel.py
+""".split()
+"""What `make check` leaves to `make test`: servers, browsers, what runs programs, campaigns."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes long, by folder and file; here and nowhere else."""
+    for item in items:
+        name = item.path.relative_to(ROOT).as_posix()
+        if any(name == one or name.startswith(f"{one}/") for one in LONG):
+            item.add_marker("long")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -5,14 +5,17 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from app import create_app, fair_queue, intake, link_contents, pool, server
+from app import create_app, fair_queue, gallery, intake, link_contents, pool, server
 from app.jobs import OPS
 from app.links import parser as links_parser
+from app.version import compiler_version
+from compiler.__main__ import main
 from compiler.base.errors import CompileError, ErrorKind
 from compiler.command_line.parser import parser
 from compiler.driver import api, checking
@@ -115,6 +118,7 @@ def test_files_that_are_named_exist(name: str) -> None:
 
 
 MADE_UP = {
+    "app/examples/my_sum.fut",
     "a.fut",
     "b.fut",
     "c.fut",
@@ -149,6 +153,24 @@ def test_every_command_is_in_the_readme() -> None:
 def _commands() -> set[str]:
     (action,) = [one for one in parser()._actions if one.dest == "command"]
     return set(action.choices or ())
+
+
+# --- CONTRIBUTING, CHANGELOG -----------------------------------------------------------------
+
+
+def test_the_first_change_that_is_told_is_right(tmp_path: Path) -> None:
+    lines = re.findall(r"^    (.*)$", TEXTS["CONTRIBUTING.md"], re.M)
+    first = lines.index("-- My sum")
+    program = tmp_path / "my_sum.fut"
+    program.write_text("\n".join(lines[first : first + 8]))
+    assert gallery.parse("my_sum", program.read_text()).title == "My sum"
+    assert main(["test", str(program), "--backend", "ref"]) == 0
+
+
+def test_the_version_stands_in_one_place_and_its_changes_are_told() -> None:
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert compiler_version().startswith(f"{written}+")
+    assert f"\n## {written}" in TEXTS["CHANGELOG.md"]
 
 
 # --- README ----------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +35,17 @@ LATE = {
 """Imports that are not at the top of their file, and why."""
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What is in a file, read once."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[str]:
     """The full names of all modules of ours that a file imports, at whatever depth."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}: relative import"
             found += [f"{node.module}.{alias.name}" for alias in node.names]
@@ -56,20 +65,27 @@ def test_the_folders_of_the_compiler_are_the_pipeline_in_order() -> None:
     assert re.findall(r"^    (\w+)/ ", tour, re.M) == ORDER
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_a_folder_imports_only_itself_and_folders_before_it(path: Path) -> None:
+def wrong_imports(path: Path) -> Iterator[str]:
+    """What a file imports that its folder may not."""
     parts = path.relative_to(ROOT).parts
+    here = parts[1] if len(parts) > 2 else ""
     for name in imports(path):
         target = name.split(".")
         if parts[0] == "app":
-            allowed = target[0] == "app" or target[1] in APP_MAY_USE
-            assert allowed, f"app/ may use {APP_MAY_USE} of the compiler, not {name}"
-            continue
-        assert target[0] != "app", "compiler/ may not use app/"
-        here = parts[1] if len(parts) > 2 else ""
-        if here and name != "compiler.__main__.main":
-            assert target[1] in ORDER, f"{here}/ may not use {name}"
-            assert ORDER.index(target[1]) <= ORDER.index(here), f"{here}/ may not use {target[1]}/"
+            if target[0] != "app" and target[1] not in APP_MAY_USE:
+                yield f"app/ may use {APP_MAY_USE} of the compiler, not {name}"
+        elif target[0] == "app":
+            yield f"compiler/ may not use {name}"
+        elif (
+            here
+            and name != "compiler.__main__.main"
+            and target[1] not in ORDER[: ORDER.index(here) + 1]
+        ):
+            yield f"{here}/ may not use {name}"
+
+
+def test_a_folder_imports_only_itself_and_folders_before_it() -> None:
+    assert [f"{relative(path)}: {why}" for path in FILES for why in wrong_imports(path)] == []
 
 
 def test_the_rooms_of_the_checker_are_in_the_order_of_imports() -> None:
@@ -131,7 +147,7 @@ APART = {"tests": "bench", "bench": "tests", "testing": "tests bench app"}
 @pytest.mark.parametrize("folder", APART)
 def test_tests_and_benchmarks_share_only_what_is_in_testing(folder: str) -> None:
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
@@ -142,7 +158,7 @@ def test_tests_and_benchmarks_share_only_what_is_in_testing(folder: str) -> None
 def test_imports_stand_at_the_top() -> None:
     late: set[tuple[str, str]] = set()
     for path in FILES:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = tree_of(path)
         for node in set(ast.walk(tree)) - set(tree.body):
             if isinstance(node, ast.ImportFrom):
                 late.add((relative(path), str(node.module)))
@@ -151,20 +167,31 @@ def test_imports_stand_at_the_top() -> None:
     assert late == set(LATE)
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_a_file_says_what_it_is_for_and_fits_in_the_head(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert ast.get_docstring(ast.parse(text)), "no module docstring"
-    most = ALONE[1] if relative(path) == ALONE[0] else LONGEST
-    assert len(text.splitlines()) <= most, "split it by concept"
+def test_a_file_says_what_it_is_for() -> None:
+    assert [relative(path) for path in FILES if not ast.get_docstring(tree_of(path))] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_public_functions_and_classes_have_docstrings(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), f"{node.name} has no docstring"
+def test_a_file_fits_in_the_head() -> None:
+    """Split a longer one by concept."""
+    lengths = {relative(path): path.read_text("utf-8").count("\n") for path in FILES}
+    most = dict([ALONE])
+    assert {name: n for name, n in lengths.items() if n > most.get(name, LONGEST)} == {}
+
+
+def public(path: Path) -> list[ast.FunctionDef | ast.ClassDef]:
+    """The public functions and classes of a file."""
+    found = [n for n in tree_of(path).body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    return [node for node in found if not node.name.startswith("_")]
+
+
+def test_public_functions_and_classes_have_docstrings() -> None:
+    without = [f"{relative(p)}: {n.name}" for p in FILES for n in public(p) if not told(n)]
+    assert without == []
+
+
+def told(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """Its docstring, or nothing."""
+    return ast.get_docstring(node) or ""
 
 
 TOLD = (
@@ -187,18 +214,22 @@ def raised(node: ast.FunctionDef) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_public_functions_tell_their_errors(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
-    public = [one for one in tree.body if getattr(one, "name", "_")[0] != "_"]
-    public += [part for one in public if isinstance(one, ast.ClassDef) for part in one.body]
-    for node in public:
-        if isinstance(node, ast.FunctionDef) and node.name[0] != "_":
-            told = ast.get_docstring(node) or ""
-            if raised(node) & set(TOLD.split()):
-                assert re.search("Errors?_?\\b|[Rr]aise", told), (
-                    f"{node.name} does not tell its errors"
-                )
+def methods(path: Path) -> Iterator[ast.FunctionDef]:
+    """The public functions of a file, and those of its public classes."""
+    for node in public(path):
+        for one in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
+            if isinstance(one, ast.FunctionDef) and one.name[0] != "_":
+                yield one
+
+
+def test_public_functions_tell_their_errors() -> None:
+    silent = [
+        f"{relative(path)}: {node.name}"
+        for path in FILES
+        for node in methods(path)
+        if raised(node) & set(TOLD.split()) and not re.search("Errors?_?\\b|[Rr]aise", told(node))
+    ]
+    assert silent == []
 
 
 LANGUAGES = (
@@ -216,7 +247,7 @@ def test_no_two_classes_share_a_name() -> None:
         home = str(path.relative_to(COMPILER)) if path.is_relative_to(COMPILER) else relative(path)
         if home in LANGUAGES or home.startswith("protocol/"):
             continue
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, set()).add(home)
     assert {name for name, found in homes.items() if len(found) > 1} == set()
