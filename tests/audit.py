@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PIP_AUDIT = ROOT / ".tools" / "bin" / "pip-audit"
-LOCKS = ("dev", "node", "zig", "tools", "cuda12", "cuda13")
+LOCKS = tuple(sorted(path.stem for path in (ROOT / "requirements").glob("*.txt")))
 CLEAN, VULNERABLE, UNKNOWN = 0, 1, 2
 
 
