@@ -7,38 +7,17 @@ operands is told by `ir/may_fail.py`, what an expression overwrites by `ir/alias
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import Enum
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from compiler.algebra.poly import Poly
 from compiler.ir import nodes as ir
 from compiler.ir import walk
+from compiler.ir.fails import Fails
 from compiler.ir.may_fail import cannot_fail
 
-
-class Fails(Enum):
-    """When an expression fails whose scalar expressions and bodies do not."""
-
-    NEVER = "it has a value"
-    OUTSIDE = "a position may be outside of the array"
-    SIZE = "a size may be negative, or too large"
-    COUNT = "the two shapes may differ in their number of elements"
-    STOPS = "it is a check, or may hold one; or its effect is all that it is for"
-
-
-WHEN: dict[type, Fails] = {
-    **dict.fromkeys(ir.SE_NODES, Fails.NEVER),
-    **dict.fromkeys((ir.Index, ir.Slice, ir.Update), Fails.OUTSIDE),
-    **dict.fromkeys((ir.Iota, ir.Replicate, ir.Scratch, ir.Alloc), Fails.SIZE),
-    ir.Reshape: Fails.COUNT,
-    **dict.fromkeys((ir.Assert, ir.Call, ir.Push), Fails.STOPS),
-    # Their sizes are those of arrays that exist; they ignore places outside.
-    **dict.fromkeys((ir.Rearrange, ir.Copy, ir.Concat, ir.ArrayLit), Fails.NEVER),
-    **dict.fromkeys((ir.If, ir.Loop, ir.Apply, ir.Threshold), Fails.NEVER),
-    **dict.fromkeys((*ir.Soac.__args__, *ir.SegOp.__args__), Fails.NEVER),
-}
-"""Every class of expressions."""
+WHEN: Mapping[type, Fails] = ir.CORE.trait("fails")
+"""Every class of expressions, by what stands beside it."""
 
 
 class LocalFacts(Protocol):

@@ -39,6 +39,14 @@ class NodeTraits:
     """A statement by itself, which binds nothing."""
     binds: Mapping[str, str] | None = None
     """For fields with names that are bound: what a parser asks for their type, of which fields."""
+    fails: Any = None
+    """When it fails where its parts do not, as its language says that."""
+    views: str | None = None
+    """The field with the array whose elements the result is, in the same memory if possible."""
+    overwrites: str | None = None
+    """Where the arrays stand that it writes to itself: a path of fields, with dots between."""
+    parts: str | None = None
+    """What a visitor does with which fields, in order: `method:field ..`."""
     finds: Mapping[str, str] | None = None
     """For fields that are not in the line: what a parser asks itself, and of which fields."""
 
@@ -54,7 +62,9 @@ class NodeSpec:
             f.name: FieldSpec(f.name, *_kind(str(f.type)), _default(f)) for f in fields(cls)
         }
         self.rows = read_format(line) if line else ()
-        for name in self.written():
+        self.parts = tuple(_pair(text) for text in (traits.parts or "").split())
+        """Pairs of a visitor's method and the field that it gets."""
+        for name in (*self.written(), *(field for _, field in self.parts)):
             self.field(name)
         if line:
             self._complete()
@@ -121,6 +131,11 @@ class NodeSpec:
         return found
 
 
+def _pair(text: str) -> tuple[str, str]:
+    method, _, field = text.partition(":")
+    return method, field
+
+
 def _kind(annotation: str) -> tuple[str, bool]:
     found = _MANY.fullmatch(annotation)
     return (found[1], True) if found else (annotation, False)
@@ -178,6 +193,24 @@ class Dialect:
         names = [name.strip() for name in kind.split("|")]
         found = tuple(self._by_name[name] for name in names if name in self._by_name)
         return found if len(found) == len(names) else ()
+
+    def trait(self, name: str) -> Mapping[type, Any]:
+        """A trait of all classes that have it."""
+        found = {cls: getattr(node.traits, name) for cls, node in self.nodes.items()}
+        return {cls: value for cls, value in found.items() if value is not None}
+
+    @property
+    def parts(self) -> Mapping[type, tuple[tuple[str, str], ...]]:
+        """What visitors do with the fields of the classes that say so."""
+        return {cls: self.nodes[cls].parts for cls in self.trait("parts")}
+
+    def fields_of(self, kind: str) -> Mapping[type, tuple[str, ...]]:
+        """For classes that have some the fields of a kind, such as those with statements."""
+        found = {
+            cls: tuple(spec.name for spec in node.fields.values() if spec.kind == kind)
+            for cls, node in self.nodes.items()
+        }
+        return {cls: names for cls, names in found.items() if names}
 
     def words(self) -> Set[str]:
         """All words that its format lines have."""

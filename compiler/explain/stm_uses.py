@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
-from compiler.codegen.imp.parts import Fields, StmParts, fields
+from compiler.codegen.imp.parts import StmParts
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import PARTS
+from compiler.dialect.visiting import Parts
 from compiler.ir.nodes import SE, Lit, Operand, Var
 from compiler.ir.walk import se_parts
 
-_WITH_HOST: Mapping[type, Fields] = {
+_WITH_VARIABLES: Parts = {
     **PARTS,
-    k.Fetch: (*PARTS[k.Fetch], *fields("bind:name")),
-    k.Shuffle: (*PARTS[k.Shuffle], *fields("bind:name")),
-    k.Launch: fields("se:count named:times operand:busy"),
-    k.Ranges: fields("bind:blocks bind:chunk se:segments se:size se:least"),
-    k.Part: fields("bind:name se:count named:times"),
-    k.Zeros: fields("bind:name se:count"),
+    **{kind: (*PARTS[kind], ("bind", "name")) for kind in (k.Fetch, k.Shuffle)},
 }
+"""The variables that get a value are bound by them, too."""
 
 
 class StmUses(StmParts):
@@ -32,7 +29,7 @@ class StmUses(StmParts):
     in `together` as well.
     """
 
-    parts = _WITH_HOST
+    parts = _WITH_VARIABLES
 
     def __init__(self, node: object) -> None:
         self.scalars: dict[Name, None] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
@@ -17,6 +18,9 @@ Sources = frozenset[Name]
 NOTHING: Sources = frozenset()
 _SCALARS = frozenset(ir.SE_NODES)
 Funs = Mapping[str, ir.Function]
+_VIEWS: Mapping[type, str] = ir.CORE.trait("views")
+"""The classes of views, each with the field that has the array."""
+_OVERWRITES = {cls: path.split(".") for cls, path in ir.CORE.trait("overwrites").items()}
 
 
 def consumed(exp: ir.Exp, funs: Funs | None = None) -> tuple[Name, ...]:
@@ -144,20 +148,27 @@ def roots_of(stms: tuple[ir.Stm, ...]) -> tuple[dict[Name, Sources], Sources]:
     return roots, frozenset(gone)
 
 
+def viewed(exp: ir.Exp) -> Name | None:
+    """The array that an expression is a view of; None if it is no view."""
+    field = _VIEWS.get(type(exp))
+    return None if field is None else getattr(exp, field)
+
+
 def overwritten(exp: ir.Exp) -> tuple[Name, ...]:
     """The arrays that an expression writes to itself; what its bodies overwrite is left out."""
-    match exp:
-        case ir.Update(array, _, _):
-            return (array,)
-        case ir.Scatter(_, dests, _, _):
-            return tuple(d.array for d in dests)
-        case ir.Hist(_, ops, _, _) | ir.SegHist(_, _, ops, _):
-            return tuple(d for op in ops for d in op.dests)
-        case ir.Stream(_, dests, _, _):
-            return dests
-        case ir.SegMap() | ir.SegRed() | ir.SegScan():
-            return tuple(r.dest for r in exp.body.results if isinstance(r, ir.Write))
-    return ()
+    path = _OVERWRITES.get(type(exp))
+    if path is None:
+        return ()
+    found: tuple[Any, ...] = (exp,)
+    for field in path:
+        found = tuple(part for one in found for part in _parts(one, field))
+    return found
+
+
+def _parts(node: object, field: str) -> tuple[Any, ...]:
+    """What a field has, which not all results of a kernel have: nothing, one or several."""
+    value = getattr(node, field, ())
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[Sources, ...]]:
@@ -165,9 +176,10 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
 
     Both at once, since each needs the other for bodies inside: one pass, however deep they are.
     """
+    view = viewed(exp)
+    if view is not None:
+        return (), (frozenset((view,)),)
     match exp:
-        case ir.Slice(array, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
-            return (), (frozenset((array,)),)
         case ir.Update(array, _, _):
             return (array,), ()
         case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist() | ir.Stream():

@@ -27,6 +27,7 @@ from compiler.base.frozen import KeepsNames, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
+from compiler.ir.fails import Fails
 from compiler.ir.scalar_nodes import (
     BOOL as BOOL,
 )
@@ -164,7 +165,7 @@ DimIndex = DimFix | DimSlice | DimLmad
 """Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
 
 
-@CORE.node("{array}[{at:index}]")
+@CORE.node("{array}[{at:index}]", fails=Fails.OUTSIDE)
 @dataclass(frozen=True, slots=True)
 class Index:
     """The scalar `array[at..]`, all dimensions given."""
@@ -173,7 +174,7 @@ class Index:
     at: tuple[SE, ...]
 
 
-@CORE.node("{array}[{dims}]")
+@CORE.node("{array}[{dims}]", fails=Fails.OUTSIDE, views="array")
 @dataclass(frozen=True, slots=True)
 class Slice:
     """A view of `array`: one `DimIndex` per dimension, not all of them a `DimFix`."""
@@ -182,7 +183,7 @@ class Slice:
     dims: tuple[DimIndex, ...]
 
 
-@CORE.node("{array} with [{dims}] = {value}")
+@CORE.node("{array} with [{dims}] = {value}", fails=Fails.OUTSIDE, overwrites="array")
 @dataclass(frozen=True, slots=True)
 class Update:
     """`array with [dims] = value`; consumes `array`, whose memory becomes the result's.
@@ -195,7 +196,7 @@ class Update:
     value: Operand
 
 
-@CORE.node("rearrange(({perm}), {array})")
+@CORE.node("rearrange(({perm}), {array})", fails=Fails.NEVER, views="array")
 @dataclass(frozen=True, slots=True)
 class Rearrange:
     """Dimension `i` of the result is dimension `perm[i]` of `array`; a view."""
@@ -204,7 +205,7 @@ class Rearrange:
     array: Name
 
 
-@CORE.node("reshape({shape:shape}, {array})")
+@CORE.node("reshape({shape:shape}, {array})", fails=Fails.COUNT, views="array")
 @dataclass(frozen=True, slots=True)
 class Reshape:
     """The same elements in row-major order under a shape of equal product; a view if possible."""
@@ -213,7 +214,7 @@ class Reshape:
     array: Name
 
 
-@CORE.node("copy({array})")
+@CORE.node("copy({array})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A fresh copy."""
@@ -221,7 +222,7 @@ class Copy:
     array: Name
 
 
-@CORE.node("concat({arrays})")
+@CORE.node("concat({arrays})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Concat:
     """The arrays one after another along dimension 0."""
@@ -229,7 +230,7 @@ class Concat:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("iota({count}, {start}, {step})", finds={"prim": "prim_of start"})
+@CORE.node("iota({count}, {start}, {step})", finds={"prim": "prim_of start"}, fails=Fails.SIZE)
 @dataclass(frozen=True, slots=True)
 class Iota:
     """`start + i*step` for `i < count`, at an integer type."""
@@ -240,7 +241,7 @@ class Iota:
     prim: Prim
 
 
-@CORE.node("replicate({shape:shape}, {value})")
+@CORE.node("replicate({shape:shape}, {value})", fails=Fails.SIZE)
 @dataclass(frozen=True, slots=True)
 class Replicate:
     """`value` (a scalar, or an array that becomes the inner dimensions) repeated over `shape`."""
@@ -249,7 +250,7 @@ class Replicate:
     value: Operand
 
 
-@CORE.node("scratch({shape:shape}{prim})")
+@CORE.node("scratch({shape:shape}{prim})", fails=Fails.SIZE)
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """An array of that type with any contents; every element is written before it is read."""
@@ -258,7 +259,7 @@ class Scratch:
     shape: tuple[Poly, ...]
 
 
-@CORE.node("[{elems}]")
+@CORE.node("[{elems}]", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class ArrayLit:
     """`[a, b]` along dimension 0; elements are scalars, or names of arrays of one type."""
@@ -302,7 +303,7 @@ class Lambda:
     returns: tuple[Type, ...]
 
 
-@CORE.node("assert({cond}{message:message})", bare=True)
+@CORE.node("assert({cond}{message:message})", bare=True, fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class Assert:
     """Stop with `message`, text and values in between, unless `cond` holds; binds nothing."""
@@ -311,7 +312,7 @@ class Assert:
     message: tuple[str | SE, ...]
 
 
-@CORE.node("if {cond}\nthen {then}\nelse {orelse}")
+@CORE.node("if {cond}\nthen {then}\nelse {orelse}", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class If:
     """One of two bodies; the statement's pattern holds the types."""
@@ -343,7 +344,7 @@ class WhileLoop:
     cond: Name
 
 
-@CORE.node("loop {params:params} = ({init})\n{form} do {body}")
+@CORE.node("loop {params:params} = ({init})\n{form} do {body}", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Loop:
     """`params` start as `init`; each iteration's results become the next one's parameters."""
@@ -354,7 +355,7 @@ class Loop:
     body: Body
 
 
-@CORE.node("call {fun:function}({args})")
+@CORE.node("call {fun:function}({args})", fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of a top-level function, itself included (before inlining)."""
@@ -363,7 +364,7 @@ class Call:
     args: tuple[Operand, ...]
 
 
-@CORE.node("apply {fun:function}({args})")
+@CORE.node("apply {fun:function}({args})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Apply:
     """What a function of scalars that cannot fail gives (after inlining)."""
@@ -372,7 +373,7 @@ class Apply:
     args: tuple[SE, ...]
 
 
-@CORE.node("threshold({name:string}, {amount}, {default})")
+@CORE.node("threshold({name:string}, {amount}, {default})", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """Whether `amount`, a version's parallelism, reaches the tuning parameter of that name."""
@@ -385,7 +386,7 @@ class Threshold:
 Control = If | Loop | Call | Apply | Assert | Threshold
 
 
-@CORE.node("push ({dests})[{at:index}] = ({values})\n  op {op}", bare=True)
+@CORE.node("push ({dests})[{at:index}] = ({values})\n  op {op}", bare=True, fails=Fails.STOPS)
 @dataclass(frozen=True, slots=True)
 class Push:
     """Put `values` at a place of an accumulator, unless it lies outside; binds nothing.
@@ -418,7 +419,7 @@ class Operator:
     commutative: bool = False
 
 
-@CORE.node("map [{width}] ({arrays})\n  {fn}")
+@CORE.node("map [{width}] ({arrays})\n  {fn}", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Map:
     """Apply `fn` to the rows of `arrays`, each of outer size `width`, in any order."""
@@ -428,7 +429,7 @@ class Map:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("reduce [{width}] ({arrays})\n  {ops}\n  map {fn}")
+@CORE.node("reduce [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Reduce:
     """Apply `fn` to the rows of `arrays`, reduce its first results, keep its others as arrays.
@@ -443,7 +444,7 @@ class Reduce:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}")
+@CORE.node("scan [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Scan:
     """As `Reduce`, with all prefixes (inclusive): the results are arrays."""
@@ -464,7 +465,11 @@ class Dest:
     times: int = 1
 
 
-@CORE.node("scatter [{width}] ({arrays})\n  into {dests}\n  map {fn}")
+@CORE.node(
+    "scatter [{width}] ({arrays})\n  into {dests}\n  map {fn}",
+    fails=Fails.NEVER,
+    overwrites="dests.array",
+)
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Write values at indices; both computed by `fn` from the rows of `arrays`.
@@ -489,7 +494,9 @@ class HistOp:
     op: Operator
 
 
-@CORE.node("hist [{width}] ({arrays})\n  {ops}\n  map {fn}")
+@CORE.node(
+    "hist [{width}] ({arrays})\n  {ops}\n  map {fn}", fails=Fails.NEVER, overwrites="ops.dests"
+)
 @dataclass(frozen=True, slots=True)
 class Hist:
     """Results of `fn`: per `HistOp` its `rank` indices, then its values.
@@ -503,7 +510,9 @@ class Hist:
     arrays: tuple[Name, ...]
 
 
-@CORE.node("stream [{width}] ({arrays})\n  into ({dests}) {fn}")
+@CORE.node(
+    "stream [{width}] ({arrays})\n  into ({dests}) {fn}", fails=Fails.NEVER, overwrites="dests"
+)
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Run `fn` on the rows of `arrays`; what it does is to `Push`, at any number of places.
@@ -562,7 +571,11 @@ class KernelBody:
     prov: Prov = field(default=(), compare=False)
 
 
-@CORE.node("segmap @{level} {space} {per_block?per_block }{body}")
+@CORE.node(
+    "segmap @{level} {space} {per_block?per_block }{body}",
+    fails=Fails.NEVER,
+    overwrites="body.results.dest",
+)
 @dataclass(frozen=True, slots=True)
 class SegMap:
     """Run the body for every index. `per_block`: a whole block of threads works on one index."""
@@ -573,7 +586,11 @@ class SegMap:
     per_block: bool = False
 
 
-@CORE.node("segred @{level} {space}\n  {ops}\n  body {body}")
+@CORE.node(
+    "segred @{level} {space}\n  {ops}\n  body {body}",
+    fails=Fails.NEVER,
+    overwrites="body.results.dest",
+)
 @dataclass(frozen=True, slots=True)
 class SegRed:
     """Reduce along the last dimension of the space.
@@ -589,7 +606,11 @@ class SegRed:
     body: KernelBody
 
 
-@CORE.node("segscan @{level} {space}\n  {ops}\n  body {body}")
+@CORE.node(
+    "segscan @{level} {space}\n  {ops}\n  body {body}",
+    fails=Fails.NEVER,
+    overwrites="body.results.dest",
+)
 @dataclass(frozen=True, slots=True)
 class SegScan:
     """As `SegRed`, with all prefixes along the last dimension."""
@@ -600,7 +621,9 @@ class SegScan:
     body: KernelBody
 
 
-@CORE.node("seghist @{level} {space}\n  {ops}\n  body {body}")
+@CORE.node(
+    "seghist @{level} {space}\n  {ops}\n  body {body}", fails=Fails.NEVER, overwrites="ops.dests"
+)
 @dataclass(frozen=True, slots=True)
 class SegHist:
     """Histogram over the last dimension, one per index of the outer ones.
@@ -620,7 +643,7 @@ SegOp = SegMap | SegRed | SegScan | SegHist
 # --- memory ----------------------------------------------------------------------------------
 
 
-@CORE.node("alloc({count}, {prim}{space?, {}})")
+@CORE.node("alloc({count}, {prim}{space?, {}})", fails=Fails.SIZE)
 @dataclass(frozen=True, slots=True)
 class Alloc:
     """A fresh block of `count` elements; the statement binds one `Mem`."""

@@ -14,6 +14,7 @@ from compiler.base.frozen import KeepsHash, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, alike
 from compiler.dialect.table import Dialect
+from compiler.ir.fails import Fails
 
 CORE = Dialect("the core language", blocks=frozenset(("Body", "Lambda", "KernelBody")))
 """The nodes of the core language."""
@@ -82,7 +83,7 @@ I64 = Scalar("i64")
 BOOL = Scalar("bool")
 
 
-@CORE.node()
+@CORE.node(binds={"name": "type"})
 @dataclass(frozen=True, slots=True)
 class Param:
     """A name with its type; `unique` (parameters of functions and loops only): may be consumed."""
@@ -95,7 +96,7 @@ class Param:
 # --- scalar expressions ----------------------------------------------------------------------
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Lit:
     """A literal; floats are Python floats (f16 and f32 already rounded). -0.0 is not 0.0."""
@@ -111,7 +112,7 @@ ZERO, ONE = Lit(0, "i64"), Lit(1, "i64")
 TRUE, FALSE = Lit(True, "bool"), Lit(False, "bool")
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Var:
     """A scalar variable with its type."""
@@ -120,7 +121,7 @@ class Var:
     prim: Prim
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Bin(KeepsHash):
     """`op` of `prim.BIN_OPS` at type `at`; comparisons give bool; `&&` and `||` are lazy.
@@ -134,7 +135,7 @@ class Bin(KeepsHash):
     rhs: SE
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Un(KeepsHash):
     """`op` of `prim.UN_OPS` on type `at`."""
@@ -144,7 +145,7 @@ class Un(KeepsHash):
     arg: SE
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Conv(KeepsHash):
     """Conversion between primitive types.
@@ -159,7 +160,7 @@ class Conv(KeepsHash):
     arg: SE
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Fun(KeepsHash):
     """A function of `prim.FUNS` at type `at`."""
@@ -169,7 +170,7 @@ class Fun(KeepsHash):
     args: tuple[SE, ...]
 
 
-@CORE.node()
+@CORE.node(fails=Fails.NEVER)
 @dataclass(frozen=True, slots=True)
 class Select(KeepsHash):
     """`then` if `cond` else `orelse`; only the one that is chosen is evaluated."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir import walk
-from compiler.ir.aliases import overwritten
+from compiler.ir.aliases import overwritten, viewed
 
 _SCALARS = frozenset(ir.SE_NODES)
 Link = tuple[ir.Param, ir.Operand]
@@ -131,9 +131,10 @@ def _learn(stm: ir.Stm, found: Classes, links: Iterable[Link]) -> None:
 def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
     """What statements bind, in their patterns and bodies, with what that may lie in."""
     exp, pat = stm.exp, stm.pat
+    view = viewed(exp)
+    if view is not None:
+        return ((pat[0], view),)
     match exp:
-        case ir.Slice(array, _) | ir.Rearrange(_, array) | ir.Reshape(_, array):
-            return ((pat[0], array),)
         case ir.If(_, then, orelse):
             return zip((*pat, *pat), (*then.results, *orelse.results), strict=True)
         case ir.Loop(params, init, _, body):

@@ -12,7 +12,6 @@ from compiler.algebra.poly import Poly
 from compiler.analysis.cost import COST, cost, size
 from compiler.analysis.effects import (
     WHEN,
-    Fails,
     may_fail,
     must_stay,
     operands_cannot_fail,
@@ -23,6 +22,7 @@ from compiler.base.errors import RuntimeError_
 from compiler.base.prim import BIN_OPS, FUNS, UN_OPS
 from compiler.driver.pipeline import Compilation
 from compiler.ir import nodes as ir
+from compiler.ir.fails import Fails
 from compiler.ir.nodes import ONE, SE_NODES, TRUE, ZERO, Bin, Body, Fun, Lambda, Lit, Un, Var
 from compiler.semantics import interp
 

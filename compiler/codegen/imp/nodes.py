@@ -55,7 +55,7 @@ class Formal:
     type: Scalar | Mem
 
 
-@IMP.node("let {name}: {prim} = {value}", binds={"name": "scalar prim"})
+@IMP.node("let {name}: {prim} = {value}", binds={"name": "scalar prim"}, parts="bind:name se:value")
 @dataclass(frozen=True, slots=True)
 class Define(Stm):
     """A scalar that never changes."""
@@ -66,7 +66,11 @@ class Define(Stm):
     prov: Prov = ()
 
 
-@IMP.node("apply ({*names: prims}) = {fun:function}({args})", binds={"names": "scalar prims"})
+@IMP.node(
+    "apply ({*names: prims}) = {fun:function}({args})",
+    binds={"names": "scalar prims"},
+    parts="binds:names ses:args",
+)
 @dataclass(frozen=True, slots=True)
 class Apply(Stm):
     """Scalars that never change: what a function of the program gives for `args`."""
@@ -78,7 +82,10 @@ class Apply(Stm):
     prov: Prov = ()
 
 
-@IMP.node("call ({results}) = {fun:function}({args}){gone? frees ({})}")
+@IMP.node(
+    "call ({results}) = {fun:function}({args}){gone? frees ({})}",
+    parts="results:results operands:args gone:gone",
+)
 @dataclass(frozen=True, slots=True)
 class Call(Stm):
     """Run a function of the host: `results` are what it gives for `args`, scalars and blocks.
@@ -94,7 +101,11 @@ class Call(Stm):
     prov: Prov = ()
 
 
-@IMP.node("var {name}: {type}{value:Operand? = {}}", binds={"name": "typed type"})
+@IMP.node(
+    "var {name}: {type}{value:Operand? = {}}",
+    binds={"name": "typed type"},
+    parts="bind:name holder:name operand:value",
+)
 @dataclass(frozen=True, slots=True)
 class Declare(Stm):
     """A variable that is assigned later; `value` is what it starts as (a name for blocks)."""
@@ -105,7 +116,7 @@ class Declare(Stm):
     prov: Prov = ()
 
 
-@IMP.node("{name} <- {value}")
+@IMP.node("{name} <- {value}", parts="assigns:name operand:value")
 @dataclass(frozen=True, slots=True)
 class Assign(Stm):
     """A declared variable gets another value: a scalar expression, or the name of a block."""
@@ -116,7 +127,9 @@ class Assign(Stm):
 
 
 @IMP.node(
-    "let {name}: mem({prim}{space?, {}}) = alloc({count:index})", binds={"name": "mem prim space"}
+    "let {name}: mem({prim}{space?, {}}) = alloc({count:index})",
+    binds={"name": "mem prim space"},
+    parts="bind:name makes:name se:count",
 )
 @dataclass(frozen=True, slots=True)
 class Alloc(Stm):
@@ -133,7 +146,7 @@ class Alloc(Stm):
     prov: Prov = ()
 
 
-@IMP.node("free {name}")
+@IMP.node("free {name}", parts="frees:name")
 @dataclass(frozen=True, slots=True)
 class Free(Stm):
     """`name` is not used any more; its block goes when no other variable holds it."""
@@ -142,7 +155,11 @@ class Free(Stm):
     prov: Prov = ()
 
 
-@IMP.node("let {name}: {prim} = {block}[{at:index}]", binds={"name": "scalar prim"})
+@IMP.node(
+    "let {name}: {prim} = {block}[{at:index}]",
+    binds={"name": "scalar prim"},
+    parts="bind:name reads:block se:at",
+)
 @dataclass(frozen=True, slots=True)
 class Load(Stm):
     """Define the scalar `name` as cell `at` of `block`."""
@@ -154,7 +171,11 @@ class Load(Stm):
     prov: Prov = ()
 
 
-@IMP.node("{block}[{at:index}] <- {value}", finds={"prim": "element block"})
+@IMP.node(
+    "{block}[{at:index}] <- {value}",
+    finds={"prim": "element block"},
+    parts="writes:block se:at se:value",
+)
 @dataclass(frozen=True, slots=True)
 class Store(Stm):
     """Cell `at` of `block` becomes `value`."""
@@ -166,7 +187,10 @@ class Store(Stm):
     prov: Prov = ()
 
 
-@IMP.node("copy {prim} {dest} -> {dest_lmad:lmad} <- {source} -> {source_lmad:lmad}")
+@IMP.node(
+    "copy {prim} {dest} -> {dest_lmad:lmad} <- {source} -> {source_lmad:lmad}",
+    parts="writes:dest reads:source lmad:dest_lmad lmad:source_lmad",
+)
 @dataclass(frozen=True, slots=True)
 class Copy(Stm):
     """Element `i` of the destination becomes element `i` of the source, for all indices `i`.
@@ -185,7 +209,7 @@ class Copy(Stm):
 # --- control ---------------------------------------------------------------------------------
 
 
-@IMP.node("if {cond} {then}{orelse? else {}}")
+@IMP.node("if {cond} {then}{orelse? else {}}", parts="se:cond stms:then stms:orelse")
 @dataclass(frozen=True, slots=True)
 class If(Stm):
     """One of two statement lists."""
@@ -196,7 +220,11 @@ class If(Stm):
     prov: Prov = ()
 
 
-@IMP.node("for {index}: {prim} < {bound} {body}", binds={"index": "scalar prim"})
+@IMP.node(
+    "for {index}: {prim} < {bound} {body}",
+    binds={"index": "scalar prim"},
+    parts="bind:index se:bound stms:body",
+)
 @dataclass(frozen=True, slots=True)
 class For(Stm):
     """`index` counts from 0 up to, not including, `bound`, which is evaluated once."""
@@ -208,7 +236,7 @@ class For(Stm):
     prov: Prov = ()
 
 
-@IMP.node("while {cond} {body}")
+@IMP.node("while {cond} {body}", parts="stms:body")
 @dataclass(frozen=True, slots=True)
 class While(Stm):
     """As long as the variable `cond` is true."""
@@ -218,7 +246,7 @@ class While(Stm):
     prov: Prov = ()
 
 
-@IMP.node("assert({cond}{message:message})")
+@IMP.node("assert({cond}{message:message})", parts="se:cond ses:message")
 @dataclass(frozen=True, slots=True)
 class Assert(Stm):
     """Stop the program with `message` unless `cond` holds."""
@@ -231,7 +259,7 @@ class Assert(Stm):
 # --- kernels ---------------------------------------------------------------------------------
 
 
-@IMP.node()
+@IMP.node(parts="binds:lhs binds:rhs ses:neutral stms:body ses:results")
 @dataclass(frozen=True, slots=True)
 class Combine:
     """An associative operator on tuples of scalars.
@@ -259,13 +287,13 @@ class Cell:
     at: SE
 
 
-@IMP.node()
+@IMP.node(parts="")
 @dataclass(frozen=True, slots=True)
 class MapWork:
     """The body has done everything."""
 
 
-@IMP.node("fold ({inputs}) into ({into:place}) {op}")
+@IMP.node("fold ({inputs}) into ({into:place}) {op}", parts="ses:inputs node:op into:into")
 @dataclass(frozen=True, slots=True)
 class Fold:
     """One operator with its `inputs` at a point, and where each component of the outcome goes.
@@ -281,7 +309,7 @@ class Fold:
     """what the inputs came from"""
 
 
-@IMP.node("{folds}")
+@IMP.node("{folds}", parts="nodes:folds")
 @dataclass(frozen=True, slots=True)
 class ReduceWork:
     """Reduce along the last dimension."""
@@ -289,7 +317,7 @@ class ReduceWork:
     folds: tuple[Fold, ...]
 
 
-@IMP.node("{folds}")
+@IMP.node("{folds}", parts="nodes:folds")
 @dataclass(frozen=True, slots=True)
 class ScanWork:
     """All inclusive prefixes along the last dimension."""
@@ -297,7 +325,10 @@ class ScanWork:
     folds: tuple[Fold, ...]
 
 
-@IMP.node("({*bins:bin < shape:bin}) in ({dests:dest}) get ({values}) {op}")
+@IMP.node(
+    "({*bins:bin < shape:bin}) in ({dests:dest}) get ({values}) {op}",
+    parts="ses:bins ses:shape ses:values node:op dests:dests",
+)
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """One histogram: at `bins`, if inside of `shape`, combine the destinations with `values`.
@@ -314,7 +345,7 @@ class Histogram:
     """what the bins and values came from"""
 
 
-@IMP.node("bins {hists}")
+@IMP.node("bins {hists}", parts="nodes:hists")
 @dataclass(frozen=True, slots=True)
 class HistWork:
     """Histograms over the last dimension, one per point of the outer ones."""
@@ -322,7 +353,7 @@ class HistWork:
     hists: tuple[Histogram, ...]
 
 
-@IMP.node("push {hist}")
+@IMP.node("push {hist}", parts="node:hist")
 @dataclass(frozen=True, slots=True)
 class Push(Stm):
     """Combine one bin with its values, at once: other points may combine theirs with the same one.
@@ -337,7 +368,7 @@ class Push(Stm):
 Work = MapWork | ReduceWork | ScanWork | HistWork
 
 
-@IMP.node(begins=("map", "reduce", "scan", "hist"))
+@IMP.node(begins=("map", "reduce", "scan", "hist"), parts="dims:dims stms:body node:work")
 @dataclass(frozen=True, slots=True)
 class Kernel(Stm):
     """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.

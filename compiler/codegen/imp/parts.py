@@ -1,11 +1,11 @@
-"""The parts of statements: one table, and a class that goes over them.
+"""A class that goes over statements, and what it is asked for.
 
-What stands in a field says the name of the method that gets it; a new statement is one line here.
+What its methods get says each statement itself: the `parts` of its node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -14,59 +14,15 @@ from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.codegen.imp import nodes as imp
+from compiler.dialect.visiting import NodeVisitor, Parts
 from compiler.ir.nodes import SE, Mem, Operand
 
-Fields = tuple[tuple[str, str], ...]
 
+class StmParts(NodeVisitor):
+    """Goes over statements. Methods get what is in a field, and the node; these only go on."""
 
-def fields(text: str) -> Fields:
-    """Pairs of a method and a field, from `method:field ..`."""
-    return tuple((method, name) for method, _, name in (p.partition(":") for p in text.split()))
-
-
-PARTS: Mapping[type, Fields] = {
-    imp.Define: fields("bind:name se:value"),
-    imp.Apply: fields("binds:names ses:args"),
-    imp.Call: fields("results:results operands:args gone:gone"),
-    imp.Declare: fields("bind:name holder:name operand:value"),
-    imp.Assign: fields("assigns:name operand:value"),
-    imp.Alloc: fields("bind:name makes:name se:count"),
-    imp.Free: fields("frees:name"),
-    imp.Load: fields("bind:name reads:block se:at"),
-    imp.Store: fields("writes:block se:at se:value"),
-    imp.Copy: fields("writes:dest reads:source lmad:dest_lmad lmad:source_lmad"),
-    imp.If: fields("se:cond stms:then stms:orelse"),
-    imp.For: fields("bind:index se:bound stms:body"),
-    imp.While: fields("stms:body"),
-    imp.Assert: fields("se:cond ses:message"),
-    imp.Push: fields("node:hist"),
-    imp.Kernel: fields("dims:dims stms:body node:work"),
-    imp.MapWork: (),
-    imp.ReduceWork: fields("nodes:folds"),
-    imp.ScanWork: fields("nodes:folds"),
-    imp.HistWork: fields("nodes:hists"),
-    imp.Fold: fields("ses:inputs node:op into:into"),
-    imp.Histogram: fields("ses:bins ses:shape ses:values node:op dests:dests"),
-    imp.Combine: fields("binds:lhs binds:rhs ses:neutral stms:body ses:results"),
-}
-
-
-class StmParts:
-    """Goes over statements. Methods get what is in a field, and the node; these only go on.
-
-    A field is passed by where nothing comes of what its method does.
-    """
-
-    parts: ClassVar[Mapping[type, Fields]] = PARTS
-    visits: ClassVar[Mapping[type, Callable[[Any, Any], None]]]
-    """For each class of nodes what calls the methods."""
-
-    def __init_subclass__(cls) -> None:
-        cls.visits = _visits(cls)
-
-    def visit(self, node: object) -> None:
-        """All parts of a node, in the order of the table."""
-        self.visits[type(node)](self, node)
+    parts: ClassVar[Parts] = imp.IMP.parts
+    into_nodes = frozenset(("stms", "node", "nodes"))
 
     def stms(self, stms: imp.Stms, node: object = None) -> None:
         """Statements inside."""
@@ -168,6 +124,9 @@ class StmParts:
             if isinstance(result.type, Mem):
                 self.block(result.name, result.type.prim)
 
+    def named(self, name: Name, node: object) -> None:
+        """A scalar of the host that is read; "" for none."""
+
     def lmad(self, lmad: Lmad[Poly], node: object = None) -> None:
         """Where cells are."""
 
@@ -183,33 +142,6 @@ class StmParts:
         for (block, lmad), prim in zip(dests, node.op.prims, strict=True):
             self.block(block, prim)
             self.lmad(lmad)
-
-
-_INSIDE = ("stms", "node", "nodes")
-
-
-def _visits(cls: type[StmParts]) -> Mapping[type, Callable[[Any, Any], None]]:
-    """What visits the nodes of a table: functions written as text, since there are many nodes."""
-    lines: list[str] = []
-    for kind, pairs in cls.parts.items():
-        calls = [
-            f"    self.{method}(node.{name}, node)"
-            for method, name in pairs
-            if not _is_idle(cls, method)
-        ]
-        lines += [f"def {kind.__name__}(self, node):", *(calls or ["    pass"])]
-    found: dict[str, Callable[[Any, Any], None]] = {}
-    exec(compile("\n".join(lines), f"{__file__} ({cls.__name__})", "exec"), found)
-    return {kind: found[kind.__name__] for kind in cls.parts}
-
-
-def _is_idle(cls: type[StmParts], method: str) -> bool:
-    """Whether a method is as above, and so are those that it calls: it only goes on to nothing."""
-    if method in _INSIDE:
-        return False
-    own = getattr(cls, method)
-    calls = [name for name in own.__code__.co_names if hasattr(StmParts, name)]
-    return own is getattr(StmParts, method, None) and all(_is_idle(cls, name) for name in calls)
 
 
 class _Names(StmParts):

@@ -57,7 +57,9 @@ WARP = 32
 # --- what a thread runs ----------------------------------------------------------------------
 
 
-@KERNELS.node("{name} <- {block}[{at:index}]", finds={"prim": "prim_of_name name"})
+@KERNELS.node(
+    "{name} <- {block}[{at:index}]", finds={"prim": "prim_of_name name"}, parts="reads:block se:at"
+)
 @dataclass(frozen=True, slots=True)
 class Fetch(Stm):
     """The variable `name` becomes the value of a cell."""
@@ -69,7 +71,7 @@ class Fetch(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("indices ({dims:point}) of {flat:index}")
+@KERNELS.node("indices ({dims:point}) of {flat:index}", parts="numbers:dims se:flat sizes:dims")
 @dataclass(frozen=True, slots=True)
 class Indices(Stm):
     """Define indices, i64: those of number `flat` in the row-major order of `dims`."""
@@ -83,6 +85,7 @@ class Indices(Stm):
     "for {index}: {prim} from {start} to {end} by {op:step} {by} {body}",
     binds={"index": "scalar prim"},
     finds={field: f"wide {field} prim" for field in ("start", "end", "by")},
+    parts="bind:index se:start se:end se:by stms:body",
 )
 @dataclass(frozen=True, slots=True)
 class Stride(Stm):
@@ -98,7 +101,7 @@ class Stride(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("{point?point|scope} {body}")
+@KERNELS.node("{point?point|scope} {body}", parts="stms:body")
 @dataclass(frozen=True, slots=True)
 class Scope(Stm):
     """Statements whose names are their own; of a `point`, a failed check leaves no more than them.
@@ -111,7 +114,7 @@ class Scope(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("exit if {cond}")
+@KERNELS.node("exit if {cond}", parts="se:cond")
 @dataclass(frozen=True, slots=True)
 class Exit(Stm):
     """The thread has nothing to do if `cond`."""
@@ -123,6 +126,7 @@ class Exit(Stm):
 @KERNELS.node(
     "shuffle {name} <- {value} of {lane}",
     finds={"prim": "prim_of_name name", "lane": "as_lane lane"},
+    parts="se:value se:lane",
 )
 @dataclass(frozen=True, slots=True)
 class Shuffle(Stm):
@@ -138,7 +142,7 @@ class Shuffle(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("barrier{asks? asking}")
+@KERNELS.node("barrier{asks? asking}", parts="")
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
     """Wait for all threads of the block; if it `asks`, all leave if a check of one has failed.
@@ -150,7 +154,11 @@ class Barrier(Stm):
     asks: bool = False
 
 
-@KERNELS.node("atomic {op:step} {block}[{at:index}] <- {value}", finds={"prim": "element block"})
+@KERNELS.node(
+    "atomic {op:step} {block}[{at:index}] <- {value}",
+    finds={"prim": "element block"},
+    parts="writes:block se:at se:value",
+)
 @dataclass(frozen=True, slots=True)
 class Atomic(Stm):
     """A cell becomes `cell op value`, at once."""
@@ -163,7 +171,11 @@ class Atomic(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("exchange {name}: {prim} = {block}[{at:index}] {body}", binds={"name": "scalar prim"})
+@KERNELS.node(
+    "exchange {name}: {prim} = {block}[{at:index}] {body}",
+    binds={"name": "scalar prim"},
+    parts="bind:name writes:block se:at stms:body",
+)
 @dataclass(frozen=True, slots=True)
 class Exchange(Stm):
     """A cell's value is `name`, a variable; it becomes what `body` makes of that, at once.
@@ -179,7 +191,7 @@ class Exchange(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("locked {locks}[{at:index}] {body}")
+@KERNELS.node("locked {locks}[{at:index}] {body}", parts="lock:locks se:at stms:body")
 @dataclass(frozen=True, slots=True)
 class Locked(Stm):
     """One thread at a time runs `body` for lock `at`, and sees what those before have written."""
@@ -190,7 +202,11 @@ class Locked(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("ticket {name} of {block}[{at:index}]", binds={"name": "i64"})
+@KERNELS.node(
+    "ticket {name} of {block}[{at:index}]",
+    binds={"name": "i64"},
+    parts="bind:name flag:block se:at",
+)
 @dataclass(frozen=True, slots=True)
 class Ticket(Stm):
     """Define `name`, i64: how many blocks of threads were here before. A barrier.
@@ -204,7 +220,7 @@ class Ticket(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("publish {block}[{at:index}] <- {value}")
+@KERNELS.node("publish {block}[{at:index}] <- {value}", parts="flag:block se:at se:value")
 @dataclass(frozen=True, slots=True)
 class Publish(Stm):
     """A flag, i32, becomes `value`: who awaits it sees what the thread has written before."""
@@ -215,7 +231,9 @@ class Publish(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("await {name} of {block}[{at:index}]", binds={"name": "i32"})
+@KERNELS.node(
+    "await {name} of {block}[{at:index}]", binds={"name": "i32"}, parts="bind:name flag:block se:at"
+)
 @dataclass(frozen=True, slots=True)
 class Await(Stm):
     """Define `name`, i32: a flag, once it is not 0. What was published with it is seen behind."""
@@ -251,7 +269,7 @@ class Kernel:
     threads: int = 0
 
 
-@KERNELS.node(begins=("launch",))
+@KERNELS.node(begins=("launch",), parts="se:count named:times operand:busy")
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
     """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
@@ -271,6 +289,7 @@ class Launch(Stm):
 @KERNELS.node(
     "let {blocks}, {chunk} = ranges({segments:index}, {size:index}, {least:index})",
     binds={"blocks": "i64", "chunk": "i64"},
+    parts="bind:blocks bind:chunk se:segments se:size se:least",
 )
 @dataclass(frozen=True, slots=True)
 class Ranges(Stm):
@@ -288,7 +307,9 @@ class Ranges(Stm):
 
 
 @KERNELS.node(
-    "let {name}: mem({prim}) = part({count:index}{times? times {}})", binds={"name": "mem prim"}
+    "let {name}: mem({prim}) = part({count:index}{times? times {}})",
+    binds={"name": "mem prim"},
+    parts="bind:name se:count named:times",
 )
 @dataclass(frozen=True, slots=True)
 class Part(Stm):
@@ -301,7 +322,11 @@ class Part(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("let {name}: mem({prim}) = zeros({count:index})", binds={"name": "mem prim"})
+@KERNELS.node(
+    "let {name}: mem({prim}) = zeros({count:index})",
+    binds={"name": "mem prim"},
+    parts="bind:name se:count",
+)
 @dataclass(frozen=True, slots=True)
 class Zeros(Stm):
     """A block of the device with `count` zeros."""

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.codegen.free_names import FreeNames
 from compiler.codegen.imp.nodes import Alloc, Stm, Stms
-from compiler.codegen.imp.parts import PARTS as IMP_PARTS
-from compiler.codegen.imp.parts import Fields, fields
 from compiler.codegen.index import add, mul
 from compiler.codegen.kernels import nodes as k
 from compiler.ir.nodes import SE, ZERO, Lit
 
-PARTS: Mapping[type, Fields] = {
-    **IMP_PARTS,
-    k.Fetch: fields("reads:block se:at"),
-    k.Indices: fields("numbers:dims se:flat sizes:dims"),
-    k.Stride: fields("bind:index se:start se:end se:by stms:body"),
-    k.Scope: fields("stms:body"),
-    k.Exit: fields("se:cond"),
-    k.Barrier: (),
-    k.Shuffle: fields("se:value se:lane"),
-    k.Atomic: fields("writes:block se:at se:value"),
-    k.Exchange: fields("bind:name writes:block se:at stms:body"),
-    k.Locked: fields("lock:locks se:at stms:body"),
-    k.Ticket: fields("bind:name flag:block se:at"),
-    k.Publish: fields("flag:block se:at se:value"),
-    k.Await: fields("bind:name flag:block se:at"),
-}
-
-_BODIES = {
-    kind: names
-    for kind, pairs in PARTS.items()
-    if (names := tuple(name for method, name in pairs if method == "stms"))
-}
+PARTS = k.KERNELS.parts
+_BODIES = k.KERNELS.fields_of("Stms")
 
 
 def statements(stms: Stms) -> list[Stm]:

@@ -1,0 +1,15 @@
+"""When expressions fail: a trait of each node, which `analysis/effects.py` asks."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Fails(Enum):
+    """When an expression fails whose scalar expressions and bodies do not."""
+
+    NEVER = "it has a value"
+    OUTSIDE = "a position may be outside of the array"
+    SIZE = "a size may be negative, or too large"
+    COUNT = "the two shapes may differ in their number of elements"
+    STOPS = "it is a check, or may hold one; or its effect is all that it is for"
