@@ -18,28 +18,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from compiler.base.errors import CompilerBug
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(NamedTuple):
     """Words and punctuation that stand there as they are."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A field, and the kind that it is written as; "" for its annotation's."""
 
     field: str
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """`before value after` unless the field has its default; a flag has no value."""
 
     field: str
@@ -51,8 +48,7 @@ class Option:
     """The text of a flag that is not set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Two tuples of the same length, item by item, with a text in between."""
 
     first: Slot
@@ -63,8 +59,7 @@ class Pairs:
 Piece = Fixed | Slot | Option | Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class FormatRow:
+class FormatRow(NamedTuple):
     """What stands on one line, `indent` columns further in than the node."""
 
     indent: int

@@ -60,10 +60,10 @@ class FormatParser:
     def _add(self, cls: type) -> None:
         """A class among those that are told apart: by a word, or by what follows a name."""
         node = self._dialect.find(cls)
-        table, heads = self._begun, node.heads()
-        if not heads:
-            table, heads = self._led, _second(node)
-        for head in heads:
+        table, words = self._begun, heads(node)
+        if not words:
+            table, words = self._led, _second(node)
+        for head in words:
             table[head] = (*table.get(head, ()), cls)
 
     def form(self, p: TextReader) -> Any:
@@ -120,10 +120,22 @@ class FormatParser:
         """What reads a node of one of the classes, which begin with different words."""
 
         def read(p: TextReader) -> Any:
-            begun = [c for c in classes if p.tokens.word in self._dialect.find(c).heads()]
+            begun = [c for c in classes if p.tokens.word in heads(self._dialect.find(c))]
             return self.first_of(p, tuple(begun) or classes)
 
         return read
+
+
+def heads(node: NodeSpec) -> tuple[str, ...]:
+    """The tokens that a node's text may begin with; none if it begins with a field."""
+    if node.traits.begins:
+        return node.traits.begins
+    first = next(node.pieces(), None)
+    if isinstance(first, Fixed):
+        return words_of(first.text)[:1]
+    if isinstance(first, Option) and first.otherwise:
+        return (words_of(first.before)[0], words_of(first.otherwise)[0])
+    return ()
 
 
 def _second(node: NodeSpec) -> tuple[str, ...]:
@@ -238,11 +250,9 @@ class _Code:
             (word,) = words_of(before[0].text)
             asked = f"t.take_word({word!r})"
         else:
-            kind = slot.kind or self._node.field(field).kind
-            heads = {
-                h for cls in self._dialect.classes(kind) for h in self._dialect.find(cls).heads()
-            }
-            asked = f"t.word in {sorted(heads)!r}"
+            classes = self._dialect.classes(slot.kind or self._node.field(field).kind)
+            words = {word for cls in classes for word in heads(self._dialect.find(cls))}
+            asked = f"t.word in {sorted(words)!r}"
         self._lines += [f"f_{field} = []", f"while {asked}:", f"    f_{field}.append({name}(p))"]
         self._lines.append(f"f_{field} = tuple(f_{field})")
 

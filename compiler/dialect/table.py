@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from compiler.base.errors import CompilerBug
 from compiler.dialect.format import Fixed, Option, Pairs, Piece, Slot, read_format
-from compiler.dialect.tokens import words_of
 
 _C = TypeVar("_C", bound=type)
 _MANY = re.compile(r"tuple\[(.*), ?\.\.\.\]", re.DOTALL)
@@ -19,8 +18,7 @@ NOTHING = object()
 """The default of a field that has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(NamedTuple):
     """A field of a node: `kind` is its annotation, of its items if `many` may stand in it."""
 
     name: str
@@ -29,8 +27,7 @@ class FieldSpec:
     default: Any
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTraits:
+class NodeTraits(NamedTuple):
     """What holds of all nodes of a class."""
 
     begins: tuple[str, ...] = ()
@@ -104,17 +101,6 @@ class NodeSpec:
         """What its line consists of."""
         for row in self.rows:
             yield from row.pieces
-
-    def heads(self) -> tuple[str, ...]:
-        """The tokens that its text may begin with; none if it begins with a field."""
-        if self.traits.begins:
-            return self.traits.begins
-        first = next(self.pieces(), None)
-        if isinstance(first, Fixed):
-            return words_of(first.text)[:1]
-        if isinstance(first, Option) and first.otherwise:
-            return (words_of(first.before)[0], words_of(first.otherwise)[0])
-        return ()
 
     def words(self) -> set[str]:
         """All words of its line."""

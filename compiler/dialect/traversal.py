@@ -7,8 +7,7 @@ compiling is going over programs, and a loop over the fields of a node takes twi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -19,29 +18,25 @@ Visitor = Callable[[Any, Use, Use], object]
 """Calls the first function on uses of names, the second on bindings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A name, polynomial or scalar expression; `hook` is what a rewriter calls it."""
 
     hook: str
 
 
-@dataclass(frozen=True, slots=True)
-class SubNode:
+class SubNode(NamedTuple):
     """A node of the class of that name, or of any class if it is empty."""
 
     cls: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(NamedTuple):
     """A tuple of parts of one kind."""
 
     part: Part
 
 
-@dataclass(frozen=True, slots=True)
-class Both:
+class Both(NamedTuple):
     """A tuple of two parts."""
 
     first: Part
@@ -216,14 +211,15 @@ class _Rewriters:
     def __init__(self, traversal: Traversal) -> None:
         self.lines: list[str] = []
         self._traversal = traversal
-        self._named: dict[Part, str] = {}
+        self._named: dict[str, str] = {}
+        """By what a part is written as, with the classes of which equal tuples may be."""
 
     def name(self, part: Part) -> str:
         """What the function for a part is called."""
-        found = self._named.get(part)
-        if found is None:
-            found = self._named[part] = self._define(part)
-        return found
+        key = repr(part)
+        if key not in self._named:
+            self._named[key] = self._define(part)
+        return self._named[key]
 
     def _define(self, part: Part) -> str:
         if isinstance(part, SubNode):

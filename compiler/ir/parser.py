@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.dialect.parsing import FormatParser
+from compiler.dialect.parsing import FormatParser, heads
 from compiler.ir import nodes as ir
 from compiler.ir.parse_scalar import ScalarParser
 
@@ -184,4 +184,4 @@ FORMS = FormatParser(
     by_hand={},
     forms=(cls for cls in get_args(ir.Exp) if ir.CORE.nodes[cls].rows),
 )
-_BARE = {head for node in ir.CORE.nodes.values() if node.traits.bare for head in node.heads()}
+_BARE = {head for node in ir.CORE.nodes.values() if node.traits.bare for head in heads(node)}
