@@ -14,7 +14,10 @@ const KEPT = 200;
 
 const ownLinks = (): OwnLink[] => load<OwnLink[]>("links") ?? [];
 
-/** Keep the key of a link, if it has one. Who shares the same again gets a new one, and the earlier is none any more. */
+/**
+ * Keep the key of a link, if it has one. Who shares the same again gets a new one, and the earlier is none any
+ * more.
+ */
 export function keepLink({ id, key }: { id: string; key: string }, title: string): void {
   if (!key) return;
   const link = { id, key, title: title || id, when: new Date().toISOString() };
