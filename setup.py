@@ -88,7 +88,7 @@ class BuildWithPage(build_py):
             path.write_text(renamed(path.read_text("utf-8")), "utf-8")
         target = package / "app" / "_page"
         shutil.rmtree(target, ignore_errors=True)
-        hidden = shutil.ignore_patterns(".*", "src", "dist", "*.py", "*.mjs")
+        hidden = shutil.ignore_patterns(".*", "src", "tests", "dist", "*.py", "*.mjs")
         shutil.copytree(ROOT / "static", target / "static", ignore=hidden)
         PAGE["install"]()
         PAGE["run"]("run", "--silent", "build", "--", str(target / "static" / "dist"))
