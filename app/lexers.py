@@ -21,11 +21,12 @@ FUNCTIONS = (
     "reverse rotate concat take drop head last tabulate tabulate_2d length copy"
 ).split()
 IR_WORDS = (
-    "alloc atomic barrier block by cell combine copy device diff else entry exchange exit for fun "
-    "gather grid guard hist host if in index indices iota kernel launch let locked loop map mem "
-    "par param point private push ranges read redomap reduce replicate reshape return rotate scan "
-    "scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream sync "
-    "then thread transpose update var while with write zeros"
+    "alloc apply asking assert atomic await barrier bins block blocks body by call comm concat "
+    "copy device do else entry exchange exit fold for free frees from fun get gives grid hist "
+    "host if in indices into iota launch let locked loop map mem neutral of op part per_block "
+    "point points private publish push ranges rearrange reduce replicate reshape return scan "
+    "scatter scope scratch seghist segmap segred segscan shared shuffle sizes stream takes then "
+    "thread threshold ticket times to unroll var while with zeros"
 ).split()
 FLATPACK_KEYWORDS = "let in type Of".split()
 FLATPACK_FUNCTIONS = (

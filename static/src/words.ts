@@ -14,11 +14,12 @@ iota replicate zip zip3 zip4 zip5 unzip unzip3 unzip4 unzip5 transpose flatten u
 reverse rotate concat take drop head last tabulate tabulate_2d length copy`);
 
 export const IR_WORDS = list(`
-alloc atomic barrier block by cell combine copy device diff else entry exchange exit for
-fun gather grid guard hist host if in index indices iota kernel launch let locked loop map
-mem par param point private push ranges read redomap reduce replicate reshape return rotate
-scan scanomap scatter scope screma seghist segmap segred segscan shared slice slots stream
-sync then thread transpose update var while with write zeros`);
+alloc apply asking assert atomic await barrier bins block blocks body by call comm concat
+copy device do else entry exchange exit fold for free frees from fun get gives grid hist
+host if in indices into iota launch let locked loop map mem neutral of op part per_block
+point points private publish push ranges rearrange reduce replicate reshape return scan
+scatter scope scratch seghist segmap segred segscan shared shuffle sizes stream takes then
+thread threshold ticket times to unroll var while with zeros`);
 
 export const FLATPACK_KEYWORDS = list(`let in type Of`);
 

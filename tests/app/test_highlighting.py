@@ -10,9 +10,11 @@ from app import lexers
 from app.highlight import LONGEST, html_lines
 from app.lexers import LANGUAGES
 from app.paths import EXAMPLES
+from compiler.codegen.kernels.nodes import KERNELS
 from compiler.frontend.flatpack.evaluate import WORDS as WORDS_OF_FLATPACK
 from compiler.frontend.flatpack.evaluate import library
 from compiler.frontend.flatpack.parser import RESERVED
+from compiler.ir.nodes import CORE
 
 WORDS = Path(__file__).parents[2] / "static" / "src" / "words.ts"
 
@@ -130,3 +132,15 @@ def test_the_page_knows_the_same_words() -> None:
         match = re.search(rf"{name} = list\(`([^`]*)`\)", text)
         assert match, name
         assert match[1].split() == getattr(lexers, name), name
+
+
+BY_HAND = (
+    "block blocks device entry fun gives grid hist host in launch let mem neutral points private "
+    "return shared sizes takes thread"
+).split()
+"""What no format line of the intermediate languages has."""
+
+
+def test_the_words_of_the_intermediate_languages_are_those_of_their_format_lines() -> None:
+    heads = {word for node in KERNELS.nodes.values() for word in node.traits.begins}
+    assert set(lexers.IR_WORDS) == {*CORE.words(), *KERNELS.words(), *heads, *BY_HAND}
