@@ -1,4 +1,8 @@
-"""A state as the database has it, and as it is today."""
+"""A state as the database has it, and as those who read it get it.
+
+States of format 1 are read for ever. Of those that were made before the first release the program
+stays, and words that say so.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import json
 
 import zstandard
 
-from app.older import upgraded
 from compiler.protocol.kinds import Json
 
 State = Json
@@ -16,6 +19,12 @@ DAMAGED = (zstandard.ZstdError, ValueError, TypeError, LookupError, AttributeErr
 """What a row raises that holds something else."""
 LONGEST = 64
 """Characters of an id."""
+PROGRAM = ("format", "version", "made", "source", "files", "main")
+"""What stays of a state that was made before the first release."""
+BEFORE_RELEASE = (
+    "This link was made before the first release: what it showed cannot be read any more."
+)
+COMPILE_ANEW = "Its program is all here: open it, and share it again."
 
 
 def packed(state: State) -> bytes:
@@ -25,13 +34,34 @@ def packed(state: State) -> bytes:
 
 
 def unpacked(content: bytes) -> tuple[State, str]:
-    """A state as it is today, and the same as JSON. Raises DAMAGED."""
+    """A state, and the same as JSON. Raises DAMAGED."""
     text = zstandard.decompress(content).decode()
     state = json.loads(text)
     if not isinstance(state, dict) or not state.keys() >= FIELDS:
         raise ValueError("it is no state")
-    today = upgraded(state)
-    return today, text if today is state else json.dumps(today, separators=(",", ":"))
+    if not _is_before_the_release(state):
+        return state, text
+    left = _program_of(state)
+    return left, json.dumps(left, separators=(",", ":"))
+
+
+def _is_before_the_release(state: State) -> bool:
+    """Whether its polynomials may be text, or its options those that have other names now."""
+    told = all("memory" in info for info in state.get("manifest", ()))
+    return not told or "fma" in (state.get("options") or {})
+
+
+def _program_of(state: State) -> State:
+    """The program of a state, with the words that nothing else of it can be read."""
+    view = state.get("view") or {}
+    error = {"kind": "limitation", "message": BEFORE_RELEASE, "hint": COMPILE_ANEW, "span": None}
+    manifest = [{**info, "memory": False} for info in state.get("manifest", ())]
+    return {
+        **{name: state[name] for name in PROGRAM if name in state},
+        **{"options": {}, "manifest": manifest, "stages": {}, "remarks": [], "entries": []},
+        **{"error": error, "attempts": None, "lifetimes": None, "run": None, "asked": []},
+        "view": {name: view[name] for name in ("title", "notes") if name in view},
+    }
 
 
 def is_id(name: str) -> bool:

@@ -34,9 +34,9 @@ from app.sheets import Sheet, written
 from testing.waiting import until
 from tests.app.conftest import SOURCE, MakeApp
 
-OLD = Path(__file__).parent / "links_0_1_0.sql"
-"""A database with two links, as version 0.1.0 made it: of the fake worker, and of the compiler."""
-OLD_NAME, OLD_REAL = "yc545toxpy", "yrbbtr3tdm"
+OLD = Path(__file__).parent / "links_1_0_0rc1.sql"
+"""A database with two links, as 1.0.0rc1 made it: of the fake worker, and of the compiler."""
+OLD_NAME, OLD_REAL = "62wxfmdboa", "7iuwwi4jz6"
 ZIPPED = {"Accept-Encoding": "gzip"}
 FORMS = (
     *("/z/{}", "/z/{}.json", "/z/{}/preview.png", "/z/{}/offline.html", "/z/{}/source.zip"),
@@ -213,7 +213,7 @@ def test_links_of_an_earlier_version_open_and_are_made_once(
     for app in apps:
         client = app.test_client()
         page = client.get(f"/z/{OLD_NAME}").get_data(as_text=True)
-        assert "version 0.1.0 ·" in page
+        assert "version 1.0.0rc1 ·" in page
         assert 'id="attempts"' in page
         state = client.get(f"/z/{OLD_NAME}.json").get_json()
         assert state["source"] == SOURCE
