@@ -58,8 +58,16 @@ def _program_of(state: State) -> State:
     manifest = [{**info, "memory": False} for info in state.get("manifest", ())]
     return {
         **{name: state[name] for name in PROGRAM if name in state},
-        "options": {}, "manifest": manifest, "stages": {}, "remarks": [], "entries": [],
-        "error": error, "attempts": None, "lifetimes": None, "run": None, "asked": [],
+        "options": {},
+        "manifest": manifest,
+        "stages": {},
+        "remarks": [],
+        "entries": [],
+        "error": error,
+        "attempts": None,
+        "lifetimes": None,
+        "run": None,
+        "asked": [],
         "view": {name: view[name] for name in ("title", "notes") if name in view},
     }
 
