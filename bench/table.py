@@ -491,6 +491,13 @@ def classroom_part(data: dict[str, Any]) -> str:
         body.append([name, found["answers"], refused, *times])
     parts = list(f["parts"].values())
     whats, missed = _class_times(f)
+    head = ["class", "asked", "p50", "p95", "largest", "goal for p95"]
+    by_what = (
+        "By what was asked, in seconds, where the check is the first part of an edit's answer:\n\n"
+        f"{rows(head, whats)}\n\n{_beyond('goal', missed)}\n\n"
+        if whats
+        else ""
+    )
     kinds = [
         [kind, *(" / ".join(f"{seconds:g}" for seconds in p["by_kind_s"][kind]) for p in parts)]
         for kind in parts[0]["by_kind_s"]
@@ -523,13 +530,7 @@ and again, under one name or under a new one each time. {f["remark"]}
         )
     }
 
-By what was asked, in seconds, where the check is the first part of an edit's answer:
-
-{rows(["class", "asked", "p50", "p95", "largest", "goal for p95"], whats)}
-
-{_beyond("goal", missed)}
-
-By length as well, p50 / p95 / largest in seconds:
+{by_what}By length as well, p50 / p95 / largest in seconds:
 
 {rows(["asked", *f["parts"]], kinds)}
 """
