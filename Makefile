@@ -3,6 +3,7 @@
 # Both set everything up first, in .venv and node_modules; a second run finds it done. The browser
 # comes while packages are unpacked. Types are checked while tests run: one process of its own, for
 # which a core has time.
+# make docs: the pages of docs/ and the reference of the library, as a site in dist/docs.
 # make lock: resolve the dependencies of pyproject.toml anew (make lock UPGRADE=--upgrade: to their
 # newest versions). make audit: look for known vulnerabilities. make sbom: what is in the product.
 # make screenshots: take the pictures of README and docs anew.
@@ -11,7 +12,7 @@ PORT ?= 8000
 PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := .tools/bin
-LOCKS := dev run tools node zig cuda12 cuda13 postgres lsp
+LOCKS := dev run tools docs node zig cuda12 cuda13 postgres lsp
 LOCKED := -m pip --quiet --disable-pip-version-check install --no-compile --require-hashes \
   --requirement
 COMPILED := -m compileall -qq -j 0
@@ -33,7 +34,7 @@ test:
 	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
 	  $(BIN)/pytest -n auto --dist worksteal; tests=$$?; wait $$types && wait $$page && exit $$tests
 
-check: setup
+check: setup docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; $(BIN)/python static/page.py check & page=$$!; \
@@ -72,11 +73,19 @@ static/dist/.built: $(PAGE) | .venv/.installed
 	.tools/bin/python $(LOCKED) requirements/tools.txt
 	touch $@
 
+.docs/.installed: requirements/docs.txt
+	$(PYTHON) -m venv .docs
+	.docs/bin/python $(LOCKED) requirements/docs.txt
+	touch $@
+
+docs: .docs/.installed
+	.docs/bin/mkdocs build --strict --quiet
+
 lock: .tools/.installed
 	$(foreach name,$(LOCKS),$(TOOLS)/uv --quiet pip compile pyproject.toml $(UPGRADE) --universal \
 	  --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 	  $(if $(filter dev,$(name)),,--constraint requirements/dev.txt) \
-	  $(if $(filter run,$(name)),,$(if $(filter tools,$(name)),--group,--extra) $(name)) \
+	  $(if $(filter run,$(name)),,$(if $(filter tools docs,$(name)),--group,--extra) $(name)) \
 	  --output-file requirements/$(name).txt &&) true
 
 audit: .tools/.installed setup
@@ -89,4 +98,4 @@ sbom: .tools/.installed setup
 	$(BIN)/python static/page.py sbom > dist/page.cdx.json
 
 clean:
-	rm -rf .tools .venv node_modules static/dist build *.egg-info
+	rm -rf .docs .tools .venv node_modules static/dist build *.egg-info

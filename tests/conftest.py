@@ -61,7 +61,7 @@ LONG = """
     tests/storage/test_storage_programs.py
     tests/test_accesses.py
     tests/test_adding_a_stage.py
-    tests/test_benchmark.py
+    tests/command_line/test_benchmark.py
     tests/test_checks_stay.py
     tests/test_examples.py
     tests/test_extreme_programs.py
@@ -70,8 +70,8 @@ LONG = """
     tests/test_guarded_programs.py
     tests/test_mutated_programs.py
     tests/test_payload_programs.py
-    tests/test_suite.py
-    tests/test_switches.py
+    tests/testing/test_suite.py
+    tests/driver/test_switches.py
     tests/test_wheel.py
 """.split()
 """What `make check` leaves to `make test`: servers, browsers, what runs programs, campaigns."""
@@ -79,6 +79,8 @@ LONG = """
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long, by folder and file; here and nowhere else."""
+    gone = [one for one in LONG if not (ROOT / one).exists()]
+    assert not gone, f"tests/conftest.py: {gone} is not there any more"
     for item in items:
         name = item.path.relative_to(ROOT).as_posix()
         if any(name == one or name.startswith(f"{one}/") for one in LONG):

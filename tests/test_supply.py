@@ -20,7 +20,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     "run": PROJECT["project"]["dependencies"],
     **{name: [*PROJECT["project"]["dependencies"], *more] for name, more in EXTRAS.items()},
-    "tools": PROJECT["dependency-groups"]["tools"],
+    **PROJECT["dependency-groups"],
 }
 PYTHONS = ("3.11", "3.12", "3.13")
 
