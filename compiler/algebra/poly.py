@@ -318,12 +318,13 @@ class Poly:
             total += count
         return total
 
-    def put_in(self, definitions: Mapping[Name, Poly]) -> Poly:
+    def put_in(self, definitions: Mapping[Name, Poly], most: int | None = None) -> Poly:
         """Replace names by their definitions, or leave them all if too many terms come of it.
 
         With `j = k*k + 1` after `k = i*i + 1`, and so on, their number is squared each time.
         """
-        return self.subst(definitions) if self.terms_after(definitions) <= MOST_TERMS else self
+        most = MOST_TERMS if most is None else most
+        return self.subst(definitions) if self.terms_after(definitions) <= most else self
 
     def renamed(self, names: Mapping[Name, Name]) -> Poly:
         """With other names, which come in the same order; those without another one stay."""
@@ -348,6 +349,8 @@ PolyLike = Poly | int | Name
 
 MOST_TERMS = 128
 """Of what is put in the place of names."""
+MOST_UNFOLDED = 256
+"""The same where a definition has at most 24 terms."""
 MOST_OF_PRODUCT = 32
 """Of a product of sums."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from compiler.algebra.argument import Argument, Kind, Source
 from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT, LARGEST_SIZE
-from compiler.algebra.poly import Monomial, Poly
+from compiler.algebra.poly import MOST_UNFOLDED, Monomial, Poly
 from compiler.analysis.comparisons import OPPOSITE, in_order, parts, true_claims
 from compiler.analysis.proof_lines import Lines
 from compiler.analysis.ranges import (
@@ -168,7 +168,7 @@ class Learned(Ranges):
     def _runs(self, extent: Poly, depth: int | None) -> None:
         depth = self.depth if depth is None else depth
         self._noted = []
-        self._entered(self.exact(extent.subst(self._equal), depth), "i64", depth)
+        self._entered(self.exact(extent.put_in(self._equal, MOST_UNFOLDED), depth), "i64", depth)
 
     def _entered(self, trips: Poly, prim: Prim, depth: int) -> None:
         """Learn `trips >= 1`, and what checks said for that case."""
@@ -249,7 +249,7 @@ class Learned(Ranges):
             return
         depth = self.depth if depth is None else depth
         self._noted = []
-        value = self.exact(size.subst(self._equal), depth)
+        value = self.exact(size.put_in(self._equal, MOST_UNFOLDED), depth)
         self._is_sized(value, depth)
 
     def _is_sized(self, value: Poly, depth: int, kind: Kind = "size") -> None:
@@ -284,7 +284,7 @@ class Learned(Ranges):
 
     def _in_memory(self, count: Poly) -> None:
         self._noted = []
-        whole = count.subst(self._equal)
+        whole = count.put_in(self._equal, MOST_UNFOLDED)
         if count.as_name is None and self.fits(whole):
             self._noted.append((whole, "i64", EVERYWHERE))
             self._is_sized(whole, self.depth)
@@ -478,7 +478,7 @@ class Learned(Ranges):
                 return Poly.const(int(value))
             case Var(name, "i64"):
                 found = self._equal.get(name)
-                return Poly.var(name) if found is None else found.subst(self._equal)
+                return Poly.var(name) if found is None else found.put_in(self._equal, MOST_UNFOLDED)
             case Bin("+" | "-", "i64"):
                 terms: list[tuple[str, SE]] = []
                 while type(se) is Bin and se.op in ("+", "-") and se.at == "i64":
@@ -488,7 +488,10 @@ class Learned(Ranges):
                 rest = ((op, self.ring(term, limit)) for op, term in reversed(terms))
                 return first.plus(p if op == "+" else -p for op, p in rest)
             case Bin("*", "i64", lhs, rhs):
-                return self.ring(lhs, limit) * self.ring(rhs, limit)
+                first, other = self.ring(lhs, limit), self.ring(rhs, limit)
+                if len(first.terms) * len(other.terms) > MOST_UNFOLDED:
+                    first, other = self._wrap(first, "i64"), self._wrap(other, "i64")
+                return first * other
             case Un("neg", "i64", arg):
                 return -self.ring(arg, limit)
         return self._of_other(se, limit)
@@ -512,7 +515,7 @@ class Learned(Ranges):
 
     def size(self, size: Poly, limit: int = EVERYWHERE) -> Poly:
         """The value of the size of an array that exists at depth `limit`."""
-        value = self.exact(size.subst(self._equal), limit)
+        value = self.exact(size.put_in(self._equal, MOST_UNFOLDED), limit)
         name = value.as_name
         if name in self._wrapped:
             self._is_sized(value, min(limit, self.depth))
@@ -607,11 +610,8 @@ class Learned(Ranges):
 
     def split(self, ring: Poly) -> Poly:
         """The same modulo 2**64, with a name for what the machine has of each product."""
-        found = ring
-        for mono in products(ring):
-            product = Poly({mono: 1})
-            found += (self._wrap(product, "i64") - product) * ring.terms[mono]
-        return found
+        names = ((mono, self._wrap(Poly({mono: 1}), "i64")) for mono in products(ring))
+        return ring.plus((name - Poly({mono: 1})) * ring.terms[mono] for mono, name in names)
 
     def _unwrap(self, name: Name, depth: int) -> None:
         """Look whether what is known of an atom's value tells that its polynomial did not wrap.

@@ -37,7 +37,7 @@ from collections.abc import Sequence
 from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
 from compiler.algebra.limits import LARGEST_SIZE
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_UNFOLDED, Poly
 from compiler.analysis.collect_facts import FEW, Learned
 from compiler.analysis.comparisons import OPPOSITE, true_claims
 from compiler.analysis.range_proofs import Arguer
@@ -117,7 +117,10 @@ class IntegerFacts(Learned):
     def is_at_least(self, large: Poly, small: Poly) -> bool:
         """Whether of two i64 given by polynomials the first is known not to be smaller."""
         self._noted = []
-        one, other = self.exact(large.subst(self._equal)), self.exact(small.subst(self._equal))
+        one, other = (
+            self.exact(large.put_in(self._equal, MOST_UNFOLDED)),
+            self.exact(small.put_in(self._equal, MOST_UNFOLDED)),
+        )
         return self._holds(Saying("compare", (">=", one, other)), (one - other,))
 
     def is_positive(self, poly: Poly, limit: int = EVERYWHERE) -> bool:
@@ -148,7 +151,10 @@ class IntegerFacts(Learned):
     def rising(self, first: Poly, last: Poly, size: Poly) -> bool:
         """Whether `0 <= first <= last <= size` is known, for the size of an array."""
         self._noted = []
-        start, stop = first.subst(self._equal), last.subst(self._equal)
+        start, stop = (
+            first.put_in(self._equal, MOST_UNFOLDED),
+            last.put_in(self._equal, MOST_UNFOLDED),
+        )
         length = self.size(size)
         says = Saying("rising", (start, stop, length))
         return self._holds(says, (start, stop - start, length - stop))
@@ -169,7 +175,7 @@ class IntegerFacts(Learned):
     def is_size(self, size: Poly, limit: int = EVERYWHERE) -> bool:
         """Whether a size is known to lie between 0 and `LARGEST_SIZE`."""
         self._noted = []
-        ring = size.subst(self._equal)
+        ring = size.put_in(self._equal, MOST_UNFOLDED)
         if self._holds(Saying("size", (ring,)), (ring, LARGEST_SIZE - ring), limit):
             return True
         value = self._atom_of(ring, limit)

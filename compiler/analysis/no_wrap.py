@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 from compiler.algebra.argument import Argument
 from compiler.algebra.divide import products
 from compiler.algebra.limits import LARGEST_INPUT
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import MOST_UNFOLDED, Poly
 from compiler.analysis.facts import IntegerFacts
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
@@ -286,14 +286,18 @@ class Exact:
         known = self.sizes.get(poly)
         of = poly, self._filled
         if known != () and self._proved.get(of) not in self._open:
-            self.sizes[poly] = self._fitting(poly.subst(self.defined), poly, known)
+            few = poly.terms_after(self.defined) <= MOST_UNFOLDED
+            unfolded = poly.subst(self.defined) if few else None
+            self.sizes[poly] = self._fitting(unfolded, poly, known)
             self._proved[of] = self._open[-1]
         return poly
 
-    def _fitting(self, unfolded: Poly, named: Poly, elsewhere: _Fitting | None) -> _Fitting:
-        """The readings that fit here and fitted elsewhere."""
+    def _fitting(self, unfolded: Poly | None, named: Poly, elsewhere: _Fitting | None) -> _Fitting:
+        """The readings that fit here and fitted elsewhere; without the unfolded one if None."""
         ways = ("unfolded", "named") if elsewhere is None else elsewhere
-        found: _Fitting = ("unfolded",) if "unfolded" in ways and self._fits(unfolded) else ()
+        found: _Fitting = ()
+        if unfolded is not None and "unfolded" in ways and self._fits(unfolded):
+            found = ("unfolded",)
         if "named" in ways and not (found and named == unfolded) and self._fits(named):
             found = (*found, "named")
         return found

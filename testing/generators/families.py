@@ -333,6 +333,15 @@ def multiplied_sizes(count: int) -> str:
     )
 
 
+def squared_sizes(k: int) -> str:
+    """A helper whose result's size is a product of sums of those before, nested `k` deep."""
+    return (
+        "def h [n] (m: i64) (a: [n]i32): [n * (m + n)]i32 =\n"
+        "  scan (+) 0 (flatten (map (\\x -> replicate (m + n) x) a))\n\n"
+        "entry main [n] (m: i64) (a: [n]i32) = " + "h m (" * k + "a" + ")" * k + "\n"
+    )
+
+
 def multiplied_sizes_in_place(count: int) -> str:
     """The same without a function."""
     lines = ["  let (s, t) = (s ++ t, flatten (replicate (length s) t))"] * count
@@ -420,6 +429,7 @@ FAMILIES: tuple[Callable[[int], str], ...] = (
     squared_numbers,
     multiplied_sizes,
     multiplied_sizes_in_place,
+    squared_sizes,
     factors,
     scalars,
     statements,
