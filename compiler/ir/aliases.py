@@ -176,9 +176,9 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
 
     Both at once, since each needs the other for bodies inside: one pass, however deep they are.
     """
-    view = viewed(exp)
+    view = _VIEWS.get(type(exp))
     if view is not None:
-        return (), (frozenset((view,)),)
+        return (), (frozenset((getattr(exp, view),)),)
     match exp:
         case ir.Update(array, _, _):
             return (array,), ()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from compiler.algebra.poly import Poly
 from compiler.base.errors import CompilerBug
@@ -158,7 +158,7 @@ def map_stms(exp: ir.Exp, f: Callable[[tuple[ir.Stm, ...]], tuple[ir.Stm, ...]])
     return rewrite(exp, Rewrite(body=body, fn=fn, kernel=kernel))
 
 
-NESTED = frozenset((nodes.If, nodes.Loop, nodes.Push, *nodes.Soac.__args__, *nodes.SegOp.__args__))
+NESTED = frozenset(cls for cls in get_args(nodes.Exp) if cls in CHILDREN)
 """The classes of expressions that have bodies inside."""
 
 
