@@ -6,5 +6,8 @@ export default {
     pool: "threads",
     maxWorkers: 1,
     isolate: false,
+    // All other tests run beside these: how long one takes says nothing about it.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 };
