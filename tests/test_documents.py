@@ -1,6 +1,7 @@
 """What README and `docs/` say: links and commands work, lists are whole, numbers are the code's."""
 
 import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -167,10 +168,12 @@ def test_the_first_change_that_is_told_is_right(tmp_path: Path) -> None:
     assert main(["test", str(program), "--backend", "ref"]) == 0
 
 
-def test_the_version_stands_in_one_place_and_its_changes_are_told() -> None:
+def test_the_version_is_one_and_its_changes_are_told() -> None:
     written = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert compiler_version().startswith(f"{written}+")
     assert f"\n## {written}" in TEXTS["CHANGELOG.md"]
+    page = json.loads((ROOT / "package.json").read_text("utf-8"))["version"]
+    assert page.replace("-", "") == written, "npm writes it with a dash"
 
 
 # --- README ----------------------------------------------------------------------------------

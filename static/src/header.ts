@@ -12,6 +12,9 @@ import { saveText } from "./storage";
 import type { Example } from "./kept";
 import type { Problem } from "./types";
 
+/** The version of the server that sent this page. */
+const version = () => document.getElementById("app")?.dataset.version ?? "";
+
 export interface HeaderEvents {
   example(name: string): void;
   earlier(program: Saved): void;
@@ -164,7 +167,7 @@ export class Header {
       h("p", {}, "This link keeps what you see now: text, stages, remarks and result. It never changes."),
       h("p", { class: "row" }, field, h("button", { onclick: () => void copy() }, "Copy"), copied),
       h("p", {}, h("a", { href: url }, "Open it")),
-      waysToUse({ url, title: said.title || this.titleOf(this.model.source), stages, version: this.version }),
+      waysToUse({ url, title: said.title || this.titleOf(this.model.source), stages, version: version() }),
       this.saying(said),
       h(
         "p",
@@ -182,8 +185,6 @@ export class Header {
   private titleOf(source: string): string {
     return firstWords({ source }) || "A program";
   }
-
-  private readonly version = document.getElementById("app")?.dataset.version ?? "";
 
   private saying(said: Said): HTMLElement {
     const title = h("input", { type: "text", value: said.title, maxlength: 120, placeholder: "its first line" });
@@ -333,6 +334,7 @@ function help(): HTMLDetailsElement {
         " · ",
         h("a", { href: "https://futhark-lang.org", rel: "noreferrer" }, "The language"),
       ),
+      h("p", { class: "quiet" }, `Stridescope ${version()}`),
     ),
     () => {},
     "Help",

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.version import compiler_version
 from tests.app.browsing import MARKS, THEMES, pane, source, violations, write
 
 pytestmark = MARKS
@@ -90,6 +91,7 @@ def test_a_question_mark_lists_the_keys_but_where_text_is_typed(page: Page) -> N
     keys = page.locator(".help .popover")
     expect(keys).to_be_visible()
     expect(keys).to_contain_text("Ctrl+K")
+    expect(keys).to_contain_text(f"Stridescope {compiler_version()}")
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
     # A second key that comes before the browser has told that the list is open.
