@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compiler.driver import api
+from compiler.driver import api, checking
 from compiler.driver.worker import answer
 from compiler.frontend.check import checked_files
 from compiler.frontend.incremental import piece_results as found_
@@ -138,7 +138,7 @@ def afresh(
     api._recent.clear()
     checked_files._kept.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(api, "_edited", lambda asked: None)
+        patched.setattr(checking, "_edited", lambda asked: None)
         return told(source, files)
 
 
