@@ -76,6 +76,7 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
     pane(page).get_by_label("Compare with", exact=True).select_option("@A")
     expect(pane(page).locator(".diff-added").first).to_be_visible()
     page.goto(f"{address}/lessons/fusion")
+    page.get_by_role("button", name="Show me").click()
     compiled(page)
     page.get_by_role("tab", name="Compare").click()
     expect(compare(page)).to_contain_text("Another program was opened since")
