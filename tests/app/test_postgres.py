@@ -157,6 +157,7 @@ def test_all_links_together_have_a_bound(make_app: MakeApp, url: str) -> None:
     assert client.get(f"/z/{first['id']}.json").status_code == 200
     other = client.post("/api/share", json={"source": SOURCE}).status_code
     assert other in (200, 507), "what is small may still fit"
-    body = {"id": first["id"], "key": first["key"]}
-    assert client.post("/api/forget", json=body).get_json()["gone"]
+    for one in (answer.get_json() for answer in answers[:2]):  # one may be smaller than the next
+        body = {"id": one["id"], "key": one["key"]}
+        assert client.post("/api/forget", json=body).get_json()["gone"]
     assert share(101).status_code == 200, "there is room again"
