@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +14,12 @@ from compiler.base.errors import TimeoutError_
 def endless() -> None:
     while True:
         pass
+
+
+def passes(work: Callable[[], None], seconds: float = 0.05) -> None:
+    """Work whose deadline passes."""
+    with pytest.raises(TimeoutError_):
+        within(seconds, work)
 
 
 def test_the_outer_deadline_passes_while_an_inner_one_runs() -> None:
@@ -85,3 +92,23 @@ def test_a_destructor_that_swallows_it_is_not_told_about() -> None:
     done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True)
     assert done.stdout == "The program did not finish within 0.05 s.\n"
     assert done.stderr == ""
+
+
+def test_nothing_is_left_for_the_interpreter_to_look_for() -> None:
+    """Its sign is that profiled functions end: where an exception is taken back they do not."""
+    program = (
+        "import sys\n"
+        "from compiler.base.deadline import within\n"
+        "from tests.base.test_deadline import endless, passes\n"
+        "passes(endless)\n"
+        "passes(lambda: within(60.0, endless))\n"
+        "seen = []\n"
+        "sys.setprofile(lambda frame, event, value: seen.append(event))\n"
+        "passes(endless, 0.01)\n"
+        "(lambda: None)()\n"
+        "sys.setprofile(None)\n"
+        "print(seen.count('call') > 0)\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "True\n"
