@@ -121,9 +121,8 @@ def within(
         nonlocal has_ended
         with lock:
             has_ended = True
-        ring_once()
-        while True:  # see Note [No exception is taken back]
-            pass
+        while True:  # until it comes: see Note [No exception is taken back]
+            ring_once()
 
     bell = threading.Thread(target=ring, daemon=True)
     bell.start()

@@ -4,7 +4,7 @@ import type { Text } from "./text";
 import type * as answers from "./types";
 import type { Failure, LifeFunction, Options, Problem, Remark, Stage, StageInfo } from "./types";
 
-/** A shape some of whose fields older links lack. */
+/** A shape some of whose fields a link may lack. */
 type Lacking<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
 export type Entry = Lacking<answers.Entry, "names">;
@@ -13,7 +13,7 @@ export type Attempt = Lacking<Omit<answers.Attempt, "obligations">, "made" | "wi
   obligations: Obligation[];
 };
 export type RunAnswer = Lacking<answers.RunAnswer, "results" | "total_ms" | "backend"> & {
-  /** Characters that were cut off, in older links. */
+  /** Characters that were cut off. */
   cut?: number;
 };
 
@@ -92,11 +92,11 @@ export interface Frozen {
   remarks: Remark[];
   error: Problem | null;
   entries: Entry[];
-  /** What the proof and memory panes show; older links are without. */
+  /** What the proof and memory panes show; a link to a program that fails is without. */
   attempts?: Attempt[] | null;
   lifetimes?: KeptLifetimes[] | null;
   run: { request: Run; answer: RunAnswer | Failure } | null;
-  /** What else was asked; older links are without. */
+  /** What else was asked, if anything was. */
   asked?: AnyAsked[];
   view: unknown;
 }
