@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 
 from markupsafe import Markup, escape
+from pygments.lexer import Lexer
+from pygments.lexers.c_like import CudaLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, Text, _TokenType
 
-from app.lexers import LANGUAGES
+from compiler.public.lexers import FlatPackLexer, FutharkLexer, StageLexer
 
+CLASSES: dict[_TokenType, str] = {
+    Comment: "comment",
+    Comment.Preproc: "op",
+    Comment.PreprocFile: "op",
+    Keyword: "keyword",
+    Keyword.Type: "type",
+    Name.Builtin: "fun",
+    Name.Function: "def",
+    Name.Label: "block",
+    Name.Namespace: "fun",
+    Number: "number",
+    Operator: "op",
+    String: "string",
+}
+"""Classes of the style sheet (without `t-`) by token; another has that of the token around it."""
+LEXERS: dict[str, type[Lexer]] = {
+    "futhark": FutharkLexer,
+    "flatpack": FlatPackLexer,
+    "ir": StageLexer,
+    "c": CudaLexer,
+}
 LONGEST = 200_000
 """Texts above so many characters are shown without colours."""
 
@@ -15,7 +43,7 @@ LONGEST = 200_000
 def language(kind: str) -> str:
     """The language of a stage's text, by the kind that the manifest gives it, or its own name."""
     return {"text": "c", "listing": "c", "typed": "futhark", "source": "futhark"}.get(
-        kind, kind if kind in LANGUAGES else "ir"
+        kind, kind if kind in LEXERS else "ir"
     )
 
 
@@ -46,9 +74,26 @@ def html_lines(text: str, kind: str) -> list[Markup]:
     if len(text) > LONGEST:
         return [escape(line) for line in text.split("\n")]
     known: dict[tuple[str, str], str] = {}
-    runs = LANGUAGES[language(kind)].runs(text)
-    made = (known.get(run) or known.setdefault(run, _html(*run)) for run in runs)
-    return [Markup(line) for line in "".join(made).split("\n")]
+    merged = (
+        (kind, "".join(run for _, run in same))
+        for kind, same in groupby(runs(language(kind), text + "\n"), itemgetter(0))
+    )
+    made = (known.get(run) or known.setdefault(run, _html(*run)) for run in merged)
+    return [Markup(line) for line in "".join(made).split("\n")[:-1]]
+
+
+def runs(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Cut a text of the language `name` into runs, each with its class (empty: none)."""
+    tokens = LEXERS[name]().get_tokens_unprocessed(text)
+    for (_, token, run), (_, _, after) in pairwise(chain(tokens, [(0, Text, "")])):
+        called = token is Name and after.startswith("(") and name == "c"
+        yield "def" if called else _class(token), run
+
+
+@cache
+def _class(token: _TokenType) -> str:
+    """The class of a token: its own, else that of the nearest token around it that has one."""
+    return next((CLASSES[one] for one in reversed(token.split()) if one in CLASSES), "")
 
 
 def _html(name: str, run: str) -> str:

@@ -70,6 +70,10 @@ import sys, stridescope
 assert "numpy" not in sys.modules
 print(stridescope.run("entry main (xs: []i32) = i32.sum xs", [1, 2], backend=sys.argv[1])[0])
 print(stridescope.prove("{(n : 2)}", "1 + {(n : 2)}").verdict)
+from pygments import highlight, lexers, formatters
+for name in ("funmem", "flatpack", "stridescope-futhark"):
+    text = highlight("let x = i32", lexers.get_lexer_by_name(name), formatters.HtmlFormatter())
+    assert 'class="k' in text, name
 assert not {"app", "compiler"} & {name.partition(".")[0] for name in sys.modules}
 """
 

@@ -1,4 +1,4 @@
-// The words of the languages that panes show; the same as in app/lexers.py (a test compares them).
+// The words of the languages that panes show; the same as in compiler/public/lexers.py (a test compares them).
 
 const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
@@ -34,8 +34,7 @@ export const FLATPACK_TYPES = list(`Int Scalar`);
 export const C_WORDS = list(`
 auto break case char const continue default do double else enum extern float for goto if inline
 int long register restrict return short signed sizeof static struct switch typedef union unsigned
-void volatile while bool true false __global__ __device__ __shared__ __restrict__ def import lambda
-None self class try except finally with as not and or in is raise from`);
+void volatile while bool true false __global__ __device__ __shared__ __restrict__`);
 
 export const C_TYPES = list(`
 int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t index_t half dim3`);
