@@ -298,7 +298,7 @@ def test_the_server_does_not_hold_the_compiler() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = {name for name in done.stdout.split() if name.startswith("compiler.")}
-    light = ("compiler.sandbox", "compiler.base", "compiler.codes", "compiler.protocol")
+    light = tuple(f"compiler.{one}" for one in "base codes protocol public sandbox".split())
     assert not [name for name in loaded if not name.startswith(light)]
 
 

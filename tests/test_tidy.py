@@ -16,7 +16,7 @@ ORDER = (
     "storage codegen sandbox runtime explain driver testing notebooks classroom editor "
     "command_line public"
 ).split()
-APP_MAY_USE = "codes protocol sandbox".split()
+APP_MAY_USE = "codes protocol public sandbox".split()
 CHECKER = COMPILER / "frontend" / "check"
 ROOMS = "types scope definitions expressions modules consumption finish".split()
 """The folders of the type checker, in the same sense."""
