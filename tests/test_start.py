@@ -30,7 +30,7 @@ def ours(modules: set[str]) -> set[str]:
 
 
 MAIN = "from compiler.__main__ import main"
-LIGHT = {"compiler.__main__", "compiler.command_line"}
+LIGHT = {"compiler.__main__", "compiler.base", "compiler.command_line"}
 """What the command line is before a command is called."""
 
 

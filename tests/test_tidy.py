@@ -267,6 +267,12 @@ def test_what_has_a_name_is_written_once(home: str) -> None:
     assert found == [COMPILER / home]
 
 
+def test_dataclasses_are_those_that_are_cheap_to_make() -> None:
+    theirs = re.compile(r"from dataclasses import .*\bdataclass\b|@dataclasses\.")
+    found = {p for p in COMPILER.rglob("*.py") if theirs.search(p.read_text("utf-8"))}
+    assert found == {COMPILER / "base" / "dataclass.py"}
+
+
 READS_NAMES = re.compile(r"_\\d|_\(\\d|>=|\\\)\\/\\\(|\\\*\\\*|\\\)\\\}")
 """What a pattern over names with tags, inequalities, quotients, powers or LMADs has in it."""
 PROGRAM_TEXT = {

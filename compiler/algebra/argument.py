@@ -15,7 +15,7 @@ from typing import Any, Literal
 from compiler.algebra.certificate import Sum
 from compiler.algebra.checker import Key, Polynomial
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 

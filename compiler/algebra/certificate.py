@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from math import prod
 
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.algebra.disjoint import Overlap, Unknown, Verdict, disjoint, sought
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.notation import Reader, facts_in_ways
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

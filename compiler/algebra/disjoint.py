@@ -8,7 +8,7 @@ value, or the rest cannot make up for it. Both are smaller problems.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import combinations
 
@@ -37,6 +37,7 @@ from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.algebra.problem import Problem, difference, flipped, joined, normalised
 from compiler.algebra.tighten import roundings
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Json
 
 NODES = 160

@@ -12,7 +12,7 @@ from dataclasses import field
 
 from compiler.algebra.argument import Lemma, Source
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 POINTS = 16

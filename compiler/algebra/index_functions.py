@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from compiler.algebra.layouts import compose
 from compiler.algebra.lmad import Lmad, NoView, Num, number, unrank
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 
 T = TypeVar("T")
 Divide = Callable[[Num, Num], tuple[Num, Num]]

@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from typing import Any, Generic, TypeVar
 
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 Num = TypeVar("Num", int, Poly)

@@ -7,12 +7,11 @@ generality, else a set is empty; that joins the facts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.algebra.certificate import Summand
 from compiler.algebra.facts import Facts
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 
 ZERO = Poly.const(0)
 ONE = Poly.const(1)

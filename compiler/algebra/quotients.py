@@ -19,7 +19,7 @@ from compiler.algebra.divide import divide, exact, size
 from compiler.algebra.facts import Facts, solve
 from compiler.algebra.inequality import Prover, shown
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 ZERO = Poly.const(0)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from compiler.algebra.argument import Source
 from compiler.algebra.divide import without
 from compiler.algebra.poly import Monomial, Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, int_range
 from compiler.ir.nodes import SE

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
+from compiler.base.dataclass import dataclass
 from compiler.base.fuel import Fuel
 from compiler.base.names import Name, NameSource
 from compiler.base.remarks import Applied, Fate, Kind, Missed, Outcome, Remark

@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import TimeoutError_, UsageError
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeVar
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 

@@ -7,8 +7,10 @@ A rule's value stands in the file that applies it, and among the `rules` of its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
+
+from compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

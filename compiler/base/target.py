@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim
 
 TILE_THREADS, TILE_BYTES = 256, 24 << 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Prov
 
 

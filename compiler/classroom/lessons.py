@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.names import base_of
 from compiler.base.spans import Span, span_at

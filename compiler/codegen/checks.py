@@ -7,8 +7,7 @@ no checks. Else the loop with checks runs and reports the first failure as ever.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Apply, Assert, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.traits import reads, traits_of

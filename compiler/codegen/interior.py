@@ -8,9 +8,10 @@ neighbouring cells, and the loop vectorises. So the range of the last index is s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp.nodes import Apply, Assign, Declare, Define, If, Load, Stm, Stms, Store
 from compiler.codegen.index import sub

@@ -9,9 +9,10 @@ neighbouring cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.codegen.free_names import FreeNames

@@ -8,13 +8,14 @@ LMAD says. Operators inside of a thread become loops; those of grids and blocks 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from compiler import codes
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name
 from compiler.base.prim import Prim

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import names

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.driver.disk import read_program
 from compiler.driver.tuning_file import with_tuning

@@ -10,11 +10,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import UsageError
 from compiler.command_line.formatting import programs_in
 from compiler.driver.disk import read_source

@@ -14,9 +14,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, Related, SyntaxError_, UsageError, UserError
 from compiler.base.spans import EXPRESSION, NOWHERE, Span, lines
 from compiler.driver import api

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+from compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ So it is checked, run and confined as the program is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, TypeError_
 from compiler.base.names import base_of
 from compiler.base.spans import EXPRESSION

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from compiler.base.context import Options
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError
 from compiler.base.remarks import NOTHING
 from compiler.base.spans import user_spans

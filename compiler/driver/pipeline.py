@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from compiler.algebra.gate import forget
 from compiler.base.context import Ctx, Options
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, CompilerBug, UsageError
 from compiler.base.fuel import Fuel
 from compiler.base.names import Mark, NameSource

@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx, Options
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, InputError, RuntimeError_, TypeError_, UsageError
 from compiler.base.prim import BYTES, NUMBERS, Prim

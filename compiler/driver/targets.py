@@ -7,9 +7,10 @@ page read the list.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.lazy import later
 from compiler.base.rules import Pass
 from compiler.base.target import Target

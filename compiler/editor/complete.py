@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from compiler.base.dataclass import dataclass
 from compiler.editor import flatpack
 from compiler.editor.flatpack_words import WORD_HELP
 from compiler.editor.names import VALUE, Symbol, tokens

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, SyntaxError_, UsageError
 from compiler.base.spans import Span
 from compiler.editor import flatpack

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError
 from compiler.base.prim import PRIMS
 from compiler.base.spans import Span

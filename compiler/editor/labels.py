@@ -8,10 +8,10 @@ declaration is the first type that is written with them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lark import Token, Tree
 
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 from compiler.editor.names import Node, Symbol, Use, first
 from compiler.editor.project import Project, place

@@ -7,10 +7,11 @@ Fields of records and constructors of sums have no declarations: see `labels.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lark import Token, Tree
 
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 
 Node = Tree[Token] | Token

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.base.spans import Span
 from compiler.editor import flatpack

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from lark import Token, Tree
 
 from compiler.base.context import Ctx, Options
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, SyntaxError_
 from compiler.base.prim import PRIMS
 from compiler.base.spans import NOWHERE, PRELUDE, Span

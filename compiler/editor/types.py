@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import base_of
 from compiler.base.spans import PRELUDE, Span
 from compiler.editor.names import Symbol

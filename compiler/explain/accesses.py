@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Remark

@@ -8,7 +8,7 @@ computed again to be shown, and no text is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -17,6 +17,7 @@ from compiler import codes
 from compiler.algebra.argument import Argument, Deduction, Source, all_lines
 from compiler.algebra.encode import inequality
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import Fate
 from compiler.base.spans import Prov, Span, by_file, plain

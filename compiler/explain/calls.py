@@ -8,8 +8,8 @@ program: each has to mention the function that the one before is in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov, Span
 from compiler.frontend import typed as t

@@ -13,7 +13,6 @@ as well, such as `rotate`. It can be done without a copy if neither array is ove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.algebra.index_functions import (
@@ -30,6 +29,7 @@ from compiler.algebra.index_functions import (
 from compiler.algebra.layouts import complement
 from compiler.algebra.lmad import Dim, Lmad, NoView
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov, user_spans
 from compiler.explain.index_text import IndexText

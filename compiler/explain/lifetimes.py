@@ -11,10 +11,11 @@ in each of them, and count as the largest: `bytes` is what is needed at most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.as_data import plain, plain_cells
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Called, Name, base_of
 from compiler.base.prim import BYTES, Prim
 from compiler.base.spans import Prov, user_spans

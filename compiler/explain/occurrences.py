@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Prov, user_spans
 from compiler.base.text import Text
 from compiler.protocol.editing import Occurrence

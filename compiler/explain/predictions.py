@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.deadline import within
 from compiler.base.errors import RuntimeError_, TimeoutError_
 from compiler.base.names import Name

@@ -7,13 +7,14 @@ not certain; what cannot be said without the data is named, with the reason, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name
 from compiler.base.prim import Prim

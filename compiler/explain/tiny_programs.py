@@ -5,7 +5,9 @@ They are compiled and run when somebody asks for the page, and by the tests.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
+
+from compiler.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ floating point may differ by rounding, because the two need not add up in the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.deadline import within
 from compiler.base.errors import CompilerBug, RuntimeError_, TimeoutError_
 from compiler.ir.nodes import Prog

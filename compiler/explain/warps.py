@@ -8,13 +8,14 @@ reads is not. So an access is told where its cells depend on no data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim

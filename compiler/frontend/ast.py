@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 
 QualName = tuple[str, ...]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 from lark import Token, Transformer
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs

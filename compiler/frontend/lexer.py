@@ -8,11 +8,12 @@ or the beginning of a character. Symbols are read as long as they go, as the lan
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lark import Token
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import SyntaxError_
 from compiler.base.spans import Span
 from compiler.frontend.syntax_hints import CHARACTERS

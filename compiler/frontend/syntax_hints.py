@@ -6,10 +6,9 @@ before it on the same line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lark import Token
 
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import PRIMS
 
 BEFORE_THE_TEXT = -1

@@ -34,7 +34,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Span

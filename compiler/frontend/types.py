@@ -6,7 +6,7 @@ arrays are one `Array` with several sizes, outermost first; `elem` is never an `
 
 from __future__ import annotations
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 

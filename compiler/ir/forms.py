@@ -5,9 +5,9 @@ The pipeline says which stage's programs have which form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import get_args
 
+from compiler.base.dataclass import dataclass
 from compiler.ir import nodes
 from compiler.ir.nodes import SE_NODES, Alloc, Apply, Assert, Call, If, Loop, Push, Threshold
 

@@ -23,7 +23,7 @@ from dataclasses import field
 from typing import Literal
 
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import KeepsNames, dataclass
+from compiler.base.dataclass import KeepsNames, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov

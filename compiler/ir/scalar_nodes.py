@@ -10,7 +10,7 @@ from typing import Literal
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import KeepsHash, dataclass
+from compiler.base.dataclass import KeepsHash, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim, alike
 from compiler.dialect.table import Dialect

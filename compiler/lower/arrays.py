@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Fate

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.cost import CHEAP, cost
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.frontend import typed as ty

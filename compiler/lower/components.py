@@ -18,10 +18,11 @@ array all rows have the sizes of the largest, and where none has chosen the vari
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug
 from compiler.base.prim import Prim
 from compiler.frontend.types import Array, PrimT, Record, Size, SizeConst, Sum, Type

@@ -7,11 +7,12 @@ its prologue; other functions take what they need of them as leading parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import InputError
 from compiler.frontend.show_type import is_tuple, show_type

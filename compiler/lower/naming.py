@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler import codes
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Limitation
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span

@@ -8,10 +8,11 @@ that nothing reads.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS, Prim
 from compiler.frontend.types import ANY_SIZE, Size, SizeVar, Type

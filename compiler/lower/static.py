@@ -9,8 +9,9 @@ parameter of that definition (defunctionalisation by specialisation).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE
 from compiler.frontend.typed import Const, Def, Exp, Lambda, Var

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.ir import nodes as ir

@@ -6,9 +6,9 @@ They are entry points of a compilation of its own. Those that cannot be any stay
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError
 from compiler.base.spans import Span
 from compiler.driver import api

@@ -13,13 +13,14 @@ import importlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from compiler.base import cache
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.spans import Span, span_at
 from compiler.base.text import plain

@@ -10,10 +10,11 @@ version of the function for each list of such literals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied
 from compiler.base.rules import Limit, Rule

@@ -17,10 +17,11 @@ Keeps: results, failures and provenance. Afterwards no function calls itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.prim import Prim
 from compiler.base.rules import Pass, Rule

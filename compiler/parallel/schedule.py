@@ -18,11 +18,12 @@ updates in place.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from compiler import codes
 from compiler.analysis.cost import CHEAP, cost
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.ir import nodes as ir

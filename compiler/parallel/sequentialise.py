@@ -13,9 +13,10 @@ and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir

@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler.algebra.divide import exact
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, AtLeast, OfProgram, Operation, Request, Says, Span
 
 Natural = Annotated[int, AtLeast(1)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, OfProgram, Operation, Span
 from compiler.protocol.polynomials import Polynomial
 

@@ -6,8 +6,10 @@ keys, `Literal`, `Any`, a `TypedDict`, or several with `|`; `Annotated` adds to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
+
+from compiler.base.dataclass import dataclass
 
 Json = dict[str, Any]
 """An object of JSON: what goes over a line, into a file or a database, and is not declared here."""

@@ -18,9 +18,10 @@ A file has a front matter, text in Markdown, one program, and text for afterward
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import NoReturn
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import UsageError
 from compiler.base.spans import Span
 from compiler.protocol.kinds import Options

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, OfProgram, Operation
 from compiler.protocol.programs import Stage, StageInfo
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, OfProgram, Operation, Own, Says, Span
 from compiler.protocol.programs import Problem, Runner
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.accesses import KernelRun
 from compiler.protocol.kinds import Answer, Operation, Own, Says, Span, Target
 from compiler.protocol.runs import OnInputs

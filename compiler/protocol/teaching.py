@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, NotRequired, TypedDict
 
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Answer, OfProgram, Operation, Options, Own, Request, Says, Span
 
 

@@ -12,11 +12,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, UsageError
 from compiler.runtime import libraries, tools
 

@@ -13,12 +13,12 @@ import ctypes
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.text import Text, plain

@@ -10,9 +10,9 @@ import ctypes
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 
 LIBRARY = "libcuda.so.1"

@@ -19,12 +19,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.deadline import Deadline
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError, RuntimeError_, UsageError

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug
 from compiler.base.text import Line, Text, plain
 from compiler.codegen.cuda.program import split

@@ -21,12 +21,13 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.deadline import Deadline
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import (

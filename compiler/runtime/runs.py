@@ -11,12 +11,12 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.base.prim import INTS

@@ -13,7 +13,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from compiler.base.dataclass import dataclass
 
 MIB = 1 << 20
 

@@ -16,10 +16,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from compiler.base import cache
+from compiler.base.dataclass import dataclass
 from compiler.protocol.kinds import Json
 from compiler.sandbox.enter import CONFINED, Orders
 from compiler.sandbox.policies import COMPILE, RUN, RUN_ON_DEVICE, Policy

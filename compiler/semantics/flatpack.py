@@ -9,7 +9,7 @@ slow, and what the pipeline is tested against.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from compiler.algebra.lmad import Lmad, NoView
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_
 from compiler.base.prim import Prim, int_range

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Prov

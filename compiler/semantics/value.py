@@ -18,7 +18,6 @@ read before it is written. They fail with `CompilerBug`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name

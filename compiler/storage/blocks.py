@@ -9,10 +9,10 @@ same, for its `Meanings`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir.nodes import Alloc, Array, Call, If, Loop, Mem, Param, Stm
 from compiler.ir.sharing import Classes

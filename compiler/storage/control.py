@@ -9,10 +9,11 @@ stride on which they do not becomes a value that the branches return, or that th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.algebra.lmad import Dim, Lmad, row_strides
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov

@@ -9,10 +9,11 @@ the array is kept for. What the loop starts with is not overwritten, unless nobo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Missed
 from compiler.base.rules import Rule

@@ -10,11 +10,11 @@ One that may be a result of the body lives from its first use to the end of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.poly import Poly
 from compiler.analysis.facts import IntegerFacts
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.spans import Prov

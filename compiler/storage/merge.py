@@ -9,11 +9,12 @@ the other allocations go away. What loops of the host allocate moves in front of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Applied, Missed

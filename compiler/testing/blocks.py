@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import InputError
 from compiler.base.spans import NOWHERE, Span, span_at
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_, UsageError
 from compiler.driver import api
 from compiler.driver.targets import BY_ID as BACK_ENDS

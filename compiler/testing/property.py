@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import UsageError
 from compiler.frontend.types import PrimT
 from compiler.ir import random_values

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, InputError, UsageError
 from compiler.base.prim import Prim
 from compiler.base.spans import span_at

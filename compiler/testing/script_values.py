@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import InputError, UsageError
 from compiler.base.prim import Prim
 from compiler.frontend.types import Array, PrimT, Record, SizeConst, Type, array_of, tuple_type

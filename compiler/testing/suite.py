@@ -8,11 +8,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, UsageError
 from compiler.driver.answers import as_error, error_json
 from compiler.driver.disk import read_program, read_source

@@ -11,11 +11,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_, TimeoutError_
 from compiler.base.stack import seldom_look_for_garbage, with_deep_stack
 from compiler.driver import worker

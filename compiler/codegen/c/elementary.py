@@ -15,7 +15,8 @@ best ones of their degree (Remez's algorithm), 2**-58 off or less.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from compiler.base.dataclass import dataclass
 
 _NUMBERS = {
     "ROUNDER": "0x1.8p52",

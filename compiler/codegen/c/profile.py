@@ -6,11 +6,11 @@ A run leaves nanoseconds and calls of each section, by its number, in `ss_profil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Prov
 from compiler.base.text import Text
 from compiler.codegen.c.hists import Kernels

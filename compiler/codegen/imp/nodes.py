@@ -19,7 +19,7 @@ from dataclasses import field
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov

@@ -16,7 +16,7 @@ from typing import Any
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.remarks import Applied, Missed, Outcome

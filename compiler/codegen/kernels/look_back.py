@@ -30,7 +30,7 @@ set flags and the counter of tickets to 0.
 
 from __future__ import annotations
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.rules import Rule
 from compiler.codegen.imp.nodes import (

@@ -11,11 +11,11 @@ is, and so do values that are no indices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import Rule

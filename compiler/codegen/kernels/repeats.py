@@ -14,9 +14,10 @@ depend on it. What the host would compute from it for a kernel, the kernel does 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import NOTHING, Applied, Missed, Outcome
 from compiler.base.rules import Rule

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Outcome

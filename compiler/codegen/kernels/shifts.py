@@ -8,9 +8,10 @@ last one, with 32 or 64 bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import poly_exp, sub

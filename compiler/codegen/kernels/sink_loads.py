@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import Applied
 from compiler.base.rules import Rule

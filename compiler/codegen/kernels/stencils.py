@@ -20,10 +20,10 @@ from memory as before: so what is in the window has to be right, and need not be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed, Outcome

@@ -14,9 +14,9 @@ comes behind the loop is left out for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import BYTES, Prim
 from compiler.base.remarks import Applied, Missed, Outcome

@@ -11,10 +11,11 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import islice
 from typing import Any
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError
 from compiler.base.names import Mark, Name
 from compiler.base.spans import NOWHERE, Span

@@ -7,10 +7,11 @@ An error in a file ends the check, so that it is not told of those that import i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, TypeError_
 from compiler.frontend import decs
 from compiler.frontend.check.checked_files import Interface, Progress

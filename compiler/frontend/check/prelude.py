@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from compiler.base import cache as kept
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name, NameSource, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS, PRIMS, Prim

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, Limitation, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import NoReturn, TypeVar
 
 from compiler import codes
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim, int_range
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t

@@ -7,11 +7,12 @@ the end, which folds what the others have given.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from compiler import codes
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_
 from compiler.frontend.flatpack import terms as t
 from compiler.frontend.flatpack.build import TermBuilder

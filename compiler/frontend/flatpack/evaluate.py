@@ -8,12 +8,13 @@ quotient that is no polynomial has a name of its own (`SizeTable`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from pathlib import Path
 
 from compiler import codes
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import TypeError_
 from compiler.base.prim import PRIMS, Prim
 from compiler.base.spans import PRELUDE, Span

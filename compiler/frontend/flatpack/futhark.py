@@ -7,9 +7,10 @@ program: the structural operations are views of one array, which cost nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t

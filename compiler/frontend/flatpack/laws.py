@@ -8,10 +8,11 @@ any more could have failed: a program that fails goes on failing.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Pass
 from compiler.frontend.flatpack import terms as t

@@ -8,12 +8,13 @@ several times in an order in which it does not lie; read once, it is a copy more
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from compiler.algebra.lmad import Dim, Lmad, NoView
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import BYTES
 from compiler.base.remarks import Applied, Missed, Outcome
 from compiler.base.rules import NodeRule, Pass

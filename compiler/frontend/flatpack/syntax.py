@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 
 

@@ -8,10 +8,11 @@ index (`Scalar` of the paper).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import Prim
 from compiler.base.spans import Span
 

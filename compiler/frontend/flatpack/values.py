@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.code import Code
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import TypeError_
 from compiler.base.prim import Prim
 from compiler.base.spans import Span

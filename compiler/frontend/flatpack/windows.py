@@ -13,12 +13,13 @@ See Note [Windows].
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd
 from typing import Any
 
 from compiler.algebra.poly import Poly
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Span
 from compiler.frontend.flatpack import terms as t

@@ -8,7 +8,9 @@ laid out once is laid out in the same way again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from compiler.base.dataclass import dataclass
 
 
 class Comment(str):

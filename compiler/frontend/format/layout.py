@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from lark import Token, Tree
 
+from compiler.base.dataclass import dataclass
 from compiler.frontend.format.document import (
     Break,
     Cat,

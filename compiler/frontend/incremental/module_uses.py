@@ -8,8 +8,9 @@ argument as before an edit: the types that a module type keeps abstract are the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import decs
 from compiler.frontend.check.scope.scope import Module, Scope

@@ -13,11 +13,11 @@ for the module by itself, and one for each application of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from compiler.base import frozen
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Span
 from compiler.frontend import decs
@@ -102,7 +102,7 @@ class FoundInPiece:
     """What was found in the bodies of modules that are cut, and where."""
 
 
-@frozen.dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Parts(decs.BodyParts):
     """The body of a module in a file."""
 

@@ -15,8 +15,8 @@ import re
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import SyntaxError_
 from compiler.frontend import decs
 from compiler.frontend.check.program import later

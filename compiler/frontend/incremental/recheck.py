@@ -12,10 +12,10 @@ given once. Nothing is made of them but this answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from compiler.base.context import Ctx, Options
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError
 from compiler.base.names import Name, NameSource
 from compiler.frontend.check import checked_files

@@ -7,10 +7,11 @@ begin with an underscore, nor what a program defines at its top.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.spans import Span
 from compiler.frontend import ast, decs
 from compiler.frontend.check.scope.scope import did_you_mean

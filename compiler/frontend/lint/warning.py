@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from compiler.base.code import Code
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import drawn
 from compiler.base.spans import Span
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, groupby, islice, permutations, product
 from typing import TypeVar
@@ -13,6 +13,7 @@ from compiler.algebra.facts import Facts, Point
 from compiler.algebra.inequality import Prover
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir.memory.known import NEVER
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Literal
 
 from compiler.base.context import Ctx
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.remarks import Missed, Outcome
 from compiler.base.rules import Pass, Rule

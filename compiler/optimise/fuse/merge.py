@@ -7,9 +7,8 @@ as arrays. Putting the parts of two sides together and choosing the class gives 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir import nodes as ir

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import is_
 
 from compiler.algebra.poly import Poly
 from compiler.analysis.effects import operands_cannot_fail, results_cannot_fail
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import Prov, merge_prov
 from compiler.ir.nodes import (

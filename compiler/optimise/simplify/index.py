@@ -8,9 +8,8 @@ copy is not: the array may have been overwritten since, so it must be one that n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.remarks import Applied, Outcome
 from compiler.base.rules import NodeRule

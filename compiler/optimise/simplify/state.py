@@ -11,7 +11,7 @@ statement may stand is the deepest of those of its names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import is_
 from typing import Any, Literal, TypeVar
 
@@ -20,6 +20,7 @@ from compiler.analysis.cost import size
 from compiler.analysis.facts import IntegerFacts
 from compiler.analysis.ranges import EVERYWHERE
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name, base_of
 from compiler.base.prim import COMPARE_OPS
 from compiler.base.remarks import Applied, Outcome

@@ -15,9 +15,9 @@ behind it much more is known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.walk import Rewrite, all_stms, children, free, rewrite

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_
 from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.cuda.runtime import NEXT

@@ -41,13 +41,13 @@ at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.gate import forget
 from compiler.analysis.no_wrap import exactness
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.lazy import later
 from compiler.base.rules import Pass
 from compiler.ir.nodes import Prog

@@ -7,11 +7,11 @@ Going out of a loop over `i`, the cells for all `i` are an LMAD with one more di
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from compiler.algebra.disjoint import Verdict
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 

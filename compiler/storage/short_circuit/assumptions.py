@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -14,6 +14,7 @@ from compiler.algebra.facts import Facts, solve
 from compiler.algebra.inequality import Prover, shown
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.storage.short_circuit.access import Range

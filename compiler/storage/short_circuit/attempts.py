@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.argument import Argument
 from compiler.algebra.as_data import FactorOf, plain, plain_cells
 from compiler.algebra.disjoint import Disjoint, Overlap, Unknown, Verdict
 from compiler.algebra.poly import Poly
 from compiler.algebra.show import verdict_json
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Called, Name
 from compiler.base.rules import Rule
 from compiler.base.spans import Prov, user_spans

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.base.dataclass import dataclass
 from compiler.base.rules import Limit, Rule
 
 STEPS = Limit("shortcircuit/budget/steps", "steps of proofs for a program", 100_000)

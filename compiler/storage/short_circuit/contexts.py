@@ -8,10 +8,11 @@ what decides them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import merge
 
 from compiler.algebra.poly import ONE, Poly
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 
 _KEPT = 64

@@ -10,12 +10,13 @@ Covers can be covered again: what many attempts ask for is put together once, pa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 from typing import Generic, TypeVar
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 
 Cells = Lmad[Poly]
 Dims = tuple[Dim[Poly], ...]

@@ -7,9 +7,9 @@ stays as it is, so that what is known of them stays true.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir.nodes import MemBind, Stm
 from compiler.storage.short_circuit.edit_state import Edited

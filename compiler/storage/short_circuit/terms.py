@@ -8,13 +8,13 @@ conversion becomes a name of its own, the same for equal ones, and `facts` says 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.no_wrap import Exact, Reading, best, exactness
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se

@@ -7,10 +7,10 @@ attempts change since is `edit_state.py`. Names are unique, so that tables by na
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.walk import children, free, visit_own

@@ -9,10 +9,11 @@ from outside of the body, and is made again only for parts that something has ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
 from compiler.storage.short_circuit.access import Access, unique
 from compiler.storage.short_circuit.covers import Cover, IsSize, covers
 

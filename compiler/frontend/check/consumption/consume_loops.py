@@ -6,9 +6,8 @@ body may read that value under another name, and what the parameter becomes must
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span

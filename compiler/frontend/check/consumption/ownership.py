@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span

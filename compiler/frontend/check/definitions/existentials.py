@@ -7,9 +7,10 @@ become existential: names in an `ext`. Branches whose sizes differ are joined th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from sys import maxsize
 
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import Related
 from compiler.base.names import Name
 from compiler.base.spans import Span

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.spans import Span
 from compiler.frontend import ast

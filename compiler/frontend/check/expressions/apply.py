@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span

@@ -8,9 +8,10 @@ is a name bound by each iteration anew (`Loop.sizes`), and existential in the re
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.names import Name
 from compiler.base.spans import Span

@@ -8,9 +8,10 @@ that calls, branches and loops have brought forth. Where an expression needs the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler import codes
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import Span

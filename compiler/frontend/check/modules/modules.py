@@ -10,11 +10,12 @@ that it says. Types that it keeps abstract are new ones; an argument of a functo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from compiler import codes
 from compiler.base.code import Code
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompilerBug, Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.spans import NOWHERE, Span

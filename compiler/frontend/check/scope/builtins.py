@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.prim import FLOATS, FUNS, INTS, PRIMS, FunKind, Prim, int_range
 from compiler.frontend.check.types.metas import PRIM_T
 from compiler.frontend.types import Arrow, Type

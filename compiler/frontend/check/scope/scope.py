@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import field
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import ast

@@ -7,10 +7,11 @@ Inference of an expression is `state.infer(exp, expected)`; the table behind it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler import codes
 from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import CompileError, Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS, INTS, NUMBERS, SIGNED

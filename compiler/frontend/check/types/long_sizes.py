@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import typed as t
 from compiler.frontend.check.types.metas import MetaT, resolve, resolve_size

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.spans import NOWHERE, Span
 from compiler.frontend import typed as t

@@ -8,7 +8,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any
 
-from compiler.base.frozen import dataclass
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import typed as t
 from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size

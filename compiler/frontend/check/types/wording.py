@@ -6,7 +6,6 @@ Unknown types are called by letters that stand for the same type throughout the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from string import ascii_lowercase
 from types import MappingProxyType
 from typing import Protocol
@@ -14,6 +13,7 @@ from typing import Protocol
 from compiler import codes
 from compiler.algebra.poly import Poly
 from compiler.base.code import Code
+from compiler.base.dataclass import dataclass
 from compiler.base.errors import Related, TypeError_
 from compiler.base.names import Name, base_of
 from compiler.base.prim import FLOATS, INTS, SIGNED, UNSIGNED
