@@ -462,6 +462,7 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "c/fast-functions": Tiny("entry main (xs: []f64) = map f64.exp xs", "[1.0f64, 2.0f64]"),
+    "c/short-rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]"),
     "cuda/graphs": Tiny(
         "entry main [n] (xs: *[n]i32) = loop xs for _i < 3i32 do map (+ 1) xs", "[1]", target="cuda"
     ),

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
 from compiler.base.names import Name
 from compiler.base.prim import BYTES
 from compiler.base.text import Line
+from compiler.codegen.c.choices import Choices
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites, Statements
 from compiler.codegen.c.types import C_TYPE, c_name, typed
-from compiler.codegen.c.vector import reduction_pragma
+from compiler.codegen.c.vector import BECAUSE, SHORT, SHORT_ROWS, reduction_pragma
 from compiler.codegen.checks import Checks, checks_first
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import is_plain, poly_exp, product
@@ -53,6 +55,7 @@ class MapKernels(Statements):
     def __init__(self, scalars: Scalars, sites: Sites, numbers: Iterator[int]) -> None:
         super().__init__(scalars, sites, numbers)
         self.functions: list[Line] = []
+        self.choices = Choices(Ctx())
 
     label: str | None = None
     labels = 0
@@ -148,7 +151,25 @@ class MapKernels(Statements):
 
     def loop_pragma(self, stm: imp.For) -> str:
         """Let lanes share a plain reduction or a loop of independent stores."""
-        return reduction_pragma(stm) if self.label is not None else ""
+        pragma = reduction_pragma(stm) if self.label is not None else ""
+        short = type(stm.bound) is Lit and int(stm.bound.value) < SHORT
+        return "" if pragma and short and self.short_rows(stm) else pragma
+
+    def counted(self, stm: imp.For, end: str) -> None:
+        """A loop that counts; a reduction in lanes has a plain loop beside it for short rows."""
+        if type(stm.bound) is Lit or not self.loop_pragma(stm) or not self.short_rows(stm):
+            super().counted(stm, end)
+            return
+        self.open(f"if ({end} < {SHORT}) {{")
+        self.plain_loop(stm, end)
+        self.close("} else {")
+        self.indent += "    "
+        super().counted(stm, end)
+        self.close()
+
+    def short_rows(self, stm: imp.For) -> bool:
+        """Whether a loop that lanes could share is left alone while it is short."""
+        return self.choices.take(SHORT_ROWS, stm.prov or self.src, BECAUSE)
 
     def run_copy(self, stm: imp.Copy) -> None:
         """A block where both are known to be dense; else what a run's numbers say, or a map."""

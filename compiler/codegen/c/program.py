@@ -20,12 +20,14 @@ from compiler.base.target import Target
 from compiler.base.text import Line, Text, lines
 from compiler.codegen.c import copies
 from compiler.codegen.c import runtime as c_runtime
+from compiler.codegen.c.choices import Choices
 from compiler.codegen.c.functions import FAST
 from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites
 from compiler.codegen.c.types import C_TYPE, c_name, typed
+from compiler.codegen.c.vector import SHORT_ROWS
 from compiler.codegen.imp.nodes import Call, Formal, ImpFun, ImpProg
 from compiler.codegen.imp.parts import called_functions
 from compiler.codegen.signature import Plain, signatures, symbol
@@ -37,16 +39,17 @@ Printer = Callable[[Scalars, Sites, Iterator[int]], MapKernels]
 
 def emit(prog: ImpProg, ctx: Ctx, printer: Printer = Kernels) -> Text:
     """The C file of a program; `printer` says how kernels run."""
-    scalars = Scalars()
-    text = _emitted(prog, ctx, printer, scalars)
+    scalars, choices = Scalars(), Choices(ctx)
+    text = _emitted(prog, choices, printer, scalars)
     prov = merge_prov(*(fun.prov for fun in prog.funs))
     because = "Functions of f32 and f64 are those of the vector library: up to four units off."
     if scalars.functions.seen and ctx.commit(FAST, prov, Applied(True, because)):
-        return _emitted(prog, ctx, printer, Scalars(fast=True))
+        choices.again()
+        return _emitted(prog, choices, printer, Scalars(fast=True))
     return text
 
 
-def _emitted(prog: ImpProg, ctx: Ctx, printer: Printer, scalars: Scalars) -> Text:
+def _emitted(prog: ImpProg, choices: Choices, printer: Printer, scalars: Scalars) -> Text:
     """The file with the functions that `scalars` takes."""
     sites: list[tuple[Prov, tuple[str | SE, ...]]] = []
     bodies: list[Line] = []
@@ -58,6 +61,7 @@ def _emitted(prog: ImpProg, ctx: Ctx, printer: Printer, scalars: Scalars) -> Tex
     called = called_functions(prog)
     for fun in prog.funs:
         out = printer(scalars, sites, numbers)
+        out.choices = choices
         if fun.name in called:
             _called(out, fun)
         if fun.entry:
@@ -82,7 +86,7 @@ def _emitted(prog: ImpProg, ctx: Ctx, printer: Printer, scalars: Scalars) -> Tex
         head.append(c_runtime.TRUNC)
     if scalars.helpers:
         head.append("".join(f"static inline {text}\n" for text in scalars.helpers.values()))
-    ctx.records["c"] = [prov for prov, _ in sites]
+    choices.ctx.records["c"] = [prov for prov, _ in sites]
     return (*chain.from_iterable(map(lines, head)), *bodies, *_about(prog, sites))
 
 
@@ -182,4 +186,4 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit, (FAST,)),)
+PASSES = (Pass("c", "Writes C.", emit, (FAST, SHORT_ROWS)),)

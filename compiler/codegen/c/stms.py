@@ -235,10 +235,14 @@ class Statements(Writer):
 
     def counted(self, stm: imp.For, end: str) -> None:
         """A loop that counts, up to what is told."""
-        index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
         pragma = self.loop_pragma(stm)
         if pragma:
             self.line(pragma)
+        self.plain_loop(stm, end)
+
+    def plain_loop(self, stm: imp.For, end: str) -> None:
+        """The loop itself."""
+        index, kind = c_name(stm.index), self.kind(stm.index, stm.prim)
         self.nested(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{", stm.body)
 
     def once(self, se: SE, name: str, kind: str = "int64_t") -> str:

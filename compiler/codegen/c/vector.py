@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from compiler.base.rules import Rule
 from compiler.codegen.c.types import c_name
 from compiler.codegen.imp.nodes import Assign, Declare, Define, For, Load
 from compiler.codegen.traits import BUILTIN, reads, stored, traits_of
 from compiler.ir.nodes import Bin, Var
+
+SHORT = 32
+"""Iterations below which a loop is left alone. Lanes cost what they are set up and put together
+for: on a processor with registers of 16 f32, rows of 31 took 1.8 times as long in lanes, rows of 32
+nine tenths of the time."""
+SHORT_ROWS = Rule(
+    "c/short-rows", "A row of fewer than 32 elements is reduced in order, without vector registers."
+)
+BECAUSE = "To set lanes up and to put them together takes longer than to go through a short row."
 
 
 def reduction_pragma(stm: For) -> str:
