@@ -41,8 +41,8 @@ from compiler.driver.pipeline import Compilation
 from compiler.ir import random_values
 from compiler.runtime import cuda_device, device_process
 from compiler.runtime.cuda_device import Device, about, run_on
-from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import GPUS, Toolkit, run_cuda
+from compiler.runtime.opened import gpus
 from compiler.semantics import interp
 from compiler.testing.compare import same
 
@@ -175,9 +175,9 @@ def inside(toolkit: Toolkit, name: str) -> None:
 
 def here(toolkit: Toolkit, code: str, args: list[Any], runs: int = 1) -> tuple[float, ...]:
     """Milliseconds of runs in this process, where a tool can watch it."""
-    driver = Driver(str(toolkit.driver))
-    place, gpu = driver.about(0), Gpu(driver)
-    image = toolkit.image(split(code)[0], place.capability, place.driver).read_bytes()
+    found = gpus(str(toolkit.driver or ""), own=True)
+    gpu = found.open()
+    image = toolkit.image(split(code)[0], gpu.capability, found.version).read_bytes()
     device = Device(gpu, image, about(code), gpu.free_bytes())
     try:
         return run_on(device, code, "main", args, runs).times

@@ -1,6 +1,6 @@
 """`python -m bench.waits`: how often the host waits for a GPU and launches kernels, without one.
 
-The host's program of each example, with its own inputs, calls a driver that is the observer's, and
+The host's program of each example, with its own inputs, asks a device that is the observer's, and
 the calls are counted: the same on every machine. A wait ends when all kernels have; a copy is one
 to the device or back while the program runs, inputs and results that are arrays aside. A second
 table has loops of so many `steps`, whose rounds ask for the same, a third one loops whose kernels
@@ -22,7 +22,7 @@ from compiler.codegen.kernels.repeats import GRAPHS
 from compiler.codegen.kernels.resident import RESIDENT
 from compiler.driver.pipeline import Compilation
 from testing import blocks
-from testing.driver_calls import calls
+from testing.gpu_calls import calls
 
 EXAMPLES = Path(__file__).parents[1] / "app" / "examples"
 STEPS = (100, 1_000, 10_000)
@@ -64,7 +64,7 @@ def waits(path: Path) -> Iterator[str]:
     source = path.read_text("utf-8")
     texts = pair(source, RESIDENT.id)
     for case, args in blocks.given(path, Compilation(source).result("soa").prog):
-        names = ("cuStreamSynchronize", "cuLaunchKernel")
+        names = ("wait", "launch")
         if case.output is not None and (told := counted(texts, case.entry, args, names)):
             yield f"| `{path.stem}`, `{case.entry}` | {told} |"
 
@@ -78,14 +78,14 @@ def graphs(path: Path) -> Iterator[str]:
     case, args = next(blocks.given(path, Compilation(source).result("soa").prog))
     for steps in STEPS:
         given = [*args[:-1], type(args[-1])(steps)]
-        if told := counted(texts, case.entry, given, ("cuLaunchKernel", "cuGraphLaunch")):
+        if told := counted(texts, case.entry, given, ("launch", "repeat")):
             yield f"| `{path.stem}` | {steps:,} | {told} |"
 
 
 def numbered(path: Path) -> Iterator[str]:
     """What an example does whose rounds have numbers, with and without capturing them."""
     for said, args in NUMBERED.get(path.stem, {}).items():
-        names = ("cuLaunchKernel", "cuGraphLaunch", "cuMemAllocAsync")
+        names = ("launch", "repeat", "allocate")
         told = counted(pair(path.read_text("utf-8"), GRAPHS.id), "main", args, names)
         yield f"| `{path.stem}`, {said} | {told} |"
 

@@ -51,6 +51,8 @@ class Options:
 
     limits: tuple[tuple[str, int], ...] = ()
     """Limits of rules by id, below the usual ones."""
+    strides: tuple[str, tuple[int, ...]] | None = None
+    """The entry point that is compiled, and the numbers of its inputs that have any strides."""
     traced: bool = False
     """Keep the calls of `trace` and `break`, for a run that shows their values."""
 

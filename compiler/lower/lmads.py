@@ -86,9 +86,14 @@ def _check_count(s: Lowering, count: Poly, words: Message) -> None:
 
 def _check_inside(s: Lowering, dim: DimLmad, length: Poly, words: Message) -> None:
     """Refuse cells outside of an array of that length; without cells, there are none."""
+    text = ("Slice ", *words, " out of bounds for array of shape [", se_of(length), "].")
+    s.check(is_inside(dim, length), text)
+
+
+def is_inside(dim: DimLmad, length: Poly) -> SE:
+    """Whether all cells are those of an array of that length."""
     args = [se_of(length), dim.start, *pairs_of(dim)]
-    text = ("Slice ", *words, " out of bounds for array of shape [", args[0], "].")
-    s.check(_guard("inside", guards.inside, len(dim.counts), args), text)
+    return _guard("inside", guards.inside, len(dim.counts), args)
 
 
 def _check_distinct(s: Lowering, dim: DimLmad, words: Message) -> None:

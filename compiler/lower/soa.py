@@ -42,6 +42,7 @@ from compiler.lower.copies import copy_before_writes
 from compiler.lower.exps import bind_pat, component_names
 from compiler.lower.payload_checks import check_payloads, told_by_payloads
 from compiler.lower.payloads import fit_all, largest, name_of, payload_sizes
+from compiler.lower.strided import with_steps
 from compiler.lower.values import Arr, Component, Shape, Value, as_params, operand
 
 _RULES = {**exps.RULES, **branches.RULES, **loops.RULES, **arrays.RULES, **invoke.RULES}
@@ -312,7 +313,8 @@ def soa(prog: ty.TypedProg, ctx: Ctx) -> Prog:
             found = replace(found, fun=fun, doubled=doubled)
         definitions.lowered[code.name] = found
         definitions.funs[found.fun.name] = found.fun
-    return Prog(tuple(found.fun for found in definitions.lowered.values()))
+    made = Prog(tuple(found.fun for found in definitions.lowered.values()))
+    return with_steps(made, ctx.options.strides, ctx) if ctx.options.strides else made
 
 
 SOA = Pass(

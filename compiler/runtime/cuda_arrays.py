@@ -1,19 +1,19 @@
 """Programs over arrays that lie on a GPU already, as those of CuPy, in the process that has them.
 
-An array is whatever has `__cuda_array_interface__` (version 2 or 3 of it); results have it too, so
-that `cupy.asarray` makes an array of CuPy's of one without a copy. The device's primary context is
-used, as CuPy does, and its default stream.
+An array is whatever has `__cuda_array_interface__`, or DLPack from a GPU; results have both. Work
+goes to the caller's stream, CuPy's current one if none is named.
 
 Nothing protects the process here: what a program does wrong on the device ends its context.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from operator import index
+from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,41 +26,22 @@ from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
 from compiler.runtime.cuda_device import Device, DeviceBlock, TooWide, about, host_functions
-from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import GPUS, Toolkit
+from compiler.runtime.gpu import SharedGpu
+from compiler.runtime.interface import Told, has_dlpack_of_gpu, is_on_gpu, told
+from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
-INTERFACE = "__cuda_array_interface__"
-VERSIONS = (2, 3)
-ORDERED = (None, 1)
-"""Streams of an array whose writes come before what the default stream does."""
-_DEVICE_ORDINAL = 9
-"""An attribute of addresses, by the number that CUDA's headers give it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What an array's interface says; `constant`: nobody may write to it."""
-
-    address: int
-    constant: bool
-    shape: tuple[int, ...]
-    kind: np.dtype[np.generic]
-    strides: tuple[int, ...]
-    stream: int | None
-    masked: bool
-
-    @property
-    def together(self) -> bool:
-        """Whether the elements lie next to each other, row by row; one of a kind has no step."""
-        steps = zip(self.shape, self.strides, row_major(self.shape, self.kind), strict=True)
-        return not self.masked and (0 in self.shape or all(n == 1 or s == w for n, s, w in steps))
+Strided = Callable[[str, tuple[int, ...]], tuple[str, str]]
+"""The text with an entry point, and its name, that takes some inputs as cells with steps."""
+DEFAULT_STREAM = 1
+"""What an interface calls the stream of whoever names none."""
 
 
 class Borrowed(DeviceBlock):
     """Cells that somebody else has, who is kept as long as they are used."""
 
-    def __init__(self, device: Device, told: _Told, count: int, owner: object) -> None:
+    def __init__(self, device: Device, told: Told, count: int, owner: object) -> None:
         self.device, self.count, self.owner = device, count, owner
         self.address, self.constant, self.dtype = told.address, told.constant, told.kind
         self.bytes = count * told.kind.itemsize
@@ -78,10 +59,11 @@ class DeviceArray:
     block: DeviceBlock
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
+    stream: int = DEFAULT_STREAM
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3: whoever reads it on another stream waits for the default one first."""
+        """Version 3: whoever reads it on another stream waits for that of the run first."""
         size = math.prod(self.shape)
         where = self.block.address if size else 0
         return {
@@ -89,28 +71,49 @@ class DeviceArray:
             "typestr": self.dtype.str,
             "data": (where, self.block.constant),
             "strides": None,
-            "stream": 1,
+            "stream": self.stream,
             "version": 3,
         }
 
+    def __dlpack__(self, **named: Any) -> Any:
+        """A capsule of DLPack over the same memory. BufferError where nobody may write to it."""
+        with self._gpu.current(), self._gpu.on(self.stream):
+            return self.exported().__dlpack__(**named)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of the device and its number, as DLPack has them."""
+        kind, number = self.exported().__dlpack_device__()
+        return int(kind), int(number)
+
+    def exported(self) -> Any:
+        """An array of CuPy's over the same memory."""
+        if self.block.constant:
+            raise BufferError("this result is an input that nobody may write to")
+        return self._gpu.array(self.block.address, self.shape, self.dtype, self.block)
+
     def reshape(self, shape: Sequence[int]) -> DeviceArray:
         """The same cells in another shape."""
-        return DeviceArray(self.block, tuple(shape), self.dtype)
+        return replace(self, shape=tuple(shape))
 
     def get(self) -> Cells:
         """A copy for the host."""
         device = self.block.device
-        with device.gpu.current():
+        with self._gpu.current(), self._gpu.on(self.stream):
             found = device.taken(self.block, math.prod(self.shape), self.dtype)
             device.gpu.wait()
         return found.reshape(self.shape)
+
+    @property
+    def _gpu(self) -> SharedGpu:
+        gpu: Any = self.block.device.gpu
+        return gpu  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
     """An input: where it lies, and what is known of it without reading it."""
 
-    told: _Told
+    told: Told
     shape: tuple[int, ...]
     owner: object
     unique: bool
@@ -120,136 +123,230 @@ class _Given:
         return self
 
 
+@dataclass(slots=True)
+class _Version:
+    """A text, its functions of the host, and the device with its kernels."""
+
+    code: str
+    about: Plain
+    functions: dict[str, Any]
+    device: Device
+
+
 class DeviceProgram:
     """A CUDA text of ours, whose entry points are called with arrays of this process's device.
 
-    `number` is the device's among those that are visible. Raises UsageError where there is none.
+    `number` is the device's among those that are visible. `strided` makes the texts for inputs
+    that are not row-major. Raises UsageError where there is no such device.
     """
 
-    def __init__(self, code: str | Text, number: int = 0, toolkit: Toolkit = GPUS) -> None:
+    def __init__(
+        self,
+        code: str | Text,
+        number: int = 0,
+        toolkit: Toolkit = GPUS,
+        strided: Strided | None = None,
+    ) -> None:
         self.code = code if isinstance(code, str) else plain(code)
-        self.toolkit, self.driver = toolkit, Driver(str(toolkit.driver))
-        before = self.driver.number("cuCtxGetCurrent")
-        self.found, self.gpu = self.driver.about(number), Gpu(self.driver, number)
-        self.device = self.opened(False)
-        if before:  # the device that the user's own calls are about
-            self.driver("cuCtxSetCurrent", before)
-        self.functions = host_functions(self.code)
+        self.toolkit, self.strided = toolkit, strided
+        visible = gpus(str(toolkit.driver or ""), own=False)
+        self.cuda = visible.version
+        self.gpu = visible.open(number)
+        self.versions: dict[tuple[str, tuple[int, ...]], tuple[_Version, str]] = {}
+        self.turn = Lock()
+        """One run at a time: they share what waits and fails."""
+        with self.gpu.current():
+            self.main = self._version(self.code)
 
-    def opened(self, wide: bool) -> Device:
+    @property
+    def device(self) -> Device:
+        """The device with the kernels of the text."""
+        return self.main.device
+
+    def _version(self, code: str) -> _Version:
+        return _Version(code, about(code), host_functions(code), self._opened(code, False))
+
+    def _opened(self, code: str, wide: bool) -> Device:
         """The device, with kernels whose indices are `wide` or not."""
-        kernels = split(self.code)[0]
+        kernels = split(code)[0]
         text = widened(kernels) if wide else kernels
-        image = self.toolkit.image(text, self.found.capability, self.found.driver)
-        return Device(self.gpu, image.read_bytes(), about(self.code), self.gpu.free_bytes(), wide)
+        image = self.toolkit.image(text, self.gpu.capability, self.cuda)
+        return Device(self.gpu, image.read_bytes(), about(code), sys.maxsize, wide)
 
-    def run(self, entry: str, given: Sequence[Any]) -> list[DeviceArray | values.Value]:
+    def run(
+        self, entry: str, given: Sequence[Any], out: Sequence[Any] = (), stream: Any = None
+    ) -> list[DeviceArray | values.Value]:
         """The results of an entry point: arrays on the device, and NumPy's scalars.
 
-        Inputs are arrays of the device, of NumPy, or numbers. None of them is overwritten; a result
-        may be one of them. Raises UsageError for values that do not fit, and what a run raises.
+        Inputs are arrays of the device, with any strides, arrays of the host, or numbers. None of
+        them is overwritten; a result may be one of them. What `out` has for a result, unless that
+        is None, is filled with it and given instead. Raises UsageError for values that do not fit,
+        and what a run raises.
         """
-        with self.gpu.current():
-            return self._run(entry, given)
+        with self.turn, self.gpu.current(), self.gpu.on(stream):
+            found = self._run(entry, given)
+            return [*map(self._filled, out, found, range(len(out))), *found[len(out) :]]
 
     def _run(self, entry: str, given: Sequence[Any]) -> list[DeviceArray | values.Value]:
-        chosen = choose_entry(self.device.about, entry)
+        chosen = choose_entry(self.main.about, entry)
         takes = chosen["takes"]
         if len(given) != len(takes):
             told = f"takes {len(takes)} values, not {len(given)}"
             raise UsageError(f"The entry point `{chosen['name']}` {told}.")
         numbered = enumerate(zip(takes, given, strict=True), 1)
         arrays = [
-            self.given(taken, value, k) if hasattr(value, INTERFACE) else fitting(taken, value, k)
+            self._taken(taken, value, k) if is_on_gpu(value) else fitting(taken, _near(value), k)
             for k, (taken, value) in numbered
         ]
         sizes = sizes_of(chosen, arrays)
-        function = self.functions[chosen["symbol"]]
+        version = self.main
+        apart = _apart(arrays)
+        if apart:
+            version, name = self._for_strides(entry, apart)
+            arrays = _with_steps(chosen, arrays, sizes)
+            chosen = choose_entry(version.about, name)
+            sizes = sizes_of(chosen, arrays)
+        return self._called(version, chosen, arrays, sizes)
+
+    def _called(
+        self, version: _Version, chosen: Plain, arrays: Sequence[Any], sizes: dict[str, int]
+    ) -> list[DeviceArray | values.Value]:
+        """What an entry point of a version gives; its indices become wider where they have to."""
+        function = version.functions[chosen["symbol"]]
         outcome: Any = None
+
+        def call() -> Any:
+            device = version.device
+            return device.call(
+                function, arguments(chosen, arrays, sizes, lambda a: self._block(device, a))
+            )
+
         try:
             with suppress(TooWide):
-                outcome = self.device.call(function, arguments(chosen, arrays, sizes, self.block))
+                outcome = call()
             if outcome is None:
                 self.gpu.wait()
-                self.device.close()
-                self.device = self.opened(True)
-                outcome = self.device.call(function, arguments(chosen, arrays, sizes, self.block))
+                version.device.close()
+                version.device = self._opened(version.code, True)
+                outcome = call()
         except RuntimeError_:
-            self.device.forgive()
+            version.device.forgive()
             raise
-        return results(chosen, outcome, sizes, lambda b, n, kind: DeviceArray(b, (n,), kind))
+        stream = self.gpu.main or DEFAULT_STREAM
 
-    def given(self, taken: Plain, value: Any, number: int) -> _Given:
-        """An array of the device. Raises UsageError if it is not what the entry point takes."""
-        told = _told(value, number)
-        shape, kind = told.shape, told.kind
-        if taken["shape"] is None or len(taken["shape"]) != len(shape):
-            kind_of = (
-                "a number" if taken["shape"] is None else f"of {len(taken['shape'])} dimensions"
+        def array(block: DeviceBlock, count: int, kind: np.dtype[np.generic]) -> DeviceArray:
+            return DeviceArray(block, (count,), kind, stream)
+
+        return results(chosen, outcome, sizes, array)
+
+    def _for_strides(self, entry: str, apart: tuple[int, ...]) -> tuple[_Version, str]:
+        """The version for inputs of these numbers that are not row-major, and its entry point."""
+        if self.strided is None:
+            raise UsageError(
+                f"Input {apart[0] + 1} is not row-major with all of its elements next to each "
+                "other, for which the program has not been compiled.",
+                hint="Call it by `stridescope.compile`, or copy it: `cupy.ascontiguousarray`.",
             )
-            raise UsageError(f"Input {number} must be {kind_of}, not of {len(shape)} dimensions.")
+        key = entry, apart
+        if key not in self.versions:
+            code, name = self.strided(entry, apart)
+            self.versions[key] = self._version(code), name
+        return self.versions[key]
+
+    def _taken(self, taken: Plain, value: Any, number: int) -> _Given:
+        """An array of the device. Raises UsageError if it is not what the entry point takes."""
+        name = f"Input {number}"
+        if not hasattr(type(value), "__cuda_array_interface__") and has_dlpack_of_gpu(value):
+            value = self.gpu.imported(value)
+        found = told(value, name)
+        shape, kind = found.shape, found.kind
+        if taken["shape"] is None or len(taken["shape"]) != len(shape):
+            rank = "a number" if taken["shape"] is None else f"of {len(taken['shape'])} dimensions"
+            raise UsageError(f"{name} must be {rank}, not of {len(shape)} dimensions.")
         if kind != DTYPE[taken["prim"]]:
             raise UsageError(
-                f"Input {number} must be of type {taken['prim']}, not {kind.name}.",
+                f"{name} must be of type {taken['prim']}, not {kind.name}.",
                 hint=f'Convert it on the device: `.astype("{DTYPE[taken["prim"]].name}")`.',
             )
-        if not told.together:
+        self._check_place(found, name)
+        if found.stream is not None:
+            self.gpu.follow(found.stream)
+        return _Given(found, shape, value, taken["unique"])
+
+    def _check_place(self, found: Told, name: str) -> None:
+        """Raise UsageError unless an array is on this device, and its steps are whole cells."""
+        if 0 not in found.shape and not self.gpu.owns(found.address):
             raise UsageError(
-                f"Input {number} is not row-major with all of its elements next to each other.",
+                f"{name} is not in the memory of the device of this program.",
+                hint="Copy it there, or compile the program for that device: `device=`.",
+            )
+        try:
+            found.spread()
+        except ValueError:
+            raise UsageError(
+                f"{name} has elements at other places than multiples of their size.",
                 hint="Copy it on the device: `cupy.ascontiguousarray`.",
-            )
-        if 0 not in shape:
-            self.check_place(told.address, number)
-        if told.stream not in ORDERED:
-            self.gpu.driver("cuStreamSynchronize", told.stream)
-        return _Given(told, shape, value, taken["unique"])
+            ) from None
 
-    def check_place(self, address: int, number: int) -> None:
-        """Raise UsageError unless that is an address of this device."""
-        place = ctypes.c_int()
-        asked = "cuPointerGetAttribute", ctypes.byref(place), _DEVICE_ORDINAL, address
-        if self.driver.asked(*asked) or place.value != self.gpu.handle:
-            raise UsageError(
-                f"Input {number} is not in the memory of the device of this program.",
-                hint="Copy it there; `DeviceProgram(text, number)` chooses another device.",
-            )
-
-    def block(self, array: Cells | _Given) -> DeviceBlock:
+    def _block(self, device: Device, array: Cells | _Given) -> DeviceBlock:
         """Where an input's cells are; a copy of those that the program may overwrite."""
         if not isinstance(array, _Given):
-            return self.device.given(array)
+            return device.given(array)
         count = math.prod(array.shape)
-        there = Borrowed(self.device, array.told, count, array.owner)
+        there = Borrowed(device, array.told, count, array.owner)
         if not array.unique:
             return there
-        made = DeviceBlock(self.device, count, there.dtype)
-        self.device.copy(made, 0, there, 0, count)
+        made = DeviceBlock(device, count, there.dtype)
+        device.copy(made, 0, there, 0, count)
         return made
 
-
-def _told(value: object, number: int) -> _Told:
-    """What an array tells of itself, read once. Raises UsageError for what makes no sense."""
-    told = getattr(value, INTERFACE)
-    try:
-        shape, kind = tuple(map(index, told["shape"])), np.dtype(told["typestr"])
-        address, constant = told["data"]
-        steps = told.get("strides")
-        strides = row_major(shape, kind) if steps is None else tuple(map(index, steps))
-        stream = told.get("stream") if told["version"] == 3 else None
-        masked = told.get("mask") is not None
-        made = _Told(index(address), bool(constant), shape, kind, strides, stream, masked)
-        fits = len(strides) == len(shape) and min(shape, default=0) >= 0
-        known = stream is None or index(stream) > 0
-    except (KeyError, TypeError, ValueError, AttributeError):
-        fits = False
-    if not fits or told["version"] not in VERSIONS or not known or address % kind.itemsize:
-        raise UsageError(
-            f"Input {number} has no `{INTERFACE}` of version 2 or 3 that makes sense.",
-            hint="A shape, a type, an aligned address and, of version 3, a stream other than 0.",
-        )
-    return made
+    def _filled(self, out: Any, found: DeviceArray | values.Value, number: int) -> Any:
+        """An array of the caller's with a result, or the result where there is none."""
+        if out is None:
+            return found
+        name = f"`out` of result {number + 1}"
+        if not isinstance(found, DeviceArray):
+            raise UsageError(f"{name} must be None: the result is a number.")
+        there = told(out, name)
+        if (there.shape, there.kind) != (found.shape, found.dtype):
+            kinds = f"{found.dtype.name} of shape {found.shape}"
+            raise UsageError(f"{name} must be an array of {kinds}.")
+        if there.constant or not there.together:
+            raise UsageError(f"{name} must be row-major, and one that may be written to.")
+        self._check_place(there, name)
+        if there.stream is not None:
+            self.gpu.follow(there.stream)
+        size = math.prod(found.shape) * found.dtype.itemsize
+        if size and there.address != found.block.address:
+            self.gpu.copy(there.address, found.block.address, size)
+        return out
 
 
-def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
-    """Steps in bytes."""
-    return tuple(kind.itemsize * math.prod(shape[at + 1 :]) for at in range(len(shape)))
+def _near(value: Any) -> Any:
+    """A value of the host: an array by DLPack as NumPy's."""
+    foreign = hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray | np.generic)
+    return np.from_dlpack(value) if foreign else value
+
+
+def _apart(arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The numbers of the inputs on the device that are not row-major."""
+    return tuple(
+        k for k, one in enumerate(arrays) if isinstance(one, _Given) and not one.told.together
+    )
+
+
+def _with_steps(chosen: Plain, arrays: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
+    """What the version for strides takes: sizes, and of arrays that are apart cells and steps.
+
+    `lower/strided.py` has the same order.
+    """
+    found: list[Any] = [np.int64(sizes[name]) for name in chosen["implicit"]]
+    for one in arrays:
+        if not isinstance(one, _Given) or one.told.together:
+            found.append(one)
+            continue
+        before, count, steps = one.told.spread()
+        cells = replace(one.told, address=one.told.address - before * one.told.kind.itemsize)
+        found += [_Given(cells, (count,), one.owner, False), np.int64(before)]
+        found += map(np.int64, steps)
+    return found

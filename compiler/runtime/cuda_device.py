@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,8 @@ from compiler.codegen.cuda.runtime import NEXT, ROUND, THREADS, blocks_for, thre
 from compiler.codegen.kernels.host import BLOCK, ROUNDS
 from compiler.codegen.kernels.narrow import LIMIT
 from compiler.codegen.signature import Plain, choose_entry
-from compiler.runtime.cuda_driver import FULL, LANDING, OUT_OF_MEMORY, Captured, DeviceError, Gpu
+from compiler.runtime.gpu import BEGIN, END, Gpu
+from compiler.runtime.gpu_errors import FULL, OUT_OF_MEMORY, DeviceError
 from compiler.runtime.runs import (
     Cells,
     RunResult,
@@ -101,15 +101,12 @@ class DeviceBlock:
             if kept:
                 self.address, self.serial = kept.pop()
                 return
-        if device.stream:
+        if device.gpu.capturing:
             raise CompilerBug("A block is made in rounds that are captured.")
         device.made = self.serial = device.made + 1
-        self.address = device.memory(size)
+        self.address = device.memory(size, itemsize)
         device.used += size
         device.peak = max(device.peak, device.used)
-        typed = device.gpu.typed
-        if typed:
-            typed(ctypes.c_void_p(self.address), ctypes.c_longlong(size), itemsize, 0)
 
     def __del__(self) -> None:
         if not self.address:
@@ -132,12 +129,13 @@ class DeviceBlock:
 class _Kernel:
     """A kernel of a run, and what it is launched with next.
 
-    Words of 64 bits hold its arguments, the last of which is the failure flag.
+    Words of 64 bits hold its arguments, the last of which is the failure flag; their addresses lie
+    at `places`.
     """
 
     __slots__ = (
         *("count", "threads", "shared"),
-        *("device", "function", "is_numbered", "name", "pack", "places", "words"),
+        *("addresses", "device", "function", "is_numbered", "name", "pack", "places", "words"),
     )
 
     def __init__(self, device: Device, name: str, function: int, taken: Sequence[str]) -> None:
@@ -146,26 +144,25 @@ class _Kernel:
         self.count = self.threads = self.shared = 0
         self.is_numbered = ROUNDS in taken
         self.pack = struct.Struct("<" + "".join(_WORDS[one] for one in (*taken, BLOCK))).pack_into
-        self.words = (ctypes.c_uint64 * (len(taken) + 1))()
-        start = ctypes.addressof(self.words)
-        self.places = (ctypes.c_void_p * len(self.words))(
-            *range(start, start + ctypes.sizeof(self.words), 8)
-        )
+        self.words: Any = np.zeros(len(taken) + 1, np.uint64)
+        first = _start(self.words)
+        self.addresses = np.arange(first, first + self.words.nbytes, 8, dtype=np.uint64)
+        self.places = _start(self.addresses)
 
     def start(self, *arguments: Any) -> None:
-        """Ask the device for it. The driver reads the words before it returns."""
+        """Ask the device for it. The words are read before the call returns."""
         device = self.device
         if self.count <= 0:
             return
+        gpu = device.gpu
         if self.is_numbered:
-            arguments += (device.failure.at(ROUND) if device.stream else 0,)
+            arguments += (device.failure.at(ROUND) if gpu.capturing else 0,)
         self.pack(self.words, 0, *arguments, device.failure)
-        if device.gpu.typed:
+        if gpu.watches:
             device.launches.append((self.name, self.count))
         device.running = True
         device.asked += 1
-        grid = self.count, 1, 1, self.threads, 1, 1, self.shared, device.stream
-        device.gpu.driver("cuLaunchKernel", self.function, *grid, self.places, None)
+        gpu.launch(self.function, self.count, self.threads, self.shared, self.places)
 
 
 class Device:
@@ -179,8 +176,6 @@ class Device:
     def __init__(self, gpu: Gpu, image: bytes, about: Plain, most: int, wide: bool = False) -> None:
         self.gpu, self.about, self.most, self.wide = gpu, about, most, wide
         self.used = self.peak = self.made = 0
-        self.stream = 0
-        """Which kernels and copies go to: the default one, or that which is captured."""
         self.unsure = 0
         """Rounds of loops since the host has asked, whose number a failed check may be about."""
         self.running = False
@@ -188,14 +183,15 @@ class Device:
         self.kernels: dict[str, _Kernel] = {}
         """Those that have been launched."""
         self.launches: list[tuple[str, int]] = []
-        """Where a driver watches: kernels in the order of their launches, with their blocks."""
+        """Where accesses are watched: kernels in the order of their launches, with their blocks."""
         self.idle: dict[int, list[int]] = {}
         """Addresses of memory that no block lies in, by its size in bytes."""
         self.idle_bytes = 0
         self.open = True
-        self.landed = (ctypes.c_int64 * (LANDING // 8)).from_address(gpu.landing)
+        self.landed = gpu.landing
         """What copies to the host bring, the failure flag first."""
-        self.module = gpu.driver.number("cuModuleLoadData", image)
+        self.landing = _start(gpu.landing)
+        self.module = gpu.load(image)
         self.failure = self.zeros(_FLAG, "i64")
 
     def call(self, function: Callable[..., Any], given: Sequence[Any]) -> Any:
@@ -218,12 +214,12 @@ class Device:
         self.open = False
         self.let_go_idle()
         self.gpu.trim()
-        self.gpu.driver("cuModuleUnload", self.module)
+        self.gpu.unload(self.module)
 
     def forgive(self) -> None:
         """Forget a check that failed, after which kernels do nothing; for the next run."""
         self.gpu.wait()
-        self.gpu.driver("cuMemsetD8Async", self.failure.address, 0, self.failure.bytes, 0)
+        self.gpu.zero(self.failure.address, self.failure.bytes)
         self.running = False
 
     def alloc(self, count: int, prim: Prim, site: int) -> DeviceBlock:
@@ -239,8 +235,8 @@ class Device:
         full.hint = FULL[1]
         raise full
 
-    def memory(self, size: int) -> int:
-        """The address of memory. Raises DeviceError where there is no room."""
+    def memory(self, size: int, cell: int) -> int:
+        """The address of memory, for cells of `cell` bytes. DeviceError where there is no room."""
         kept = self.idle.get(size)
         if kept:
             self.idle_bytes -= size
@@ -254,12 +250,12 @@ class Device:
             full.number = OUT_OF_MEMORY
             raise full
         try:
-            return self.gpu.driver.number("cuMemAllocAsync", size, 0)
+            return self.gpu.allocate(size, cell)
         except DeviceError as error:
             found = self.let_go_idle(), self.let_go(self.spare or {})
             if error.number != OUT_OF_MEMORY or not any(found):
                 raise
-        return self.gpu.driver.number("cuMemAllocAsync", size, 0)
+        return self.gpu.allocate(size, cell)
 
     def give_back(self, address: int, size: int) -> None:
         """Take memory back, to be used again when all is done that has been asked for.
@@ -267,14 +263,14 @@ class Device:
         Of a device that failed nothing is left to give back.
         """
         self.used -= size
-        if self.open and not self.gpu.typed and self.idle_bytes + size <= KEPT_BYTES:
+        if self.open and not self.gpu.watches and self.idle_bytes + size <= KEPT_BYTES:
             self.idle.setdefault(size, []).append(address)
             self.idle_bytes += size
         else:
             self.gpu.free(address)
 
     def let_go_idle(self) -> bool:
-        """Give memory that is at hand back to the driver; whether there was some."""
+        """Give memory that is at hand back to the device; whether there was some."""
         found = self.idle_bytes > 0
         for kept in self.idle.values():
             while kept:
@@ -300,14 +296,14 @@ class Device:
         """A block of zeros."""
         made = DeviceBlock(self, count, DTYPE[prim])
         self.asked += 1
-        self.gpu.driver("cuMemsetD8Async", made.address, 0, made.bytes, self.stream)
+        self.gpu.zero(made.address, made.bytes)
         return made
 
     def given(self, cells: Cells) -> DeviceBlock:
         """A block with what the host has."""
         made = DeviceBlock(self, cells.size, cells.dtype)
         if cells.size:
-            self.gpu.driver("cuMemcpyHtoDAsync_v2", made.address, _start(cells), cells.nbytes, 0)
+            self.gpu.copy_in(made.address, _start(cells), cells.nbytes)
         return made
 
     def again(self, block: DeviceBlock) -> DeviceBlock:
@@ -320,7 +316,7 @@ class Device:
         """The first cells of a block, for the host."""
         cells = np.empty(count, dtype)
         if count:
-            self.gpu.driver("cuMemcpyDtoHAsync_v2", _start(cells), block.address, cells.nbytes, 0)
+            self.gpu.copy_out(_start(cells), block.address, cells.nbytes)
         return cells
 
     def launch(
@@ -355,7 +351,7 @@ class Device:
 
     def _kernel(self, name: str) -> _Kernel:
         """A kernel of the program that is launched for the first time."""
-        function = self.gpu.driver.number("cuModuleGetFunction", self.module, name.encode())
+        function = self.gpu.kernel(self.module, name)
         taken = ["i64"] if name == NEXT else self.about["kernels"][name]
         self.kernels[name] = made = _Kernel(self, name, function, taken)
         return made
@@ -406,14 +402,10 @@ class Device:
     def _captured(self, rounds: Sequence[int], launches: int, numbered: bool) -> Iterator[int]:
         """Rounds that become a graph, which is launched so often."""
         first = len(self.launches)
-        with Captured(self.gpu) as graph:
-            self.stream = self.gpu.aside
-            try:
-                yield from rounds
-                if numbered:
-                    self.launch(NEXT, blocks=1)(len(rounds))
-            finally:
-                self.stream = 0
+        with self.gpu.capture() as graph:
+            yield from rounds
+            if numbered:
+                self.launch(NEXT, blocks=1)(len(rounds))
         captured = self.launches[first:]
         del self.launches[first:]
         for _ in range(launches):
@@ -421,7 +413,7 @@ class Device:
             graph.launch()
         graph.close()
         if numbered:
-            self.gpu.driver("cuMemsetD8Async", self.failure.at(ROUND), 0, 8, 0)
+            self.gpu.zero(self.failure.at(ROUND), 8)
 
     def ranges(self, segments: int, size: int, least: int) -> tuple[int, int]:
         """How many blocks of threads share a segment, and how many elements each takes."""
@@ -457,7 +449,7 @@ class Device:
         for number, (block, at) in enumerate(cells, _FLAG):
             self._land(block, at, 1, 8 * number)
         self._checked()
-        area = memoryview(self.landed)
+        area = self.landed
         kinds = enumerate((block.dtype for block, _ in cells), _FLAG)
         found = [np.frombuffer(area, kind, 1, 8 * at).item() for at, kind in kinds]
         return found if len(found) > 1 else found[0]
@@ -466,7 +458,7 @@ class Device:
         """One cell."""
         self.inside(block, at)
         cell = np.array([value], block.dtype)
-        self.gpu.driver("cuMemcpyHtoDAsync_v2", block.at(at), _start(cell), cell.nbytes, 0)
+        self.gpu.copy_in(block.at(at), _start(cell), cell.nbytes)
 
     def copy(self, dest: DeviceBlock, to: int, source: DeviceBlock, start: int, count: int) -> None:
         """Cells that lie together."""
@@ -476,7 +468,7 @@ class Device:
             size = count * dest.dtype.itemsize
             there, here = dest.at(to), source.at(start)
             self.asked += 1
-            self.gpu.driver("cuMemcpyDtoDAsync_v2", there, here, size, self.stream)
+            self.gpu.copy(there, here, size)
 
     def sure(self, count: int) -> int:
         """A number of rounds of the host, unless a check has failed that it is about.
@@ -499,15 +491,14 @@ class Device:
     def _land(self, block: DeviceBlock, at: int, count: int, where: int) -> None:
         """Copy cells to the host's landing, without waiting."""
         size = count * block.dtype.itemsize
-        landing = self.gpu.landing + where
-        self.gpu.driver("cuMemcpyDtoHAsync_v2", landing, block.at(at), size, 0)
+        self.gpu.copy_out(self.landing + where, block.at(at), size)
 
     def _checked(self) -> None:
         """Wait, and look at the flag that has landed."""
         self.gpu.wait()
         self.running = False
         if self.landed[0]:
-            _, site, *values = self.landed[:_FLAG]
+            _, site, *values = self.landed[:_FLAG].tolist()
             raise failed_check(self.about, {"site": site, "values": values})
 
 
@@ -527,7 +518,7 @@ def _shared_out(times: int, asked: int) -> tuple[int, int]:
 
 def _start(cells: Cells) -> int:
     """The address of an array of the host, whose cells lie together."""
-    return cells.ctypes.data
+    return int(cells.__array_interface__["data"][0])
 
 
 def _shown(value: object) -> str:
@@ -570,9 +561,9 @@ def run_on(
     for left in reversed(range(runs)):
         outcome = ()
         now = list(map(mine, given, own)) if left else given
-        gpu.mark(gpu.begin)
+        gpu.mark(BEGIN)
         outcome = device.call(function, now)
-        gpu.mark(gpu.end)
+        gpu.mark(END)
         times.append(gpu.elapsed_ms())
     found = results(chosen, outcome, sizes, device.taken)
     gpu.wait()

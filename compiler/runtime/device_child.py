@@ -24,8 +24,10 @@ from compiler.codegen.signature import Plain
 from compiler.ir import values
 from compiler.runtime import cuda_device
 from compiler.runtime import runner_child as child
-from compiler.runtime.cuda_driver import DeviceError, Driver, Gpu
+from compiler.runtime.gpu import Gpu, Gpus
+from compiler.runtime.gpu_errors import DeviceError
 from compiler.runtime.observer import records
+from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, seal
 
 FILES = ("driver", "image", "inputs", "results")
@@ -76,25 +78,25 @@ def read(file: int, layout: Sequence[Plain]) -> list[Cells]:
 
 
 class _Session:
-    """What the process keeps between requests: the driver, and the device once it is open."""
+    """What the process keeps between requests: the devices, and the one that is open."""
 
-    driver: Driver | None = None
+    gpus: Gpus | None = None
     gpu: Gpu | None = None
     device: cuda_device.Device | None = None
 
     def answer(self, request: Plain, files: Mapping[str, int]) -> Plain:
         """Do what is asked."""
-        library = f"/proc/self/fd/{files['driver']}" if "driver" in files else request["driver"]
+        library = f"/proc/self/fd/{files['driver']}" if "driver" in files else ""
         if request["ask"] == "observe":
             return _observed(request, files, library)
-        self.driver = self.driver or Driver(library)
+        self.gpus = self.gpus or gpus(library, own=True)
         if request["ask"] == "devices":
-            return {"devices": [dataclasses.asdict(one) for one in self.driver.found()]}
-        return self.run(request, files, self.driver)
+            return {"devices": [dataclasses.asdict(one) for one in self.gpus.found()]}
+        return self.run(request, files, self.gpus)
 
-    def run(self, request: Plain, files: Mapping[str, int], driver: Driver) -> Plain:
+    def run(self, request: Plain, files: Mapping[str, int], visible: Gpus) -> Plain:
         """Run a program on the first device that is visible."""
-        gpu = self.gpu = self.gpu or Gpu(driver)
+        gpu = self.gpu = self.gpu or visible.open()
         free = gpu.free_bytes()
         code, given = request["code"], read(files["inputs"], request["values"])
         most = min(request["most"] or free, free)

@@ -36,8 +36,8 @@ from compiler.codegen.signature import Plain, choose_entry
 from compiler.ir import values
 from compiler.runtime import cuda_device, devices, nvrtc
 from compiler.runtime import runner_child as child
-from compiler.runtime.cuda_driver import LIBRARY, NO_DEVICE
 from compiler.runtime.device_child import FILES, read, write
+from compiler.runtime.gpu_errors import NO_DEVICE, NO_GPU, usage
 from compiler.runtime.observer import build, records
 from compiler.runtime.runs import (
     RunResult,
@@ -60,13 +60,13 @@ _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": Usa
 
 @dataclass(frozen=True, slots=True)
 class Toolkit:
-    """What runs CUDA programs: a driver, and what makes its machine code of kernels.
+    """What runs CUDA programs: CuPy, and what makes its machine code of kernels.
 
-    A driver that is a path is a library of ours, which the process gets open. `image` is given the
+    `driver` is a library of the observer instead, which the process gets open. `image` is given the
     kernels, the device's capability and the CUDA that its driver knows.
     """
 
-    driver: str | Path = LIBRARY
+    driver: Path | None = None
     image: Callable[[str, int, tuple[int, int]], Path] = nvrtc.kept
 
 
@@ -103,10 +103,10 @@ class Child:
         It has to be closed after any error but those of the program itself.
         """
         with contextlib.ExitStack() as opened:
-            if isinstance(self.toolkit.driver, Path):
+            if self.toolkit.driver is not None:
                 files["driver"] = copied(opened, self.toolkit.driver)
             names = [name for name in FILES if name in files]
-            told = {**request, "driver": str(self.toolkit.driver), "files": names}
+            told = {**request, "files": names}
             try:
                 socket.send_fds(self.channel, [b"r"], [files[name] for name in names])
             except ConnectionError:
@@ -314,8 +314,8 @@ def found(toolkit: Toolkit = GPUS) -> tuple[devices.Place, ...]:
 
     Raises UsageError where there is none, or nothing to make code for it.
     """
-    if isinstance(toolkit.driver, str):
-        devices.check_driver(toolkit.driver)
+    if toolkit.driver is None and not walls.devices():
+        raise usage(NO_GPU)
     told: dict[devices.Place, None] = {}
     for visible in ("", *devices.instances()):
         answer = _once(toolkit, {"ask": "devices"}, DEVICE, PROBE_SECONDS, {}, visible)
@@ -324,7 +324,7 @@ def found(toolkit: Toolkit = GPUS) -> tuple[devices.Place, ...]:
         for one in answer["devices"]:
             told[devices.Place(**{**one, "driver": tuple(one["driver"])})] = None
     if not told:
-        raise UsageError(NO_DEVICE[0], hint=NO_DEVICE[1])
+        raise usage(NO_DEVICE)
     return tuple(told)
 
 

@@ -7,7 +7,6 @@ memory.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -19,7 +18,7 @@ from threading import Lock
 
 from compiler.base.deadline import Deadline
 from compiler.base.errors import TimeoutError_, UsageError
-from compiler.runtime.cuda_driver import NO_DRIVER, Found
+from compiler.runtime.gpu import Found
 
 CHOSEN, MOST_MB = "STRIDESCOPE_DEVICES", "STRIDESCOPE_DEVICE_MB"
 SHARED = "/dev/nvidiactl"
@@ -31,14 +30,6 @@ BUSY = (
 )
 Place = Found
 _OURS: defaultdict[str, Lock] = defaultdict(Lock)
-
-
-def check_driver(library: str) -> None:
-    """Raise UsageError where there is no driver, without starting anything."""
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        raise UsageError(NO_DRIVER[0], hint=NO_DRIVER[1]) from None
 
 
 def most_bytes() -> int:

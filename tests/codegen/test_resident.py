@@ -14,7 +14,7 @@ from compiler.driver.pipeline import Compilation
 from compiler.runtime.observer.records import ORDERS, observe
 from compiler.semantics import interp
 from testing import kernel_interp
-from testing.driver_calls import calls
+from testing.gpu_calls import calls
 from testing.kernels import same
 from tests.codegen.helpers import compiled
 from tests.runtime.cuda_on_cpu import needs_cxx, results
@@ -33,7 +33,7 @@ def words(args: list[Any]) -> list[Any]:
 
 def waits(source: str, args: list[Any], *disabled: str) -> int:
     """How often the host waits before it copies results that are arrays."""
-    return calls(text_of(source, *disabled), "main", words(args))["cuStreamSynchronize"] - 1
+    return calls(text_of(source, *disabled), "main", words(args))["wait"] - 1
 
 
 def agree(source: str, args: list[Any]) -> None:

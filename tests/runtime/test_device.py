@@ -18,11 +18,11 @@ import pytest
 from compiler.base.deadline import Deadline
 from compiler.base.errors import CompileError, Limitation, RuntimeError_, TimeoutError_, UsageError
 from compiler.codegen.cuda.program import split
-from compiler.runtime import cuda_device, cuda_driver, device_child, device_process, devices, nvrtc
+from compiler.runtime import cuda_device, device_child, device_process, devices, gpu_errors, nvrtc
 from compiler.runtime.cuda_device import Device, about, run_on
-from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.device_process import Child, Toolkit, run_cuda
 from compiler.runtime.observer import build, records
+from compiler.runtime.observer.gpu import ObservedGpu, ObservedGpus
 from compiler.sandbox.policies import DEVICE
 from compiler.semantics import interp
 from testing.kernels import same
@@ -119,23 +119,23 @@ def test_any_number_of_elements_in_one_process(toolkit: Toolkit) -> None:
     with pytest.raises(RuntimeError_) as caught:
         run_cuda(code, "other", [np.int64(1 << 40)], toolkit=toolkit)
     assert "memory" in caught.value.message
-    assert caught.value.hint == cuda_driver.FULL[1]
+    assert caught.value.hint == gpu_errors.FULL[1]
     assert used == {the_process()}
 
 
 @pytest.mark.parametrize(
     ("how", "says", "kind"),
     [
-        ("cuInit 0 100", cuda_driver.NO_DEVICE, UsageError),
-        ("cuInit 0 803", cuda_driver.TOO_OLD, UsageError),
-        ("cuDevicePrimaryCtxRetain 0 46", cuda_driver.IN_USE, UsageError),
-        ("cuModuleLoadData 0 209", cuda_driver.UNREADABLE, UsageError),
-        ("cuMemAllocAsync 0 2", cuda_driver.FULL, RuntimeError_),
-        ("cuLaunchKernel 0 999", cuda_driver.LOST, RuntimeError_),
-        ("cuLaunchKernel 3 700", cuda_driver.STOPPED, RuntimeError_),
-        ("cuStreamSynchronize 1 702", cuda_driver.SLOW, RuntimeError_),
-        ("cuEventRecord 1 1", cuda_driver.OTHER, RuntimeError_),
-        ("cuStreamSynchronize 0 -1", ("did not finish within 3 s", "loop"), TimeoutError_),
+        ("start 0 100", gpu_errors.NO_DEVICE, UsageError),
+        ("start 0 803", gpu_errors.TOO_OLD, UsageError),
+        ("open 0 46", gpu_errors.IN_USE, UsageError),
+        ("load 0 209", gpu_errors.UNREADABLE, UsageError),
+        ("allocate 0 2", gpu_errors.FULL, RuntimeError_),
+        ("launch 0 999", gpu_errors.LOST, RuntimeError_),
+        ("launch 3 700", gpu_errors.STOPPED, RuntimeError_),
+        ("wait 1 702", gpu_errors.SLOW, RuntimeError_),
+        ("mark 1 1", gpu_errors.OTHER, RuntimeError_),
+        ("wait 0 -1", ("did not finish within 3 s", "loop"), TimeoutError_),
     ],
 )
 def test_every_failure_has_a_name_and_a_way_out(
@@ -154,12 +154,12 @@ def test_every_failure_has_a_name_and_a_way_out(
 @pytest.mark.parametrize(
     "how",
     [
-        "cuStreamCreate 0 2",
-        "cuStreamBeginCapture_v2 0 900",
-        "cuStreamEndCapture 0 901",
-        "cuGraphInstantiateWithFlags 0 2",
-        "cuGraphLaunch 2 700",
-        "cuGraphExecDestroy 0 999",
+        "stream 0 2",
+        "begin_capture 0 900",
+        "end_capture 0 901",
+        "end_capture 0 2",
+        "repeat 2 700",
+        "forget 0 999",
     ],
 )
 def test_a_failure_of_what_is_captured_has_a_name(
@@ -173,7 +173,7 @@ def test_a_failure_of_what_is_captured_has_a_name(
     with pytest.raises(RuntimeError_) as caught:
         run_cuda(code_of(turns, None), "main", args, toolkit=failing(how))
     assert f"in `{call}`" in caught.value.message
-    named = cuda_driver._CODES.get(int(number), cuda_driver.OTHER)
+    named = gpu_errors.kind_of(int(number))
     assert named[0].removesuffix(".") in caught.value.message
     assert not device_process._CHILDREN
 
@@ -181,13 +181,13 @@ def test_a_failure_of_what_is_captured_has_a_name(
 def test_a_device_that_is_lost_is_there_again_for_the_next_run(
     failing: Callable[[str], Toolkit],
 ) -> None:
-    made, code = failing("cuMemFreeAsync 60 999"), code_of(SOURCE, None)
+    made, code = failing("free 60 999"), code_of(SOURCE, None)
     wrong = 0
     for _ in range(8):
         try:
             run_cuda(code, "main", given(300), toolkit=made)
         except RuntimeError_ as error:
-            assert cuda_driver.LOST[0] in error.message
+            assert gpu_errors.LOST[0] in error.message
             wrong += 1
         else:
             wrong *= -1  # it works after it has failed
@@ -204,7 +204,7 @@ def test_a_kernel_without_end_is_ended(toolkit: Toolkit) -> None:
 
 
 def test_a_process_ends_with_who_asks_it(failing: Callable[[str], Toolkit]) -> None:
-    process = Child(failing("cuDeviceGetCount 0 -1"), DEVICE)
+    process = Child(failing("count 0 -1"), DEVICE)
     with pytest.raises(TimeoutError):
         process.ask({"ask": "devices"}, time.monotonic() + 2)
     process.channel.close()
@@ -249,7 +249,7 @@ def test_each_run_begins_with_what_was_given() -> None:
     source = """
 entry main [n] (xs: *[n]i32) (ys: [n]i32): ([n]i32, [n]i32) =
   (loop xs for i < n do xs with [i] = xs[i] + ys[i], map2 (*) ys (rotate 1 ys))"""
-    code, gpu = code_of(source, None), Gpu(Driver(str(build.driver())))
+    code, gpu = code_of(source, None), ObservedGpus(str(build.driver())).open()
     made = build.library(split(code)[0]).read_bytes()
     args = [np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32) + 2]
     for runs in (1, 4):
@@ -280,19 +280,23 @@ def test_memory_that_is_given_back_is_at_hand_for_the_next_block_of_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cuda_device, "KEPT_BYTES", 5000)
-    gpu = Gpu(Driver(str(build.driver())))
-    gpu.typed = None  # as NVIDIA's, which watches nothing
+    gpu = ObservedGpus(str(build.driver())).open()
     asked: list[tuple[str, int]] = []
-    usual = Driver.asked
 
-    def told(driver: Driver, name: str, *given: Any) -> int:
-        if name in ("cuMemAllocAsync", "cuMemFreeAsync"):
-            asked.append((name.removesuffix("Async"), given[name == "cuMemAllocAsync"]))
-        return usual(driver, name, *given)
+    class Told(ObservedGpu):
+        watches = False  # as a GPU, which gives memory again
+
+        def allocate(self, size: int, cell: int) -> int:
+            asked.append(("allocate", size))
+            return super().allocate(size, cell)
+
+        def free(self, address: int) -> None:
+            asked.append(("free", address))
+            super().free(address)
 
     code = code_of(SOURCE, None)
     made = build.library(split(code)[0]).read_bytes()
-    monkeypatch.setattr(Driver, "asked", told)
+    gpu.__class__ = Told
     device = Device(gpu, made, about(code), 10_500)
     asked.clear()
     used = device.used
@@ -302,27 +306,27 @@ def test_memory_that_is_given_back_is_at_hand_for_the_next_block_of_its_size(
     assert device.used == used
     again, other = device.part(250, "i64"), device.part(250, "i64")
     assert again.address == where
-    assert asked == [("cuMemAlloc", 2000)] * 2
+    assert asked == [("allocate", 2000)] * 2
     assert device.used == used + 4000
     kept = {again.address, other.address}
     del again, other
     large = device.part(750, "i64")  # for which there is room beside what is kept, and only once
-    assert asked == [("cuMemAlloc", 2000)] * 2 + [("cuMemAlloc", 6000)]
+    assert asked == [("allocate", 2000)] * 2 + [("allocate", 6000)]
     del large  # more than is kept: the driver has it back
-    assert asked[3][0] == "cuMemFree"
+    assert asked[3][0] == "free"
     whole = device.part(9_000, "i8")
     assert {where for name, where in asked[4:6]} == kept
-    assert asked[6:] == [("cuMemAlloc", 9000)]
+    assert asked[6:] == [("allocate", 9000)]
     del whole
     device.close()
-    assert sum(name == "cuMemAlloc" for name, _ in asked) == 4
-    assert sum(name == "cuMemFree" for name, _ in asked) == 5  # the flag of failures with them
+    assert sum(name == "allocate" for name, _ in asked) == 4
+    assert sum(name == "free" for name, _ in asked) == 5  # the flag of failures with them
 
 
 def test_the_deadline_of_an_observed_run_ends_with_it() -> None:
     """Also where somebody else's block of memory stays: then the driver does not begin anew."""
     code = code_of(SOURCE, None)
-    gpu = Gpu(Driver(str(build.driver())))
+    gpu = ObservedGpus(str(build.driver())).open()
     made = build.library(split(code)[0]).read_bytes()
     left = Device(gpu, made, about(code), gpu.free_bytes())
     records.observe(code, "main", given(9), seconds=0.5)
@@ -336,8 +340,7 @@ def test_the_deadline_of_an_observed_run_ends_with_it() -> None:
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_run_leaves_nothing_behind(fails: bool) -> None:
     """Also where it ends in an error, which knows the arrays while it is told."""
-    driver = Driver(str(build.driver()))
-    gpu = Gpu(driver)
+    gpu = ObservedGpus(str(build.driver())).open()
     code = code_of(SOURCE, None)
     made = build.library(split(code)[0]).read_bytes()
     device = Device(gpu, made, about(code), gpu.free_bytes())

@@ -18,10 +18,10 @@ from compiler.codegen.cuda.program import split
 from compiler.codegen.kernels.repeats import GRAPHS
 from compiler.runtime import cuda_device
 from compiler.runtime.cuda_device import Device, about
-from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.observer import build
+from compiler.runtime.observer.gpu import ObservedGpus
 from compiler.semantics import interp
-from testing.driver_calls import calls
+from testing.gpu_calls import calls
 from testing.kernels import same
 from tests.codegen.helpers import compiled
 from tests.runtime import cuda_on_cpu
@@ -124,9 +124,9 @@ def test_the_host_asks_for_about_the_square_root(name: str) -> None:
     counts = {}
     for rounds in (100, 200, 800):
         found, all_of_them = (calls(c, "main", given(name, rounds)) for c in (code, each))
-        assert found["cuGraphInstantiateWithFlags"] == 1
-        assert found["cuGraphDestroy"] == found["cuGraphExecDestroy"] == 1
-        assert all_of_them["cuLaunchKernel"] >= rounds
+        assert found["end_capture"] == 1
+        assert found["forget"] == 1
+        assert all_of_them["launch"] >= rounds
         counts[rounds] = sum(found.values())
         assert counts[rounds] < sum(all_of_them.values())
     assert counts[800] < 2.5 * counts[200]
@@ -141,8 +141,8 @@ def test_a_block_that_rounds_make_is_made_once() -> None:
     for columns, rounds in ((10, 25), (2_000, 25), (2_000, 100)):
         args = [np.arange(3 * columns, dtype=np.int32).reshape(3, columns), np.int64(rounds)]
         found = calls(code, "main", args)
-        assert found["cuGraphLaunch"]
-        made.add(found["cuMemAllocAsync"])
+        assert found["repeat"]
+        made.add(found["allocate"])
         same(cuda_on_cpu.run(code, args), interp.run(meaning, "main", args))
     assert len(made) == 2
     assert max(made) < 10
@@ -154,7 +154,7 @@ def test_what_is_known_of_a_block_goes_with_it() -> None:
     code = code_of(HISTOGRAM, GRAPHS.id)
     calls(code, "main", given("histogram", 10))
     before = address_space()
-    assert calls(code, "main", given("histogram", 100))["cuMemAllocAsync"] > 100
+    assert calls(code, "main", given("histogram", 100))["allocate"] > 100
     assert address_space() - before < 20 * 65_536 * 88
 
 
@@ -169,7 +169,7 @@ def test_what_is_kept_for_the_next_round_goes_where_there_is_not_enough(most: in
     """Of blocks of 500 and 400 bytes, one after the other, 1,000 hold one beside the flag."""
     code = code_of(TURNS)
     image = build.library(split(code)[0]).read_bytes()
-    device = Device(Gpu(Driver(str(build.driver()))), image, about(code), most)
+    device = Device(ObservedGpus(str(build.driver())).open(), image, about(code), most)
     flag, before = device.used, device.made
     for _ in device.rounds(3, lambda: ()):
         for size in (500, 400):
@@ -185,7 +185,7 @@ def test_a_loop_in_a_loop_begins_anew_each_time() -> None:
     code, meaning = code_of(NESTED), compiled(NESTED).result("soa").prog
     for rounds in (0, 1, 50):
         args = [np.arange(70, dtype=np.int32), np.int64(rounds)]
-        assert calls(code, "main", args)["cuGraphInstantiateWithFlags"] == (3 if rounds > 1 else 0)
+        assert calls(code, "main", args)["end_capture"] == (3 if rounds > 1 else 0)
         same(cuda_on_cpu.run(code, args), interp.run(meaning, "main", args))
 
 
@@ -261,7 +261,7 @@ def test_other_loops_launch_in_each_round_and_say_why(says: str) -> None:
     told = [one.because for one in work.remarks() if one.rule == GRAPHS.id]
     assert any(says in because for because in told), told
     args = [np.arange(9), np.int64(40)]
-    assert calls(code, "main", args)["cuGraphLaunch"] == 0
+    assert calls(code, "main", args)["repeat"] == 0
     same(cuda_on_cpu.run(code, args), interp.run(work.result("soa").prog, "main", args))
 
 
@@ -295,7 +295,7 @@ def test_a_check_that_fails_in_a_captured_round() -> None:
     """
     args = [np.zeros(50, np.int64), np.int64(200)]
     code = code_of(source)
-    assert calls(code, "main", [args[0], np.int64(49)])["cuGraphLaunch"]
+    assert calls(code, "main", [args[0], np.int64(49)])["repeat"]
     with pytest.raises(RuntimeError_) as caught:
         cuda_on_cpu.run(code, args)
     assert "Index [50] out of bounds" in caught.value.message
@@ -320,7 +320,7 @@ def test_a_check_tells_the_number_of_its_round(fails: int) -> None:
 
 
 class Listed:
-    """A driver that does nothing but say in which order work is done."""
+    """A device that does nothing but say in which order work is done."""
 
     def __init__(self) -> None:
         self.done: list[Any] = []
@@ -328,18 +328,23 @@ class Listed:
         self.captured: list[Any] | None = None
         self.asked = 0
 
-    def __call__(self, name: str, *_: Any) -> None:
-        if name == "cuStreamBeginCapture_v2":
-            self.captured = []
-        elif name == "cuStreamEndCapture":
-            assert self.captured is not None
-            self.graphs, self.captured = [*self.graphs, self.captured], None
-        elif name == "cuGraphLaunch":
-            self.asked += 1
-            self.done += self.graphs[-1]
+    def capture(self) -> Listed:
+        return self
 
-    def number(self, *_: Any) -> int:
-        return 0
+    def __enter__(self) -> Listed:
+        self.captured = []
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.captured is not None
+        self.graphs, self.captured = [*self.graphs, self.captured], None
+
+    def launch(self) -> None:
+        self.asked += 1
+        self.done += self.graphs[-1]
+
+    def close(self) -> None:
+        """It has done all already."""
 
     def ask(self, what: Any) -> None:
         self.asked += 1
@@ -351,18 +356,17 @@ def went(count: int, moves: list[int], makes: set[int], names: int, captures: bo
 
     In some of the first rounds a block is made, which none of them keeps.
     """
-    driver = Listed()
+    listed = Listed()
     device: Any = object.__new__(Device)
-    device.made, device.stream, device.launches = names, 0, []
-    device.gpu = SimpleNamespace(driver=driver, aside=1)
+    device.made, device.launches, device.gpu = names, [], listed
     held = [SimpleNamespace(serial=k) for k in range(names)]
     rounds = Device.rounds(device, count, lambda: held) if captures else range(count)
     for number in rounds:
-        driver.ask([block.serial for block in held])
+        listed.ask([block.serial for block in held])
         device.made += number in makes
         held[:] = [held[k] for k in moves]
-    driver.ask([block.serial for block in held])
-    return driver
+    listed.ask([block.serial for block in held])
+    return listed
 
 
 def test_whatever_becomes_of_blocks_the_same_is_done_in_the_same_order() -> None:

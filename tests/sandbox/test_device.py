@@ -1,6 +1,6 @@
 """A CUDA program runs in a process of its own, which reaches the GPU's files and nothing else.
 
-A library takes the driver's place, which tries to get out, or fails as none of CUDA's does.
+A library takes the observer's place, which tries to get out, or fails as none of CUDA's does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from compiler.base.errors import RuntimeError_, UsageError
-from compiler.runtime import cuda_driver, device_process
+from compiler.runtime import device_process, gpu_errors
 from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
@@ -41,7 +41,7 @@ static int listens() {
     return bind(socket(AF_INET, SOCK_STREAM, 0), (sockaddr *)&at, sizeof at);
 }
 extern "C" {
-int cuInit(unsigned) {
+int observer_start() {
     const char *none[] = {"true", nullptr};
     attempt("secret", open(SECRET, O_RDONLY));
     attempt("users", open("/etc/passwd", O_RDONLY));
@@ -58,13 +58,8 @@ int cuInit(unsigned) {
     }
     return 0;
 }
-int cuDeviceGetCount(int *count) { *count = 1; return 0; }
-int cuDeviceGet(int *, int) { return 0; }
-int cuDeviceGetName(char *name, int, int) { strcpy(name, done); return 0; }
-int cuDeviceGetUuid_v2(char *, int) { return 0; }
-int cuDeviceGetAttribute(int *, int, int) { return 0; }
-int cuDeviceTotalMem_v2(size_t *, int) { return 0; }
-int cuDriverGetVersion(int *) { return 0; }
+int observer_count(int *count) { *count = 1; return 0; }
+int observer_about(int, char *name, int, char *, size_t *) { strcpy(name, done); return 0; }
 }
 """
 
@@ -117,7 +112,7 @@ static int named() {
 }
 static void *thread(void *) { return named() ? (void *)1 : nullptr; }
 extern "C" {
-int cuInit(unsigned) {
+int observer_start() {
     pthread_t other;
     void *both = nullptr;
     if (!named() || pthread_create(&other, nullptr, thread, nullptr)) return 304;
@@ -129,13 +124,8 @@ int cuInit(unsigned) {
     if (bind(channel, (sockaddr *)&at, 40) || listen(channel, 128)) return 304;
     return 0;
 }
-int cuDeviceGetCount(int *count) { *count = 1; return 0; }
-int cuDeviceGet(int *, int) { return 0; }
-int cuDeviceGetName(char *name, int, int) { strcpy(name, "started"); return 0; }
-int cuDeviceGetUuid_v2(char *, int) { return 0; }
-int cuDeviceGetAttribute(int *, int, int) { return 0; }
-int cuDeviceTotalMem_v2(size_t *, int) { return 0; }
-int cuDriverGetVersion(int *) { return 0; }
+int observer_count(int *count) { *count = 1; return 0; }
+int observer_about(int, char *name, int, char *, size_t *) { strcpy(name, "started"); return 0; }
 }
 """
 """Starts as NVIDIA's driver does (580.159, with an H200): what it asks for, it does not do without.
@@ -201,5 +191,5 @@ def test_a_worker_that_runs_makes_machine_code(tmp_path: Path) -> None:
 
 def test_without_a_driver_it_says_so_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        device_process.found(Toolkit("libcuda.so.0"))
-    assert (caught.value.message, caught.value.hint) == cuda_driver.NO_DRIVER
+        device_process.found(Toolkit())
+    assert (caught.value.message, caught.value.hint) == gpu_errors.NO_GPU

@@ -1,6 +1,7 @@
-// Stands in for CUDA's driver, call for call: kernels run on the processor, watched by `watch.cpp`,
-// which this text is part of. What comes as machine code is a library that `build.py`
-// made of a CUDA text. Everything is done when a call returns.
+// Devices in the processor's memory, whose calls are those of `runtime/gpu.py`: kernels run on the
+// processor, watched by `watch.cpp`, which this text is part of. What comes as machine code is a
+// library that `build.py` made of a CUDA text. Everything is done when a call returns. Errors have
+// the numbers that CUDA gives them.
 //
 // A copy of the library may be told to fail, by a text behind FAILS=: the name of a call, how many
 // calls of it go well, and the error of the next, after which all calls fail so; -1: it never returns.
@@ -11,8 +12,7 @@
 
 enum { HANGS = -1, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400,
        NOT_FOUND = 500, LAUNCH_FAILED = 719, CAPTURED = 900 };
-const int DEVICE_ORDINAL = 9;
-const size_t MEMORY_BYTES = 1ull << 30;  // of the device: all of it is filled, and has its shadow
+const size_t MEMORY_BYTES = 1ull << 30;  // of a device: all of it is filled, and has its shadow
 
 typedef unsigned long long Address;
 typedef int (*Launch)(long long blocks, int threads, int shared, void **given);
@@ -22,6 +22,7 @@ struct Kernel { Launch launch; const size_t *sizes; char *low, *high; };  // of 
 struct Stream { bool captures; std::vector<Work> asked; };
 enum { MOST_SHARED = 48 << 10 };
 
+const size_t PREFIX = sizeof "observer_" - 1;
 char observer_fails[] = "FAILS=                                                          ";
 
 namespace {
@@ -43,7 +44,7 @@ int failed(const char *call) {
     static char name[sizeof observer_fails];
     if (!*name && sscanf(observer_fails, "FAILS= %s %d %d", name, &left, &with) < 3) strcpy(name, "none");
     if (failure) return failure;
-    if (strcmp(call, name) || left--) return 0;
+    if (strcmp(call + PREFIX, name) || left--) return 0;
     while (with == HANGS) pause();
     if (with != OUT_OF_MEMORY) failure = with;
     return with;
@@ -79,56 +80,35 @@ int asked(Stream *stream, Work work) {
 extern "C" {
 #define CALLED if (int code = failed(__func__)) return code
 
-int cuGetErrorName(int code, const char **name) {
-    switch (code) {
-        case OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
-        case CAPTURED: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
-        case LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
-        default: return INVALID_VALUE;
-    }
-    return 0;
-}
-int cuInit(unsigned) {
+int observer_start() {
     CALLED;
     Dl_info here;  // what kernels call is found by all libraries that come later
     if (!dladdr(&failure, &here) || !dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL)) return 999;
     if (blocks_of_memory.empty()) observer_begin(0, 0, 1e9, 0), shared_now = nullptr;
     return visible().empty() ? 100 : 0;
 }
-int cuDriverGetVersion(int *version) { CALLED; *version = 13000; return 0; }
-int cuDeviceGetCount(int *count) { CALLED; *count = (int)visible().size(); return 0; }
-int cuDeviceGet(int *device, int number) { CALLED; *device = visible()[number] - '0'; return 0; }
-int cuDeviceGetName(char *name, int length, int device) {
+int observer_count(int *count) { CALLED; *count = (int)visible().size(); return 0; }
+int observer_about(int number, char *name, int length, char *identity, size_t *bytes) {
     CALLED;
+    int device = visible()[number] - '0';
     snprintf(name, length, "Observer %d", device);
+    memset(identity, 0, 16), identity[15] = (char)device;
+    *bytes = MEMORY_BYTES;
     return 0;
 }
-int cuDeviceGetUuid_v2(char *bytes, int device) { CALLED; memset(bytes, 0, 16); bytes[15] = (char)device; return 0; }
-int cuDeviceGetAttribute(int *value, int attribute, int) { CALLED; *value = attribute == 75 ? 9 : 0; return 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int) { CALLED; *bytes = MEMORY_BYTES; return 0; }
-int cuDevicePrimaryCtxRetain(int **context, int device) { CALLED; *context = devices + device; return 0; }
-int cuCtxSetCurrent(int *device) { CALLED; context = device; return 0; }
-int cuCtxGetCurrent(int **device) { CALLED; *device = context; return 0; }
-int cuPointerGetAttribute(int *value, int attribute, Address address) {
-    CALLED;
+int observer_open(int **device, int number) { CALLED; *device = devices + (visible()[number] - '0'); return 0; }
+int observer_current(int **device) { *device = context; return 0; }
+int observer_use(int *device) { context = device; return 0; }
+// Whether an address is in the memory of the current device.
+int observer_owns(Address address) {
     auto next = device_of.upper_bound(address);
-    if (next == device_of.begin() || attribute != DEVICE_ORDINAL) return INVALID_VALUE;
+    if (next == device_of.begin()) return 0;
     auto &[start, device] = *--next;
-    if (address >= start + blocks_of_memory[start]) return INVALID_VALUE;
-    *value = device;
-    return 0;
+    return address < start + blocks_of_memory[start] && device == context - devices;
 }
-int cuDeviceGetDefaultMemPool(void **pool, int) { CALLED; *pool = &in_use; return 0; }
-int cuMemPoolSetAttribute(void *, int, void *) { CALLED; return 0; }
-int cuMemPoolTrimTo(void *, size_t) { CALLED; return 0; }
-int cuMemGetInfo_v2(size_t *free, size_t *total) {
-    CALLED;
-    *free = MEMORY_BYTES - in_use, *total = MEMORY_BYTES;
-    return 0;
-}
-int cuMemHostAlloc(void **made, size_t bytes, unsigned) { CALLED; *made = malloc(bytes); return 0; }
+int observer_free_bytes(size_t *free) { CALLED; *free = MEMORY_BYTES - in_use; return 0; }
 
-int cuModuleLoadData(void **module, const char *image) {
+int observer_load(void **module, const char *image) {
     CALLED;
     size_t headers;  // come last in the file
     unsigned short size, count;
@@ -151,16 +131,15 @@ int cuModuleLoadData(void **module, const char *image) {
     observer_shared(shared_now = edge("observer_low"), edge("observer_high"));
     return 0;
 }
-int cuModuleUnload(void *module) { CALLED; return dlclose(module); }
-int cuModuleGetFunction(Kernel **kernel, void *module, const char *name) {
+int observer_unload(void *module) { CALLED; return dlclose(module); }
+int observer_kernel(Kernel **kernel, void *module, const char *name) {
     CALLED;
     auto part = [&](const char *what) { return dlsym(module, (std::string(what) + name).c_str()); };
     auto edge = [&](const char *what) { return ((char *(*)())dlsym(module, what))(); };
     *kernel = new Kernel{(Launch)part("launch_"), (const size_t *)part("sizes_"), edge("observer_low"), edge("observer_high")};
     return (*kernel)->launch ? 0 : NOT_FOUND;
 }
-int cuLaunchKernel(Kernel *kernel, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
-                   unsigned shared, Stream *stream, void **given, void **) {
+int observer_launch(Kernel *kernel, unsigned blocks, unsigned threads, unsigned shared, Stream *stream, void **given) {
     CALLED;
     if (shared > MOST_SHARED) return INVALID_VALUE;
     std::vector<std::string> values;  // the caller's are gone when captured work is done
@@ -173,29 +152,23 @@ int cuLaunchKernel(Kernel *kernel, unsigned blocks, unsigned, unsigned, unsigned
     });
 }
 
-// What a stream captures is copied, as a driver does it: a graph that is launched does it once more.
-int cuStreamCreate(Stream **stream, unsigned) { CALLED; streams.insert(*stream = new Stream()); return 0; }
-int cuStreamBeginCapture_v2(Stream *stream, int) {
+// What a stream captures is copied, as a driver does it: a graph that is launched does it again.
+int observer_stream(Stream **stream) { CALLED; streams.insert(*stream = new Stream()); return 0; }
+int observer_begin_capture(Stream *stream) {
     CALLED;
     if (!streams.count(stream) || stream->captures) return CAPTURED;
     stream->captures = true;
     return 0;
 }
-int cuStreamEndCapture(Stream *stream, std::vector<Work> **graph) {
+int observer_end_capture(std::vector<Work> **ready, Stream *stream) {
     CALLED;
     if (!captures(stream)) return CAPTURED;
-    *graph = new std::vector<Work>();
-    std::swap(**graph, stream->asked), stream->captures = false;
+    *ready = new std::vector<Work>();
+    std::swap(**ready, stream->asked), stream->captures = false;
     return 0;
 }
-int cuGraphInstantiateWithFlags(std::vector<Work> **ready, std::vector<Work> *graph, unsigned long long) {
-    CALLED;
-    *ready = new std::vector<Work>(*graph);
-    return 0;
-}
-int cuGraphDestroy(std::vector<Work> *graph) { CALLED; delete graph; return 0; }
-int cuGraphExecDestroy(std::vector<Work> *ready) { CALLED; delete ready; return 0; }
-int cuGraphLaunch(std::vector<Work> *ready, Stream *stream) {
+int observer_forget(std::vector<Work> *ready) { CALLED; delete ready; return 0; }
+int observer_repeat(std::vector<Work> *ready, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
     for (Work &work : *ready)
@@ -203,7 +176,7 @@ int cuGraphLaunch(std::vector<Work> *ready, Stream *stream) {
     return 0;
 }
 
-int cuMemAllocAsync(Address *made, size_t bytes, Stream *stream) {
+int observer_allocate(Address *made, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
     if (!context) return INVALID_CONTEXT;
@@ -216,7 +189,7 @@ int cuMemAllocAsync(Address *made, size_t bytes, Stream *stream) {
     in_use += bytes, blocks_of_memory[*made = (Address)area] = bytes, device_of[*made] = (int)(context - devices);
     return 0;
 }
-int cuMemFreeAsync(Address block, Stream *stream) {
+int observer_free(Address block, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
     if (!device_of.count(block) || context - devices != device_of[block]) return INVALID_VALUE;
@@ -225,15 +198,15 @@ int cuMemFreeAsync(Address block, Stream *stream) {
     free((void *)block);
     return 0;
 }
-int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream *stream) {
+int observer_zero(Address to, size_t bytes, Stream *stream) {
     CALLED;
     return asked(stream, [=]() {
-        memset((void *)to, value, bytes);
+        memset((void *)to, 0, bytes);
         observer_written((char *)to, nullptr, (long long)bytes);
         return 0;
     });
 }
-int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
+int observer_copy_in(Address to, const void *from, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
     if (!is_inside(to, bytes)) return INVALID_VALUE;
@@ -241,7 +214,7 @@ int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *str
     observer_written((char *)to, nullptr, (long long)bytes);
     return 0;
 }
-int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream) {
+int observer_copy(Address to, Address from, size_t bytes, Stream *stream) {
     CALLED;
     if (!is_inside(to, bytes) || !is_inside(from, bytes)) return INVALID_VALUE;
     return asked(stream, [=]() {
@@ -250,7 +223,7 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream)
         return 0;
     });
 }
-int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
+int observer_copy_out(void *to, Address from, size_t bytes, Stream *stream) {
     CALLED;
     if (captures(stream)) return CAPTURED;
     if (!is_inside(from, bytes)) return INVALID_VALUE;
@@ -259,17 +232,10 @@ int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
     return 0;
 }
 
-int cuStreamSynchronize(Stream *stream) {
+int observer_wait(Stream *stream) {
     CALLED;
     bool is_default = stream <= (Stream *)2;
     return captures(stream) ? CAPTURED : is_default || streams.count(stream) ? 0 : INVALID_HANDLE;
 }
-int cuEventCreate(double **event, unsigned) { CALLED; *event = new double(0); return 0; }
-int cuEventRecord(double *event, void *) { CALLED; *event = now(); return 0; }
-int cuEventSynchronize(double *) { CALLED; return 0; }
-int cuEventElapsedTime(float *ms, double *begin, double *end) {
-    CALLED;
-    *ms = (float)((*end - *begin) * 1000);
-    return 0;
-}
+int observer_mark(double *seconds) { CALLED; *seconds = now(); return 0; }
 }

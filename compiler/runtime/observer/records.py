@@ -18,8 +18,9 @@ from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.cuda.runtime import NEXT
 from compiler.ir import values
 from compiler.runtime.cuda_device import Device, TooWide, about, run_on
-from compiler.runtime.cuda_driver import DeviceError, Driver, Gpu
+from compiler.runtime.gpu_errors import DeviceError
 from compiler.runtime.observer import build
+from compiler.runtime.observer.gpu import ObservedGpus
 from compiler.runtime.runs import Value
 
 Kind = Literal["reads", "writes", "both"]
@@ -147,19 +148,19 @@ def run(
 
     Raises TooWide where indices need 64 bits, unless the kernels are `wide`.
     """
-    driver = Driver(watch)
-    library = driver.library
+    found = ObservedGpus(watch)
+    library = found.library.handle
     library.observer_report.restype = ctypes.c_char_p
     library.observer_begin(ORDERS.index(order), int(records), ctypes.c_double(seconds), without)
-    gpu = Gpu(driver)
+    gpu = found.open()
     device = Device(gpu, image, about(code), gpu.free_bytes(), wide)
     results, error = None, None
     try:
         results = run_on(device, code, entry, given).values
     except DeviceError:
         pass  # a kernel was left before its end: the report says why
-    except RuntimeError_ as found:
-        error = found
+    except RuntimeError_ as problem:
+        error = problem
     finally:
         report = library.observer_report().decode()
         device.close()

@@ -1,4 +1,4 @@
-"""The calls of CUDA's driver by a program of ours, counted: the driver is the observer's."""
+"""What the host of a program of ours asks a GPU for, counted: the device is the observer's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from compiler.codegen.cuda.program import split
 from compiler.runtime.cuda_device import Device, about, run_on
-from compiler.runtime.cuda_driver import Driver, Gpu
 from compiler.runtime.observer import build
+from compiler.runtime.observer.gpu import Library, ObservedGpus
 
 
-class _Counted(Driver):
+class CountedLibrary(Library):
+    """The observer's library, which notes its calls."""
+
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
         super().__init__(str(build.driver()))
@@ -23,11 +25,12 @@ class _Counted(Driver):
 
 
 def calls(code: str, entry: str, args: Sequence[Any]) -> Counter[str]:
-    """The calls of the driver by an entry point of a CUDA text, by their names."""
-    driver = _Counted()
-    device = Device(Gpu(driver), build.library(split(code)[0]).read_bytes(), about(code), 1 << 30)
-    before = Counter(driver.calls)
+    """The calls of `runtime/gpu.py` by an entry point of a CUDA text, by their names."""
+    library = CountedLibrary()
+    gpu = ObservedGpus("", library).open()
+    device = Device(gpu, build.library(split(code)[0]).read_bytes(), about(code), 1 << 30)
+    before = Counter(library.calls)
     run_on(device, code, entry, args)
-    found = driver.calls - before
+    found = library.calls - before
     device.close()
     return found

@@ -1,0 +1,130 @@
+"""What goes wrong with a GPU: a name and a way out for each kind, by the numbers of CUDA's errors.
+
+The driver's numbers and those of CUDA's runtime are the same where a program of ours may meet them.
+"""
+
+from __future__ import annotations
+
+from compiler.base.errors import CompileError, RuntimeError_, UsageError
+
+OUT_OF_MEMORY = 2
+
+_INSTEAD = "Run with the C back end, or"
+NO_GPU = (
+    "This machine has no GPU of NVIDIA that a program can reach (there is no /dev/nvidia0).",
+    f"{_INSTEAD} on a machine with a GPU and NVIDIA's driver; a container must be given the GPU.",
+)
+NO_DRIVER = (
+    "This machine has no driver for NVIDIA's GPUs (libcuda.so.1).",
+    f"{_INSTEAD} install NVIDIA's driver; `nvidia-smi` has to work.",
+)
+NO_DEVICE = (
+    "The driver finds no GPU.",
+    f"{_INSTEAD} see what `nvidia-smi -L` lists; a container must be given the GPU.",
+)
+NO_CUPY = (
+    "CuPy is not installed, which runs programs on a GPU.",
+    "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
+)
+NO_BINDINGS = (
+    "NVIDIA's `cuda-bindings` are not installed, which tell GPUs from each other.",
+    NO_CUPY[1],
+)
+BROKEN_CUPY = (
+    "CuPy cannot be imported, which runs programs on a GPU",
+    "Remove what is installed of CuPy (`pip list | grep -i cupy`), then install "
+    "`stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12.",
+)
+OLD_CUPY = (
+    "CuPy is too old",
+    "Install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of CUDA 12, anew.",
+)
+TWO_CUPYS = (
+    "Several packages of CuPy are installed, of which one overwrites the other",
+    "Uninstall all of them, then install one: `stridescope[cuda13]`, or `stridescope[cuda12]` "
+    "for a driver of CUDA 12.",
+)
+OTHER_CUPY = (
+    "CuPy is one for AMD's GPUs",
+    "Uninstall it, then install `stridescope[cuda13]`, or `stridescope[cuda12]` for a driver of "
+    "CUDA 12.",
+)
+TOO_OLD = (
+    "The GPU's driver is too old",
+    "Update the driver; for one of CUDA 12 install `stridescope[cuda12]`.",
+)
+OLD_GPU = (
+    "The GPU is too old",
+    f"Kernels need compute capability 7.0 or later. {_INSTEAD} on another GPU.",
+)
+UNREADABLE = (
+    "The driver does not take the machine code",
+    "Update the driver, or install the NVRTC that fits it (`stridescope[cuda12]`, `[cuda13]`).",
+)
+IN_USE = (
+    "Another process has the GPU for itself, or it is not ready",
+    "Ask again later; `nvidia-smi -q -d COMPUTE` tells the mode, which should be `Default`.",
+)
+FULL = (
+    "There is not enough memory on the GPU",
+    "Try smaller inputs; `nvidia-smi` tells who else has memory of it.",
+)
+STOPPED = (
+    "The GPU stopped the program at an access or an instruction that it may not make",
+    "That is a defect of Stridescope: please report the program and its inputs.",
+)
+LOST = (
+    "The GPU was lost while the program ran",
+    "Ask again: the next run starts anew. If it goes again, see `dmesg` for `Xid`; restart it.",
+)
+SLOW = (
+    "The machine ended a kernel that ran too long",
+    "Try smaller inputs; a GPU with a screen has a time limit of its own.",
+)
+CAPTURED = (
+    "The stream is being captured, and a program waits for numbers of the GPU",
+    "Call it before or after the capture, or on another stream.",
+)
+OTHER = ("CUDA refused a call", "See NVIDIA's documentation for this name.")
+
+_SETUP = (NO_DEVICE, TOO_OLD, UNREADABLE, IN_USE, CAPTURED)
+"""What no run gets around, as things are."""
+_CODES: dict[int, tuple[str, str]] = {
+    OUT_OF_MEMORY: FULL,
+    100: NO_DEVICE,
+    101: NO_DEVICE,
+    **dict.fromkeys((35, 801, 803, 804), TOO_OLD),
+    **dict.fromkeys((200, 209, 222, 223), UNREADABLE),
+    **dict.fromkeys((46, 802), IN_USE),
+    **dict.fromkeys((700, 714, 715, 716, 717, 718, 719), STOPPED),
+    **dict.fromkeys((205, 214, 220, 226, 709, 999), LOST),
+    702: SLOW,
+}
+
+
+class DeviceError(RuntimeError_):
+    """A call failed; the process that uses the device has to be replaced."""
+
+    number = 0
+
+
+def kind_of(number: int) -> tuple[str, str]:
+    """What an error is called, and the way out."""
+    return _CODES.get(number, OTHER)
+
+
+def failure(call: str, number: int, name: str = "") -> CompileError:
+    """The error for a call that failed with a number of CUDA's, which has a name."""
+    kind = kind_of(number)
+    message = f"{kind[0].removesuffix('.')} ({name or f'error {number}'} in `{call}`)."
+    if kind in _SETUP:
+        return UsageError(message, hint=kind[1])
+    error = DeviceError(message, hint=kind[1])
+    error.number = number
+    return error
+
+
+def usage(kind: tuple[str, str], more: str = "") -> UsageError:
+    """The error of a kind, with what is known beside."""
+    message = f"{kind[0].removesuffix('.')}: {more}." if more else f"{kind[0].removesuffix('.')}."
+    return UsageError(message, hint=kind[1])

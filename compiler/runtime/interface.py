@@ -1,0 +1,102 @@
+"""What an array of somebody else tells of itself: `__cuda_array_interface__`, version 2 or 3."""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from compiler.base.dataclass import dataclass
+from compiler.base.errors import UsageError
+
+INTERFACE = "__cuda_array_interface__"
+VERSIONS = (2, 3)
+ON_GPU = (2, 13)
+"""DLPack's numbers of memory of a GPU, and of memory that it shares with the processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an array's interface says; `constant`: nobody may write to it, steps are of bytes."""
+
+    address: int
+    constant: bool
+    shape: tuple[int, ...]
+    kind: np.dtype[np.generic]
+    strides: tuple[int, ...]
+    stream: int | None = None
+
+    @property
+    def together(self) -> bool:
+        """Whether the elements lie next to each other, row by row; one of a kind has no step."""
+        steps = zip(self.shape, self.strides, row_major(self.shape, self.kind), strict=True)
+        return 0 in self.shape or all(n == 1 or s == w for n, s, w in steps)
+
+    def spread(self) -> tuple[int, int, tuple[int, ...]]:
+        """How many cells lie before the first element, all of them, and the steps in cells.
+
+        Errors: `ValueError` where the elements do not lie at multiples of their size.
+        """
+        size = self.kind.itemsize
+        if 0 in self.shape:
+            return 0, 0, (0,) * len(self.shape)
+        steps = tuple(0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True))
+        if any(step % size for step in steps):
+            raise ValueError
+        ends = [(n - 1) * (s // size) for n, s in zip(self.shape, steps, strict=True)]
+        before = -sum(min(0, end) for end in ends)
+        count = before + sum(max(0, end) for end in ends) + 1
+        return before, count, tuple(step // size for step in steps)
+
+
+def told(value: object, name: str) -> Told:
+    """What an array tells of itself, read once. Raises UsageError for what makes no sense."""
+    try:
+        given: Any = getattr(value, INTERFACE)
+    except Exception as problem:  # as of a tensor with gradients, or one whose memory is gone
+        raise UsageError(f"{name} gives no array: {problem}") from None
+    try:
+        shape, kind = tuple(map(index, given["shape"])), np.dtype(given["typestr"])
+        address, constant = given["data"]
+        steps = given.get("strides")
+        strides = row_major(shape, kind) if steps is None else tuple(map(index, steps))
+        stream = given.get("stream") if given["version"] == 3 else None
+        made = Told(index(address), bool(constant), shape, kind, strides, stream)
+        fits = len(strides) == len(shape) and min(shape, default=0) >= 0
+        known = stream is None or index(stream) > 0
+        known = known and given.get("mask") is None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        fits = False
+    if not fits or given["version"] not in VERSIONS or not known or address % kind.itemsize:
+        raise UsageError(
+            f"{name} has no `{INTERFACE}` of version 2 or 3 that makes sense.",
+            hint="A shape, a type, an aligned address, no mask, and a stream other than 0.",
+        )
+    return made
+
+
+def is_on_gpu(value: object) -> bool:
+    """Whether an array says that it lies on a GPU, in one of both ways."""
+    if isinstance(value, np.ndarray | np.generic | int | float):
+        return False
+    return _has(value, INTERFACE) or has_dlpack_of_gpu(value)
+
+
+def has_dlpack_of_gpu(value: object) -> bool:
+    """Whether an array can be had by DLPack, from a GPU."""
+    device = getattr(value, "__dlpack_device__", None)
+    return callable(device) and int(device()[0]) in ON_GPU
+
+
+def _has(value: object, name: str) -> bool:
+    try:
+        return hasattr(value, name)
+    except Exception:  # there is one, which is not given now: whoever asks for it is told why
+        return True
+
+
+def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
+    """Steps in bytes."""
+    return tuple(kind.itemsize * math.prod(shape[at + 1 :]) for at in range(len(shape)))
