@@ -28,7 +28,7 @@ from compiler.ir import values
 from compiler.runtime.cuda_device import Device, DeviceBlock, TooWide, about, host_functions
 from compiler.runtime.device_process import GPUS, Toolkit
 from compiler.runtime.gpu import SharedGpu
-from compiler.runtime.interface import Told, has_dlpack_of_gpu, is_on_gpu, told
+from compiler.runtime.interface import ArrayOnGpu, has_dlpack_of_gpu, is_on_gpu, told
 from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
@@ -41,7 +41,7 @@ DEFAULT_STREAM = 1
 class Borrowed(DeviceBlock):
     """Cells that somebody else has, who is kept as long as they are used."""
 
-    def __init__(self, device: Device, told: Told, count: int, owner: object) -> None:
+    def __init__(self, device: Device, told: ArrayOnGpu, count: int, owner: object) -> None:
         self.device, self.count, self.owner = device, count, owner
         self.address, self.constant, self.dtype = told.address, told.constant, told.kind
         self.bytes = count * told.kind.itemsize
@@ -113,7 +113,7 @@ class DeviceArray:
 class _Given:
     """An input: where it lies, and what is known of it without reading it."""
 
-    told: Told
+    told: ArrayOnGpu
     shape: tuple[int, ...]
     owner: object
     unique: bool
@@ -273,7 +273,7 @@ class DeviceProgram:
             self.gpu.follow(found.stream)
         return _Given(found, shape, value, taken["unique"])
 
-    def _check_place(self, found: Told, name: str) -> None:
+    def _check_place(self, found: ArrayOnGpu, name: str) -> None:
         """Raise UsageError unless an array is on this device, and its steps are whole cells."""
         if 0 not in found.shape and not self.gpu.owns(found.address):
             raise UsageError(

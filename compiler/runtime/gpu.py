@@ -36,7 +36,7 @@ class Found:
     driver: tuple[int, int]
 
 
-class Graph(Protocol):
+class LaunchGraph(Protocol):
     """What is asked for inside of `with`: not done then, but by each launch."""
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class Gpu(Protocol):
     def elapsed_ms(self) -> float:
         """Between the marks, on the device's clock, when it has come to both."""
 
-    def capture(self) -> Graph:
+    def capture(self) -> LaunchGraph:
         """A graph of what will be asked for inside of `with`."""
 
     def free_bytes(self) -> int:

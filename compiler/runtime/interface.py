@@ -18,7 +18,7 @@ ON_GPU = (2, 13)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ArrayOnGpu:
     """What an array's interface says; `constant`: nobody may write to it, steps are of bytes."""
 
     address: int
@@ -51,7 +51,7 @@ class Told:
         return before, count, tuple(step // size for step in steps)
 
 
-def told(value: object, name: str) -> Told:
+def told(value: object, name: str) -> ArrayOnGpu:
     """What an array tells of itself, read once. Raises UsageError for what makes no sense."""
     try:
         given: Any = getattr(value, INTERFACE)
@@ -63,7 +63,7 @@ def told(value: object, name: str) -> Told:
         steps = given.get("strides")
         strides = row_major(shape, kind) if steps is None else tuple(map(index, steps))
         stream = given.get("stream") if given["version"] == 3 else None
-        made = Told(index(address), bool(constant), shape, kind, strides, stream)
+        made = ArrayOnGpu(index(address), bool(constant), shape, kind, strides, stream)
         fits = len(strides) == len(shape) and min(shape, default=0) >= 0
         known = stream is None or index(stream) > 0
         known = known and given.get("mask") is None
