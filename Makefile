@@ -24,7 +24,7 @@ PAGE := $(shell find static templates -type f -not -path 'static/dist/*') packag
 
 .PHONY: run test check docs setup chromium screenshots lock audit sbom clean
 
-run: setup
+run: setup .venv/.gpu
 	$(BIN)/stridescope serve --port $(PORT)
 
 test:
@@ -63,6 +63,13 @@ screenshots: setup chromium
 	-$(BIN)/python $(COMPILED) .venv/lib
 	touch $@
 
+# What is installed is for drivers of CUDA 13; where there is one of CUDA 12, it is for that.
+.venv/.gpu: .venv/.installed requirements/cuda12.txt
+	! nvidia-smi 2>/dev/null | grep -q 'CUDA Version: 12' || { \
+	  $(BIN)/python -m pip --quiet --disable-pip-version-check uninstall --yes cupy-cuda13x && \
+	  $(BIN)/python $(LOCKED) requirements/cuda12.txt; }
+	touch $@
+
 static/dist/.built: $(PAGE) | .venv/.installed
 	$(BIN)/python static/page.py build
 	mkdir -p static/dist
@@ -84,7 +91,7 @@ docs: .docs/.installed
 lock: .tools/.installed
 	$(foreach name,$(LOCKS),$(TOOLS)/uv --quiet pip compile pyproject.toml $(UPGRADE) --universal \
 	  --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-	  $(if $(filter dev,$(name)),,--constraint requirements/dev.txt) \
+	  $(if $(filter dev,$(name)),,--constraint requirements/$(if $(filter cuda12,$(name)),run,dev).txt) \
 	  $(if $(filter run,$(name)),,$(if $(filter tools docs,$(name)),--group,--extra) $(name)) \
 	  --output-file requirements/$(name).txt &&) true
 

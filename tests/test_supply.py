@@ -80,7 +80,9 @@ def test_the_locks_hold_what_the_project_asks_for(name: str, python: str) -> Non
 
 
 def test_locks_agree_with_each_other() -> None:
+    """But on NVIDIA's bindings: those of CUDA 12 have its number."""
     tested = {(r.name, str(r.marker)): str(r.specifier) for r, _ in locked("dev")}
+    tested = {key: one for key, one in tested.items() if key[0] != "cuda-bindings"}
     for name in WANTED:
         for requirement, _ in locked(name):
             key = requirement.name, str(requirement.marker)
