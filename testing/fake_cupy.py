@@ -19,8 +19,11 @@ from compiler.runtime.observer.gpu import ObservedGpu, ObservedGpus
 
 VERSION = "14.2.0"
 NAMES = {
-    2: "cudaErrorMemoryAllocation", 35: "cudaErrorInsufficientDriver", 719: "cudaErrorLaunch",
-    100: "cudaErrorNoDevice", 900: "cudaErrorStreamCaptureUnsupported",
+    2: "cudaErrorMemoryAllocation",
+    35: "cudaErrorInsufficientDriver",
+    719: "cudaErrorLaunch",
+    100: "cudaErrorNoDevice",
+    900: "cudaErrorStreamCaptureUnsupported",
 }
 
 

@@ -38,6 +38,7 @@ from compiler.runtime import cuda_device, devices, nvrtc
 from compiler.runtime import runner_child as child
 from compiler.runtime.device_child import FILES, read, write
 from compiler.runtime.gpu_errors import NO_DEVICE, NO_GPU, usage
+from compiler.runtime.last_words import LastWords
 from compiler.runtime.observer import build, records
 from compiler.runtime.runs import (
     RunResult,
@@ -55,6 +56,10 @@ from compiler.sandbox.scratch import Scratch
 PROBE_SECONDS = 30.0
 REPORT_SECONDS = 10.0
 """What a process may take to come up, and to tell of the run that it has watched."""
+UNREADABLE_PACKAGE = (
+    "The process sees packages in folders where packages are installed, and only those that it may "
+    "read: install Stridescope and what it needs into an environment of its own (`python -m venv`)."
+)
 _ERRORS: dict[str, type[CompileError]] = {"runtime": RuntimeError_, "usage": UsageError}
 
 
@@ -73,10 +78,6 @@ class Toolkit:
 GPUS = Toolkit()
 
 
-class _Died(RuntimeError_):
-    """A process has ended before it answered, or said what makes no sense."""
-
-
 class Child:
     """A process for one device, by what CUDA_VISIBLE_DEVICES calls it ("": whatever it sees)."""
 
@@ -86,16 +87,18 @@ class Child:
         command = (sys.executable, "-m", "compiler.runtime.device_child")
         made = walls.confine(policy, command, self.scratch.path)
         self.channel, other = socket.socketpair()
+        self.words = LastWords()
         seen = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
         self.process = subprocess.Popen(
             made.command,
             stdin=other.fileno(),
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=self.words.writes,
             env=made.environment | (seen if visible else {}),
             **apart(),
         )
         other.close()
+        self.words.begin()
 
     def ask(self, request: Plain, until: float, **files: int) -> Plain:
         """What it answers. Raises TimeoutError, and the error that it tells of.
@@ -110,10 +113,10 @@ class Child:
             try:
                 socket.send_fds(self.channel, [b"r"], [files[name] for name in names])
             except ConnectionError:
-                raise _Died("The process of the CUDA program ended before it was asked.") from None
+                raise self._died() from None
             data = exchange(self.channel, json.dumps(told).encode(), until)
         if data is None:
-            raise _Died("The process of the CUDA program ended before it answered.")
+            raise self._died()
         try:
             answer = json.loads(data)
         except (ValueError, RecursionError):
@@ -121,6 +124,13 @@ class Child:
         if not isinstance(answer, dict):
             raise senseless()
         return answer
+
+    def _died(self) -> RuntimeError_:
+        """The error of a process that has ended, with its last words."""
+        said = self.words.of(self.process)
+        hint = UNREADABLE_PACKAGE if "ModuleNotFoundError" in said else ""
+        what = "The process of the CUDA program ended before it answered"
+        return RuntimeError_(f"{what}: {said}.", hint=hint)
 
     def close(self) -> None:
         """End it, whatever it does."""

@@ -189,16 +189,27 @@ def script(wall: Wall, policy: Policy, path: Path, argument: str) -> Confined:
 
 
 def python_path() -> list[str]:
-    """Where Python finds modules: only folders that are part of an installation."""
+    """Where Python finds modules: only folders that are part of an installation.
+
+    Packages may also have been put into a folder by `pip install --target`.
+    """
     prefixes = tuple({*_both(sys.prefix), *_both(sys.base_prefix), *_both(sys.exec_prefix)})
     found = [str(TOP)]
     for entry in sys.path:
         if not entry or not os.path.exists(entry):
             continue
-        is_packages = os.path.basename(entry) in ("site-packages", "dist-packages")
-        if is_packages or os.path.realpath(entry).startswith(prefixes):
+        if _has_packages(entry) or os.path.realpath(entry).startswith(prefixes):
             found.append(os.path.abspath(entry))
     return found
+
+
+def _has_packages(folder: str) -> bool:
+    """Whether packages were installed there; a folder around a user's home is never one."""
+    if os.path.basename(folder) in ("site-packages", "dist-packages"):
+        return True
+    if Path.home().is_relative_to(os.path.realpath(folder)):
+        return False
+    return any(Path(folder).glob("*.dist-info"))
 
 
 @functools.cache

@@ -51,7 +51,7 @@ int observer_start() {
     attempt("processes", fork());
     execv("/bin/true", (char **)none);
     switch (MODE) {
-        case 1: _exit(3);
+        case 1: fprintf(stderr, "first\nwhy \x1b[31mit ends\n\n"); _exit(3);
         case 2: *(volatile int *)8 = 0;
         case 3: { unsigned long long length = 1ull << 40; write(0, &length, 8); pause(); }
         case 4: { unsigned long long length = 2; write(0, &length, 8); write(0, "[]", 2); }
@@ -85,12 +85,43 @@ def test_it_reaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @needs_cxx
 @pytest.mark.parametrize(
     ("mode", "says"),
-    [(1, "ended before it answered"), (2, "ended before"), (3, "overwrote"), (4, "overwrote")],
+    [
+        (1, "ended before it answered: why [31mit ends (exit status 3)."),
+        (2, "ended before it answered: signal SIGSEGV."),
+        (3, "overwrote"),
+        (4, "overwrote"),
+    ],
 )
 def test_a_process_that_fails_is_an_error(tmp_path: Path, mode: int, says: str) -> None:
     with pytest.raises(RuntimeError_) as caught:
         device_process.found(toolkit(tmp_path, mode))
     assert says in caught.value.message
+
+
+@needs_cxx
+def test_a_process_that_cannot_read_its_packages_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [folder for folder in walls.python_path() if "-packages" not in folder]
+    monkeypatch.setattr(walls, "python_path", lambda: found)
+    with pytest.raises(RuntimeError_) as caught:
+        device_process.found(Toolkit(build.driver(), lambda *_: Path()))
+    assert "No module named 'numpy' (exit status 1)" in caught.value.message
+    assert caught.value.hint == device_process.UNREADABLE_PACKAGE
+
+
+def test_packages_are_found_where_they_were_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a folder of PYTHONPATH; not where there are none, nor in one around the home."""
+    target, other, home = (tmp_path / name for name in ("target", "other", "home"))
+    for folder in (target, other, home, home / "user"):
+        folder.mkdir()
+    for folder in (target, home):
+        (folder / "numpy-2.0.dist-info").mkdir()
+    monkeypatch.setenv("HOME", str(home / "user"))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(target), str(other), str(home)])
+    found = walls.python_path()
+    assert str(target) in found
+    assert not {str(other), str(home)} & {*found}
 
 
 STARTS = r"""
