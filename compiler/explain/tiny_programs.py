@@ -462,6 +462,11 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "c/fast-functions": Tiny("entry main (xs: []f64) = map f64.exp xs", "[1.0f64, 2.0f64]"),
+    "c/row-tiles": Tiny(
+        "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"
+        "  map (\\r -> map (\\c -> i32.sum (map2 (*) r c)) (transpose b)) a",
+        "[[1, 2], [3, 4]] [[5, 6], [7, 8]]",
+    ),
     "c/short-rows": Tiny(_ROWS_ADDED, "[[1, 2], [3, 4]]"),
     "cuda/graphs": Tiny(
         "entry main [n] (xs: *[n]i32) = loop xs for _i < 3i32 do map (+ 1) xs", "[1]", target="cuda"

@@ -57,3 +57,78 @@ def test_rows_of_all_lengths_are_summed(length: int) -> None:
     given: list[Any] = [xs]
     (found,) = run_c(c_text(SUMS), "main", given, settings=QUICK).values
     assert np.array_equal(found, xs.sum(axis=1, dtype=np.int32))
+
+
+ROW_TILES = "c/row-tiles"
+PRODUCT = (
+    "entry main [n][m][k] (a: [n][m]f32) (b: [m][k]f32) =\n"
+    "  map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) (transpose b)) a"
+)
+SCALED = (
+    "entry main [n][m][k] (s: [n]i64) (a: [n][m]i64) (b: [m][k]i64) (t: [k]i64) =\n"
+    "  map2 (\\x r -> let y = x * x + 1\n"
+    "     in map2 (\\z c -> let w = y * z\n"
+    "        let (p, q) = reduce (\\(a, b) (c, d) -> (a + c, i64.max b d)) (0, i64.lowest)\n"
+    "                            (map2 (\\e f -> (w + e * f * y, e - f)) r c)\n"
+    "        in p + y * q) t (transpose b)) s a"
+)
+"""Two variables for each point, and numbers of a row that are needed in the loop and behind it."""
+OWN_CELLS = "entry main [n][m][k] (a: [n][m][k]f32) = map (\\r -> map f32.sum (transpose r)) a"
+
+
+def test_a_product_of_matrices_reads_a_row_of_the_second_for_several_of_the_first() -> None:
+    usual, off = c_text(PRODUCT), c_text(PRODUCT, ROW_TILES)
+    assert "[8][SS_REGISTER / 4 * SS_ACROSS];" in usual
+    assert "[128];" not in usual
+    assert "SS_REGISTER" not in off
+    assert "[128];" in off
+    assert remarks(PRODUCT, ROW_TILES)
+    assert not remarks(PRODUCT, ROW_TILES, ROW_TILES)
+
+
+def test_with_more_variables_a_tile_has_fewer_rows() -> None:
+    assert "[4][SS_REGISTER / 8 * SS_ACROSS];" in c_text(SCALED)
+
+
+def test_points_that_share_nothing_are_not_in_a_tile_of_rows() -> None:
+    assert "SS_REGISTER" not in c_text(OWN_CELLS)
+    assert "[128];" in c_text(OWN_CELLS)
+
+
+SIZES = (
+    (0, 3, 5),
+    (3, 0, 5),
+    (3, 5, 0),
+    (1, 1, 1),
+    (6, 2, 64),
+    (8, 3, 16),
+    (13, 7, 100),
+    (7, 4, 31),
+)
+"""Rows and lanes of none, of one, of whole tiles, of strips of a register, and what is left."""
+
+
+@needs_cc
+def test_tiles_of_rows_give_the_same_bits() -> None:
+    usual, off = c_text(PRODUCT), c_text(PRODUCT, ROW_TILES)
+    numbers = np.random.default_rng(1)
+    for n, m, k in SIZES:
+        given: list[Any] = [
+            numbers.random((n, m), dtype=np.float32),
+            numbers.random((m, k), dtype=np.float32),
+        ]
+        found, wanted = (run_c(text, "main", given, settings=QUICK).values for text in (usual, off))
+        assert np.array_equal(found[0], wanted[0])
+
+
+@needs_cc
+def test_what_a_row_has_of_its_own_is_known_in_every_part_of_a_tile() -> None:
+    text = c_text(SCALED)
+    numbers = np.random.default_rng(1)
+    for n, m, k in SIZES:
+        s, a, b, t = (numbers.integers(-9, 9, shape) for shape in ((n,), (n, m), (m, k), (k,)))
+        y = s * s + 1
+        each = y[:, None, None] * (t[None, :, None] + a[:, None, :] * b.T[None, :, :])
+        most = (a[:, None, :] - b.T[None, :, :]).max(axis=2, initial=-(2**63))
+        (found,) = run_c(text, "main", [s, a, b, t], settings=QUICK).values
+        assert np.array_equal(found, each.sum(axis=2) + y[:, None] * most)

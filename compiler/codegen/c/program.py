@@ -26,6 +26,7 @@ from compiler.codegen.c.hists import Kernels
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites
+from compiler.codegen.c.tiles import ROW_TILES, WIDTH
 from compiler.codegen.c.types import C_TYPE, c_name, typed
 from compiler.codegen.c.vector import SHORT_ROWS
 from compiler.codegen.imp.nodes import Call, Formal, ImpFun, ImpProg
@@ -78,6 +79,7 @@ def _emitted(prog: ImpProg, choices: Choices, printer: Printer, scalars: Scalars
         ("ss_parts(", c_runtime.PARTS),
         ("ss_scratch(", c_runtime.SCRATCH),
         ("ss_spent(", c_runtime.PROFILE),
+        ("SS_REGISTER", WIDTH),
     ):
         if word in body_text:
             head.append(text)
@@ -186,4 +188,4 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit, (FAST, SHORT_ROWS)),)
+PASSES = (Pass("c", "Writes C.", emit, (FAST, ROW_TILES, SHORT_ROWS)),)

@@ -1,25 +1,65 @@
-"""Maps whose points run side by side (`lanes.py`), as a function for a tile of points."""
+"""Maps whose points run side by side (`lanes.py`, `row_tiles.py`), as a function for a tile."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
+from compiler.base.prim import BYTES, Prim
+from compiler.base.rules import Rule
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.free_names import FreeNames, uses_of
-from compiler.codegen.imp.nodes import Kernel, Stms
+from compiler.codegen.imp.nodes import Kernel, Stm, Stms
 from compiler.codegen.lanes import LaneLoop, LaneTiling, Part, Uniform, UniformLoop, lane_tiling
+from compiler.codegen.row_tiles import RowTile, row_tile
 from compiler.codegen.traits import traits_of
 from compiler.ir.nodes import SE
+
+ROW_TILES = Rule(
+    "c/row-tiles", "Rows of points that read the same cells in a loop are worked on in one tile."
+)
+_BECAUSE = (
+    "In the loop all of these points read the same cells, which a tile of several rows reads once; "
+    "what the tile adds up stays in vector registers."
+)
+WIDTH = """\
+// Bytes of a vector register, and how many registers of lanes a row of a tile has.
+#if defined __AVX512F__
+enum { SS_REGISTER = 64, SS_ACROSS = 4 };
+#elif defined __aarch64__
+enum { SS_REGISTER = 16, SS_ACROSS = 4 };
+#else
+enum { SS_REGISTER = 32, SS_ACROSS = 2 };
+#endif
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the function of a tile is told, as parameters and as arguments."""
+
+    parameters: str
+    arguments: str
 
 
 class TileKernels(MapKernels):
     """Adds maps in lanes."""
+
+    tile: RowTile | None = None
+    """The rows of the tile that is printed."""
 
     def map(self, kernel: Kernel) -> None:
         """In lanes where it pays."""
         tiles = lane_tiling(kernel)
         if tiles is None:
             super().map(kernel)
+            return
+        tile = row_tile(kernel, tiles)
+        if tile is not None and self.choices.take(ROW_TILES, kernel.prov or self.src, _BECAUSE):
+            self.row_tiled_map(kernel, tiles, tile)
         else:
             self.tiled_map(kernel, tiles)
 
@@ -27,64 +67,157 @@ class TileKernels(MapKernels):
         """Share out tiles; those of one index of the last dimension follow each other."""
         *outer, last = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
-        uses = uses_of(kernel)
-        lane = c_name(last[0])
-        low = f"{lane}_low"
-        arguments = [(f"int64_t {low}", low)]
-        arguments += [(f"int64_t {c_name(i)}", c_name(i)) for i, _ in outer]
-        arguments += [
-            (f"{C_TYPE[p]} {c_name(n)}", c_name(n)) for n, p in uses.free_scalars().items()
-        ]
-        arguments += [
-            (f"{C_TYPE[p]} *{c_name(n)}", c_name(n)) for n, p in uses.free_blocks().items()
-        ]
-        self.tile_function(name, kernel, tiles, ", ".join(a for a, _ in arguments))
-        given = ", ".join(b for _, b in arguments)
-        traits = traits_of(kernel.body)
-        self.parallel(kernel, traits, len(kernel.dims))
+        low = f"{c_name(last[0])}_low"
+        given = _given(kernel, {last[0]})
+        self.tile_function(name, kernel, tiles, given.parameters)
+        self.parallel(kernel, traits_of(kernel.body), len(kernel.dims))
         end = self.show(last[1])
         self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {tiles.lanes}) {{")
         for dim in outer:
             self.loop_over(dim)
-        self.line(f"if ({end} - {low} >= {tiles.lanes}) {name}({given}, {tiles.lanes});")
-        self.line(f"else {name}({given}, {end} - {low});")
+        call = f"{name}({given.arguments}"
+        self.line(f"if ({end} - {low} >= {tiles.lanes}) {call}, {tiles.lanes});")
+        self.line(f"else {call}, {end} - {low});")
         for _ in kernel.dims:
+            self.close()
+
+    def row_tiled_map(self, kernel: Kernel, tiles: LaneTiling, tile: RowTile) -> None:
+        """Share out tiles of several rows; the parts of one that is not whole follow each other."""
+        *outer, (lane, size) = kernel.dims
+        name = f"{c_name(kernel.name)}_tile"
+        given = _given(kernel, {lane, tile.index})
+        self.tile = tile
+        self.tile_function(name, kernel, tiles, given.parameters)
+        self.tile = None
+        narrow = f"SS_REGISTER / {_widest(tiles.kept)}"
+        wide = f"{narrow} * SS_ACROSS"
+        self.part_function(name, tile, c_name(lane), given, narrow)
+        end, low = self.show(size), f"{c_name(lane)}_low"
+        many, few = tile.rows
+        rows = f"{c_name(tile.index)}_rows"
+        self.line(f"const int64_t {rows} = {end} < {wide} ? {few} : {many};")
+        self.parallel(kernel, traits_of(kernel.body), len(kernel.dims))
+        self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {wide}) {{")
+        lanes = f"{end} - {low} < {wide} ? {end} - {low} : {wide}"
+        height = rows
+        for dim in outer:
+            if dim[0] != tile.index:
+                self.loop_over(dim)
+                continue
+            top, bottom = self.show(dim[1]), f"{c_name(dim[0])}_low"
+            height = f"{top} - {bottom} < {rows} ? {top} - {bottom} : {rows}"
+            self.open(f"for (int64_t {bottom} = 0; {bottom} < {top}; {bottom} += {rows}) {{")
+        self.line(f"{name}_part({given.arguments}, {lanes}, {height});")
+        for _ in kernel.dims:
+            self.close()
+
+    def part_function(self, name: str, tile: RowTile, lane: str, given: _Given, step: str) -> None:
+        """A tile of any size: whole, in strips of one register, and what is left lane by lane."""
+        low, bottom = f"{lane}_low", f"{c_name(tile.index)}_low"
+        call, wide = f"{name}({given.arguments}", f"{step} * SS_ACROSS"
+        each = f"for (; rows > 0; rows--, {bottom}++)"
+        with self.function():
+            self.open(
+                f"static void {name}_part({given.parameters}, int64_t lanes, int64_t rows) {{"
+            )
+            self.line(f"if (lanes == {wide} && rows == {tile.rows[0]}) {{")
+            self.line(f"    {call}, {wide}, {tile.rows[0]});")
+            self.line("    return;")
+            self.line("}")
+            self.open(f"if (lanes == {wide}) {{")
+            self.line(f"{each} {call}, {wide}, 1);")
+            self.line("return;")
+            self.close()
+            self.open(f"for (; lanes >= {step}; lanes -= {step}, {low} += {step}) {{")
+            for count in dict.fromkeys(tile.rows):
+                self.line(f"if (rows == {count}) {{ {call}, {step}, {count}); continue; }}")
+            self.line(f"for (int64_t row = 0; row < rows; row++, {bottom}++) {call}, {step}, 1);")
+            self.line(f"{bottom} -= rows;")
+            self.close()
+            self.line(f"if (lanes > 0) {each} {call}, lanes, 1);")
             self.close()
 
     def tile_function(self, name: str, kernel: Kernel, tiles: LaneTiling, parameters: str) -> None:
         """What one tile does, for a number of lanes that is mostly a constant."""
+        names, tile = self.scalars.names, self.tile
+        rows = "" if tile is None else ", const int rows"
+        with self.function():
+            self.line("static inline __attribute__((always_inline))")
+            self.open(f"void {name}({parameters}, int64_t lanes{rows}) {{")
+            kept: dict[Name, str] = {}
+            for variable, prim in tiles.kept.items():
+                own = c_name(variable)
+                if tile is None:
+                    self.line(f"{C_TYPE[prim]} {own}[{tiles.lanes}];")
+                    kept[variable] = f"{own}[lane]"
+                else:
+                    lanes = f"SS_REGISTER / {_widest(tiles.kept)} * SS_ACROSS"
+                    self.line(f"{C_TYPE[prim]} {own}[{max(tile.rows)}][{lanes}];")
+                    kept[variable] = f"{own}[row][lane]"
+            self.scalars.names = {**names, **kept}
+            self.tile_parts(tiles.parts, kernel.dims[-1], ())
+            self.close()
+        self.scalars.names = names
+
+    @contextmanager
+    def function(self) -> Iterator[None]:
+        """What is printed meanwhile stands before the entry point."""
         lines, self.lines = self.lines, []
         indent, self.indent = self.indent, ""
         label, self.label = self.label, "tile"
-        names = self.scalars.names
         self.line("")
-        self.line("static inline __attribute__((always_inline))")
-        self.open(f"void {name}({parameters}, int64_t lanes) {{")
-        kept: dict[Name, str] = {}
-        for variable, prim in tiles.kept.items():
-            self.line(f"{C_TYPE[prim]} {c_name(variable)}[{tiles.lanes}];")
-            kept[variable] = f"{c_name(variable)}[lane]"
-        self.scalars.names = {**names, **kept}
-        self.tile_parts(tiles.parts, kernel.dims[-1])
-        self.close()
+        yield
         self.functions.extend(self.lines)
-        self.scalars.names = names
         self.lines, self.indent, self.label = lines, indent, label
 
-    def tile_parts(self, parts: list[Part], dim: tuple[Name, SE]) -> None:
-        """Parts of a body, one after another."""
-        for part in parts:
-            match part:
-                case Uniform(stm):
-                    self.stms((stm,))
-                case LaneLoop(stms):
-                    self.lane_loop(tuple(stms), dim[0])
-                case UniformLoop(loop, inner):
-                    index, kind = c_name(loop.index), C_TYPE[loop.prim]
-                    end = self.once(loop.bound, f"{index}_end", kind)
-                    self.open(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{")
-                    self.tile_parts(inner, dim)
-                    self.close()
+    def tile_parts(
+        self, parts: Sequence[Part], dim: tuple[Name, SE], before: tuple[Stm, ...]
+    ) -> None:
+        """Parts of a body, one after another; `before` is what rows differ in that is known."""
+        for group in _groups(parts):
+            if isinstance(group, UniformLoop):
+                loop = group.loop
+                index, kind = c_name(loop.index), C_TYPE[loop.prim]
+                end = self.once(loop.bound, f"{index}_end", kind)
+                self.open(f"for ({kind} {index} = 0; {index} < {end}; {index}++) {{")
+                self.tile_parts(group.parts, dim, before)
+                self.close()
+            elif self.tile is None:
+                self.group(group, dim)
+            else:
+                before = self.row_group(group, dim, self.tile, before)
+
+    def group(self, group: Sequence[Part], dim: tuple[Name, SE]) -> None:
+        """Parts without loops."""
+        for part in group:
+            if isinstance(part, Uniform):
+                self.stms((part.stm,))
+            elif isinstance(part, LaneLoop):
+                self.lane_loop(tuple(part.stms), dim[0])
+
+    def row_group(
+        self,
+        group: Sequence[Part],
+        dim: tuple[Name, SE],
+        tile: RowTile,
+        before: tuple[Stm, ...],
+    ) -> tuple[Stm, ...]:
+        """Parts without loops, for each row; what its rows differ in is known behind it too."""
+        same = [part for part in group if not _by_row(part, tile)]
+        own = [part for part in group if _by_row(part, tile)]
+        self.group(same, dim)
+        uniform = tuple(part.stm for part in own if isinstance(part, Uniform))
+        if len(own) > len(uniform):
+            needed, uses = _needed(before, own)
+            self.line("#pragma GCC unroll 8")
+            self.open("for (int row = 0; row < rows; row++) {")
+            if tile.index in uses:
+                name = c_name(tile.index)
+                self.line(f"const int64_t {name} = {name}_low + row;")
+            self.stms(needed)
+            self.group(own, dim)
+            self.close()
+        return before + uniform
 
     def lane_loop(self, stms: Stms, lane: Name) -> None:
         """Statements for each lane, in vector registers."""
@@ -92,11 +225,74 @@ class TileKernels(MapKernels):
         self.src = stms[0].prov or src
         self.line("#pragma omp simd")
         self.open("for (int64_t lane = 0; lane < lanes; lane++) {")
-        uses = FreeNames()
-        uses.stms(stms)
-        if lane in uses.scalars:
+        if lane in _uses(stms):
             name = c_name(lane)
             self.line(f"const int64_t {name} = {name}_low + lane;")
         self.stms(stms)
         self.close()
         self.src = src
+
+
+def _given(kernel: Kernel, cut: set[Name]) -> _Given:
+    """The indices, of dimensions that are `cut` where the tile begins, and what is used."""
+    uses = uses_of(kernel)
+    (lane, _), *outer = reversed(kernel.dims)
+    indices = [lane, *reversed([index for index, _ in outer])]
+    given = [("int64_t ", f"{c_name(i)}_low" if i in cut else c_name(i)) for i in indices]
+    given += [(f"{C_TYPE[p]} ", c_name(n)) for n, p in uses.free_scalars().items()]
+    given += [(f"{C_TYPE[p]} *", c_name(n)) for n, p in uses.free_blocks().items()]
+    return _Given(", ".join(map("".join, given)), ", ".join(name for _, name in given))
+
+
+def _widest(kept: Mapping[Name, Prim]) -> int:
+    """Bytes of the widest variable that a tile keeps for each point."""
+    return max(4, *(BYTES[prim] for prim in kept.values()))
+
+
+def _groups(parts: Sequence[Part]) -> Iterator[UniformLoop | list[Part]]:
+    """Loops, and what stands between them."""
+    group: list[Part] = []
+    for part in parts:
+        if not isinstance(part, UniformLoop):
+            group.append(part)
+            continue
+        if group:
+            yield group
+            group = []
+        yield part
+    if group:
+        yield group
+
+
+def _by_row(part: Part, tile: RowTile) -> bool:
+    """Whether a part differs between rows; all that lanes do is done for each row."""
+    if not isinstance(part, Uniform):
+        return True
+    uses = FreeNames()
+    uses.stms((part.stm,))
+    return not tile.varying.isdisjoint({*uses.scalars, *uses.bound})
+
+
+def _needed(before: tuple[Stm, ...], group: Sequence[Part]) -> tuple[Stms, set[Name]]:
+    """The statements of `before` that a group needs, and all names that both use."""
+    used: set[Name] = set()
+    for part in group:
+        if isinstance(part, Uniform):
+            used |= _uses((part.stm,))
+        elif isinstance(part, LaneLoop):
+            used |= _uses(tuple(part.stms))
+    needed: list[Stm] = []
+    for stm in reversed(before):
+        uses = FreeNames()
+        uses.stms((stm,))
+        if not uses.bound.isdisjoint(used):
+            needed.append(stm)
+            used |= set(uses.scalars)
+    return tuple(reversed(needed)), used
+
+
+def _uses(stms: Stms) -> set[Name]:
+    """The scalars of statements."""
+    uses = FreeNames()
+    uses.stms(stms)
+    return set(uses.scalars)
