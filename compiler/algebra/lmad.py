@@ -140,6 +140,12 @@ class Lmad(Generic[Num]):
         """Dimension `i` of the result is dimension `perm[i]`."""
         return Lmad(self.offset, tuple([self.dims[k] for k in perm]))
 
+    def with_single(self, k: int) -> Lmad[Num]:
+        """The same elements with one more dimension, number `k`, of size 1."""
+        one = number(1, self.offset)
+        stride = self.dims[k].size * self.dims[k].stride if k < len(self.dims) else one
+        return Lmad(self.offset, _spliced(self.dims, k, 0, [Dim(one, stride)]))
+
     def reshape(self, shape: Sequence[Num]) -> Lmad[Num] | NoView:
         """The same elements in row-major order under `shape`, whose product must be the same.
 

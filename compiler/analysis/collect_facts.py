@@ -414,7 +414,7 @@ class Learned(Ranges):
             self._note_whole(poly)
         self._clock += 1
         self._put(self._spans, poly, SpanFact(ends, depth, sources, self._clock, known))
-        if len(poly.terms) > 1 and ends[1] is not None:
+        if ends[1] is not None and (len(poly.terms) > 1 or 1 not in poly.terms.values()):
             self._share(poly, ends[1], depth, sources[1])
 
     def _note_whole(self, poly: Poly) -> None:

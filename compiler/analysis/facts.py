@@ -33,6 +33,7 @@ check says so (`flatten`), or where an array of that shape is handed in, and so 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 
 from compiler.algebra.argument import Argument, Saying
 from compiler.algebra.gate import accepts
@@ -42,10 +43,14 @@ from compiler.analysis.collect_facts import FEW, Learned
 from compiler.analysis.comparisons import OPPOSITE, true_claims
 from compiler.analysis.range_proofs import Arguer
 from compiler.analysis.ranges import EVERYWHERE
+from compiler.analysis.roots import EXACT, root_of
+from compiler.base.names import Name
+from compiler.base.prim import Prim
 from compiler.ir.nodes import SE
 from compiler.ir.sizes import HIGH, LOW
 
 _ONE = Poly.const(1)
+_NOUGHT = Poly.const(0)
 
 
 class IntegerFacts(Learned):
@@ -182,3 +187,32 @@ class IntegerFacts(Learned):
         if value is ring:
             return False
         return self._holds(Saying("size", (value,)), (value, LARGEST_SIZE - value), limit)
+
+    # --- roots -------------------------------------------------------------------------------
+
+    def _opaque(self, se: SE, prim: Prim) -> Poly:
+        found = super()._opaque(se, prim)
+        of = root_of(se)
+        if of is not None and found.as_name is not None:
+            self._rooted(found.as_name, of)
+        return found
+
+    def _rooted(self, name: Name, of: SE) -> None:
+        """Learn what the root of a number is, in this scope: Note [Roots are exact].
+
+        The number is bounded by squares of the root, which is made the older one.
+        """
+        asked, self._noted, depth = self._noted, [], self.depth
+        square, root = self.poly(of, depth), Poly.var(name)
+        least, most = self.span(square, depth)
+        if 0 <= least <= most <= EXACT:
+            if self.order[name] > 0:
+                self.order[name] = -len(self.order)
+            source = self._source("between", (name, _NOUGHT, Poly.const(isqrt(most))))
+            self.bound(name, _NOUGHT, Poly.const(isqrt(most)), depth, None, source)
+            for low, high in ((root * root, square), (square, root * root + root * 2)):
+                self._noted = []
+                sides = self.exact(low, depth), self.exact(high, depth)
+                source = self._source("condition", ("<=", *sides, "i64"))
+                self._learn_gap(sides[1] - sides[0], depth, source)
+        self._noted = asked

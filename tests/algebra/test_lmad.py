@@ -210,3 +210,13 @@ def test_the_printed_normalisation_is_wrong() -> None:
     assert sorted(lmad.points()) == Lmad(10, (Dim(4, 2),)).points()
     printed = 16 + 4 * -2 + 1
     assert printed not in lmad.points()
+
+
+def test_one_more_dimension_of_a_single_element_changes_no_cell() -> None:
+    lmad = Lmad(3, (Dim(2, 10), Dim(4, -1)))
+    for k in range(3):
+        wider = lmad.with_single(k)
+        assert wider.points() == lmad.points()
+        assert wider.shape == (*lmad.shape[:k], 1, *lmad.shape[k:])
+        assert wider.reshape(lmad.shape) == lmad
+    assert Lmad.row_major((4, 5)).with_single(0) == Lmad.row_major((1, 4, 5))

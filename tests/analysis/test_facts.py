@@ -155,3 +155,13 @@ def test_nothing_is_learned_to_say_that_a_condition_was_never_told(
     assert not learned
     assert facts.truth(flag) is True
     assert learned
+
+
+def test_what_all_cells_come_to_says_how_many_rows_of_rows_there_are() -> None:
+    """`64*q*q` is at most 2**44, and so `q*q` at most 2**38."""
+    facts = IntegerFacts({})
+    q = Poly.var("q")
+    facts.given([q, q, Poly.const(64)])
+    assert facts.is_value(q * q * (1 << 20))
+    assert facts.non_negative((1 << 38) - q * q)
+    assert not facts.non_negative((1 << 38) - 1 - q * q)

@@ -264,7 +264,7 @@ class Assumptions:
             found = self.terms.atoms.facts(sorted(wanted))
             atoms |= found
             more = resolved.about(wanted, _MOST - len(chosen), chosen.keys() | found.keys())
-            for fact in [*found, *more]:
+            for fact in [*found, *self.terms.atoms.roots(wanted), *more]:
                 if fact not in chosen and len(chosen) < _MOST:
                     chosen[fact] = None
                     new |= fact.names()

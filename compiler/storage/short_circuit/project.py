@@ -269,9 +269,15 @@ class Projection:
     def _unsliced(
         self, lmad: Lmad[Poly], dims: tuple[ir.DimIndex, ...], name: Name, array: Name
     ) -> Lmad[Poly]:
-        """Undo a slice that keeps all elements: whole dimensions, forwards or backwards."""
+        """Undo a slice that keeps all elements: whole dimensions, forwards or backwards.
+
+        And the only index of a dimension of size 1.
+        """
         normal = self.terms.normal
         for k, (dim, size) in enumerate(zip(dims, self._shape(array), strict=True)):
+            if isinstance(dim, ir.DimFix) and normal(size) == 1:
+                lmad = lmad.with_single(k)
+                continue
             if not isinstance(dim, ir.DimSlice) or normal(dim.count) != normal(size):
                 raise Failed(
                     Refusal.A_PART,

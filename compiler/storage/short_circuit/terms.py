@@ -15,6 +15,7 @@ from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.no_wrap import Exact, Reading, best, exactness
 from compiler.base.dataclass import dataclass
+from compiler.analysis.roots import facts_of_root, root_of
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
@@ -34,6 +35,8 @@ _NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
 Where = Literal["places", "conditions"]
 _OPAQUE = "?"
 """The operation of an atom of which nothing is known."""
+_ROOT = "root"
+"""That of the root, rounded down, of a size of an array that is handed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Atoms(dict[Name, Atom]):
         found: dict[Poly, Name] = {}
         for name in names:
             atom = self.get(name)
-            if atom is None or not atom.args:
+            if atom is None or len(atom.args) != 2:
                 continue
             x = Poly.var(name)
             a, b = atom.args
@@ -74,6 +77,13 @@ class Atoms(dict[Name, Atom]):
             for fact in facts:
                 found.setdefault(fact, name)
         return found
+
+    def roots(self, names: Iterable[Name]) -> Iterator[Poly]:
+        """What is known of atoms that are roots: polynomials that are not negative."""
+        for name in sorted(names):
+            atom = self.get(name)
+            if atom is not None and atom.op == _ROOT:
+                yield from facts_of_root(Poly.var(name), atom.args[0])
 
     def quotients(self, names: Iterable[Name]) -> list[tuple[Name, Poly, Poly]]:
         """Of the names those that are quotients, with what is divided and by what."""
@@ -98,6 +108,7 @@ class Terms:
         """For atoms the scope of what they are made of."""
         self._values: dict[Name, Poly] = {}
         self._normal: dict[Lmad[Poly], Lmad[Poly]] = {}
+        self._given = _sizes_given(now.tree.fun)
         for item in all_items(now.tree.root):
             if isinstance(item.stm.exp, ir.SE_NODES):
                 self._define(item.stm.pat[0].name, item.stm.exp)
@@ -293,12 +304,17 @@ class Terms:
             se = ir.Conv(se.src, se.dst, inside)
         names: set[Name] = set()
         se_uses(se, names.add)
+        of = root_of(se)
+        if isinstance(of, ir.Var) and of.name in self._given:
+            return self._unknown(show_se(se), names, se, Atom(_ROOT, (Poly.var(of.name),), se))
         return self._unknown(show_se(se), names, se)
 
-    def _unknown(self, name: Name, names: Iterable[Name], what: ir.SE | Poly) -> Poly:
-        """The atom of that name, made of `names`, of which nothing is known but what it is."""
+    def _unknown(
+        self, name: Name, names: Iterable[Name], what: ir.SE | Poly, atom: Atom | None = None
+    ) -> Poly:
+        """The atom of that name, made of `names`; nothing is known of it but what `atom` says."""
         if name not in self.atoms:
-            self.atoms[name] = Atom(_OPAQUE, (), what)
+            self.atoms[name] = atom or Atom(_OPAQUE, (), what)
             self._innermost[name] = self.deepest(names)
             self.now.spell.stands_for(name, what)
             self._values[name] = Poly.var(name)
@@ -346,3 +362,10 @@ def divided(quotient: Name, a: Poly, b: Poly) -> tuple[Poly, Poly]:
     """What is known of `a / b` if `b` is positive: polynomials that are not negative."""
     x = Poly.var(quotient)
     return a - b * x, b * x + b - 1 - a
+
+
+def _sizes_given(fun: ir.Function) -> frozenset[Name]:
+    """The sizes of arrays that an entry point is handed: none is negative, nor above a limit."""
+    arrays = [p.type for p in fun.params if isinstance(p.type, ir.Array)] if fun.entry else []
+    sizes = (size.as_name for array in arrays for size in array.shape)
+    return frozenset(name for name in sizes if name is not None)
