@@ -46,6 +46,7 @@ COMMANDS = (
     Command("run", "run an entry point"),
     Command("test", "run the tests of programs"),
     Command("bench", "measure the tests of programs"),
+    Command("autotune", "find the thresholds with which the tests of a program run fastest"),
     Command("prove", "whether two LMADs share a cell"),
     Command("verify", "check a certificate, by the checker alone"),
     Command("export", "print the inequalities of a certificate for another prover"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfPr
     chosen = Path(f"{program}{ENDING}" if file is None else file)
     if file == "" or (file is None and not chosen.is_file()):
         return asked
-    given = _read(chosen)
+    given = values_in(chosen)
     try:
         known = api.tuning_parameters(asked)
     except CompileError:
@@ -42,7 +41,8 @@ def with_tuning(asked: OfProgram, program: str | Path, file: str | None) -> OfPr
     return replace(asked, options={**asked.options, "thresholds": thresholds})
 
 
-def _read(path: Path) -> Mapping[str, int]:
+def values_in(path: Path) -> dict[str, int]:
+    """The lines of such a file. Raises UsageError where it cannot be read, and InputError."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

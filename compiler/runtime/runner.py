@@ -94,6 +94,8 @@ class Settings:
     sanitized: bool = False
     measured: int = 0
     """The length of the array in which a program that measures itself counts."""
+    given: tuple[int, ...] = ()
+    """What that array has at the beginning of each run; () for zeros."""
 
 
 USUAL = Settings()
@@ -130,7 +132,7 @@ def run_c(
     deadline = Deadline.of(deadline)
     deadline.left("Compiling the program", "Try a smaller program, or a longer deadline.")
     limit = settings.memory_bytes or default_memory()
-    counted = settings.runs, settings.measured
+    counted = settings.runs, settings.measured, settings.given
     job = _Job(about(text), library, entry, values, deadline, limit, *counted)
     with _LOCK:
         try:
@@ -193,6 +195,7 @@ class _Job:
     memory_bytes: int
     runs: int
     measured: int
+    given: tuple[int, ...] = ()
 
 
 def about(code: str) -> Plain:
@@ -481,6 +484,7 @@ class _Runner:
             "entry": entry["symbol"],
             "runs": job.runs,
             "measured": job.measured,
+            "given": job.given,
             "short_runs": SHORT_RUNS if once else 0,
             "results": entry["results"],
             "outputs": [{**g, "bytes": BYTES[g["prim"]]} for g in entry["gives"]],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.base.dataclass import dataclass
 from compiler.base.errors import RuntimeError_, UsageError
@@ -19,6 +19,7 @@ from compiler.ir.values import Value
 from compiler.protocol import measurements
 from compiler.protocol.answering import answers
 from compiler.protocol.kinds import OfProgram
+from compiler.runtime.runs import RunResult
 from compiler.testing import cases
 from compiler.testing.blocks import Load, Trial
 
@@ -111,10 +112,15 @@ def measure(
         raise UsageError(missing)
     asked = api.for_entry(asked, entry, backend)
     text = api.compilation(asked).result(backend).text
+    return repeated(lambda runs: back_end.run(text, entry, args, how.deadline, runs), how)
+
+
+def repeated(run: Callable[[int], RunResult], how: Measuring) -> Measured:
+    """The times of what `run` runs so many times in a row; the first of them warms up."""
     times: list[float] = []
     began, wanted, peak = time.monotonic(), 1, 0
     while True:
-        done = back_end.run(text, entry, args, how.deadline, wanted + 1)
+        done = run(wanted + 1)
         times += [ms * 1000 for ms in done.times[1:]]
         peak = max(peak, done.peak_bytes)
         found = Measured(tuple(times), peak)

@@ -80,6 +80,7 @@ def _emitted(prog: ImpProg, choices: Choices, printer: Printer, scalars: Scalars
         ("ss_scratch(", c_runtime.SCRATCH),
         ("ss_spent(", c_runtime.PROFILE),
         ("SS_REGISTER", WIDTH),
+        ("ss_reached(", c_runtime.TUNED),
     ):
         if word in body_text:
             head.append(text)

@@ -243,3 +243,24 @@ static void ss_spent(int section, int64_t began) {{
 }}
 
 """
+
+AMOUNTS = 254
+"""How many different amounts a threshold's row has room for."""
+TUNED = f"""\
+// Thresholds of a program that is tuned, each with the amounts that it was compared with.
+#define SS_ROW {AMOUNTS + 2}
+int64_t ss_profile[{SECTIONS} * SS_ROW];
+
+static bool ss_reached(int number, int64_t amount) {{
+    int64_t *row = ss_profile + number * SS_ROW, count = row[1];
+    const int64_t known = count < SS_ROW - 2 ? count : SS_ROW - 2;
+    int64_t k = 0;
+    while (k < known && row[2 + k] != amount) k++;
+    if (k == known) {{
+        if (known < SS_ROW - 2) row[2 + known] = amount;
+        row[1] = count + 1;
+    }}
+    return amount >= row[0];
+}}
+
+"""

@@ -14,8 +14,8 @@ from typing import Literal
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Monomial, Poly
 from compiler.analysis.no_wrap import Exact, Reading, best, exactness
-from compiler.base.dataclass import dataclass
 from compiler.analysis.roots import facts_of_root, root_of
+from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.ir import nodes as ir
 from compiler.ir.show_scalar import show_se
