@@ -11,6 +11,7 @@
     analysis/  what holds at a place of a program: integer facts, arithmetic that cannot wrap
     lower/     typed program -> core: one version per type, no functions as values, no tuples
     optimise/  simplify, fuse
+    derive/    derivatives of programs, forward and reverse
     parallel/  nested parallelism -> kernels; code versions under thresholds
     storage/   every array gets a block and an index function; kernels allocate no device memory
     codegen/   IMP, the imperative IR, and from it C and CUDA

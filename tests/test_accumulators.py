@@ -262,3 +262,18 @@ def test_an_operator_has_arrays_of_its_own() -> None:
     expected = in_all_stages(source, args)
     same(in_c(source, args), expected, "c")
     same(kernel_interp.run(kernels(source), "main", args, 4), expected, "kernels")
+
+
+def test_an_accumulator_of_pairs_of_which_one_part_is_used() -> None:
+    """A push to both parts stays one to both, whichever of them anybody asks for."""
+    source = (
+        "entry main [n] (is: [n]i64) (xs: [n]f64) =\n"
+        "  let r = reduce_by_index_stream (replicate 3 (0, 0))\n"
+        "            (\\(a, b) (c, d) -> (a + c, b + d))\n"
+        "            (0, 0) (\\(acc: *acc ([3](f64, f64))) (i, x) -> write acc i (x, x * 2))\n"
+        "            (zip is xs)\n"
+        "  in (unzip r).1"
+    )
+    args = [np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0])]
+    (found,) = in_all_stages(source, args)
+    assert found.tolist() == [4, 0, 10]

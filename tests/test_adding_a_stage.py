@@ -92,6 +92,6 @@ def test_the_worker_lists_it_and_goes_on_behind_it(place: Path) -> None:
     lines = "".join(json.dumps(one) + "\n" for one in asked)
     manifest, *runs = map(json.loads, run(place, "worker", given=lines).splitlines())
     ids = [stage["id"] for stage in manifest["stages"]]
-    assert ids[ids.index("soa") + 1] == "swept"
+    assert ids[ids.index("ad") + 1] == "swept"
     assert "sweep" in [switch["id"] for switch in manifest["switches"]]
     assert [answer.get("output") for answer in runs] == ["7i64", "7i64"]

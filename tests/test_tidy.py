@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 COMPILER = ROOT / "compiler"
 FILES = sorted([*COMPILER.rglob("*.py"), *(ROOT / "app").rglob("*.py")])
 ORDER = (
-    "base codes protocol algebra frontend dialect ir semantics analysis lower optimise parallel "
-    "storage codegen sandbox runtime explain driver testing notebooks classroom editor "
+    "base codes protocol algebra frontend dialect ir semantics analysis lower optimise derive "
+    "parallel storage codegen sandbox runtime explain driver testing notebooks classroom editor "
     "command_line public"
 ).split()
 APP_MAY_USE = "codes protocol public sandbox".split()
@@ -233,8 +233,8 @@ def test_public_functions_tell_their_errors() -> None:
 
 
 LANGUAGES = (
-    "frontend/ast.py frontend/typed.py frontend/types.py ir/nodes.py ir/scalar_nodes.py "
-    "codegen/imp/nodes.py codegen/kernels/nodes.py frontend/flatpack/syntax.py "
+    "frontend/ast.py frontend/typed.py frontend/types.py ir/array_nodes.py ir/nodes.py "
+    "ir/scalar_nodes.py codegen/imp/nodes.py codegen/kernels/nodes.py frontend/flatpack/syntax.py "
     "frontend/flatpack/terms.py"
 ).split()
 """Their classes are called as the constructs are, of which several languages have the same."""

@@ -19,9 +19,13 @@ def _product(count: int) -> str:
 NOT_BUILT = Code(
     "L001",
     "A part of the language that is not built yet",
-    "Futhark has it, Stridescope does not have it yet: automatic differentiation.",
-    wrong="entry f (x: f32): f32 = vjp (\\y -> y * y) x 1",
-    mended="entry f (x: f32): f32 = 2 * x",
+    "Futhark has it, Stridescope does not have it yet: derivatives with respect to arrays whose "
+    "sizes only a value tells, those in variants of a sum.",
+    wrong="type~ opt = #none | #some ([]f32)\n"
+    "entry f (n: i64): f32 =\n"
+    "  let g (o: opt) = match o case #none -> 0 case #some xs -> f32.sum xs\n"
+    "  in jvp g (#some (replicate n 1)) (#some (replicate n 2))",
+    mended="entry f (n: i64): f32 = jvp f32.sum (replicate n 1) (replicate n 2)",
 )
 SIZE = Code(
     "L004",
@@ -116,4 +120,12 @@ MUTUAL = Code(
     mended="def times (n: i64) (f: i64 -> i64) (x: i64): i64 = loop y = x for _i < n do f y\n"
     "def g (n: i64): i64 = if n == 0 then 1 else times n (\\x -> x + g (n - 1)) 0\n"
     "entry main (n: i64) = g n",
+)
+DERIVATIVE = Code(
+    "L018",
+    "A function that cannot be derived",
+    "Something on the way from the inputs to the result has no derivative that can be written down "
+    "here. The hint says how to get around it.",
+    wrong="entry f (x: f64): f64 = vjp f64.gamma x 1",
+    mended="entry f (x: f64): f64 = vjp (\\y -> f64.sqrt y) x 1",
 )

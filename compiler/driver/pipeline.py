@@ -37,6 +37,7 @@ from compiler.codegen.kernels.printer import show as show_kernels
 from compiler.codegen.kernels.verify import verify as verify_kernels
 from compiler.codegen.kernels.walk import statements
 from compiler.codegen.to_imp import to_imp
+from compiler.derive.stage import DERIVE, has_derivatives
 from compiler.driver.targets import BACK_ENDS, target_named
 from compiler.explain.occurrences import Index
 from compiler.frontend import decs, flatpack, show_ast, show_typed
@@ -58,7 +59,7 @@ from compiler.optimise.fuse import FUSE
 from compiler.optimise.inline import INLINE
 from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
-from compiler.parallel.recursion import RECURSION
+from compiler.parallel.recursion import RECURSION, unroll_calls
 from compiler.storage.allocate import ALLOCATE
 from compiler.storage.calls import LOOK_INSIDE
 from compiler.storage.coalesce import COALESCE
@@ -169,6 +170,11 @@ _TIDY = replace(SIMPLIFY, cleans=True)
 """Fusion exposes index arithmetic and common subexpressions; distribution computes cheap scalars
 again."""
 
+_LOOPS = replace(
+    RECURSION, run=lambda prog, ctx: unroll_calls(prog, ctx) if has_derivatives(prog) else prog
+)
+"""What is derived calls nothing; in other programs functions that call themselves stay for now."""
+
 STAGES: tuple[Stage, ...] = (
     Stage(
         "ast",
@@ -207,6 +213,16 @@ STAGES: tuple[Stage, ...] = (
         "ir",
         printer.show,
         (SOA,),
+        forms.DERIVATIVES,
+    ),
+    Stage(
+        "ad",
+        "Derived",
+        "Derivatives as programs: beside each value how it changes, or from the results back what "
+        "they owe to it.",
+        "ir",
+        printer.show,
+        (_LOOPS, DERIVE),
         forms.CALLS,
     ),
     Stage(

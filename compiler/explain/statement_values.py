@@ -20,6 +20,7 @@ from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value, beginning, prim_of
 from compiler.protocol import flows
 from compiler.semantics import heap, value
+from compiler.semantics.elements import Elements
 from compiler.semantics.machine import Block, Location, Machine
 
 MOST = 1000
@@ -69,7 +70,7 @@ def _text(result: Any) -> str:
     """A value, or the first elements of it."""
     if isinstance(result, Location):
         result = result.block.cells[result.cells()].reshape(result.lmad.shape)
-    if isinstance(result, value.Elements):
+    if isinstance(result, Elements):
         if None in result.cells:
             return "not written yet"
         shown = np.array(result.cells, result.cells[0].dtype if result.cells else np.int64)

@@ -61,6 +61,8 @@ BY_PASS: dict[str, Tiny] = {
 }
 
 BY_RULE: dict[str, Tiny] = {
+    # --- derivatives --------------------------------------------------------------------------
+    "ad/forward": Tiny("entry main (x: f64) = jvp (\\y -> y * f64.sin y) x 1", "2.0"),
     # --- laws of FlatPack ---------------------------------------------------------------------
     "laws/inverse": _flatpack(
         "main (xs : n Of m) = transpose (transpose xs)", "[[1.0, 2.0], [3.0, 4.0]]"

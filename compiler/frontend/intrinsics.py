@@ -83,7 +83,7 @@ INTRINSICS: dict[str, str] = {
 }
 
 DERIVATIVES = ("jvp2", "vjp2", "jmp2", "mjp2")
-"""What has types, but no meaning yet."""
+"""Derivatives of their functional argument."""
 
 ACCUMULATING = ("scatter_stream", "hist_stream", "acc_write")
 """Those of accumulators, values of the type `acc`."""

@@ -190,6 +190,9 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
             return _by_branches(then, orelse, funs)
         case ir.Loop(params, init, _, body):
             return _by_loop(params, init, body, funs)
+        case ir.Jvp() | ir.Vjp():
+            other = exp.fn.returns if isinstance(exp, ir.Jvp) else exp.args
+            return (), (frozenset(free(exp)),) * (len(exp.fn.returns) + len(other))
         case ir.Call(fun, args) if funs is not None and fun in funs:
             given = zip(funs[fun].params, args, strict=True)
             taken = tuple(v for p, v in given if p.unique and isinstance(v, str))

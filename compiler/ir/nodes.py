@@ -27,6 +27,21 @@ from compiler.base.dataclass import KeepsNames, dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
 from compiler.base.spans import Prov
+from compiler.ir.array_nodes import ArrayLit as ArrayLit
+from compiler.ir.array_nodes import Concat as Concat
+from compiler.ir.array_nodes import Copy as Copy
+from compiler.ir.array_nodes import DimFix as DimFix
+from compiler.ir.array_nodes import DimIndex as DimIndex
+from compiler.ir.array_nodes import DimLmad as DimLmad
+from compiler.ir.array_nodes import DimSlice as DimSlice
+from compiler.ir.array_nodes import Index as Index
+from compiler.ir.array_nodes import Iota as Iota
+from compiler.ir.array_nodes import Rearrange as Rearrange
+from compiler.ir.array_nodes import Replicate as Replicate
+from compiler.ir.array_nodes import Reshape as Reshape
+from compiler.ir.array_nodes import Scratch as Scratch
+from compiler.ir.array_nodes import Slice as Slice
+from compiler.ir.array_nodes import Update as Update
 from compiler.ir.fails import Fails
 from compiler.ir.scalar_nodes import (
     BOOL as BOOL,
@@ -102,170 +117,6 @@ from compiler.ir.scalar_nodes import (
 )
 
 # --- array operations ------------------------------------------------------------------------
-
-
-@CORE.node()
-@dataclass(frozen=True, slots=True)
-class DimFix:
-    """One position."""
-
-    at: SE
-
-    @property
-    def start(self) -> SE:
-        """The position."""
-        return self.at
-
-    @property
-    def counts(self) -> tuple[Poly, ...]:
-        """Nothing: the dimension goes."""
-        return ()
-
-    @property
-    def strides(self) -> tuple[SE, ...]:
-        """Nothing: the dimension goes."""
-        return ()
-
-
-@CORE.node()
-@dataclass(frozen=True, slots=True)
-class DimSlice:
-    """`count` positions from `start` on, `stride` apart (any sign)."""
-
-    start: SE
-    count: Poly
-    stride: SE
-
-    @property
-    def counts(self) -> tuple[Poly, ...]:
-        """The size of the one dimension that stays."""
-        return (self.count,)
-
-    @property
-    def strides(self) -> tuple[SE, ...]:
-        """The stride of the one dimension that stays."""
-        return (self.stride,)
-
-
-@CORE.node()
-@dataclass(frozen=True, slots=True)
-class DimLmad:
-    """The positions of an LMAD, `start + {(counts_0 : strides_0), ..}`, at least two dimensions.
-
-    The dimension that it indexes becomes as many as the LMAD has (thesis, section 3.3). In an
-    `Update` no position may come twice; an `Assert` stands before where that is not plain.
-    """
-
-    start: SE
-    counts: tuple[Poly, ...]
-    strides: tuple[SE, ...]
-
-
-DimIndex = DimFix | DimSlice | DimLmad
-"""Each has a `start` (i64), and `counts` and `strides`, one of each per dimension that results."""
-
-
-@CORE.node("{array}[{at:index}]", fails=Fails.OUTSIDE)
-@dataclass(frozen=True, slots=True)
-class Index:
-    """The scalar `array[at..]`, all dimensions given."""
-
-    array: Name
-    at: tuple[SE, ...]
-
-
-@CORE.node("{array}[{dims}]", fails=Fails.OUTSIDE, views="array")
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A view of `array`: one `DimIndex` per dimension, not all of them a `DimFix`."""
-
-    array: Name
-    dims: tuple[DimIndex, ...]
-
-
-@CORE.node("{array} with [{dims}] = {value}", fails=Fails.OUTSIDE, overwrites="array")
-@dataclass(frozen=True, slots=True)
-class Update:
-    """`array with [dims] = value`; consumes `array`, whose memory becomes the result's.
-
-    One `DimIndex` per dimension; all `DimFix`: `value` is a scalar expression.
-    """
-
-    array: Name
-    dims: tuple[DimIndex, ...]
-    value: Operand
-
-
-@CORE.node("rearrange(({perm}), {array})", fails=Fails.NEVER, views="array")
-@dataclass(frozen=True, slots=True)
-class Rearrange:
-    """Dimension `i` of the result is dimension `perm[i]` of `array`; a view."""
-
-    perm: tuple[int, ...]
-    array: Name
-
-
-@CORE.node("reshape({shape:shape}, {array})", fails=Fails.COUNT, views="array")
-@dataclass(frozen=True, slots=True)
-class Reshape:
-    """The same elements in row-major order under a shape of equal product; a view if possible."""
-
-    shape: tuple[Poly, ...]
-    array: Name
-
-
-@CORE.node("copy({array})", fails=Fails.NEVER)
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A fresh copy."""
-
-    array: Name
-
-
-@CORE.node("concat({arrays})", fails=Fails.NEVER)
-@dataclass(frozen=True, slots=True)
-class Concat:
-    """The arrays one after another along dimension 0."""
-
-    arrays: tuple[Name, ...]
-
-
-@CORE.node("iota({count}, {start}, {step})", finds={"prim": "prim_of start"}, fails=Fails.SIZE)
-@dataclass(frozen=True, slots=True)
-class Iota:
-    """`start + i*step` for `i < count`, at an integer type."""
-
-    count: Poly
-    start: SE
-    step: SE
-    prim: Prim
-
-
-@CORE.node("replicate({shape:shape}, {value})", fails=Fails.SIZE)
-@dataclass(frozen=True, slots=True)
-class Replicate:
-    """`value` (a scalar, or an array that becomes the inner dimensions) repeated over `shape`."""
-
-    shape: tuple[Poly, ...]
-    value: Operand
-
-
-@CORE.node("scratch({shape:shape}{prim})", fails=Fails.SIZE)
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """An array of that type with any contents; every element is written before it is read."""
-
-    prim: Prim
-    shape: tuple[Poly, ...]
-
-
-@CORE.node("[{elems}]", fails=Fails.NEVER)
-@dataclass(frozen=True, slots=True)
-class ArrayLit:
-    """`[a, b]` along dimension 0; elements are scalars, or names of arrays of one type."""
-
-    elems: tuple[Operand, ...]
-
 
 Fresh = Copy | Concat | Iota | Replicate | Scratch | ArrayLit
 ArrayOp = Index | Slice | Update | Rearrange | Reshape | Fresh
@@ -529,6 +380,37 @@ class Stream:
 
 Soac = Map | Reduce | Scan | Scatter | Hist | Stream
 
+# --- derivatives, before they are derived ----------------------------------------------------
+
+
+@CORE.node("jvp ({args}) with ({seeds})\n  {fn}", fails=Fails.STOPS)
+@dataclass(frozen=True, slots=True)
+class Jvp:
+    """Forward mode: what `fn` gives for `args`, then how that changes where they change by `seeds`.
+
+    Tangents are of the types of what they belong to.
+    """
+
+    args: tuple[Operand, ...]
+    seeds: tuple[Operand, ...]
+    fn: Lambda
+
+
+@CORE.node("vjp ({args}) with ({seeds})\n  {fn}", fails=Fails.STOPS)
+@dataclass(frozen=True, slots=True)
+class Vjp:
+    """Reverse mode: what `fn` gives for `args`, then how `seeds`, of its results, depend on them.
+
+    Adjoints are of the types of what they belong to.
+    """
+
+    args: tuple[Operand, ...]
+    seeds: tuple[Operand, ...]
+    fn: Lambda
+
+
+Derivative = Jvp | Vjp
+
 # --- parallel operators, after flattening ----------------------------------------------------
 
 Level = Literal["grid", "block", "thread"]
@@ -655,7 +537,7 @@ class Alloc:
 
 # --- programs --------------------------------------------------------------------------------
 
-Exp = SE | ArrayOp | Control | Push | Soac | SegOp | Alloc
+Exp = SE | ArrayOp | Control | Push | Soac | Derivative | SegOp | Alloc
 
 
 @CORE.node()

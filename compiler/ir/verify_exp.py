@@ -428,6 +428,24 @@ def _push(c: ScopeChecker, exp: ir.Push, pat: object) -> Types:
     return ()
 
 
+def _derived(c: ScopeChecker, exp: ir.Derivative, seeds: Sequence[ir.Type]) -> list[ir.Type]:
+    """Check a derivative's parts; the types of what its function gives."""
+    args = [c.operand(arg) for arg in exp.args]
+    _fn(c, exp.fn, args, "the function of a derivative")
+    c.must(len(exp.seeds) == len(seeds), f"{len(exp.seeds)} seeds for {len(seeds)} values")
+    _agree(c, [c.operand(seed) for seed in exp.seeds], seeds, "a seed")
+    return list(exp.fn.returns)
+
+
+def _jvp(c: ScopeChecker, exp: ir.Jvp, pat: object) -> Types:
+    return _derived(c, exp, [c.operand(arg) for arg in exp.args]) * 2
+
+
+def _vjp(c: ScopeChecker, exp: ir.Vjp, pat: object) -> Types:
+    results = _derived(c, exp, exp.fn.returns)
+    return results + [c.operand(arg) for arg in exp.args]
+
+
 def _kernel(c: ScopeChecker, exp: ir.SegOp, fixed: Sequence[ir.Type]) -> list[ir.Type]:
     """Check a kernel's body; the types of its results, of which the first must be `fixed`."""
     _level(c, exp)
@@ -544,6 +562,8 @@ RULES: dict[type, Rule] = {
     ir.Hist: _hist,
     ir.Stream: _stream,
     ir.Push: _push,
+    ir.Jvp: _jvp,
+    ir.Vjp: _vjp,
     ir.SegMap: _segmap,
     ir.SegRed: _segred,
     ir.SegScan: _segscan,

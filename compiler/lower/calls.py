@@ -86,8 +86,6 @@ _NAMES_BY_ARITY = {
 ARITY = {name: count for count, names in _NAMES_BY_ARITY.items() for name in names.split()}
 """How many arguments an intrinsic takes."""
 
-_NO_DERIVATIVES = "The program is right, and its entry points that derive nothing can be compiled."
-
 
 # --- definitions -------------------------------------------------------------------------
 
@@ -337,24 +335,18 @@ def _erase(sp: Specialiser, t: Type, sizes: list[Name], barrier: Barrier) -> Typ
 
 
 def intrinsic(sp: Specialiser, fun: Closure, args: tuple[Value, ...], to: Result) -> ty.Exp:
-    """A saturated intrinsic; its functional arguments become lambdas.
-
-    Errors: `Limitation` for differentiation.
-    """
+    """A saturated intrinsic; its functional arguments become lambdas."""
     name = fun.code
     assert isinstance(name, str)
     assert fun.types is not None
-    if name in DERIVATIVES:
-        raise Limitation(
-            codes.limits.NOT_BUILT, "Differentiation is not there yet.", to.span, _NO_DERIVATIVES
-        )
     operands: list[ty.Exp] = []
     for arg in args:
         if isinstance(arg, ty.Exp):
             operands.append(arg)
         elif isinstance(arg, Closure):
             elem = fun.types[0]
-            params, result = ((elem,), fun.types[1]) if name == "map" else ((elem, elem), elem)
+            unary = name == "map" or name in DERIVATIVES
+            params, result = ((elem,), fun.types[1]) if unary else ((elem, elem), elem)
             operands.append(as_lambda(sp, arg, params, Result(result, to.span)))
         else:
             operands.append(residual(sp, arg, to.type, to.span))

@@ -15,7 +15,7 @@ from compiler.ir.build import both
 from compiler.ir.nodes import FALSE, ONE, SE, ZERO, Bin, Lambda, Param, Var
 from compiler.ir.sizes import se_of
 from compiler.ir.types import array_type, as_operand
-from compiler.lower import lmads
+from compiler.lower import derivatives, lmads
 from compiler.lower.build import Lowering, origin
 from compiler.lower.components import components
 from compiler.lower.exps import bind_pat, component_names, se, unwritten
@@ -564,4 +564,5 @@ _INTRINSICS: dict[str, Callable[[Lowering, ty.Apply, ty.Var, Name], Value]] = {
     "scratch": _scratch,
     "opaque": _opaque,
     **lmads.INTRINSICS,
+    **derivatives.INTRINSICS,
 }

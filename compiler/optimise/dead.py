@@ -340,7 +340,7 @@ def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 
 
 def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
-    """A kernel loses results that are neither reduced nor written in place."""
+    """A kernel loses results that are neither reduced nor pushed to."""
     exp = stm.exp
     if not isinstance(exp, (ir.SegMap, ir.SegRed, ir.SegScan)):
         return stm
@@ -348,7 +348,7 @@ def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     kept = [
         k
         for k, (p, r) in enumerate(zip(stm.pat, exp.body.results, strict=True))
-        if k < first or uses.is_used(p)
+        if k < first or uses.is_used(p) or (isinstance(r, ir.Write) and not r.writes)
     ]
     if len(kept) == len(stm.pat) or not kept:
         return stm

@@ -41,10 +41,10 @@ FUNCTIONS = (
 IR_WORDS = (
     "alloc apply asking assert atomic await barrier bins block blocks body by call comm concat "
     "copy device do else entry exchange exit fold for free frees from fun get gives grid hist "
-    "host if in indices into iota launch let locked loop map mem neutral of op part per_block "
+    "host if in indices into iota jvp launch let locked loop map mem neutral of op part per_block "
     "point points private publish push ranges rearrange reduce replicate reshape return scan "
     "scatter scope scratch seghist segmap segred segscan shared shuffle sizes stream takes then "
-    "thread threshold ticket times to unroll var while with zeros"
+    "thread threshold ticket times to unroll var vjp while with zeros"
 ).split()
 FLATPACK_KEYWORDS = "let in type Of".split()
 FLATPACK_FUNCTIONS = (

@@ -24,7 +24,9 @@ from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
+from compiler.ir.walk import free
 from compiler.semantics import arrays, parallel
+from compiler.semantics import value as letter
 from compiler.semantics.evaluator import BLOCK, Data, Evaluator, Irregular, Mask, Rule, TooDeep
 from compiler.semantics.limits import USUAL_BYTES, running
 
@@ -209,6 +211,14 @@ def _alloc(m: Evaluator, exp: ir.Alloc, pat: Sequence[ir.Param]) -> list[Data]:
     return [BLOCK]
 
 
+def _derivative(m: Evaluator, exp: ir.Derivative, pat: Sequence[ir.Param]) -> list[Data]:
+    """By the letter, one lane at a time."""
+    if m.widths:
+        raise Irregular
+    known = {name: m.env[name] for name in free(exp)}
+    return letter.derived(m, exp, known)
+
+
 RULES: dict[type, Rule] = {
     **dict.fromkeys(ir.SE_NODES, _scalar),
     ir.Assert: _assert,
@@ -218,6 +228,8 @@ RULES: dict[type, Rule] = {
     ir.Apply: _call,
     ir.Threshold: _threshold,
     ir.Alloc: _alloc,
+    ir.Jvp: _derivative,
+    ir.Vjp: _derivative,
     **arrays.EXPS,
     **parallel.EXPS,
 }

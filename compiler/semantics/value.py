@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from compiler.algebra.poly import Poly
-from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompilerBug
 from compiler.base.names import Name
@@ -34,26 +33,27 @@ from compiler.base.spans import Prov
 from compiler.ir import entry as entry_points
 from compiler.ir import nodes as ir
 from compiler.ir.may_fail import is_division
-from compiler.ir.scalar import apply_bin, apply_fun, apply_un, convert
+from compiler.ir.scalar import convert
 from compiler.ir.scatters import places, writes
 from compiler.ir.sizes import prim_of, signed
 from compiler.ir.syntax import literal_text
 from compiler.ir.values import Value
+from compiler.semantics import derivatives
+from compiler.semantics.duals import bin_, conv_, fun_, plain, un_
+from compiler.semantics.elements import (
+    Data,
+    Elements,
+    Indices,
+    cells_of,
+    fresh,
+    inside,
+    part,
+    put,
+    shape_of,
+)
 from compiler.semantics.indices import all_indices
 from compiler.semantics.limits import USUAL_BYTES, Watched, of_rows, running
 
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """An array: its elements in row-major order. None is one that has never been written."""
-
-    shape: tuple[int, ...]
-    cells: list[Any]
-
-
-Data = Any
-"""A NumPy scalar, an `Elements`, or None for a block."""
-Indices = tuple[int, ...]
 Row = list[Data]
 Watch = Callable[[Name, Sequence[Value], Prov], None]
 
@@ -87,6 +87,17 @@ def execute(machine: Interpreter, fun: ir.Function, args: Sequence[Value]) -> li
     return [_outward(value, kind) for value, kind in zip(results, kinds, strict=True)]
 
 
+def derived(around: Watched, exp: ir.Derivative, known: Mapping[Name, Value]) -> list[Value]:
+    """What a derivative gives in a run on another machine, which knows these names."""
+    machine = Interpreter(ir.Prog(tuple(around.funs.values())), around.most_bytes, {})
+    machine.prov = around.prov
+    machine.env = {name: _inward(value) for name, value in known.items()}
+    results = _EXP[type(exp)](machine, exp, ())
+    other = exp.fn.returns if isinstance(exp, ir.Jvp) else [p.type for p in exp.fn.params]
+    kinds = (*exp.fn.returns, *other)
+    return [_outward(value, kind) for value, kind in zip(results, kinds, strict=True)]
+
+
 def _inward(value: Value | None) -> Data:
     if value is None or not value.shape:
         return value
@@ -103,49 +114,6 @@ def _outward(data: Data, kind: ir.Type) -> Value:
     return np.array(data.cells, DTYPE[kind.prim]).reshape(data.shape)
 
 
-# --- arrays ----------------------------------------------------------------------------------
-
-
-def inside(at: Indices, shape: tuple[int, ...]) -> bool:
-    """Whether an index of the first dimensions of a shape is within its bounds."""
-    return all(0 <= i < size for i, size in zip(at, shape, strict=False))
-
-
-def extent(data: Data, at: Indices) -> slice:
-    """Which cells are those of the element, or of the part, at an index of the first dimensions."""
-    count = prod(data.shape[len(at) :])
-    number = 0
-    for size, i in zip(data.shape, at, strict=False):
-        number = number * size + i
-    return slice(number * count, (number + 1) * count)
-
-
-def part(data: Elements, at: Indices) -> Data:
-    """The element, or the array, at an index of the first dimensions."""
-    cells = data.cells[extent(data, at)]
-    return Elements(data.shape[len(at) :], cells) if len(at) < len(data.shape) else cells[0]
-
-
-def put(data: Elements, at: Indices, value: Data) -> None:
-    """Write an element, or a part, of an array that is not a value yet."""
-    data.cells[extent(data, at)] = cells_of(value)
-
-
-def fresh(data: Elements) -> Elements:
-    """An array with the same elements, to write to."""
-    return Elements(data.shape, list(data.cells))
-
-
-def cells_of(data: Data) -> list[Any]:
-    """The elements of an array, or the one element that a scalar is."""
-    return data.cells if isinstance(data, Elements) else [data]
-
-
-def shape_of(data: Data) -> tuple[int, ...]:
-    """The shape of an array; a scalar has no dimensions."""
-    return data.shape if isinstance(data, Elements) else ()
-
-
 def _written(cell: Any) -> Any:
     if cell is None:
         raise CompilerBug("an element of a scratch array is read before it is written")
@@ -159,6 +127,8 @@ class Interpreter(Watched):
         super().__init__(most_bytes, {fun.name: fun for fun in prog.funs})
         self.thresholds = thresholds
         self.watch: Watch | None = None
+        self.levels = 0
+        """How many derivatives have been begun."""
 
     # --- names and statements ----------------------------------------------------------------
 
@@ -232,15 +202,15 @@ class Interpreter(Watched):
                 if op in LOGIC_OPS and bool(a) == (op == "||"):
                     return a
                 b = self.se(rhs)
-                if is_division(op, at) and b == 0:
+                if is_division(op, at) and plain(b) == 0:
                     raise self.error("Division by zero.")
-                return apply_bin(op, at, a, b)
+                return bin_(op, at, a, b)
             case ir.Un(op, at, arg):
-                return apply_un(op, at, self.se(arg))
+                return un_(op, at, self.se(arg))
             case ir.Conv(src, dst, arg):
-                return convert(src, dst, self.se(arg))
+                return conv_(src, dst, self.se(arg))
             case ir.Fun(fun, at, args):
-                return apply_fun(fun, at, tuple(self.se(arg) for arg in args))
+                return fun_(fun, at, tuple(self.se(arg) for arg in args))
             case ir.Select(cond, then, orelse):
                 return self.se(then if self.se(cond) else orelse)
 
@@ -476,8 +446,8 @@ def _iota(m: Interpreter, exp: ir.Iota, pat: Sequence[ir.Param]) -> Row:
     cells = []
     for i in range(shape[0]):
         number = convert("i64", exp.prim, np.int64(i))
-        offset = apply_bin("*", exp.prim, number, step)
-        cells.append(apply_bin("+", exp.prim, start, offset))
+        offset = bin_("*", exp.prim, number, step)
+        cells.append(bin_("+", exp.prim, start, offset))
     return [Elements(shape, cells)]
 
 
@@ -515,12 +485,11 @@ def _prim(pat: Sequence[ir.Param]) -> Prim:
 def _assert(m: Interpreter, exp: ir.Assert, pat: Sequence[ir.Param]) -> Row:
     if m.se(exp.cond):
         return []
-    raise m.error(
-        "".join(
-            p if isinstance(p, str) else literal_text(m.se(p).item(), prim_of(p), suffix=False)
-            for p in exp.message
-        )
-    )
+    raise m.error("".join(p if isinstance(p, str) else _shown(m, p) for p in exp.message))
+
+
+def _shown(m: Interpreter, se: ir.SE) -> str:
+    return literal_text(plain(m.se(se)).item(), prim_of(se), suffix=False)
 
 
 def _if(m: Interpreter, exp: ir.If, pat: Sequence[ir.Param]) -> Row:
@@ -679,6 +648,7 @@ _EXP: dict[type, Callable[[Interpreter, Any, Sequence[ir.Param]], Row]] = {
     ir.Apply: _call,
     ir.Threshold: _threshold,
     ir.Alloc: _alloc,
+    **derivatives.EXPS,
     ir.Map: _map,
     ir.Reduce: _reduce,
     ir.Scan: _scan,

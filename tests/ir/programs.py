@@ -146,4 +146,23 @@ entry main (a_1: i64, b_2: i64, x_3: f64, u_4: u8, c_5: bool, y_6: f32) : (r_7: 
   in (t_26)
 """
 
-ALL = {"soacs": SOACS, "kernels": KERNELS, "memory": MEMORY, "scalars": SCALARS}
+DERIVATIVES = r"""
+entry main [n_1] (x_2: f64, ys_3: [n_1]f64) : (r_4: f64, s_5: f64, t_6: f64, u_7: f64, v_8: [n_1]f64) =
+  let (a_9: f64, b_10: f64) =
+    jvp (x_2) with (1.0f64)
+      \(x_11: f64) : (f64) -> (x_11 * x_11)
+  let (c_12: f64, d_13: f64, e_14: [n_1]f64) =
+    vjp (x_2 + 1.0f64, ys_3) with (2.0f64)
+      \(x_15: f64, ys_16: [n_1]f64) : (f64) ->
+        let (y_17: f64) = ys_16[0]
+        in (x_15 * y_17)
+  in (a_9, b_10, c_12, d_13, e_14)
+"""
+
+ALL = {
+    "derivatives": DERIVATIVES,
+    "soacs": SOACS,
+    "kernels": KERNELS,
+    "memory": MEMORY,
+    "scalars": SCALARS,
+}

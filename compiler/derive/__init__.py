@@ -1,0 +1,1 @@
+"""Derivatives: the stage `ad`, which makes programs of `jvp` and `vjp`."""

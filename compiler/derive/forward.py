@@ -1,0 +1,270 @@
+"""Forward mode: behind each statement one more, for how its results change.
+
+Each active name gets a tangent, of its own type; what is not active has none, and is zero where
+one is needed. Operations are linear in tangents, so that most array operations become the same
+operation on tangents. Folds run on pairs of a value and its tangent (`forward_folds.py`).
+
+Needs: statements taken apart (`normal.py`), no calls, no derivatives inside. Keeps: the statements
+themselves, so that results are what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.derive.partials import edges, total
+from compiler.derive.writing import Writing
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import SE, Lit, Operand, Param, Type, Var
+from compiler.ir.sizes import prim_of
+from compiler.ir.slices import selected
+from compiler.ir.types import array_type, as_operand, prim_type
+
+END = "_tan"
+
+
+class Forward(Writing):
+    """The statements with their tangents."""
+
+    def __init__(self, ctx: Ctx, active: set[Name], rules: Mapping[type, Rule]) -> None:
+        super().__init__(ctx)
+        self.active = active
+        self.rules = rules
+        """What becomes of a statement, by the class of its expression."""
+        self.tangents: dict[Name, Operand] = {}
+
+    # --- tangents --------------------------------------------------------------------------------
+
+    def tangent(self, operand: Operand) -> Operand | None:
+        """How an operand changes; None: not at all."""
+        if isinstance(operand, str):
+            return self.tangents.get(operand)
+        return self.slope(operand)
+
+    def slope(self, se: SE) -> SE | None:
+        """How a scalar expression changes."""
+        if isinstance(se, Var):
+            found = self.tangents.get(se.name)
+            assert not isinstance(found, str)
+            return found
+        return None if isinstance(se, Lit) else self.through(se, se)
+
+    def through(self, se: SE, out: SE) -> SE | None:
+        """How an operation changes, whose result is `out`."""
+        result: SE | None = None
+        self.check_known(se)
+        for edge in edges(se, out):
+            inner = self.slope(edge.part)
+            if inner is not None:
+                term = edge.forward(inner)
+                result = term if result is None else total(prim_of(se), result, term)
+        return result
+
+    def full(self, operand: Operand, kind: Type | None = None) -> Operand:
+        """The tangent, zeros where there is none."""
+        found = self.tangent(operand)
+        return self.zero(kind or self.type_of(operand)) if found is None else found
+
+    def dual(self, param: Param) -> Param:
+        """A name for the tangent of what is bound here."""
+        own = self.fresh(param.name, param.type, END)
+        own = Param(own.name, own.type, param.unique)
+        self.tangents[param.name] = as_operand(own)
+        return own
+
+    def duals(self, params: Sequence[Param]) -> tuple[Param, ...]:
+        """Names for the tangents of those that are active."""
+        self.learn(params)
+        return tuple(self.dual(p) for p in params if p.name in self.active)
+
+    # --- bodies ----------------------------------------------------------------------------------
+
+    def all(self, stms: Sequence[ir.Stm]) -> None:
+        """Statements, each with its tangent behind it."""
+        for stm in stms:
+            self.prov = stm.prov
+            self.learn(stm.pat)
+            rule = self.rules.get(type(stm.exp))
+            if rule is not None and any(p.name in self.active for p in stm.pat):
+                rule(self, stm, stm.exp)
+            elif isinstance(stm.exp, ir.Push | ir.Stream | ir.Call | ir.Apply):
+                self.rules[type(stm.exp)](self, stm, stm.exp)
+            else:
+                self.stms.append(stm)
+
+    def body(self, body: ir.Body, wanted: Sequence[bool], kinds: Sequence[Type]) -> ir.Body:
+        """A body with the tangents of the wanted results behind them."""
+        outer = self.open()
+        self.all(body.stms)
+        triples = zip(body.results, wanted, kinds, strict=True)
+        slopes = [self.full(r, kind) for r, yes, kind in triples if yes]
+        return self.close(outer, (*body.results, *slopes))
+
+    def fn(self, fn: ir.Lambda, wanted: Sequence[bool], extra: Sequence[Param]) -> ir.Lambda:
+        """A lambda with tangents of parameters behind these, and of the wanted results."""
+        body = self.body(fn.body, wanted, fn.returns)
+        more = [kind for kind, yes in zip(fn.returns, wanted, strict=True) if yes]
+        return ir.Lambda((*fn.params, *extra), body, (*fn.returns, *more))
+
+    def flags(self, pat: Sequence[Param]) -> list[bool]:
+        """Which of some names are active."""
+        return [p.name in self.active for p in pat]
+
+    def over(self, fn: ir.Lambda, arrays: Sequence[Name]) -> tuple[list[Param], list[Name]]:
+        """Parameters and arrays for the tangents of what a lambda goes over."""
+        self.learn(fn.params)
+        params: list[Param] = []
+        given: list[Name] = []
+        for param, array in zip(fn.params, arrays, strict=True):
+            slope = self.tangents.get(array)
+            if slope is not None:
+                params.append(self.dual(param))
+                given.append(str(slope))
+        return params, given
+
+
+Rule = Callable[[Forward, ir.Stm, Any], None]
+
+# --- scalars and arrays ------------------------------------------------------------------------
+
+
+def _scalar(f: Forward, stm: ir.Stm, exp: SE) -> None:
+    """A sum of products of partial derivatives and tangents."""
+    f.stms.append(stm)
+    (param,) = stm.pat
+    out = Var(param.name, prim_type(param.type))
+    slope = f.slope(exp) if isinstance(exp, Var | Lit) else f.through(exp, out)
+    if slope is not None:
+        f.tangents[param.name] = f.scalar(param.name, slope, END)
+
+
+def _same(f: Forward, stm: ir.Stm, exp: Any, array: Name, change: Callable[[Name], ir.Exp]) -> None:
+    """The same operation on the tangent of an array."""
+    f.stms.append(stm)
+    slope = f.tangents.get(array)
+    if slope is not None:
+        assert isinstance(slope, str)
+        f.add((f.dual(stm.pat[0]),), change(slope))
+
+
+def _index(f: Forward, stm: ir.Stm, exp: ir.Index) -> None:
+    """(xs[i])' = xs'[i]."""
+    _same(f, stm, exp, exp.array, lambda a: ir.Index(a, exp.at))
+
+
+def _slice(f: Forward, stm: ir.Stm, exp: ir.Slice) -> None:
+    """(xs[..])' = xs'[..]."""
+    _same(f, stm, exp, exp.array, lambda a: ir.Slice(a, exp.dims))
+
+
+def _rearrange(f: Forward, stm: ir.Stm, exp: ir.Rearrange) -> None:
+    """(transpose xs)' = transpose xs'."""
+    _same(f, stm, exp, exp.array, lambda a: ir.Rearrange(exp.perm, a))
+
+
+def _reshape(f: Forward, stm: ir.Stm, exp: ir.Reshape) -> None:
+    """(reshape xs)' = reshape xs'."""
+    _same(f, stm, exp, exp.array, lambda a: ir.Reshape(exp.shape, a))
+
+
+def _copy(f: Forward, stm: ir.Stm, exp: ir.Copy) -> None:
+    """(copy xs)' = copy xs'."""
+    _same(f, stm, exp, exp.array, ir.Copy)
+
+
+def _update(f: Forward, stm: ir.Stm, exp: ir.Update) -> None:
+    """(xs with [i] = v)' = xs' with [i] = v'."""
+    (param,) = stm.pat
+    array = str(f.full(exp.array))
+    value = f.full(exp.value, array_type(prim_type(param.type), selected(exp.dims)))
+    f.stms.append(stm)
+    f.add((f.dual(param),), ir.Update(array, exp.dims, value))
+
+
+def _concat(f: Forward, stm: ir.Stm, exp: ir.Concat) -> None:
+    """(xs ++ ys)' = xs' ++ ys'."""
+    f.stms.append(stm)
+    slopes = tuple(str(f.full(array)) for array in exp.arrays)
+    f.add((f.dual(stm.pat[0]),), ir.Concat(slopes))
+
+
+def _replicate(f: Forward, stm: ir.Stm, exp: ir.Replicate) -> None:
+    """(replicate n x)' = replicate n x'."""
+    f.stms.append(stm)
+    f.add((f.dual(stm.pat[0]),), ir.Replicate(exp.shape, f.full(exp.value)))
+
+
+def _array_lit(f: Forward, stm: ir.Stm, exp: ir.ArrayLit) -> None:
+    """[x, y]' = [x', y']."""
+    f.stms.append(stm)
+    f.add((f.dual(stm.pat[0]),), ir.ArrayLit(tuple(map(f.full, exp.elems))))
+
+
+def _iota(f: Forward, stm: ir.Stm, exp: ir.Iota) -> None:
+    """(start..step)' = start'..step', as often."""
+    f.stms.append(stm)
+    slopes = [f.full(exp.start), f.full(exp.step)]
+    start, step = (x for x in slopes if not isinstance(x, str))
+    f.add((f.dual(stm.pat[0]),), ir.Iota(exp.count, start, step, exp.prim))
+
+
+# --- control -------------------------------------------------------------------------------------
+
+
+def _if(f: Forward, stm: ir.Stm, exp: ir.If) -> None:
+    """Tangents go the way that values go."""
+    wanted = f.flags(stm.pat)
+    kinds = [p.type for p in stm.pat]
+    then, orelse = (f.body(side, wanted, kinds) for side in (exp.then, exp.orelse))
+    f.add((*stm.pat, *f.duals(stm.pat)), ir.If(exp.cond, then, orelse))
+
+
+def _loop(f: Forward, stm: ir.Stm, exp: ir.Loop) -> None:
+    """Each parameter of a loop has its tangent beside it."""
+    wanted = f.flags(exp.params)
+    pairs = list(zip(exp.params, exp.init, strict=True))
+    init = [f.full(value, p.type) for (p, value), yes in zip(pairs, wanted, strict=True) if yes]
+    extra = f.duals(exp.params)
+    if isinstance(exp.form, ir.ForLoop):
+        f.types[exp.form.index] = ir.Scalar(exp.form.prim)
+    body = f.body(exp.body, wanted, [p.type for p in exp.params])
+    loop = ir.Loop((*exp.params, *extra), (*exp.init, *init), exp.form, body)
+    slopes = [f.dual(p) for p, yes in zip(stm.pat, wanted, strict=True) if yes]
+    f.add((*stm.pat, *slopes), loop)
+
+
+def _call(f: Forward, stm: ir.Stm, exp: ir.Call | ir.Apply) -> None:
+    raise f.refuse(
+        f"`{f.ctx.names.called(exp.fun)}` calls itself, and is derived.",
+        "Write it as a `loop`.",
+    )
+
+
+def _map(f: Forward, stm: ir.Stm, exp: ir.Map) -> None:
+    """(map f xs)' = map f' xs xs'."""
+    extra, slopes = f.over(exp.fn, exp.arrays)
+    fn = f.fn(exp.fn, f.flags(stm.pat), extra)
+    f.add((*stm.pat, *f.duals(stm.pat)), ir.Map(exp.width, fn, (*exp.arrays, *slopes)))
+
+
+RULES: dict[type, Rule] = {
+    **dict.fromkeys(ir.SE_NODES, _scalar),
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Rearrange: _rearrange,
+    ir.Reshape: _reshape,
+    ir.Copy: _copy,
+    ir.Update: _update,
+    ir.Concat: _concat,
+    ir.Replicate: _replicate,
+    ir.ArrayLit: _array_lit,
+    ir.Iota: _iota,
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Call: _call,
+    ir.Apply: _call,
+    ir.Map: _map,
+}

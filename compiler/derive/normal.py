@@ -1,0 +1,124 @@
+"""Scalar expressions taken apart: each operation on active numbers gets a statement of its own.
+
+So a rule for an operation sees names and literals, and what it computes once is not written again
+in the slopes of what is around it. Needs: the active names. Keeps: results and failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.context import Ctx
+from compiler.base.names import Name
+from compiler.base.spans import Prov
+from compiler.derive.activity import Activity
+from compiler.ir import nodes as ir
+from compiler.ir.may_fail import cannot_fail, total
+from compiler.ir.nodes import SE, Lit, Operand, Var
+from compiler.ir.sizes import prim_of
+from compiler.ir.walk import map_subexpressions
+
+
+class Normal:
+    """The statements of one body, taken apart."""
+
+    def __init__(self, ctx: Ctx, activity: Activity, prov: Prov = ()) -> None:
+        self.ctx = ctx
+        self.activity = activity
+        self.prov = prov
+        self.stms: list[ir.Stm] = []
+
+    def body(self, body: ir.Body) -> ir.Body:
+        """A body whose active results are names and literals."""
+        inner = Normal(self.ctx, self.activity, self.prov)
+        inner.all(body.stms)
+        inner.prov = body.prov or inner.prov
+        results = tuple(inner.operand(r) for r in body.results)
+        return ir.Body(tuple(inner.stms), results, body.prov)
+
+    def fn(self, fn: ir.Lambda) -> ir.Lambda:
+        """The same for a lambda."""
+        return ir.Lambda(fn.params, self.body(fn.body), fn.returns)
+
+    def all(self, stms: Sequence[ir.Stm]) -> None:
+        """Append statements."""
+        for stm in stms:
+            self.prov = stm.prov
+            exp = self.exp(stm.exp)
+            self.stms.append(stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov))
+
+    def exp(self, exp: ir.Exp) -> ir.Exp:
+        """An expression whose active parts are names and literals."""
+        match exp:
+            case ir.Replicate(shape, value):
+                return ir.Replicate(shape, self.operand(value))
+            case ir.Update(array, dims, value):
+                return ir.Update(array, dims, self.operand(value))
+            case ir.ArrayLit(elems):
+                return ir.ArrayLit(tuple(map(self.operand, elems)))
+            case ir.Iota(count, start, step, prim):
+                return ir.Iota(count, self.atom(start), self.atom(step), prim)
+            case ir.If(cond, then, orelse):
+                return ir.If(cond, self.body(then), self.body(orelse))
+            case ir.Loop(params, init, form, body):
+                given = tuple(map(self.operand, init))
+                return ir.Loop(params, given, form, self.body(body))
+            case ir.Map(width, fn, arrays):
+                return ir.Map(width, self.fn(fn), arrays)
+            case ir.Stream(width, dests, fn, arrays):
+                return ir.Stream(width, dests, self.fn(fn), arrays)
+            case ir.Scatter(width, to, fn, arrays):
+                return ir.Scatter(width, to, self.fn(fn), arrays)
+            case ir.Reduce(width, ops, fn, arrays):
+                return ir.Reduce(width, tuple(map(self.operator, ops)), self.fn(fn), arrays)
+            case ir.Scan(width, ops, fn, arrays):
+                return ir.Scan(width, tuple(map(self.operator, ops)), self.fn(fn), arrays)
+            case ir.Hist(width, hists, fn, arrays):
+                own = tuple(ir.HistOp(h.dests, h.rank, self.operator(h.op)) for h in hists)
+                return ir.Hist(width, own, self.fn(fn), arrays)
+            case ir.Push(to_push, at, values, op):
+                return ir.Push(
+                    to_push, at, tuple(map(self.operand, values)), tuple(map(self.fn, op))
+                )
+        return self.taken_apart(exp) if isinstance(exp, ir.SE_NODES) else exp
+
+    def operator(self, op: ir.Operator) -> ir.Operator:
+        """The same for an operator."""
+        neutral = tuple(map(self.operand, op.neutral))
+        return ir.Operator(self.fn(op.fn), neutral, op.commutative)
+
+    def operand(self, operand: Operand) -> Operand:
+        """An operand: a name or a literal, if it is active."""
+        return operand if isinstance(operand, str) else self.atom(operand)
+
+    def atom(self, se: SE) -> SE:
+        """A scalar expression under a name, if it is active."""
+        if isinstance(se, Lit | Var) or not self.activity.has(se):
+            return se
+        return self.named(self.taken_apart(se), active=True)
+
+    def taken_apart(self, se: SE) -> SE:
+        """An active expression as one operation on names and literals."""
+        if isinstance(se, Lit | Var) or not self.activity.has(se):
+            return se
+        if not cannot_fail(se):
+            se = total(se) or se
+        if not cannot_fail(se):
+            return se
+        return map_subexpressions(se, self.part)
+
+    def part(self, se: SE) -> SE:
+        """A part of an operation, under a name."""
+        if isinstance(se, Lit | Var):
+            return se
+        active = self.activity.has(se)
+        return self.named(self.taken_apart(se) if active else se, active)
+
+    def named(self, se: SE, active: bool) -> SE:
+        """A name for an expression."""
+        name: Name = self.ctx.fresh("t")
+        prim = prim_of(se)
+        self.stms.append(ir.Stm((ir.Param(name, ir.Scalar(prim)),), se, self.prov))
+        if active:
+            self.activity.active.add(name)
+        return Var(name, prim)

@@ -1,0 +1,186 @@
+"""The stage `ad`: `jvp` and `vjp` become the programs that they stand for, innermost first.
+
+A derivative's function is made one of its own (`prepare.py`), and what is derived inside of it
+comes first. Then each of its statements gets what the chain rule says (`forward.py`), and the
+whole stands where the derivative stood. A program without derivatives stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from compiler import codes
+from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
+from compiler.base.errors import Limitation
+from compiler.base.names import Name
+from compiler.base.rules import Pass, Rule
+from compiler.base.spans import Prov
+from compiler.derive import forward_folds
+from compiler.derive.activity import Activity
+from compiler.derive.forward import Forward
+from compiler.derive.normal import Normal
+from compiler.derive.prepare import closed, simplified, without_calls, writable
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import Function, Operand, Param, Prog, Type
+from compiler.ir.walk import all_stms, children, map_stms, rename
+
+FORWARD = Rule(
+    "ad/forward",
+    "Forward mode: beside each value runs how it changes.",
+    optional=False,
+    equation="jvp f x s = f'(x) * s",
+)
+
+
+def derive(prog: Prog, ctx: Ctx) -> Prog:
+    """The program without `Jvp` and `Vjp`.
+
+    Needs: unique names, no function that calls itself where it is derived. Keeps: results, the
+    order of effects; each slope has the place of what it belongs to.
+    """
+    if not has_derivatives(prog):
+        return prog
+    funs: list[Function] = []
+    for fun in prog.funs:
+        deriver = _Deriver(ctx, tuple(funs))
+        deriver.learn(fun.params)
+        stms = deriver.stms(fun.body.stms)
+        body = ir.Body(stms, fun.body.results, fun.body.prov)
+        same = stms is fun.body.stms
+        funs.append(
+            fun
+            if same
+            else Function(
+                fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov
+            )
+        )
+    return Prog(tuple(funs))
+
+
+def has_derivatives(prog: Prog) -> bool:
+    """Whether anything is derived."""
+    return any(
+        isinstance(stm.exp, ir.Derivative) for fun in prog.funs for stm in all_stms(fun.body.stms)
+    )
+
+
+@dataclass(slots=True)
+class _Deriver:
+    """Goes over one function; knows the types of the names in scope."""
+
+    ctx: Ctx
+    callees: tuple[Function, ...]
+    types: dict[Name, Type] = field(default_factory=dict)
+
+    def learn(self, params: Sequence[Param]) -> None:
+        """Learn the types of names."""
+        self.types.update((p.name, p.type) for p in params)
+
+    def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        """Statements without derivatives; the same tuple if there were none."""
+        new: list[ir.Stm] = []
+        changed = False
+        for stm in stms:
+            if isinstance(stm.exp, ir.Derivative):
+                new += self.derivative(stm, stm.exp)
+                changed = True
+            else:
+                self._bind(stm.exp)
+                exp = map_stms(stm.exp, self.stms)
+                changed = changed or exp is not stm.exp
+                new.append(stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov))
+            self.learn(stm.pat)
+        return tuple(new) if changed else stms
+
+    def _bind(self, exp: ir.Exp) -> None:
+        for child in children(exp):
+            if isinstance(child, ir.Lambda):
+                self.learn(child.params)
+        if isinstance(exp, ir.Loop):
+            self.learn(exp.params)
+            if isinstance(exp.form, ir.ForLoop):
+                self.types[exp.form.index] = ir.Scalar(exp.form.prim)
+
+    def derivative(self, stm: ir.Stm, exp: ir.Derivative) -> list[ir.Stm]:
+        """The statements that a derivative stands for."""
+        ctx = self.ctx
+        if isinstance(exp, ir.Vjp):
+            raise Limitation.at(
+                codes.limits.NOT_BUILT,
+                "Reverse mode is not there yet.",
+                stm.prov,
+                "Use forward mode, `jvp`.",
+            )
+        name = ctx.fresh("derived")
+        fun = closed(name, exp.fn, self.types, stm.prov)
+        fun = without_calls(fun, self.callees, ctx)
+        inner = _Deriver(ctx, ())
+        inner.learn(fun.params)
+        body = ir.Body(inner.stms(fun.body.stms), fun.body.results, fun.body.prov)
+        fun = Function(name, fun.params, fun.results, body, True, 0, stm.prov)
+        fun = simplified(fun, ctx)
+        fun = self._derived(fun, exp, stm.prov)
+        return self._placed(stm, exp, fun)
+
+    def _derived(self, fun: Function, exp: ir.Derivative, prov: Prov) -> Function:
+        params = fun.params[len(fun.params) - len(exp.args) :]
+        activity = Activity(p.name for p in params)
+        activity.learn(fun.body.stms)
+        normal = Normal(self.ctx, activity, prov)
+        body = normal.body(fun.body)
+        forward = Forward(self.ctx, activity.active, forward_folds.RULES)
+        forward.prov = prov
+        forward.learn(fun.params)
+        seeds = [forward.dual(p) for p in params]
+        forward.all(body.stms)
+        kinds = [r.type for r in fun.results]
+        slopes = [forward.full(r, k) for r, k in zip(body.results, kinds, strict=True)]
+        whole = ir.Body(tuple(forward.stms), (*body.results, *slopes), body.prov)
+        said = f"Forward mode: {len(seeds)} inputs, {len(activity.active)} values that change."
+        self.ctx.tell("applied", FORWARD, prov, said)
+        results = tuple(Param(self.ctx.fresh("r"), k) for k in (*kinds, *kinds))
+        made = Function(fun.name, (*fun.params, *seeds), results, whole, True, 0, prov)
+        return writable(made, self.ctx)
+
+    def _placed(self, stm: ir.Stm, exp: ir.Derivative, fun: Function) -> list[ir.Stm]:
+        """The function's statements in the place of the derivative."""
+        given: list[Operand] = [*exp.args, *exp.seeds]
+        own = fun.params[len(fun.params) - len(given) :]
+        first: list[ir.Stm] = []
+        names: dict[Name, Operand] = {}
+        for param, value in zip(own, given, strict=True):
+            if isinstance(value, str | ir.Var | ir.Lit):
+                names[param.name] = value
+            else:
+                first.append(ir.Stm((param,), value, stm.prov))
+        mine = {p.name: self.ctx.fresh(p.name) for p in own if p.name not in names}
+        first = [ir.Stm(subst_pat(stm.pat, mine), stm.exp, stm.prov) for stm in first]
+        body = rename(fun.body, self.ctx.fresh, {**names, **mine})
+        ends = [
+            ir.Stm((p,), _as_exp(r, p.type), stm.prov)
+            for p, r in zip(stm.pat, body.results, strict=True)
+        ]
+        return [*first, *body.stms, *ends]
+
+
+def subst_pat(pat: Sequence[Param], names: dict[Name, Name]) -> tuple[Param, ...]:
+    """A pattern under other names."""
+    return tuple(Param(names[p.name], p.type) for p in pat)
+
+
+def _as_exp(result: Operand, kind: Type) -> ir.Exp:
+    """A result under another name: an array as a view of all of it."""
+    if not isinstance(result, str):
+        return result
+    assert isinstance(kind, ir.Array)
+    return ir.Reshape(kind.shape, result)
+
+
+DERIVE = Pass(
+    "ad",
+    "Makes programs of derivatives.",
+    derive,
+    (FORWARD,),
+)
