@@ -68,11 +68,19 @@ def test_what_is_wrong_is_told(source: str, args: tuple[object, ...], says: str)
 
 
 def test_names_that_are_none_list_those_that_are() -> None:
+    program = public.compile("entry main = 1i32")
     with pytest.raises(public.Error, match="There is no stage"):
-        public.compile("entry main = 1i32", stage="other")
+        program.text("other")
+    with pytest.raises(public.Error, match="There is no target"):
+        public.compile("entry main = 1i32", target="other")
+    with pytest.raises(public.Error, match="no entry point `other`"):
+        program["other"]
+    with pytest.raises(AttributeError, match="other"):
+        program.other  # noqa: B018
     with pytest.raises(public.Error, match="no pass or rule"):
         public.compile("entry main = 1i32", disable=["other"])
     with pytest.raises(public.Error):
         public.prove("{(", "1")
-    assert "void" in public.compile("entry main = 1i32")
+    assert "void" in program.text()
+    assert "__global__" in public.compile("entry main = iota 9", target="cuda").text()
     assert public.check("entry main (x: i32) = 1i32").warnings

@@ -1,8 +1,12 @@
 """Stridescope as a library: compile, check, run and prove from Python.
 
     >>> import stridescope
-    >>> stridescope.run("entry main [n] (xs: [n]i32) = map (+ 1) xs", [1, 2, 3])
-    (array([2, 3, 4], dtype=int32),)
+    >>> program = stridescope.compile("entry main [n] (xs: [n]i32) = map (+ 1) xs")
+    >>> program.main([1, 2, 3])
+    array([2, 3, 4], dtype=int32)
+
+Arrays that lie on a GPU, as those of CuPy and PyTorch, are taken and given as they are. In a
+notebook, `%load_ext stridescope` brings the magic `%%stridescope`.
 
 What is named here is the public interface, and stays as it is within a major version. Everything
 else of the package is private. Importing it costs nothing: the compiler is imported by the first
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
     from compiler.public.library import (
         CheckedProgram,
         EntryDescription,
+        EntryPoint,
         Error,
+        Program,
         StageDescription,
         Value,
         Verdict,
@@ -33,7 +39,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckedProgram",
     "EntryDescription",
+    "EntryPoint",
     "Error",
+    "Program",
     "StageDescription",
     "Value",
     "Verdict",
@@ -43,6 +51,11 @@ __all__ = [
     "run",
     "stages",
 ]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magic `%%stridescope` to a notebook: what `%load_ext stridescope` calls."""
+    import_module(f"{__name__}.magic").add_to(shell)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from compiler.base.dataclass import dataclass
-from compiler.base.dtypes import DTYPE
 from compiler.base.errors import CompileError as Error
-from compiler.base.errors import InputError, UsageError
-from compiler.base.names import base_of
-from compiler.base.stack import with_deep_stack
-from compiler.driver import api, checking, explanations
-from compiler.driver.answers import as_error
+from compiler.driver import checking, explanations
 from compiler.driver.pipeline import STAGES
-from compiler.ir.entry import external
-from compiler.ir.nodes import Param
 from compiler.ir.values import Value
-from compiler.lower.external_values import is_plain
-from compiler.protocol.kinds import OfProgram, Options
+from compiler.protocol.kinds import OfProgram
 from compiler.protocol.polynomials import reason
-from compiler.protocol.programs import CheckRequest, ShowRequest
+from compiler.protocol.programs import CheckRequest
 from compiler.protocol.proofs import ProveRequest
+from compiler.public.given import deep
+from compiler.public.program import EntryPoint, Program, run_here
 
-__all__ = ["Error", "Value"]
-T = TypeVar("T")
+__all__ = ["EntryPoint", "Error", "Program", "Value"]
 _NO_FILES: dict[str, str] = {}
 
 
@@ -50,7 +41,7 @@ class CheckedProgram:
 
 @dataclass(frozen=True, slots=True)
 class StageDescription:
-    """A stage of the pipeline: the id that `compile` takes, its title, and what it shows."""
+    """A stage of the pipeline: the id that `Program.text` takes, its title, and what it shows."""
 
     id: str
     title: str
@@ -83,7 +74,7 @@ def check(source: str, *, files: Mapping[str, str] = _NO_FILES) -> CheckedProgra
         ...
     compiler.base.errors.TypeError_: Unknown name `y`.
     """
-    answer = _deep(lambda: checking.check(CheckRequest(source, files=dict(files))))
+    answer = deep(lambda: checking.check(CheckRequest(source, files=dict(files))))
     entries = tuple(
         EntryDescription(
             one["name"], tuple(one["names"]), tuple(one["params"]), tuple(one["results"])
@@ -105,25 +96,25 @@ def stages() -> tuple[StageDescription, ...]:
 def compile(
     source: str,
     *,
-    stage: str = "c",
-    target: str = "c",
+    target: str = "",
     disable: Sequence[str] = (),
     files: Mapping[str, str] = _NO_FILES,
-) -> str:
-    """Compile a Futhark program, and return its text at a stage: one of `stages()`.
+) -> Program:
+    """Compile a Futhark program, whose entry points are methods of what is returned.
 
-    The stages from `flat` to `imp` are made for `target`, `c` or `cuda`. `disable` switches off
-    passes and rules, such as `fuse` or `fuse/map-map`. Raises `Error` for a program that is wrong,
-    and for names that are none.
+    They take arrays of NumPy, and arrays that lie on a GPU as they are: `target` is what runs them,
+    `c`, `cuda`, or `ref` for the interpreter, by default `cuda` where an argument lies on a GPU
+    and `c` where none does. `disable` switches off passes and rules, such as `fuse` or
+    `fuse/map-map`. Raises `Error` for a program that is wrong, and for names that are none.
 
-    >>> print(compile("entry main (x: i32) = x + 1", stage="fused"), end="")
+    >>> program = compile("entry dot [n] (xs: [n]f64) (ys: [n]f64) = f64.sum (map2 (*) xs ys)")
+    >>> program.dot([1, 2, 3], [4, 5, 6])
+    np.float64(32.0)
+    >>> print(compile("entry main (x: i32) = x + 1").text("fused"), end="")
     entry main (x_3: i32) : (res_5: i32) =
       in (x_3 + 1i32)
     """
-    options: Options = {"target": target, "disable": list(disable)}
-    asked = ShowRequest(source, options, dict(files), stages=[stage])
-    shown = _deep(lambda: api.show(asked))["stages"][stage]
-    return shown["text"] or ""
+    return deep(lambda: Program(source, target, disable, files))
 
 
 def run(
@@ -146,21 +137,8 @@ def run(
     >>> run("entry main [n] (xs: [n]f64) (k: i64) = xs[k]", [0.5, 1.5], 1, backend="ref")
     (np.float64(1.5),)
     """
-
-    def work() -> tuple[Value, ...]:
-        asked = OfProgram(source, files=dict(files))
-        found = api.outside(asked, entry)
-        if not all(map(is_plain, (*found.params, *found.results))):
-            raise UsageError(
-                "Only numbers, booleans and arrays of them can be given and returned here.",
-                hint="Write an entry point that takes and gives the parts one by one.",
-            )
-        params = external(found.fun)
-        given = [_value(*pair) for pair in zip(params, args, strict=False)]
-        rest = [np.asarray(arg) for arg in args[len(params) :]]
-        return tuple(api.run_values(asked, entry, [*given, *rest], backend, "", seconds)["values"])
-
-    return _deep(work)
+    asked = OfProgram(source, files=dict(files))
+    return deep(lambda: run_here(asked, entry, args, backend, seconds))
 
 
 def prove(a: str, b: str, *, assumptions: Mapping[str, Any] | None = None) -> Verdict:
@@ -175,7 +153,7 @@ def prove(a: str, b: str, *, assumptions: Mapping[str, Any] | None = None) -> Ve
     'overlap'
     """
     asked = ProveRequest(assumptions=None if assumptions is None else dict(assumptions), a=a, b=b)
-    answer = _deep(lambda: explanations.prove(asked))
+    answer = deep(lambda: explanations.prove(asked))
     witness = answer["witness"]
     return Verdict(
         answer["verdict"],
@@ -183,33 +161,3 @@ def prove(a: str, b: str, *, assumptions: Mapping[str, Any] | None = None) -> Ve
         dict(witness["values"]) if witness else None,
         witness["cell"] if witness else None,
     )
-
-
-def _deep(work: Callable[[], T]) -> T:
-    """Call `work` where programs may nest deeply. Raises what goes wrong as `Error`."""
-    found: list[T] = []
-    try:
-        with_deep_stack(lambda: found.append(work()))
-    except Exception as problem:
-        raise as_error(problem) from None
-    return found[0]
-
-
-def _value(param: Param, arg: Any) -> Value:
-    """An argument as a NumPy value of the parameter's type. Raises InputError if it is none."""
-    if isinstance(arg, np.ndarray | np.generic):
-        return np.ascontiguousarray(arg) if arg.ndim else arg.dtype.type(arg)
-    prim = param.type.prim
-    name = base_of(param.name)
-    try:
-        plain = np.asarray(arg)
-        with np.errstate(over="ignore"):
-            made = plain.astype(DTYPE[prim])
-    except (ValueError, TypeError, OverflowError) as problem:
-        raise InputError(f"`{name}` is given no value: {problem}.") from None
-    exact = prim[0] == "f" and plain.dtype.kind in "iuf"
-    kind = "b" if prim == "bool" else "iu"
-    fits = plain.dtype.kind in kind and bool((made == plain).all())
-    if plain.size and not exact and not fits:
-        raise InputError(f"`{name}` is of type {prim}, which cannot hold what is given.")
-    return made if made.ndim else made.dtype.type(made)

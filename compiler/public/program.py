@@ -1,0 +1,253 @@
+"""A compiled program, whose entry points are called as functions of Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.base.context import Options as Compiling
+from compiler.base.errors import UsageError
+from compiler.base.text import plain
+from compiler.driver import api, checking
+from compiler.driver.pipeline import Compilation
+from compiler.driver.targets import BY_ID as BACK_ENDS
+from compiler.ir.entry import external
+from compiler.ir.values import Value
+from compiler.lower.external_values import Outside, is_plain
+from compiler.lower.strided import MOST_DIMENSIONS, name_of
+from compiler.protocol.kinds import OfProgram, Options
+from compiler.protocol.programs import CheckRequest, ShowRequest
+from compiler.public.given import as_value, deep
+from compiler.runtime.cuda_arrays import DeviceArray, DeviceProgram
+from compiler.runtime.device_process import GPUS
+from compiler.runtime.interface import is_on_gpu
+
+_DLPACK = {"jaxlib": "jax.dlpack", "jax": "jax.dlpack"}
+"""Where a package has `from_dlpack`, if not at its top."""
+TARGETS = (*BACK_ENDS, "ref")
+
+
+class Program:
+    """A program whose entry points are its methods: `program.main(xs)`, `program["main"](xs)`.
+
+    `entries` has their names. Each is compiled further when it is first called.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str = "",
+        disable: Sequence[str] = (),
+        files: Mapping[str, str] | None = None,
+    ) -> None:
+        """As `compile`, which is what to call."""
+        if target and target not in TARGETS:
+            known = ", ".join(f"`{one}`" for one in TARGETS)
+            raise UsageError(f"There is no target `{target}`.", hint=f"There are {known}.")
+        self.source, self.target = source, target
+        self._files, self._disable = dict(files or {}), tuple(disable)
+        asked = self.asked()
+        api.compilation(asked)  # refuses names of passes and rules that are none
+        checked = checking.check(CheckRequest(asked.source, files=asked.files))
+        self._described = {one["name"]: one for one in checked["entries"]}
+        self.entries: tuple[str, ...] = tuple(self._described)
+        self._toolkit = GPUS
+        self._on_gpus: dict[int, DeviceProgram] = {}
+
+    def asked(self, target: str = "c") -> OfProgram:
+        """The program as the compiler is asked about it."""
+        options: Options = {"target": target, "disable": list(self._disable)}
+        return OfProgram(self.source, options, dict(self._files))
+
+    def __getitem__(self, name: str) -> EntryPoint:
+        """The entry point of that name. Raises `Error` where there is none."""
+        if name not in self.entries:
+            known = ", ".join(f"`{one}`" for one in self.entries) or "none"
+            raise UsageError(f"There is no entry point `{name}`.", hint=f"There are {known}.")
+        return EntryPoint(self, name)
+
+    def __getattr__(self, name: str) -> EntryPoint:
+        if name.startswith("_") or name not in self.entries:
+            raise AttributeError(f"the program has no entry point {name!r}")
+        return EntryPoint(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.entries]
+
+    def __repr__(self) -> str:
+        named = ", ".join(self.entries) or "none"
+        return f"<Program with the entry points {named}>"
+
+    def text(self, stage: str = "", *, target: str = "") -> str:
+        """The program at a stage: one of `stages()`, by default the text for its target.
+
+        The stages from `flat` to `imp` are made for a target, `c` or `cuda`.
+        """
+        chosen = target or (self.target if self.target in BACK_ENDS else "c")
+        stage = stage or chosen
+        of = self.asked(chosen)
+        asked = ShowRequest(of.source, of.options, of.files, stages=[stage])
+        return deep(lambda: api.show(asked))["stages"][stage]["text"] or ""
+
+    def on_gpu(self, number: int) -> DeviceProgram:
+        """The program with its kernels on a device of this process. Raises `Error` without one."""
+        if number not in self._on_gpus:
+            made = deep(lambda: DeviceProgram(self._cuda(), number, self._toolkit, self._strided))
+            self._on_gpus[number] = made
+        return self._on_gpus[number]
+
+    def _cuda(self) -> str:
+        return plain(api.compilation(self.asked("cuda")).result("cuda").text)
+
+    def _strided(self, entry: str, which: tuple[int, ...]) -> tuple[str, str]:
+        """The text for inputs of an entry point that have any strides."""
+        found = api.outside(self.asked(), entry)
+        for k, param in enumerate(external(found.fun)):
+            rank = len(getattr(param.type, "shape", ()))
+            if k in which and rank > MOST_DIMENSIONS:
+                raise UsageError(
+                    f"Input {k + 1} has {rank} dimensions and is not row-major: steps are taken "
+                    f"of at most {MOST_DIMENSIONS}.",
+                    hint="Copy it on the device: `cupy.ascontiguousarray`.",
+                )
+        work = Compilation(
+            self.source,
+            Compiling(
+                target="cuda",
+                disabled=frozenset(self._disable),
+                files=tuple(self._files.items()),
+                strides=(entry, which),
+            ),
+        )
+        return deep(lambda: plain(work.result("cuda").text)), name_of((entry, which))
+
+
+class EntryPoint:
+    """An entry point of a program. `params` and `results` are its types, as the source has them."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name = program, name
+        told = program._described[name]
+        self.params: tuple[str, ...] = tuple(told["params"])
+        self.results: tuple[str, ...] = tuple(told["results"])
+        named = zip(told["names"], self.params, strict=True)
+        given = ", ".join(f"{one}: {kind}" if one else kind for one, kind in named)
+        self.__doc__ = f"{name}({given}) -> {', '.join(self.results)}"
+
+    def __repr__(self) -> str:
+        return f"<{self.__doc__}>"
+
+    def __call__(
+        self,
+        *args: Any,
+        target: str = "",
+        out: Any = None,
+        stream: Any = None,
+        seconds: float = 60.0,
+    ) -> Any:
+        """The result, or a tuple of several.
+
+        An argument for each parameter: a NumPy array or scalar of exactly the parameter's type, or
+        numbers, booleans and nested lists of them, of which whole numbers have to fit and others
+        are rounded. Where one of them lies on a GPU, that of CuPy, PyTorch, JAX or Numba (by
+        `__cuda_array_interface__` or DLPack), the program runs there in this process, and
+        results are arrays of the same library, without a copy. Such inputs may have any strides;
+        none of them is overwritten. `stream` is where its work goes: CuPy's current stream, or one
+        that is given as an object or a number. Elsewhere the run is a process of its own, which
+        ends after so many `seconds`.
+
+        `out`: an array for the result, or a list of one for each (or None), which are filled and
+        given instead. Raises `Error` for what does not fit and for a run that fails.
+        """
+        near = next((one for one in args if is_on_gpu(one)), None)
+        chosen = target or self.program.target or ("c" if near is None else "cuda")
+        wanted = [] if out is None else [*out] if isinstance(out, list | tuple) else [out]
+        if len(wanted) > len(self.results):
+            raise UsageError(f"`out` has {len(wanted)} arrays for {len(self.results)} results.")
+        if near is None:
+            asked = self.program.asked("cuda" if chosen == "cuda" else "c")
+            found = deep(lambda: run_here(asked, self.name, args, chosen, seconds))
+            found = (*map(_filled, wanted, found), *found[len(wanted) :])
+        elif chosen != "cuda":
+            raise UsageError(
+                f"An argument lies on a GPU, and the target is `{chosen}`.",
+                hint="Copy it: `.get()` of CuPy's arrays; or leave the target out.",
+            )
+        else:
+            found = self._on_gpu(args, near, wanted, stream)
+        return found[0] if len(found) == 1 else found
+
+    def _on_gpu(
+        self, args: Sequence[Any], near: Any, out: Sequence[Any], stream: Any
+    ) -> tuple[Any, ...]:
+        """Run where an argument lies."""
+        outside = _outside(self.program.asked("cuda"), self.name)
+        program = self.program.on_gpu(_number_of(near))
+        pairs = zip(external(outside.fun), args, strict=False)
+        given = [one if _is_array(one) else as_value(param, one) for param, one in pairs]
+        found = program.run(self.name, [*given, *args[len(given) :]], out, stream)
+        return tuple(_as_near(one, near) for one in found)
+
+
+def run_here(
+    asked: OfProgram, entry: str, args: Sequence[Any], backend: str, seconds: float
+) -> tuple[Value, ...]:
+    """The results of a run in a process of its own. Raises `Error` as `run` says."""
+    found = _outside(asked, entry)
+    params = external(found.fun)
+    given = [as_value(*pair) for pair in zip(params, args, strict=False)]
+    rest = [np.asarray(arg) for arg in args[len(params) :]]
+    return tuple(api.run_values(asked, entry, [*given, *rest], backend, "", seconds)["values"])
+
+
+def _outside(asked: OfProgram, entry: str) -> Outside:
+    """The entry point. Raises UsageError for one whose values Python has not."""
+    found = api.outside(asked, entry)
+    if not all(map(is_plain, (*found.params, *found.results))):
+        raise UsageError(
+            "Only numbers, booleans and arrays of them can be given and returned here.",
+            hint="Write an entry point that takes and gives the parts one by one.",
+        )
+    return found
+
+
+def _is_array(one: Any) -> bool:
+    """Whether it tells of its memory by itself, wherever that is."""
+    return is_on_gpu(one) or hasattr(one, "__dlpack_device__")
+
+
+def _number_of(array: Any) -> int:
+    """The number of the device on which an array lies."""
+    device = getattr(array, "__dlpack_device__", None)
+    return int(device()[1]) if callable(device) else 0
+
+
+def _filled(out: Any, found: Value) -> Any:
+    """An array of the caller's with a result of the host, or the result where there is none."""
+    if out is None:
+        return found
+    if not isinstance(out, np.ndarray) or (out.shape, out.dtype) != (found.shape, found.dtype):
+        raise UsageError(f"`out` must be a NumPy array of {found.dtype} of shape {found.shape}.")
+    try:
+        np.copyto(out, found)
+    except ValueError as problem:
+        raise UsageError(f"`out` cannot be filled: {problem}.") from None
+    return out
+
+
+def _as_near(found: Any, near: Any) -> Any:
+    """A result as an array of the library that an argument is of, where that takes DLPack."""
+    if not isinstance(found, DeviceArray) or found.block.constant:
+        return found
+    exported = found.exported()
+    if isinstance(near, type(exported)):
+        return exported
+    package = type(near).__module__.partition(".")[0]
+    make = getattr(sys.modules.get(_DLPACK.get(package, package)), "from_dlpack", None)
+    return make(found) if make is not None and package not in _OWN else found
+
+
+_OWN = (__name__.partition(".")[0],)
