@@ -9,7 +9,7 @@ import pytest
 
 from compiler import public
 from compiler.public.magic import CellShown, cell
-from compiler.public.program import Program
+from compiler.public.program import CompiledProgram
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 SUMS = "entry main [n] (xs: [n]f64): f64 = f64.sum xs\n"
@@ -42,7 +42,7 @@ def run(shell: Shell, line: str, text: str = SUMS) -> CellShown:
 def test_a_cell_is_compiled_shown_and_run(shell: Shell) -> None:
     shell.user_ns["xs"] = np.arange(4.0)
     shown = run(shell, "sums --stage funmem --stage c --target ref --run 'xs + 1'")
-    assert isinstance(shell.user_ns["sums"], Program)
+    assert isinstance(shell.user_ns["sums"], CompiledProgram)
     titles = [part.title for part in shown.parts]
     assert titles == ["sums", "FUNMEM", "C", "main(xs + 1)"]
     assert shown.parts[0].text == "main(xs: [n]f64) -> f64"
@@ -57,7 +57,7 @@ def test_a_cell_is_compiled_shown_and_run(shell: Shell) -> None:
 
 def test_what_is_shown_is_no_markup(shell: Shell) -> None:
     shown = run(shell, "--target ref --run", "entry main: bool = 1i32 < 2i32")
-    assert isinstance(shell.user_ns["program"], Program)
+    assert isinstance(shell.user_ns["program"], CompiledProgram)
     assert shown.parts[0].text == "main() -> bool"
     assert "-&gt; bool" in shown._repr_html_()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler import public
-from compiler.public.program import Program
+from compiler.public.program import CompiledProgram
 from compiler.runtime.cuda_arrays import DeviceArray
 from compiler.runtime.device_process import GPUS, Toolkit, why_not
 from compiler.runtime.interface import INTERFACE
@@ -39,29 +39,31 @@ class OnDevice:
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
+def program() -> CompiledProgram:
     made = public.compile(SOURCE)
     if not build.why_not():
         made._toolkit = Toolkit(build.driver(), lambda text, *_: build.library(text))
     return made
 
 
-def there(program: Program, array: Any, view: Any = None) -> OnDevice:
+def there(program: CompiledProgram, array: Any, view: Any = None) -> OnDevice:
     block = program.on_gpu(0).device.given(np.ascontiguousarray(array).reshape(-1))
     return OnDevice(DeviceArray(block, array.shape, array.dtype), array, view)
 
 
-def test_entry_points_are_methods_that_tell_what_they_take(program: Program) -> None:
+def test_entry_points_are_methods_that_tell_what_they_take(program: CompiledProgram) -> None:
     assert program.entries == ("rows", "plus", "five")
     assert {*program.entries} < {*dir(program)}
-    assert repr(program) == "<Program with the entry points rows, plus, five>"
+    assert repr(program) == "<CompiledProgram with the entry points rows, plus, five>"
     assert program.plus.params == ("[n]i32", "i32")
     assert program["rows"].results == ("[n]f32", "f32")
     assert program.plus.__doc__ == "plus(xs: [n]i32, k: i32) -> [n]i32"
 
 
 @pytest.mark.parametrize("target", ["ref", "c"])
-def test_one_result_is_given_as_it_is_and_several_as_a_tuple(program: Program, target: str) -> None:
+def test_one_result_is_given_as_it_is_and_several_as_a_tuple(
+    program: CompiledProgram, target: str
+) -> None:
     found = program.plus([1, 2], 3, target=target)
     assert (found.dtype, found.tolist()) == (np.dtype("int32"), [4, 5])
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -80,13 +82,13 @@ def test_one_result_is_given_as_it_is_and_several_as_a_tuple(program: Program, t
         ([None, None], "has 2 arrays for 1 results"),
     ],
 )
-def test_an_out_that_does_not_fit_is_told(program: Program, out: Any, says: str) -> None:
+def test_an_out_that_does_not_fit_is_told(program: CompiledProgram, out: Any, says: str) -> None:
     with pytest.raises(public.Error, match=says):
         program.plus([1, 2], 3, target="ref", out=out)
 
 
 @needs_cxx
-def test_arrays_on_a_device_choose_the_target(program: Program) -> None:
+def test_arrays_on_a_device_choose_the_target(program: CompiledProgram) -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     sums, most = program.rows(there(program, array))
     assert isinstance(sums, DeviceArray)
@@ -105,7 +107,7 @@ def test_arrays_on_a_device_choose_the_target(program: Program) -> None:
 
 @needs_cxx
 def test_results_are_arrays_of_the_library_of_the_inputs(
-    program: Program, monkeypatch: pytest.MonkeyPatch
+    program: CompiledProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of PyTorch, which takes DLPack."""
     library = ModuleType("torch_of_a_test")
@@ -120,7 +122,7 @@ def test_results_are_arrays_of_the_library_of_the_inputs(
 
 
 @needs_cxx
-def test_steps_of_many_dimensions_are_refused(program: Program) -> None:
+def test_steps_of_many_dimensions_are_refused(program: CompiledProgram) -> None:
     array = np.zeros((2,) * 5, np.int8)
     assert program.five(there(program, array)).get().tolist() == [0, 0]
     with pytest.raises(public.Error, match="Input 1 has 5 dimensions and is not row-major"):
@@ -139,7 +141,7 @@ def test_without_a_gpu_its_arrays_are_refused() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
-def test_cupy_and_others_on_a_gpu(program: Program) -> None:
+def test_cupy_and_others_on_a_gpu(program: CompiledProgram) -> None:
     """Of any strides, on a stream, into an array of the caller's; and PyTorch's, if it is there."""
     import cupy
 

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compiler.public.library import (
         CheckedProgram,
+        CompiledProgram,
         EntryDescription,
         EntryPoint,
         Error,
-        Program,
         StageDescription,
         Value,
         Verdict,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckedProgram",
+    "CompiledProgram",
     "EntryDescription",
     "EntryPoint",
     "Error",
-    "Program",
     "StageDescription",
     "Value",
     "Verdict",

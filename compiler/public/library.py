@@ -15,9 +15,9 @@ from compiler.protocol.polynomials import reason
 from compiler.protocol.programs import CheckRequest
 from compiler.protocol.proofs import ProveRequest
 from compiler.public.given import deep
-from compiler.public.program import EntryPoint, Program, run_here
+from compiler.public.program import CompiledProgram, EntryPoint, run_here
 
-__all__ = ["EntryPoint", "Error", "Program", "Value"]
+__all__ = ["CompiledProgram", "EntryPoint", "Error", "Value"]
 _NO_FILES: dict[str, str] = {}
 
 
@@ -41,7 +41,7 @@ class CheckedProgram:
 
 @dataclass(frozen=True, slots=True)
 class StageDescription:
-    """A stage of the pipeline: the id that `Program.text` takes, its title, and what it shows."""
+    """A stage of the pipeline: the id that `text` of a program takes, title, what it shows."""
 
     id: str
     title: str
@@ -99,7 +99,7 @@ def compile(
     target: str = "",
     disable: Sequence[str] = (),
     files: Mapping[str, str] = _NO_FILES,
-) -> Program:
+) -> CompiledProgram:
     """Compile a Futhark program, whose entry points are methods of what is returned.
 
     They take arrays of NumPy, and arrays that lie on a GPU as they are: `target` is what runs them,
@@ -114,7 +114,7 @@ def compile(
     entry main (x_3: i32) : (res_5: i32) =
       in (x_3 + 1i32)
     """
-    return deep(lambda: Program(source, target, disable, files))
+    return deep(lambda: CompiledProgram(source, target, disable, files))
 
 
 def run(

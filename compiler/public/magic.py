@@ -31,7 +31,7 @@ from compiler.explain.accesses import told as told_accesses
 from compiler.protocol.accesses import ObserveRequest
 from compiler.public.given import deep
 from compiler.public.lexers import FutharkLexer, StageLexer
-from compiler.public.program import Program
+from compiler.public.program import CompiledProgram
 
 NAME = "program"
 OBSERVED_SECONDS = 10.0
@@ -40,7 +40,7 @@ _COLOURS: dict[str, type[Lexer]] = {"text": CudaLexer, "typed": FutharkLexer}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShownPart:
     """A text that a cell shows; `kind` is that of a stage, "" for plain text."""
 
     title: str
@@ -62,7 +62,7 @@ class Part:
 class CellShown:
     """What a cell shows: HTML in a notebook, text elsewhere."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ShownPart, ...]
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{part.title}\n{part.text.rstrip()}" for part in self.parts)
@@ -107,7 +107,7 @@ def _cell(line: str, source: str, names: dict[str, Any]) -> CellShown:
     asked = _options().parse_args(shlex.split(line))
     if not asked.name.isidentifier():
         raise UsageError(f"%%stridescope: `{asked.name}` is no name of Python.")
-    program = deep(lambda: Program(source, asked.target, asked.disable))
+    program = deep(lambda: CompiledProgram(source, asked.target, asked.disable))
     names[asked.name] = program
     entry = asked.entry or ("main" if "main" in program.entries else (*program.entries, "main")[0])
     parts = [_entries(asked.name, program)]
@@ -119,17 +119,19 @@ def _cell(line: str, source: str, names: dict[str, Any]) -> CellShown:
     return CellShown(tuple(parts))
 
 
-def _entries(name: str, program: Program) -> Part:
+def _entries(name: str, program: CompiledProgram) -> ShownPart:
     lines = [program[entry].__doc__ or "" for entry in program.entries]
-    return Part(f"{name}: {len(lines)} entry points" if len(lines) != 1 else name, "\n".join(lines))
+    return ShownPart(
+        f"{name}: {len(lines)} entry points" if len(lines) != 1 else name, "\n".join(lines)
+    )
 
 
-def _stage(program: Program, stage: str) -> Part:
+def _stage(program: CompiledProgram, stage: str) -> ShownPart:
     text = program.text(stage)
-    return Part(BY_ID[stage].title, text, BY_ID[stage].kind)
+    return ShownPart(BY_ID[stage].title, text, BY_ID[stage].kind)
 
 
-def _accesses(program: Program, entry: str, sizes: Sequence[str]) -> Part:
+def _accesses(program: CompiledProgram, entry: str, sizes: Sequence[str]) -> ShownPart:
     asked = program.asked("cuda")
     request = ObserveRequest(
         asked.source,
@@ -140,7 +142,7 @@ def _accesses(program: Program, entry: str, sizes: Sequence[str]) -> Part:
         seconds=OBSERVED_SECONDS,
     )
     answer = deep(lambda: explanations.observe(request))
-    return Part(f"Accesses of {entry} on a GPU", "\n".join(told_accesses(answer)))
+    return ShownPart(f"Accesses of {entry} on a GPU", "\n".join(told_accesses(answer)))
 
 
 def _numbers(sizes: Sequence[str]) -> dict[str, int]:
@@ -155,13 +157,13 @@ def _numbers(sizes: Sequence[str]) -> dict[str, int]:
 
 
 def _results(
-    program: Program, entry: str, expressions: Sequence[str], names: dict[str, Any]
-) -> Part:
+    program: CompiledProgram, entry: str, expressions: Sequence[str], names: dict[str, Any]
+) -> ShownPart:
     given = [eval(one, names) for one in expressions]
     found = program[entry](*given)
     several = found if isinstance(found, tuple) else (found,)
     text = "\n".join(map(repr, several))
-    return Part(f"{entry}({', '.join(expressions)})", text)
+    return ShownPart(f"{entry}({', '.join(expressions)})", text)
 
 
 def add_to(shell: Any) -> None:

@@ -15,6 +15,7 @@ from compiler.driver import api, checking
 from compiler.driver.pipeline import Compilation
 from compiler.driver.targets import BY_ID as BACK_ENDS
 from compiler.ir.entry import external
+from compiler.ir.nodes import Param
 from compiler.ir.values import Value
 from compiler.lower.external_values import Outside, is_plain
 from compiler.lower.strided import MOST_DIMENSIONS, name_of
@@ -25,12 +26,14 @@ from compiler.runtime.cuda_arrays import DeviceArray, DeviceProgram
 from compiler.runtime.device_process import GPUS
 from compiler.runtime.interface import is_on_gpu
 
+_RUNNER = "cupy"
+"""What runs programs on GPUs, so that its arrays are those of results."""
 _DLPACK = {"jaxlib": "jax.dlpack", "jax": "jax.dlpack"}
 """Where a package has `from_dlpack`, if not at its top."""
 TARGETS = (*BACK_ENDS, "ref")
 
 
-class Program:
+class CompiledProgram:
     """A program whose entry points are its methods: `program.main(xs)`, `program["main"](xs)`.
 
     `entries` has their names. Each is compiled further when it is first called.
@@ -54,6 +57,7 @@ class Program:
         checked = checking.check(CheckRequest(asked.source, files=asked.files))
         self._described = {one["name"]: one for one in checked["entries"]}
         self.entries: tuple[str, ...] = tuple(self._described)
+        self._points: dict[str, EntryPoint] = {}
         self._toolkit = GPUS
         self._on_gpus: dict[int, DeviceProgram] = {}
 
@@ -67,19 +71,21 @@ class Program:
         if name not in self.entries:
             known = ", ".join(f"`{one}`" for one in self.entries) or "none"
             raise UsageError(f"There is no entry point `{name}`.", hint=f"There are {known}.")
-        return EntryPoint(self, name)
+        if name not in self._points:
+            self._points[name] = EntryPoint(self, name)
+        return self._points[name]
 
     def __getattr__(self, name: str) -> EntryPoint:
         if name.startswith("_") or name not in self.entries:
             raise AttributeError(f"the program has no entry point {name!r}")
-        return EntryPoint(self, name)
+        return self[name]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.entries]
 
     def __repr__(self) -> str:
         named = ", ".join(self.entries) or "none"
-        return f"<Program with the entry points {named}>"
+        return f"<CompiledProgram with the entry points {named}>"
 
     def text(self, stage: str = "", *, target: str = "") -> str:
         """The program at a stage: one of `stages()`, by default the text for its target.
@@ -128,8 +134,9 @@ class Program:
 class EntryPoint:
     """An entry point of a program. `params` and `results` are its types, as the source has them."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    def __init__(self, program: CompiledProgram, name: str) -> None:
         self.program, self.name = program, name
+        self._params: list[Param] | None = None
         told = program._described[name]
         self.params: tuple[str, ...] = tuple(told["params"])
         self.results: tuple[str, ...] = tuple(told["results"])
@@ -184,9 +191,10 @@ class EntryPoint:
         self, args: Sequence[Any], near: Any, out: Sequence[Any], stream: Any
     ) -> tuple[Any, ...]:
         """Run where an argument lies."""
-        outside = _outside(self.program.asked("cuda"), self.name)
+        if self._params is None:
+            self._params = external(_outside(self.program.asked("cuda"), self.name).fun)
         program = self.program.on_gpu(_number_of(near))
-        pairs = zip(external(outside.fun), args, strict=False)
+        pairs = zip(self._params, args, strict=False)
         given = [one if _is_array(one) else as_value(param, one) for param, one in pairs]
         found = program.run(self.name, [*given, *args[len(given) :]], out, stream)
         return tuple(_as_near(one, near) for one in found)
@@ -240,14 +248,10 @@ def _filled(out: Any, found: Value) -> Any:
 
 def _as_near(found: Any, near: Any) -> Any:
     """A result as an array of the library that an argument is of, where that takes DLPack."""
-    if not isinstance(found, DeviceArray) or found.block.constant:
+    if not isinstance(found, DeviceArray) or found.block.constant or isinstance(near, DeviceArray):
         return found
-    exported = found.exported()
-    if isinstance(near, type(exported)):
-        return exported
     package = type(near).__module__.partition(".")[0]
+    if package == _RUNNER:
+        return found.exported()
     make = getattr(sys.modules.get(_DLPACK.get(package, package)), "from_dlpack", None)
-    return make(found) if make is not None and package not in _OWN else found
-
-
-_OWN = (__name__.partition(".")[0],)
+    return found if make is None else make(found)

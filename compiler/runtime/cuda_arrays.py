@@ -93,7 +93,7 @@ class DeviceArray:
 
     def reshape(self, shape: Sequence[int]) -> DeviceArray:
         """The same cells in another shape."""
-        return replace(self, shape=tuple(shape))
+        return DeviceArray(self.block, tuple(shape), self.dtype, self.stream)
 
     def get(self) -> Cells:
         """A copy for the host."""
@@ -281,7 +281,8 @@ class DeviceProgram:
                 hint="Copy it there, or compile the program for that device: `device=`.",
             )
         try:
-            found.spread()
+            if not found.together:
+                found.spread()
         except ValueError:
             raise UsageError(
                 f"{name} has elements at other places than multiples of their size.",

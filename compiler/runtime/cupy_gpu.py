@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import math
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -385,7 +386,7 @@ class CupyGpu:
 
     def array(self, address: int, shape: tuple[int, ...], kind: Any, owner: object) -> Any:
         """An array of CuPy's of memory that `owner` keeps."""
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        size = math.prod(shape) * np.dtype(kind).itemsize
         memory = self.cuda.UnownedMemory(address, size, owner, self.number)
         return self.cupy.ndarray(shape, kind, self.cuda.MemoryPointer(memory, 0))
 

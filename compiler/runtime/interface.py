@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from operator import index
 from typing import Any
 
@@ -19,20 +18,18 @@ ON_GPU = (2, 13)
 
 @dataclass(frozen=True, slots=True)
 class ArrayOnGpu:
-    """What an array's interface says; `constant`: nobody may write to it, steps are of bytes."""
+    """What an array's interface says; `constant`: nobody may write to it, steps are of bytes.
+
+    `together`: its elements lie next to each other, row by row.
+    """
 
     address: int
     constant: bool
     shape: tuple[int, ...]
     kind: np.dtype[np.generic]
     strides: tuple[int, ...]
-    stream: int | None = None
-
-    @property
-    def together(self) -> bool:
-        """Whether the elements lie next to each other, row by row; one of a kind has no step."""
-        steps = zip(self.shape, self.strides, row_major(self.shape, self.kind), strict=True)
-        return 0 in self.shape or all(n == 1 or s == w for n, s, w in steps)
+    stream: int | None
+    together: bool
 
     def spread(self) -> tuple[int, int, tuple[int, ...]]:
         """How many cells lie before the first element, all of them, and the steps in cells.
@@ -60,10 +57,11 @@ def told(value: object, name: str) -> ArrayOnGpu:
     try:
         shape, kind = tuple(map(index, given["shape"])), np.dtype(given["typestr"])
         address, constant = given["data"]
-        steps = given.get("strides")
-        strides = row_major(shape, kind) if steps is None else tuple(map(index, steps))
+        steps, plain = given.get("strides"), row_major(shape, kind)
+        strides = plain if steps is None else tuple(map(index, steps))
         stream = given.get("stream") if given["version"] == 3 else None
-        made = ArrayOnGpu(index(address), bool(constant), shape, kind, strides, stream)
+        together = steps is None or strides == plain or _meets(shape, strides, plain)
+        made = ArrayOnGpu(index(address), bool(constant), shape, kind, strides, stream, together)
         fits = len(strides) == len(shape) and min(shape, default=0) >= 0
         known = stream is None or index(stream) > 0
         known = known and given.get("mask") is None
@@ -99,4 +97,14 @@ def _has(value: object, name: str) -> bool:
 
 def row_major(shape: tuple[int, ...], kind: np.dtype[np.generic]) -> tuple[int, ...]:
     """Steps in bytes."""
-    return tuple(kind.itemsize * math.prod(shape[at + 1 :]) for at in range(len(shape)))
+    step, steps = kind.itemsize, []
+    for size in reversed(shape):
+        steps.append(step)
+        step *= size
+    return tuple(reversed(steps))
+
+
+def _meets(shape: tuple[int, ...], strides: tuple[int, ...], plain: tuple[int, ...]) -> bool:
+    """Whether steps are as good as plain ones: of a dimension of one element none is made."""
+    steps = zip(shape, strides, plain, strict=False)
+    return 0 in shape or all(n == 1 or s == w for n, s, w in steps)
