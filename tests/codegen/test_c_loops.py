@@ -132,3 +132,53 @@ def test_what_a_row_has_of_its_own_is_known_in_every_part_of_a_tile() -> None:
         most = (a[:, None, :] - b.T[None, :, :]).max(axis=2, initial=-(2**63))
         (found,) = run_c(text, "main", [s, a, b, t], settings=QUICK).values
         assert np.array_equal(found, each.sum(axis=2) + y[:, None] * most)
+
+
+ELEMENT_ROWS = "c/element-rows"
+HIST_OF_ROWS = (
+    "entry main [n][d] (k: i64) (is: [n]i64) (xss: [n][d]i32) =\n"
+    "  hist (map2 (+)) (replicate d 0) k is xss"
+)
+HIST_OF_CUBES = (
+    "entry main [n][a][b] (k: i64) (is: [n]i64) (xss: [n][a][b]i32) =\n"
+    "  hist (map2 (map2 (+))) (replicate a (replicate b 0)) k is xss"
+)
+
+
+def test_a_histogram_of_rows_goes_through_each_without_dividing() -> None:
+    usual, off = c_text(HIST_OF_ROWS), c_text(HIST_OF_ROWS, ELEMENT_ROWS)
+    assert "quot_i64" not in usual
+    assert "rem_i64" not in usual
+    assert "quot_i64" in off
+    assert remarks(HIST_OF_ROWS, ELEMENT_ROWS)
+    assert not remarks(HIST_OF_ROWS, ELEMENT_ROWS, ELEMENT_ROWS)
+
+
+@needs_cc
+def test_histograms_of_rows_of_all_sizes() -> None:
+    """Bins outside, no bins, no rows, rows of nothing; with parts of the rows for two cores."""
+    text = c_text(HIST_OF_ROWS)
+    numbers = np.random.default_rng(1)
+    for n, d, k in ((0, 3, 2), (5, 0, 2), (5, 3, 0), (1, 1, 1), (7, 33, 4), (9000, 5, 3)):
+        xss = numbers.integers(-9, 9, (n, d), dtype=np.int32)
+        at = numbers.integers(-1, k + 1, n)
+        wanted = np.zeros((k, d), dtype=np.int32)
+        inside = (at >= 0) & (at < k)
+        np.add.at(wanted, at[inside], xss[inside])
+        given: list[Any] = [k, at, xss]
+        for cores in (1, 2):
+            settings = Settings(cores=cores, flags=("-O1",))
+            (found,) = run_c(text, "main", given, settings=settings).values
+            assert np.array_equal(found, wanted)
+
+
+@needs_cc
+def test_histograms_of_cubes() -> None:
+    text = c_text(HIST_OF_CUBES)
+    xss = np.random.default_rng(1).integers(-9, 9, (50, 3, 4), dtype=np.int32)
+    at = np.arange(50) % 7 - 1
+    wanted = np.zeros((5, 3, 4), dtype=np.int32)
+    inside = (at >= 0) & (at < 5)
+    np.add.at(wanted, at[inside], xss[inside])
+    (found,) = run_c(text, "main", [5, at, xss], settings=QUICK).values
+    assert np.array_equal(found, wanted)

@@ -1,23 +1,54 @@
-"""Histograms on all cores: bins of its own for every part of the points, if there are few bins."""
+"""Histograms on all cores: bins of its own for every part of the points, if there are few bins.
+
+Those of rows that are combined element by element go over rows (`element_rows.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compiler.base.names import Name
+from compiler.base.rules import Rule
 from compiler.codegen.c.folds import FoldKernels
 from compiler.codegen.c.types import C_TYPE, c_name
+from compiler.codegen.element_rows import ElementRows, element_rows
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.index import product, row_major
-from compiler.codegen.sequential import next_name, sequential, update_bins
+from compiler.codegen.sequential import loops, next_name, sequential, update_bins
 from compiler.codegen.traits import Traits, traits_of
 from compiler.ir.build import inside
 from compiler.ir.nodes import SE, Var
 
+ROWS = Rule(
+    "c/element-rows",
+    "A histogram of rows goes through each row in vector registers, without dividing.",
+)
+_BECAUSE = "The points are elements of rows, and those of one row have bins of their own."
+
 
 class Kernels(FoldKernels):
     """C statements with all kinds of kernels."""
+
+    rows: ElementRows | None = None
+    """What the histogram that is printed goes over, if that is rows."""
+
+    def loop_pragma(self, stm: imp.For) -> str:
+        """Elements of a row go side by side."""
+        if self.rows is not None and stm.index == self.rows.column:
+            return "#pragma omp simd"
+        return super().loop_pragma(stm)
+
+    def point(self, kernel: imp.Kernel, updates: Iterable[imp.Stm]) -> imp.Stms:
+        """What is done for each index of the last dimension of a histogram."""
+        return self.rows.nest(updates) if self.rows is not None else (*kernel.body, *updates)
+
+    def in_order(self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...]) -> imp.Stms:
+        """A histogram on one core."""
+        if self.rows is None:
+            return sequential(replace(kernel, dims=kernel.dims[-1:]))
+        updates = [stm for hist in hists for stm in update_bins(hist, kernel.prov)]
+        return loops(kernel.dims[-1:], self.point(kernel, updates), kernel.prov)
 
     def other(self, kernel: imp.Kernel, name: str) -> None:
         """A kernel that is no map."""
@@ -33,6 +64,12 @@ class Kernels(FoldKernels):
         """Segments in parallel if there are several; else parts of the points with own bins."""
         traits = traits_of(kernel.body)
         points = kernel.dims[-1][1]
+        named = self.ends.get(points.name) if isinstance(points, Var) else None
+        rows = element_rows(kernel, points if named is None else named)
+        if rows is not None and self.choices.take(ROWS, kernel.prov or self.src, _BECAUSE):
+            self.rows, kernel = rows, rows.kernel
+            assert isinstance(kernel.work, imp.HistWork)
+            hists = kernel.work.hists
         parts = f"{name}_parts"
         sizes = [self.scalars.within(product(hist.shape), 10) for hist in hists]
         need = " + ".join(sizes)
@@ -43,10 +80,16 @@ class Kernels(FoldKernels):
         segments = self.show(product([size for _, size in outer]))
         several = f"{segments} >= {parts} || " if outer else ""
         if outer:
-            self.nested_map(f"if ({several}{parts} <= 1) {{", self.by_segment(kernel))
+            each = replace(
+                kernel,
+                dims=kernel.dims[:-1],
+                body=self.in_order(kernel, hists),
+                work=imp.MapWork(),
+            )
+            self.nested_map(f"if ({several}{parts} <= 1) {{", each)
         else:
             self.open(f"if ({parts} <= 1) {{")
-            inner = sequential(kernel)
+            inner = self.in_order(kernel, hists)
             self.body(inner, traits_of(inner))
             self.indent = self.indent[:-4]
         self.open("} else {")
@@ -54,6 +97,7 @@ class Kernels(FoldKernels):
             self.loop_over(dim)
         self.private_bins(kernel, hists, name, traits)
         self.close_all(1 + len(outer))
+        self.rows = None
 
     def private_bins(
         self, kernel: imp.Kernel, hists: tuple[imp.Histogram, ...], name: str, traits: Traits
@@ -65,7 +109,7 @@ class Kernels(FoldKernels):
         self.open(f"for (int64_t {part} = 0; {part} < {parts}; {part}++) {{")
         for hist, (size, blocks) in zip(hists, own, strict=True):
             self.clear_bins(hist, size, blocks, part)
-        points = self.show(kernel.dims[-1][1])
+        points = self.scalars.atom(kernel.dims[-1][1])
         low, high = f"{points} * {part} / {parts}", f"{points} * ({part} + 1) / {parts}"
         self.line(f"const int64_t {name}_high = {high};")
         self.loop_over(kernel.dims[-1], low, f"{name}_high")
@@ -74,7 +118,7 @@ class Kernels(FoldKernels):
             for hist, (size, blocks) in zip(hists, own, strict=True)
             for stm in self.update_own(kernel, hist, blocks, size, part)
         )
-        self.body(kernel.body + updates, traits)
+        self.body(self.point(kernel, updates), traits)
         self.close_all(2)
         for hist, (size, blocks) in zip(hists, own, strict=True):
             self.merge_bins(kernel, hist, size, blocks, name)

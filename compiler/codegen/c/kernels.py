@@ -56,6 +56,8 @@ class MapKernels(Statements):
         super().__init__(scalars, sites, numbers)
         self.functions: list[Line] = []
         self.choices = Choices(Ctx())
+        self.ends: dict[Name, SE] = {}
+        """What names for the bounds of kernels stand for."""
 
     label: str | None = None
     labels = 0
@@ -157,7 +159,8 @@ class MapKernels(Statements):
 
     def counted(self, stm: imp.For, end: str) -> None:
         """A loop that counts; a reduction in lanes has a plain loop beside it for short rows."""
-        if type(stm.bound) is Lit or not self.loop_pragma(stm) or not self.short_rows(stm):
+        reduction = self.label is not None and reduction_pragma(stm)
+        if type(stm.bound) is Lit or not reduction or not self.short_rows(stm):
             super().counted(stm, end)
             return
         self.open(f"if ({end} < {SHORT}) {{")
@@ -245,6 +248,7 @@ class MapKernels(Statements):
             if type(bound) is not Lit and type(bound) is not Var:
                 name = f"{next_name(index).replace('_next', '_end', 1)}"
                 self.line(f"const int64_t {c_name(name)} = {self.show(bound)};")
+                self.ends[name] = bound
                 bound = Var(name, "i64")
             dims.append((index, bound))
         return replace(kernel, dims=tuple(dims))
