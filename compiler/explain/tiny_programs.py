@@ -464,6 +464,12 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "c/fast-functions": Tiny("entry main (xs: []f64) = map f64.exp xs", "[1.0f64, 2.0f64]"),
+    "c/interchange": Tiny(
+        "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"
+        "  map (\\r -> let s = i32.sum r\n"
+        "        in map (\\c -> i32.sum (map2 (\\x y -> x * y * s) r c)) (transpose b)) a",
+        "[[1, 2], [3, 4]] [[5, 6], [7, 8]]",
+    ),
     "c/element-rows": Tiny(
         "entry main [n][d] (is: [n]i64) (xss: [n][d]i32) =\n"
         "  hist (map2 (+)) (replicate d 0) 3 is xss",

@@ -9,7 +9,10 @@ import pytest
 
 from compiler.base.context import Options
 from compiler.base.text import plain
+from compiler.codegen.c.interchange import independent
+from compiler.codegen.imp import nodes as imp
 from compiler.driver.pipeline import Compilation
+from compiler.ir.nodes import SE, Bin, Lit, Scalar, Var
 from compiler.runtime.runner import Settings, run_c
 from tests.codegen.helpers import needs_cc
 
@@ -182,3 +185,70 @@ def test_histograms_of_cubes() -> None:
     np.add.at(wanted, at[inside], xss[inside])
     (found,) = run_c(text, "main", [5, at, xss], settings=QUICK).values
     assert np.array_equal(found, wanted)
+
+
+INTERCHANGE = "c/interchange"
+ROW_BY_MATRIX = (
+    "entry main [n][m][k] (a: [n][m]f64) (b: [m][k]f64) =\n"
+    "  map (\\r -> let s = f64.sum r\n"
+    "        in map (\\c -> s + f64.sum (map2 (*) r c)) (transpose b)) a"
+)
+
+
+def test_a_row_by_a_matrix_goes_along_the_rows_of_the_matrix() -> None:
+    usual, off = c_text(ROW_BY_MATRIX), c_text(ROW_BY_MATRIX, INTERCHANGE)
+    assert "_strips(0, " in usual
+    assert "_strips(" not in off
+    assert remarks(ROW_BY_MATRIX, INTERCHANGE)
+    assert not remarks(ROW_BY_MATRIX, INTERCHANGE, INTERCHANGE)
+
+
+@needs_cc
+def test_rows_by_matrices_of_all_sizes() -> None:
+    text = c_text(ROW_BY_MATRIX)
+    numbers = np.random.default_rng(1)
+    for m, k in ((0, 20), (3, 0), (1, 1), (2, 15), (2, 16), (5, 17), (3, 32), (40, 101)):
+        a, b = (numbers.integers(-9, 9, shape).astype(float) for shape in ((33, m), (m, k)))
+        (found,) = run_c(text, "main", [a, b], settings=QUICK).values
+        assert np.array_equal(found, a.sum(axis=1)[:, None] + a @ b)
+
+
+def summed(read: SE, to: SE, block: str = "a_1") -> imp.For:
+    """For each `i_2` the sum of some cells of a block, in a cell of `b_3`."""
+    j = Var("j_4", "i64")
+    body: imp.Stms = (
+        imp.Declare("x_5", Scalar("f32"), Lit(0.0, "f32")),
+        imp.For(
+            j.name,
+            "i64",
+            Var("m_6", "i64"),
+            (
+                imp.Load("y_7", "f32", block, read),
+                imp.Assign("x_5", Bin("+", "f32", Var("x_5", "f32"), Var("y_7", "f32"))),
+            ),
+        ),
+        imp.Store("b_3", "f32", to, Var("x_5", "f32")),
+    )
+    return imp.For("i_2", "i64", Var("n_8", "i64"), body)
+
+
+def at(*terms: SE) -> SE:
+    first, *others = terms
+    for term in others:
+        first = Bin("+", "i64", first, term)
+    return first
+
+
+def test_only_iterations_that_see_nothing_of_each_other_are_interchanged() -> None:
+    i, j, n = (Var(name, "i64") for name in ("i_2", "j_4", "n_8"))
+    row = Bin("*", "i64", j, n)
+    column = at(row, i)
+    assert independent(summed(column, i))
+    assert independent(summed(column, at(i, n)))
+    assert not independent(summed(column, i, block="b_3"))  # what others have stored
+    assert not independent(summed(column, Bin("*", "i64", i, n)))  # n may be 0: one cell for all
+    assert not independent(summed(column, n))
+    assert not independent(summed(at(Bin("*", "i64", i, n), j), i))  # the other way is better
+    loop = summed(column, i)
+    outside = imp.Assign("z_9", Var("x_5", "f32"))
+    assert not independent(imp.For("i_2", "i64", n, (*loop.body, outside)))  # the last one counts

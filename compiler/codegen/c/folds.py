@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.base.names import Name
+from compiler.codegen.c.interchange import LoopKernels
 from compiler.codegen.c.kernels import BLOCK, HEAVY_BLOCK
-from compiler.codegen.c.tiles import TileKernels
 from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.checks import checks_first
 from compiler.codegen.imp.nodes import Cell, Fold, Kernel, Load, MapWork, Stm, Stms
@@ -27,7 +27,7 @@ MANY_SEGMENTS = 64
 """From this number on segments are shared out whole."""
 
 
-class FoldKernels(TileKernels):
+class FoldKernels(LoopKernels):
     """Adds reductions and scans."""
 
     # --- reductions and scans ----------------------------------------------------------------

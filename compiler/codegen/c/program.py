@@ -23,6 +23,7 @@ from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.choices import Choices
 from compiler.codegen.c.functions import FAST
 from compiler.codegen.c.hists import ROWS, Kernels
+from compiler.codegen.c.interchange import INTERCHANGE
 from compiler.codegen.c.kernels import MapKernels
 from compiler.codegen.c.scalar import Scalars
 from compiler.codegen.c.stms import Sites
@@ -189,4 +190,4 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit, (FAST, ROWS, ROW_TILES, SHORT_ROWS)),)
+PASSES = (Pass("c", "Writes C.", emit, (FAST, INTERCHANGE, ROWS, ROW_TILES, SHORT_ROWS)),)

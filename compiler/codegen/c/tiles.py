@@ -38,7 +38,7 @@ enum { SS_REGISTER = 32, SS_ACROSS = 2 };
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class TileArguments:
     """What the function of a tile is told, as parameters and as arguments."""
 
     parameters: str
@@ -68,7 +68,7 @@ class TileKernels(MapKernels):
         *outer, last = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
         low = f"{c_name(last[0])}_low"
-        given = _given(kernel, {last[0]})
+        given = given_of(kernel, {last[0]})
         self.tile_function(name, kernel, tiles, given.parameters)
         self.parallel(kernel, traits_of(kernel.body), len(kernel.dims))
         end = self.show(last[1])
@@ -85,11 +85,11 @@ class TileKernels(MapKernels):
         """Share out tiles of several rows; the parts of one that is not whole follow each other."""
         *outer, (lane, size) = kernel.dims
         name = f"{c_name(kernel.name)}_tile"
-        given = _given(kernel, {lane, tile.index})
+        given = given_of(kernel, {lane, tile.index})
         self.tile = tile
         self.tile_function(name, kernel, tiles, given.parameters)
         self.tile = None
-        narrow = f"SS_REGISTER / {_widest(tiles.kept)}"
+        narrow = f"SS_REGISTER / {widest(tiles.kept)}"
         wide = f"{narrow} * SS_ACROSS"
         self.part_function(name, tile, c_name(lane), given, narrow)
         end, low = self.show(size), f"{c_name(lane)}_low"
@@ -111,7 +111,9 @@ class TileKernels(MapKernels):
         for _ in kernel.dims:
             self.close()
 
-    def part_function(self, name: str, tile: RowTile, lane: str, given: _Given, step: str) -> None:
+    def part_function(
+        self, name: str, tile: RowTile, lane: str, given: TileArguments, step: str
+    ) -> None:
         """A tile of any size: whole, in strips of one register, and what is left lane by lane."""
         low, bottom = f"{lane}_low", f"{c_name(tile.index)}_low"
         call, wide = f"{name}({given.arguments}", f"{step} * SS_ACROSS"
@@ -151,7 +153,7 @@ class TileKernels(MapKernels):
                     self.line(f"{C_TYPE[prim]} {own}[{tiles.lanes}];")
                     kept[variable] = f"{own}[lane]"
                 else:
-                    lanes = f"SS_REGISTER / {_widest(tiles.kept)} * SS_ACROSS"
+                    lanes = f"SS_REGISTER / {widest(tiles.kept)} * SS_ACROSS"
                     self.line(f"{C_TYPE[prim]} {own}[{max(tile.rows)}][{lanes}];")
                     kept[variable] = f"{own}[row][lane]"
             self.scalars.names = {**names, **kept}
@@ -233,7 +235,7 @@ class TileKernels(MapKernels):
         self.src = src
 
 
-def _given(kernel: Kernel, cut: set[Name]) -> _Given:
+def given_of(kernel: Kernel, cut: set[Name]) -> TileArguments:
     """The indices, of dimensions that are `cut` where the tile begins, and what is used."""
     uses = uses_of(kernel)
     (lane, _), *outer = reversed(kernel.dims)
@@ -241,10 +243,10 @@ def _given(kernel: Kernel, cut: set[Name]) -> _Given:
     given = [("int64_t ", f"{c_name(i)}_low" if i in cut else c_name(i)) for i in indices]
     given += [(f"{C_TYPE[p]} ", c_name(n)) for n, p in uses.free_scalars().items()]
     given += [(f"{C_TYPE[p]} *", c_name(n)) for n, p in uses.free_blocks().items()]
-    return _Given(", ".join(map("".join, given)), ", ".join(name for _, name in given))
+    return TileArguments(", ".join(map("".join, given)), ", ".join(name for _, name in given))
 
 
-def _widest(kept: Mapping[Name, Prim]) -> int:
+def widest(kept: Mapping[Name, Prim]) -> int:
     """Bytes of the widest variable that a tile keeps for each point."""
     return max(4, *(BYTES[prim] for prim in kept.values()))
 

@@ -1,0 +1,118 @@
+"""Loops of a point whose iterations are independent, side by side in lanes.
+
+A product of a row and a matrix goes down a column for each of its elements, cell after cell far
+apart. With the loops the other way round it goes along rows: some elements at a time are summed
+up, in vector registers. That is legal where no iteration sees what another one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.algebra.poly import Poly
+from compiler.base.names import Name
+from compiler.base.rules import Rule
+from compiler.codegen.c.tiles import TileKernels, given_of, widest
+from compiler.codegen.c.types import c_name
+from compiler.codegen.free_names import FreeNames
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.parts import names, whole
+from compiler.codegen.lanes import LaneTiling, lane_tiling
+from compiler.codegen.traits import assigned, loaded, stored
+from compiler.ir.nodes import Lit
+from compiler.ir.sizes import poly_of
+
+FEWEST = 16
+"""Iterations below which a loop stays as it is: a strip of one register of f32."""
+INTERCHANGE = Rule(
+    "c/interchange", "A loop whose inner loop goes down columns goes along rows, in lanes."
+)
+_BECAUSE = (
+    "Neighbouring iterations are independent and read neighbouring cells, while the loop inside of "
+    "them reads cells that lie far apart."
+)
+
+
+class LoopKernels(TileKernels):
+    """Adds loops of a point in lanes."""
+
+    def count_loop(self, stm: imp.For) -> None:
+        """In lanes where it pays."""
+        tiles = None if self.label in (None, "tile") else independent(stm)
+        uses = FreeNames()
+        uses.visit(stm)
+        if (
+            tiles is None
+            or not self.scalars.names.keys().isdisjoint({*uses.scalars, *uses.blocks})
+            or not self.choices.take(INTERCHANGE, stm.prov or self.src, _BECAUSE)
+        ):
+            super().count_loop(stm)
+            return
+        self.strips(stm, tiles)
+
+    def strips(self, stm: imp.For, tiles: LaneTiling) -> None:
+        """Strips of several registers, of one, and what is left; or the loop as it is."""
+        kernel = _as_map(stm)
+        name, low = f"{c_name(stm.index)}_strip", f"{c_name(stm.index)}_low"
+        given = given_of(kernel, {stm.index})
+        self.tile_function(name, kernel, tiles, given.parameters)
+        narrow = f"SS_REGISTER / {widest(tiles.kept)}"
+        with self.function():
+            self.open(f"static void {name}s({given.parameters}, int64_t end) {{")
+            for step in (f"{narrow} * SS_ACROSS", narrow):
+                self.line(f"for (; end - {low} >= {step}; {low} += {step})")
+                self.line(f"    {name}({given.arguments}, {step});")
+            self.line(f"if ({low} < end) {name}({given.arguments}, end - {low});")
+            self.close()
+        end = self.once(stm.bound, f"{c_name(stm.index)}_end")
+        conds = [] if isinstance(stm.bound, Lit) else [f"{end} >= {FEWEST}"]
+        conds += [f"{c_name(one)} != {c_name(other)}" for one, other in _pairs(stm.body)]
+        start = given.arguments.replace(low, "0", 1)
+        self.open(f"if ({' && '.join(conds) or 'true'}) {{")
+        self.line(f"{name}s({start}, {end});")
+        self.close("} else {")
+        self.indent += "    "
+        self.counted(stm, end)
+        self.close()
+
+
+def independent(stm: imp.For) -> LaneTiling | None:
+    """The iterations of a loop in lanes, where none sees what another does; None for others.
+
+    Each stores to cells that are neighbours of the others', and reads of what is stored only its
+    own. Two names for one block are left to who runs it.
+    """
+    few = isinstance(stm.bound, Lit) and int(stm.bound.value) < FEWEST
+    if few or stm.prim != "i64" or not any(isinstance(s, imp.For) for s in stm.body):
+        return None
+    inside = list(whole(stm.body))
+    bound = names(stm.body, "bind")
+    cells: dict[Name, Poly] = {}
+    for one in inside:
+        if isinstance(one, imp.Store):
+            at = poly_of(one.at)
+            rest = None if at is None else at - Poly.var(stm.index)
+            if at is None or rest is None or rest.names() & (bound | {stm.index}):
+                return None
+            if cells.setdefault(one.block, at) != at:
+                return None
+    for one in inside:
+        if isinstance(one, imp.Load) and one.block in cells and poly_of(one.at) != cells[one.block]:
+            return None
+    if not cells or assigned(stm.body) - bound:
+        return None
+    return lane_tiling(_as_map(stm))
+
+
+def _pairs(body: imp.Stms) -> Iterator[tuple[Name, Name]]:
+    """The blocks that have to be different ones: what is stored, and all else that is used."""
+    written = sorted(stored(body))
+    for k, one in enumerate(written):
+        for other in (*written[k + 1 :], *sorted(loaded(body) - set(written))):
+            yield one, other
+
+
+def _as_map(stm: imp.For) -> imp.Kernel:
+    """The loop as a map over its iterations."""
+    dims = ((stm.index, stm.bound),)
+    return imp.Kernel(stm.index, "grid", dims, stm.body, imp.MapWork(), prov=stm.prov)
