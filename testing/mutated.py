@@ -21,7 +21,9 @@ from compiler.base.text import plain
 from compiler.driver.disk import read_program
 from compiler.driver.pipeline import Compilation
 from compiler.frontend import typed
+from compiler.ir.nodes import Scatter
 from compiler.ir.values import Value
+from compiler.ir.walk import all_stms
 from compiler.lower.external_values import outside
 from compiler.runtime.observer.records import LATE
 from compiler.runtime.runner import Crash, Settings, run_c
@@ -240,7 +242,8 @@ class Batch:
                 wrong = _wrong(trials, refusal.line) if refusal.is_the_users else None
                 if wrong is None:
                     return (self.left_out if refusal.is_late else self.one_by_one)(trials)
-                difference_of(wrong, f"accepted by us only: {refusal.says}")
+                changes = "; ".join(wrong.made.changes)
+                difference_of(wrong, f"accepted by us only: {refusal.says} [{changes}]")
                 trials = [trial for trial in trials if trial is not wrong]
         return [], None
 
@@ -326,7 +329,7 @@ class Batch:
             if says:
                 if where == "c" and self.is_witnessed(trial, args, found):
                     wanted, says = found, says + WITNESS
-                says += ", and it scatters" * ("scatter" in trial.declared)
+                says += ", and it scatters" * self.scatters(trial)
                 shown = " ".join(" ".join(map(str, args)).split())[:300]
                 difference_of(trial, f"{says} [{shown}]")
             if end == "limit":
@@ -340,6 +343,12 @@ class Batch:
         path = self.write(trial.declared)
         other = self.oracle.interpreted(path, trial.name, args, OBSERVED_SECONDS)
         return alike("", found, other)[0] in ("agrees", "fails")
+
+    def scatters(self, trial: Trial) -> bool:
+        """Whether the program of a mutant has a scatter, by whatever name it was called."""
+        work = compiling.compiled(trial.declared, self.of.options)
+        funs = work.result("soa").prog.funs
+        return any(isinstance(s.exp, Scatter) for fun in funs for s in all_stms(fun.body.stms))
 
     def runs(
         self, source: str, trial: Trial, args: list[Value]

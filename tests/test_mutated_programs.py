@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from compiler.runtime import runner
 from testing import futhark, mutated
 from testing.generators import edits
 from testing.generators import mutated as generator
-from testing.generators.mutated import Subject
+from testing.generators.mutated import Mutant, Subject
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 EXAMPLES = Path(__file__).parent.parent / "app" / "examples"
@@ -125,7 +126,18 @@ def test_what_one_checker_alone_accepts_is_a_difference(
     monkeypatch.setattr(Accepting, "refused", trials[0].declared.count("\n") + 3)
     left, _ = made.accepted(trials)
     assert left == [trials[0], trials[2]]
-    assert trials[1].result.says == "accepted by us only: Error at main.fut: no"
+    assert trials[1].result.says == (
+        f"accepted by us only: Error at main.fut: no [{'; '.join(trials[1].made.changes)}]"
+    )
+
+
+def test_a_scatter_is_seen_by_whatever_name_it_was_called(tmp_path: Path) -> None:
+    made = batch(tmp_path, None)
+    trial = next(t for seed in made.seeds if (t := made.trial(mutated.Result(seed, "main.fut"))))
+    assert not made.scatters(trial)
+    text = "def main (is: []i64) = spread 3 0 is (map i32.i64 is)\n"
+    call = "entry NAME is = MODULE.main is"
+    assert made.scatters(replace(trial, made=Mutant(text, (), call)))
 
 
 @pytest.mark.parametrize(

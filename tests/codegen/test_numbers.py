@@ -23,6 +23,7 @@ from compiler.ir.nodes import SE, Bin, Conv, Fun, Un, Var
 from compiler.runtime import nvrtc
 from compiler.runtime.observer import build
 from compiler.runtime.runner import Settings, run_c
+from compiler.semantics import interp
 from testing import numbers
 from testing.numbers import OPERATORS, UNARY, Function
 from tests.codegen.helpers import needs_cc, needs_nvrtc
@@ -228,3 +229,28 @@ def test_the_functions_of_f16_compile_for_a_device() -> None:
     source = numbers.program("f16")
     text = plain(Compilation(source, Options(target="cuda")).result("cuda").text)
     assert len(nvrtc.cubin(split(text)[0])) > 1000
+
+
+STEPS = """entry main (xs: []f16) (ys: []f16) =
+  map2 (\\x y -> loop x for _i < 4 do f16.fma x y ((1 - x) / y * x - y)) xs ys
+"""
+
+
+@needs_cc
+def test_an_f16_is_rounded_after_each_operation() -> None:
+    """As NumPy does it; a computation in f32 that rounds at its end gives something else."""
+    rng = np.random.default_rng(7)
+    xs, ys = (rng.choice(np.arange(1, 99), 500).astype(np.float16) / 32 for _ in range(2))
+    want, other = xs, xs.astype(np.float32)
+    with np.errstate(all="ignore"):
+        for _ in range(4):
+            wide = want.astype(np.float64), ys.astype(np.float64)
+            added = ((np.float16(1) - want) / ys * want - ys).astype(np.float64)
+            want = (wide[0] * wide[1] + added).astype(np.float16)
+            other = other * ys + ((1 - other) / ys * other - ys)
+        cut = other.astype(np.float16)
+    work = Compilation(STEPS)
+    ours = interp.run(work.result("soa").prog, "main", [xs, ys])
+    for (found,) in ours, run_c(c_text(STEPS), "main", [xs, ys], settings=QUICK).values:
+        assert np.array_equal(found, want, equal_nan=True)
+        assert not np.array_equal(found, cut, equal_nan=True)

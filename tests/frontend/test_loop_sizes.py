@@ -77,3 +77,16 @@ def test_a_size_that_an_array_of_a_type_has_is_accepted(source: str) -> None:
 def test_two_sizes_of_one_type_have_two_names() -> None:
     with pytest.raises(CompileError, match="same name"):
         check(parse("def f (n: i64): ?[k][k].[k]i64 = iota n"), Ctx())
+
+
+def test_a_loop_keeps_the_size_that_its_body_asks_for() -> None:
+    """It may be another one than the loop begins with; said of the parameter, it is compared."""
+    head = "def f (n: i64) (ys: [n]i64) = map (+ n) ys\nentry main [m] (k: i64) (xs: [m]i64) =\n"
+    refused = "loop ys = xs for _i < 2 do f k ys :> [m]i64"
+    with pytest.raises(CompileError, match="`k` and `m` are not the same"):
+        check(parse(head + refused), Ctx())
+    compared = "loop ys: [m]i64 = xs for _i < 2 do f k (ys :> [k]i64) :> [m]i64"
+    given = {"op": "run", "source": head + compared, "backend": "ref"}
+    found = answer({**given, "input": "3 [1, 2, 3]"})
+    assert found["output"] == "[7i64, 8i64, 9i64]", found
+    assert "cannot match" in str(answer({**given, "input": "4 [1, 2, 3]"})["error"])
