@@ -404,16 +404,26 @@ class Lowering:
         self.emit((), ir.Assert(cond, merge_words(message)))
         self.facts.learn(cond, True)
 
-    def check_size(self, size: Poly, text: Message) -> None:
-        """Stop with `text` unless an array can be of this size. See Note [Sizes of arrays]."""
+    def check_size(self, size: Poly, text: Message, of: tuple[Poly, Poly] | None = None) -> None:
+        """Stop with `text` unless an array can be of this size. See Note [Sizes of arrays].
+
+        `of`: the two sizes that it is a product of.
+        """
         if self.facts.is_size(size):
             return
         number = se_of(size)
-        cond = self.products_fit(size)
+        cond = self.products_fit(size) if of is None else self.product_fits(*of)
         for part in (Bin("<=", "i64", ZERO, number), Bin("<=", "i64", number, LARGEST)):
             if self.facts.decide(part.op, part.lhs, part.rhs) is not True:
                 cond = both(cond, part)
         self.check(cond, text)
+
+    def product_fits(self, left: Poly, right: Poly) -> SE:
+        """A condition under which the product of two sizes does not wrap, however they are told."""
+        known = self.facts.is_size(left) and self.facts.is_size(right)
+        if known and self.facts.is_value(self.times(left, right)):
+            return TRUE
+        return self._halves_fit(left, right)
 
     def products_fit(self, poly: Poly) -> SE:
         """A condition under which products of sizes in a polynomial do not wrap."""
@@ -429,11 +439,15 @@ class Lowering:
                     break
                 larger = product * factor
                 if not self.facts.is_value(larger):
-                    halves = Fun("mul_hi", "i64", (se_of(product), se_of(factor)))
-                    cond = both(cond, Bin("==", "i64", halves, ZERO))
-                    cond = both(cond, Bin("<=", "i64", ZERO, se_of(larger)))
+                    cond = both(cond, self._halves_fit(product, factor))
                 product = larger
         return cond
+
+    def _halves_fit(self, left: Poly, right: Poly) -> SE:
+        """Whether the product of two i64 is one, and not negative."""
+        halves = Fun("mul_hi", "i64", (se_of(left), se_of(right)))
+        upper = Bin("==", "i64", halves, ZERO)
+        return both(upper, Bin("<=", "i64", ZERO, se_of(self.times(left, right))))
 
     def expect(self, component: Component, shape: Shape, what: Message = ()) -> Component:
         """`component` with the given shape: itself, or checked and reshaped."""

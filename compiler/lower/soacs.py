@@ -486,7 +486,7 @@ def _flatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
 
     def view(a: Arr) -> tuple[ir.Exp, Shape]:
         total = s.times(a.shape[0], a.shape[1])
-        s.check_size(total, no_size(a.shape))
+        s.check_size(total, no_size(a.shape), (a.shape[0], a.shape[1]))
         shape = (total, *a.shape[2:])
         return ir.Reshape(shape, a.name), shape
 
@@ -503,7 +503,7 @@ def _unflatten(s: Lowering, e: ty.Apply, fn: ty.Var, hint: Name) -> Value:
         text = ("Cannot unflatten array of shape ", *show_shape(a.shape[:1]), " to ", *wanted)
         for size in (outer, inner):
             s.check_size(size, text)
-        ok = s.products_fit(total)
+        ok = s.product_fits(outer, inner)
         if a.shape[0] != total:
             ok = both(ok, Bin("==", "i64", se_of(a.shape[0]), se_of(total)))
         s.check(ok, text)

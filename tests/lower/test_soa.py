@@ -7,10 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from compiler.algebra.limits import LARGEST_SIZE
 from compiler.algebra.poly import MOST_OF_PRODUCT, Poly
 from compiler.base.context import Ctx, Options
-from compiler.base.errors import RuntimeError_
 from compiler.base.names import base_of
 from compiler.driver.pipeline import Compilation, verify
 from compiler.frontend.check import check
@@ -224,26 +222,6 @@ def test_what_prelude_functions_are_given_is_called_after_the_programs_names(
 ) -> None:
     source = f"entry main (points: *[9]i32) (grid: [3][9]i32) = {body}"
     assert [base_of(p.name) for stm in main(lowered(source)).body.stms for p in stm.pat] == names
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "entry main (n: i64) = length (iota n)",
-        "entry main (n: i64) = length (replicate n 1u8)",
-        "entry main (n: i64) = length (0...n - 1)",
-        "entry main (n: i64) (xs: [1]i64) = length (xs ++ iota (n - 1))",
-        "entry main (n: i64) = length (transpose (map (\\_ -> iota n) (iota 0)))",
-        "entry main (n: i64) = length (flatten (replicate 2 (replicate (n / 2) 0i8)))",
-    ],
-)
-def test_the_size_of_an_array_is_checked_though_it_is_never_made(source: str) -> None:
-    for stage in ("soa", "merged"):
-        prog = Compilation(source).result(stage).prog
-        given = [np.arange(1)] if "xs" in source else []
-        for size in (LARGEST_SIZE + 2, -2, 2**63 - 1, -(2**63)):
-            with pytest.raises(RuntimeError_):
-                interp.run(prog, "main", [np.int64(size), *given], 1 << 60)
 
 
 @pytest.mark.parametrize("family", [multiplied_sizes, multiplied_sizes_in_place])

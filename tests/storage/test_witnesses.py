@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from compiler.driver.pipeline import Compilation
 from compiler.ir import values
 from compiler.semantics import interp
 from testing.attempts import attempts
+from testing.refusals import programs
 from testing.witnesses import judged, measure, refusals
 
 OLD_ROW = """
@@ -70,6 +72,23 @@ def test_values_are_named_with_the_inputs_of_the_run() -> None:
     given = values.parse(one["witness"]["input"], ["i32", "i32", "i64"])
     assert given[0].shape == (n,)
     interp.run(Compilation(later("")).result("soa").prog, "main", given)
+
+
+VALUE = re.compile(r"\b[a-z_]\w* = -?\d")
+
+
+def test_compiling_names_no_values_and_asking_for_attempts_does() -> None:
+    """Of what is refused for cells: what the program does there nobody knows before it is run."""
+    named = 0
+    for program in programs()[::12]:
+        work = Compilation(program.source)
+        work.result("merged")
+        refusals_ = [r for r in work.remarks() if r.kind == "missed"]
+        assert not [r.because for r in refusals_ if VALUE.search(r.because + r.hint)], program.name
+        if any("keeps away" in r.because for r in refusals_):
+            found = attempts(work.result("funmem").prog)
+            named += any(VALUE.search(one["because"]) is not None for one in found)
+    assert named >= 3
 
 
 @pytest.mark.parametrize("check", ["k >= 2", "n == 0", "k > 1 && k < n"])

@@ -12,10 +12,11 @@ bool inside_$Rd(int64_t length, int64_t start, $PARAMS) {
   for (int k = 0; k < $R; k++) {
     if (n[k] == 1 || s[k] == 0) continue;
     if (s[k] <= -length || s[k] >= length) return false;
-    if (n[k] - 1 > (length - 1) / (s[k] < 0 ? -s[k] : s[k])) return false;
-    if (s[k] < 0) low += (n[k] - 1) * s[k]; else high += (n[k] - 1) * s[k];
+    int64_t step = s[k] < 0 ? -s[k] : s[k];
+    if (n[k] - 1 > (s[k] < 0 ? low : length - 1 - high) / step) return false;
+    if (s[k] < 0) low -= (n[k] - 1) * step; else high += (n[k] - 1) * step;
   }
-  return low >= 0 && high < length;
+  return true;
 }"""
 
 _DISTINCT = """\
