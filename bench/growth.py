@@ -3,8 +3,8 @@
     python -m bench.growth [FAMILY ..]
 
 Each family makes a program of one size; sizes go up until one takes `MOST` seconds of processor
-time. Times are those of the process, of every stage and of every question that the page asks of a
-program, with no proof kept from before.
+time. Times are those of the process: of every stage, of the check of where its arrays lie, and of
+every question that the page asks of a program, with no proof kept from before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 from bench.machine import save, words
 from compiler.base.stack import with_deep_stack
 from compiler.driver import api
-from compiler.driver.pipeline import STAGES
+from compiler.driver.pipeline import MEMORY_STAGES, STAGES
 from compiler.driver.worker import answer
+from compiler.ir import memory
 from compiler.protocol.kinds import OfProgram
 from compiler.storage.short_circuit.assumptions import forget
 from testing.generators.families import FAMILIES
@@ -39,7 +40,9 @@ QUESTIONS = (
     "tuning",
 )
 """What the page asks of a program that is compiled."""
-TIMES = (*(stage.id for stage in STAGES), *QUESTIONS)
+VERIFIED = "cells"
+"""Whether arrays lie right, asked after each stage with memory, as under `--verify`."""
+TIMES = (*(stage.id for stage in STAGES), *QUESTIONS, VERIFIED)
 
 
 def measure(source: str) -> dict[str, Any]:
@@ -59,6 +62,10 @@ def measure(source: str) -> dict[str, Any]:
         if not answered["ok"]:
             raise RuntimeError(f"{question}: {answered['error']['message']}")
         figures[question] = round(time.process_time() - start, 3)
+    start = time.process_time()
+    for stage_id in MEMORY_STAGES:
+        memory.check(work.result(stage_id).prog, stage_id)
+    figures[VERIFIED] = round(time.process_time() - start, 3)
     figures["total"] = round(time.process_time() - begun, 3)
     found = [r for r in work.remarks() if r.rule.startswith("shortcircuit/")]
     figures["tried"] = len(found)

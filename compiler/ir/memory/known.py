@@ -52,6 +52,7 @@ class KnownHere:
     never: int | None = None
     """Which of the facts is a negative number: no run comes to what is behind it."""
     _all: set[Poly] = field(default_factory=set)
+    _tests: set[tuple[Name, bool]] = field(default_factory=set)
     _places: set[ir.MemBind] = field(default_factory=set)
 
     def around(self) -> Iterator[KnownHere]:
@@ -64,6 +65,12 @@ class KnownHere:
     def knows(self, fact: Poly) -> bool:
         """Whether a fact was entered here or around."""
         return any(fact in scope._all for scope in self.around())
+
+    def has_test(self, name: Name, holds: bool) -> bool:
+        """Whether what follows from a bool was entered here before; it is from now on."""
+        known = (name, holds) in self._tests
+        self._tests.add((name, holds))
+        return known
 
     def is_new(self, place: ir.MemBind) -> bool:
         """Enter where an array lies; false if an array here or around has been there."""
@@ -166,6 +173,8 @@ class Integers:
         """Sizes of what a function is given, and indices: never negative."""
         self._unknown = 0
         self._normal: dict[Poly, Poly] = {}
+        self._behind: dict[Name, frozenset[Name]] = {}
+        """The names that what a bool or number stands for goes back to."""
 
     def normal(self, poly: Poly) -> Poly:
         """A polynomial over names that stand for nothing else."""
@@ -235,7 +244,8 @@ class Integers:
         """Enter what follows from a condition that holds, or does not."""
         match cond:
             case ir.Var(name, _) if name in self.tests:
-                self.holds(self.tests[name], scope, holds)
+                if not scope.has_test(name, holds):
+                    self.holds(self.tests[name], scope, holds)
                 return
             case ir.Un("not", _, inner):
                 self.holds(inner, scope, not holds)
@@ -268,20 +278,26 @@ class Integers:
             if name in self.defined:
                 names |= self.defined[name].names()
             elif name in self.tests:
-                names |= self.names(self.tests[name])
+                if name not in self._behind:
+                    self._behind[name] = frozenset(self.names(self.tests[name]))
+                names |= self._behind[name]
             else:
                 names.add(name)
         return names
 
     def meets(self, point: Point, conditions: Iterable[Condition]) -> bool:
         """Whether conditions are as they should be for numbers, as far as these tell."""
+        told: dict[Name, int | bool] = {}
         try:
-            return all(self.value(one.cond, point) == one.holds for one in conditions)
+            return all(self.value(one.cond, point, told) == one.holds for one in conditions)
         except KeyError:
             return False
 
-    def value(self, se: ir.SE, point: Point) -> int | bool:
-        """What an expression is. Raises KeyError where that cannot be told."""
+    def value(self, se: ir.SE, point: Point, told: dict[Name, int | bool]) -> int | bool:
+        """What an expression is; `told` are names that were asked for at the same point.
+
+        Raises KeyError where that cannot be told.
+        """
         whole = self.poly(se)
         if whole is not None:
             return whole.evaluate(point)
@@ -289,14 +305,16 @@ class Integers:
             case ir.Lit(bool(value)):
                 return value
             case ir.Var(name) if name in self.tests:
-                return self.value(self.tests[name], point)
+                if name not in told:
+                    told[name] = self.value(self.tests[name], point, told)
+                return told[name]
             case ir.Un("not", _, a):
-                return not self.value(a, point)
+                return not self.value(a, point, told)
             case ir.Bin("&&" | "||" as op, _, a, b):
-                left, right = bool(self.value(a, point)), bool(self.value(b, point))
+                left, right = (bool(self.value(side, point, told)) for side in (a, b))
                 return left and right if op == "&&" else left or right
             case ir.Bin(op, at, a, b) if op in _COMPARE and at in INTS:
-                return bool(_COMPARE[op](self.value(a, point), self.value(b, point)))
+                return bool(_COMPARE[op](*(self.value(side, point, told) for side in (a, b))))
         raise KeyError
 
 
