@@ -464,6 +464,11 @@ BY_RULE: dict[str, Tiny] = {
         target="cuda",
     ),
     "c/fast-functions": Tiny("entry main (xs: []f64) = map f64.exp xs", "[1.0f64, 2.0f64]"),
+    "flatten/one-loop": Tiny(
+        "entry main [n][m] (xss: [n][m]i32) =\n  map (\\xs -> i32.maximum (scan (+) 0 xs)) xss",
+        "[[1, -2], [3, 4]]",
+    ),
+    "c/one-pass": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]"),
     "c/interchange": Tiny(
         "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"
         "  map (\\r -> let s = i32.sum r\n"

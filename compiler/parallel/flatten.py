@@ -13,6 +13,7 @@ from compiler.parallel.distribute import DISTRIBUTE, NEST, host_body
 from compiler.parallel.growing import GROWING, loops_around_growth
 from compiler.parallel.nest import FlatteningScope
 from compiler.parallel.operators import ELEMENTS, INTERCHANGE_REDUCE, SEGMENTED
+from compiler.parallel.sequentialise import ONE_LOOP
 from compiler.parallel.streams import STREAM
 from compiler.parallel.versions import INTRA_BLOCK, VERSIONS
 
@@ -42,6 +43,6 @@ FLATTEN = Pass(
     flatten,
     (
         *(ATTRIBUTE, ELEMENTS, GROWING, *INNER_RULES, INTERCHANGE_REDUCE),
-        *(DISTRIBUTE, INTRA_BLOCK, NEST, SEGMENTED, STREAM, VERSIONS),
+        *(DISTRIBUTE, INTRA_BLOCK, NEST, ONE_LOOP, SEGMENTED, STREAM, VERSIONS),
     ),
 )

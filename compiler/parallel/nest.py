@@ -25,7 +25,7 @@ from compiler.ir.build import row_at, row_dims, var
 from compiler.ir.sizes import se_of
 from compiler.ir.types import with_dims
 from compiler.ir.walk import bound, free, rename
-from compiler.parallel.sequentialise import sequentialise
+from compiler.parallel.sequentialise import joining, sequentialise
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def iota_at(iota: ir.Iota, at: ir.SE) -> ir.SE:
 
 def closed(sc: FlatteningScope, body: ir.KernelBody, prov: Prov) -> ir.KernelBody:
     """A thread's code: reads of what it uses from outside, then its statements, all sequential."""
-    code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh))
+    code = replace(body, stms=sequentialise(body.stms, sc.ctx.fresh, joining(sc.ctx)))
     reads = close(sc, free(code), prov, frozenset(of_body(body.stms)[0]))
     return replace(code, stms=(*reads, *code.stms)) if reads else code
 
@@ -300,7 +300,7 @@ def seg_map(
 
 def sequential_op(sc: FlatteningScope, op: ir.Operator) -> ir.Operator:
     """The operator with loops for whatever parallelism is inside it."""
-    stms = sequentialise(op.fn.body.stms, sc.ctx.fresh)
+    stms = sequentialise(op.fn.body.stms, sc.ctx.fresh, joining(sc.ctx))
     if stms is op.fn.body.stms:
         return op
     fn = ir.Lambda(op.fn.params, ir.Body(stms, op.fn.body.results, op.fn.body.prov), op.fn.returns)

@@ -6,39 +6,69 @@
     scatter, hist     loop over the destination, an update guarded by the bounds
     stream            the same, with the destinations handed through branches and loops
 
+A map, reduction or scan that goes through what a scan before it gives goes into the scan's loop
+(`ONE_LOOP`): what comes of an element is at hand there.
+
 Needs nothing but the statements themselves; the result holds no parallel operator at any depth
 and keeps all assertions and every statement's provenance. (Thesis, listing 7.2.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import partial
 
 from compiler.algebra.poly import Poly
+from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
 from compiler.base.spans import Prov
 from compiler.ir import nodes as ir
 from compiler.ir.aliases import consumed_params
 from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
 from compiler.ir.scatters import places, writes
-from compiler.ir.types import as_operand
-from compiler.ir.walk import NESTED, all_stms, map_stms, subst
+from compiler.ir.types import as_operand, row_type
+from compiler.ir.walk import NESTED, all_stms, free, map_stms, subst
 from compiler.parallel.lambdas import vectorised
 
+ONE_LOOP = Rule("flatten/one-loop", "Puts what goes through a scan's results into its loop.")
+_BECAUSE = "Both go through the same elements in order, one by one, in one thread."
+Join = Callable[[Prov], bool]
+"""Whether operators there become one loop."""
 
-def sequentialise(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
+
+def joining(ctx: Ctx) -> Join:
+    """As the rule says; with a remark."""
+    return lambda prov: ctx.commit(ONE_LOOP, prov, Applied(True, _BECAUSE)) is True
+
+
+def sequentialise(
+    stms: tuple[ir.Stm, ...], fresh: Fresh, join: Join | None = None
+) -> tuple[ir.Stm, ...]:
     """The statements with every parallel operator, at any depth, as a loop."""
     out: list[ir.Stm] = []
     changed = False
-    for stm in stms:
+    within = partial(sequentialise, join=join)
+    into: dict[int, ir.Stm] = {}
+    for at, stm in enumerate(stms):
         kind = type(stm.exp)
+        if at in into:
+            continue
         if kind in SOACS or kind is ir.Stream:
-            out.extend(_one(stm, fresh, sequentialise))
+            reader = None if join is None else _reader(stms, at)
+            if reader is not None and join is not None and join(stms[reader].prov or stm.prov):
+                into[reader] = stm
+                out.extend(stms[at + 1 : reader])
+                into |= dict.fromkeys(range(at + 1, reader), stm)
+                out.extend(_one(stm, fresh, within, stms[reader]))
+            else:
+                out.extend(_one(stm, fresh, within))
             changed = True
         elif kind in NESTED:
-            exp = map_stms(stm.exp, lambda inner: sequentialise(inner, fresh))
+            exp = map_stms(stm.exp, lambda inner: within(inner, fresh))
             changed = changed or exp is not stm.exp
             out.append(stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov))
         else:
@@ -46,6 +76,7 @@ def sequentialise(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
     return tuple(out) if changed else stms
 
 
+_Parallel = ir.Map | ir.Reduce | ir.Scan | ir.Scatter | ir.Hist | ir.Stream
 SOACS = frozenset((ir.Map, ir.Reduce, ir.Scan, ir.Scatter, ir.Hist))
 """The parallel operators before flattening that nests are made of."""
 
@@ -63,49 +94,44 @@ def _unchanged(stms: tuple[ir.Stm, ...], fresh: Fresh) -> tuple[ir.Stm, ...]:
     return stms
 
 
-def _one(stm: ir.Stm, fresh: Fresh, within: Within) -> list[ir.Stm]:
-    match stm.exp:
-        case ir.Map(width, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            loop.keep(stm.pat, fn.body.results)
-        case ir.Reduce(width, ops, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            at = 0
-            for op in ops:
-                count = len(op.neutral)
-                loop.accumulate(op, fn.body.results[at : at + count], stm.pat[at : at + count])
-                at += count
-            loop.keep(stm.pat[at:], fn.body.results[at:])
-        case ir.Scan(width, ops, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            at = 0
-            for op in ops:
-                count = len(op.neutral)
-                totals = loop.accumulate(op, fn.body.results[at : at + count], None)
-                loop.keep(stm.pat[at : at + count], totals)
-                at += count
-            loop.keep(stm.pat[at:], fn.body.results[at:])
-        case ir.Scatter(width, dests, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            found = writes(dests, fn.body.results)
-            for dest, result, to in zip(dests, stm.pat, found, strict=False):
-                loop.write(dest.array, result, to)
-            loop.keep(stm.pat[len(dests) :], fn.body.results[places(dests) :])
-        case ir.Hist(width, hists, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            at, done = 0, 0
-            for hist in hists:
-                count = len(hist.dests)
-                values = fn.body.results[at : at + hist.rank + count]
-                loop.combine(hist, stm.pat[done : done + count], values)
-                at += hist.rank + count
-                done += count
-        case ir.Stream(width, dests, fn, arrays):
-            loop = _start(fn, arrays, stm.prov, fresh, within)
-            loop.stream(dests, stm.pat)
-        case _:
-            return [stm]
-    return loop.finish(width)
+def _reader(stms: tuple[ir.Stm, ...], at: int) -> int | None:
+    """The statement that goes through what a scan gives, with nothing but scalars between them.
+
+    It makes no checks: one that fails would be told before those of the scan.
+    """
+    scan = stms[at].exp
+    if not isinstance(scan, ir.Scan):
+        return None
+    results = {param.name: param for param in stms[at].pat}
+    for k in range(at + 1, len(stms)):
+        exp = stms[k].exp
+        if isinstance(exp, ir.SE_NODES):
+            continue
+        if not isinstance(exp, ir.Map | ir.Reduce | ir.Scan) or exp.width != scan.width:
+            return None
+        read = [name for name in exp.arrays if name in results]
+        scalars = all(isinstance(row_type(results[name].type), ir.Scalar) for name in read)
+        elsewhere = free(replace(exp, arrays=()))
+        checks = any(isinstance(stm.exp, ir.Assert) for stm in all_stms((stms[k],)))
+        apart = elsewhere.isdisjoint(results)
+        return k if read and scalars and apart and not checks else None
+    return None
+
+
+def _one(stm: ir.Stm, fresh: Fresh, within: Within, reader: ir.Stm | None = None) -> list[ir.Stm]:
+    """An operator as a loop; one that reads what it gives goes into the loop as well."""
+    exp = stm.exp
+    if not isinstance(exp, _Parallel):
+        return [stm]
+    loop = _LoopBuilder(fresh("i"), Builder(fresh, stm.prov), within)
+    loop.run(exp.fn, exp.arrays, {})
+    given = loop.take(stm.pat, exp)
+    if reader is not None:
+        assert isinstance(reader.exp, ir.Map | ir.Reduce | ir.Scan)
+        loop.body.prov = reader.prov
+        loop.run(reader.exp.fn, reader.exp.arrays, given)
+        loop.take(reader.pat, reader.exp)
+    return loop.finish(exp.width)
 
 
 @dataclass(slots=True)
@@ -139,6 +165,66 @@ class _LoopBuilder:
         self.init.append(init)
         self.results.append(result)
         self.pattern.append(bind)
+
+    def run(
+        self, fn: ir.Lambda, arrays: tuple[Name, ...], given: Mapping[Name, ir.Operand]
+    ) -> None:
+        """Read the rows and run `fn`; elements of arrays that are `given` are at hand.
+
+        A row that the lambda consumes is copied: the array itself stays as it is.
+        """
+        consumed = consumed_params(fn)
+        prov = self.body.prov
+        for param, array in zip(fn.params, arrays, strict=True):
+            at_hand = given.get(array)
+            if at_hand is not None and not isinstance(at_hand, str):
+                self.let(param, at_hand)
+                continue
+            read = row_at(array, (var(self.index),), param.type)
+            if param.name in consumed:
+                read = ir.Copy(self.body.bind(param.name, param.type, read).name)
+            self.let(param, read)
+        self.body.stms.extend(self.within(fn.body.stms, self.body.fresh))
+        self.body.prov = fn.body.prov or prov
+
+    def take(self, pat: tuple[ir.Param, ...], exp: _Parallel) -> dict[Name, ir.Operand]:
+        """Do with what the body gives as an operator says; an element of each array it gives."""
+        values = exp.fn.body.results
+        given: dict[Name, ir.Operand] = {}
+        at = 0
+        match exp:
+            case ir.Map():
+                self.keep(pat, values)
+            case ir.Reduce(_, ops, _, _):
+                for op in ops:
+                    end = at + len(op.neutral)
+                    self.accumulate(op, values[at:end], pat[at:end])
+                    at = end
+                self.keep(pat[at:], values[at:])
+            case ir.Scan(_, ops, _, _):
+                for op in ops:
+                    end = at + len(op.neutral)
+                    totals = self.accumulate(op, values[at:end], None)
+                    self.keep(pat[at:end], totals)
+                    given |= zip((p.name for p in pat[at:end]), totals, strict=True)
+                    at = end
+                self.keep(pat[at:], values[at:])
+                given |= zip((p.name for p in pat[at:]), values[at:], strict=True)
+            case ir.Scatter(_, dests, _, _):
+                found = writes(dests, values)
+                for dest, result, to in zip(dests, pat, found, strict=False):
+                    self.write(dest.array, result, to)
+                self.keep(pat[len(dests) :], values[places(dests) :])
+            case ir.Hist(_, hists, _, _):
+                done = 0
+                for hist in hists:
+                    count = len(hist.dests)
+                    end = at + hist.rank + count
+                    self.combine(hist, pat[done : done + count], values[at:end])
+                    at, done = end, done + count
+            case ir.Stream(_, dests, _, _):
+                self.stream(dests, pat)
+        return given
 
     def named(self, value: ir.Operand, base: str) -> ir.Operand:
         """`value` as something that may be mentioned several times."""
@@ -324,26 +410,3 @@ def _update(out: Builder, exp: ir.Push, now: dict[Name, ir.Param]) -> None:
         values = body.results
     changed = [then.update(hold, at, value) for hold, value in zip(holds, values, strict=True)]
     now.update(zip(exp.dests, out.update_inside(holds, at, then, changed), strict=True))
-
-
-def _start(
-    fn: ir.Lambda,
-    arrays: tuple[Name, ...],
-    prov: Prov,
-    fresh: Fresh,
-    within: Within,
-) -> _LoopBuilder:
-    """A loop whose body has read the rows and run `fn`.
-
-    A row that the lambda consumes is copied: the array itself stays as it is.
-    """
-    loop = _LoopBuilder(fresh("i"), Builder(fresh, prov), within)
-    consumed = consumed_params(fn)
-    for param, array in zip(fn.params, arrays, strict=True):
-        read = row_at(array, (var(loop.index),), param.type)
-        if param.name in consumed:
-            read = ir.Copy(loop.body.bind(param.name, param.type, read).name)
-        loop.let(param, read)
-    loop.body.stms.extend(within(fn.body.stms, fresh))
-    loop.body.prov = fn.body.prov or prov
-    return loop

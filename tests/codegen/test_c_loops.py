@@ -252,3 +252,47 @@ def test_only_iterations_that_see_nothing_of_each_other_are_interchanged() -> No
     loop = summed(column, i)
     outside = imp.Assign("z_9", Var("x_5", "f32"))
     assert not independent(imp.For("i_2", "i64", n, (*loop.body, outside)))  # the last one counts
+
+
+ONE_PASS = "c/one-pass"
+INT_SCAN = "entry main [n] (xs: [n]i32) = scan (+) 0 xs"
+LAST_TWO = (
+    "entry main [n] (xs: [n](i32, i32)) =\n"
+    "  unzip (scan (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) xs)"
+)
+"""An operator of pairs that does not commute."""
+
+
+def test_one_thread_goes_through_a_scan_of_integers_once() -> None:
+    usual, off = c_text(INT_SCAN), c_text(INT_SCAN, ONE_PASS)
+    assert "if (omp_get_max_threads() == 1 || !(n_" in usual
+    assert "omp_get_max_threads() == 1" not in off
+    assert remarks(INT_SCAN, ONE_PASS)
+    assert not remarks(INT_SCAN, ONE_PASS, ONE_PASS)
+    floats = INT_SCAN.replace("i32", "f32")
+    assert "omp_get_max_threads() == 1" not in c_text(floats)  # the same sums on any machine
+
+
+@needs_cc
+@pytest.mark.parametrize("size", [0, 1, 33, 40_000, 70_000])
+def test_scans_in_one_pass_and_in_blocks(size: int) -> None:
+    """Long enough for two cores, and for more than one block."""
+    numbers = np.random.default_rng(size)
+    xs = numbers.integers(-(2**31), 2**31, size, dtype=np.int32)
+    a = numbers.integers(-3, 4, size, dtype=np.int32)
+    pairs = [(1, 0)]
+    for c, d in zip(a.tolist(), xs.tolist(), strict=True):
+        before = pairs[-1]
+        pairs.append((wrapped(before[0] * c), wrapped(before[1] * c + d)))
+    for cores in (1, 2):
+        settings = Settings(cores=cores, flags=("-O1",))
+        (found,) = run_c(c_text(INT_SCAN), "main", [xs], settings=settings).values
+        assert np.array_equal(found, np.cumsum(xs, dtype=np.int32))
+        given: list[Any] = [a, xs]
+        both = run_c(c_text(LAST_TWO), "main", given, settings=settings).values
+        assert [tuple(map(int, pair)) for pair in zip(*both, strict=True)] == pairs[1:]
+
+
+def wrapped(value: int) -> int:
+    """What is left of a number in 32 bits."""
+    return (value + 2**31) % 2**32 - 2**31

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.base.names import Name
+from compiler.base.rules import Rule
 from compiler.codegen.c.interchange import LoopKernels
 from compiler.codegen.c.kernels import BLOCK, HEAVY_BLOCK
 from compiler.codegen.c.types import C_TYPE, c_name
@@ -23,6 +24,11 @@ from compiler.ir.nodes import SE, Lit, Var
 
 SCAN_BLOCK = 1 << 15
 """Elements of a scan that stay together: twice through the cache."""
+ONE_PASS = Rule("c/one-pass", "One thread goes through a scan of integers once.")
+_ONCE = (
+    "The elements are integers or booleans, so that any grouping gives the same: one thread needs "
+    "no totals of blocks before it begins."
+)
 MANY_SEGMENTS = 64
 """From this number on segments are shared out whole."""
 
@@ -245,6 +251,23 @@ class FoldKernels(LoopKernels):
         runs twice if it is cheap; else the first pass keeps what it computed.
         """
         traits = traits_of(kernel.body)
+        cond = self.condition(replace(kernel, dims=kernel.dims[-1:]), traits)
+        whole = all(prim[0] != "f" for fold in folds for prim in fold.op.prims)
+        once = whole and self.choices.take(ONE_PASS, kernel.prov or self.src, _ONCE)
+        if once:
+            several = f" || !{cond.removeprefix(' if')}" if cond else ""
+            self.open(f"if (omp_get_max_threads() == 1{several}) {{")
+            self.in_thread(tuple(s for fold in folds for s in begin(fold.op, kernel.prov)))
+            self.scan_loop(kernel, folds, traits, "0", self.show(kernel.dims[-1][1]))
+            self.close("} else {")
+            self.indent += "    "
+        self.scan_parts(kernel, folds, block, cond)
+        if once:
+            self.close()
+
+    def scan_parts(self, kernel: Kernel, folds: tuple[Fold, ...], block: int, cond: str) -> None:
+        """The blocks of a scan, shared out in order."""
+        traits = traits_of(kernel.body)
         index, bound = kernel.dims[-1]
         components = [
             (c_name(lhs), C_TYPE[prim], self.show(ne))
@@ -253,7 +276,6 @@ class FoldKernels(LoopKernels):
         ]
         for lhs, kind, ne in components:
             self.line(f"{kind} {lhs}_carry = {ne};")
-        cond = self.condition(replace(kernel, dims=kernel.dims[-1:]), traits)
         self.line(f"#pragma omp parallel for ordered schedule(static, 1){cond}")
         low, high, end = f"{c_name(index)}_low", f"{c_name(index)}_high", self.show(bound)
         self.open(f"for (int64_t {low} = 0; {low} < {end}; {low} += {block}) {{")

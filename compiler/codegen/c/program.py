@@ -21,6 +21,7 @@ from compiler.base.text import Line, Text, lines
 from compiler.codegen.c import copies
 from compiler.codegen.c import runtime as c_runtime
 from compiler.codegen.c.choices import Choices
+from compiler.codegen.c.folds import ONE_PASS
 from compiler.codegen.c.functions import FAST
 from compiler.codegen.c.hists import ROWS, Kernels
 from compiler.codegen.c.interchange import INTERCHANGE
@@ -190,4 +191,4 @@ def _quoted(text: str) -> str:
 
 
 TARGET = Target("c", "C", "C with OpenMP, as it is compiled for this machine.", "CPU")
-PASSES = (Pass("c", "Writes C.", emit, (FAST, INTERCHANGE, ROWS, ROW_TILES, SHORT_ROWS)),)
+PASSES = (Pass("c", "Writes C.", emit, (FAST, INTERCHANGE, ONE_PASS, ROWS, ROW_TILES, SHORT_ROWS)),)
