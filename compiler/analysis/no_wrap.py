@@ -144,7 +144,7 @@ class Exact:
                     ),
                     [param.type for param in params],
                 )
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+            case _ if isinstance(exp, ir.SegOp):
                 for child in children(exp):
                     dims = exp.space.dims if isinstance(child, ir.KernelBody) else ()
                     self._nested(child, partial(self._indices, dims))

@@ -407,9 +407,7 @@ class _Maker:
 
     # --- parallel operators ------------------------------------------------------------------
 
-    def kernel(
-        self, stm: ir.Stm, exp: ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist, where: Where
-    ) -> Stms:
+    def kernel(self, stm: ir.Stm, exp: ir.SegOp, where: Where) -> Stms:
         """A segmented operator: its body, its results' stores, and what is done over the points."""
         per_block = isinstance(exp, ir.SegMap) and exp.per_block
         inner: Where = "block" if per_block else "thread" if exp.level == "thread" else exp.level
@@ -497,7 +495,7 @@ class _Maker:
     def folds(
         self,
         stm: ir.Stm,
-        exp: ir.SegRed | ir.SegScan,
+        exp: ir.SegFold,
         results: list[ir.KernelResult],
         pat: list[ir.Param],
     ) -> tuple[tuple[imp.Fold, ...], Stms]:

@@ -26,8 +26,6 @@ from compiler.protocol.storage import ArrayInfo, BlockInfo, KernelInfo, MemoryFu
 from compiler.semantics.indices import all_indices
 from compiler.storage.blocks import made_by_call
 
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
-
 LIMIT = 4096
 """At most so many cells, or pairs of a thread and a cell, in one answer."""
 
@@ -52,7 +50,7 @@ def _function(fun: ir.Function, called: Called) -> MemoryFunction:
         elif isinstance(kind, ir.Array) and kind.mem is not None:
             arrays.append(_array(param, kind, known, prov, called))
     for stm in all_stms(fun.body.stms):
-        if isinstance(stm.exp, _SEGOPS) and stm.pat:
+        if isinstance(stm.exp, ir.SegOp) and stm.pat:
             kernels.append(_kernel(stm, stm.exp))
     return {
         "name": fun.name,
@@ -197,7 +195,7 @@ def _find_kernel(prog: ir.Prog, kernel: Name) -> tuple[ir.Function, ir.Stm, ir.S
     names: list[Name] = []
     for fun in prog.funs:
         for stm in all_stms(fun.body.stms):
-            if isinstance(stm.exp, _SEGOPS) and stm.pat:
+            if isinstance(stm.exp, ir.SegOp) and stm.pat:
                 if any(param.name == kernel for param in stm.pat):
                     return fun, stm, stm.exp
                 names.append(stm.pat[0].name)

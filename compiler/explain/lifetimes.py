@@ -28,7 +28,6 @@ from compiler.storage.blocks import Meanings, made_by_call
 
 PROPOSED_SIZE, PROPOSED_OTHER = 100, 10
 """Values of sizes that arguments have, and of all other names, where none are given."""
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 ONE = Poly.const(1)
 
 
@@ -141,7 +140,7 @@ class _Walk:
                 self._bind(stm.pat, stm.prov, loops, "")
             case ir.Loop():
                 self._loop(stm, exp, here, depth, loops)
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+            case _ if isinstance(exp, ir.SegOp):
                 self._use(free(exp), here, loops)
                 self._kernel(exp, here, loops)
                 self._bind(stm.pat, stm.prov, loops, "")

@@ -29,7 +29,6 @@ from compiler.protocol.kinds import Json
 from compiler.semantics.indices import all_indices
 from compiler.semantics.machine import Step, compile_se
 
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 Counters = tuple[tuple[Name, Poly], ...]
 """Names that count from 0 up to, not including, a bound; inner bounds may hold outer names."""
 
@@ -245,7 +244,7 @@ class _Walk:
                 yield from self.sometimes(self.stms((*then.stms, *orelse.stms), over))
             case ir.Loop():
                 yield from self.loop(exp, over)
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+            case _ if isinstance(exp, ir.SegOp):
                 yield from self.kernel(stm, exp, (*over, *exp.space.dims))
             case ir.Push():
                 yield from self.sometimes(self.pushed(exp, over))

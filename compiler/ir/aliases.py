@@ -78,11 +78,11 @@ def _without_consumed(exp: ir.Exp, funs: Funs | None) -> ir.Exp:
         case ir.Stream():
             exp = without_accumulators(exp)
             return replace(exp, dests=(), arrays=_kept_arrays(exp.fn, exp.arrays))
-        case ir.Map() | ir.Reduce() | ir.Scan():
+        case _ if isinstance(exp, ir.Screma):
             return replace(exp, arrays=_kept_arrays(exp.fn, exp.arrays))
         case ir.SegHist():
             return replace(exp, ops=_only_operators(exp))
-        case ir.SegMap() | ir.SegRed() | ir.SegScan():
+        case _ if isinstance(exp, ir.SegMapping):
             exp = without_accumulators(exp)
             results = (
                 replace(r, dest=_NOBODY) if isinstance(r, ir.Write) else r for r in exp.body.results
@@ -182,9 +182,9 @@ def _effects(exp: ir.Exp, funs: Funs | None) -> tuple[tuple[Name, ...], tuple[So
     match exp:
         case ir.Update(array, _, _):
             return (array,), ()
-        case ir.Map() | ir.Reduce() | ir.Scan() | ir.Scatter() | ir.Hist() | ir.Stream():
+        case _ if isinstance(exp, ir.Soac):
             return overwritten(exp) + _by_lambda(exp.fn, exp.arrays, funs), ()
-        case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+        case _ if isinstance(exp, ir.SegOp):
             return overwritten(exp) + of_body(exp.body.stms, (), funs)[0], ()
         case ir.If(_, then, orelse):
             return _by_branches(then, orelse, funs)

@@ -78,7 +78,7 @@ def _types(prog: ir.Prog) -> dict[Name, ir.Type]:
 def is_copy(stm: ir.Stm, types: dict[Name, ir.Type], known: Known) -> bool:
     """Whether a statement moves an array's elements; `types` are those of all arrays."""
     exp = stm.exp
-    if isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan):
+    if isinstance(exp, ir.SegMapping):
         return _moves_result(stm, exp, types, known)
     if not isinstance(exp, ir.Copy | ir.Concat | ir.Update | ir.Reshape):
         return False
@@ -128,7 +128,7 @@ def _joined(target: ir.MemBind, exp: ir.Concat, types: dict[Name, ir.Type], know
 
 
 def _moves_result(
-    stm: ir.Stm, exp: ir.SegMap | ir.SegRed | ir.SegScan, types: dict[Name, ir.Type], known: Known
+    stm: ir.Stm, exp: ir.SegMapping, types: dict[Name, ir.Type], known: Known
 ) -> bool:
     """Whether a kernel's thread copies an array into its row of a result (only with memory)."""
     skip = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)

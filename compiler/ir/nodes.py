@@ -378,7 +378,12 @@ class Stream:
     arrays: tuple[Name, ...]
 
 
-Soac = Map | Reduce | Scan | Scatter | Hist | Stream
+Fold = Reduce | Scan
+"""Its first results are what associative operators, `ops`, make of the first ones of `fn`."""
+Screma = Map | Fold
+"""It overwrites nothing, and its last results are what `fn` gives for each row."""
+Soac = Screma | Scatter | Hist | Stream
+"""It applies `fn` to the rows of `arrays`, each of outer size `width`."""
 
 # --- derivatives, before they are derived ----------------------------------------------------
 
@@ -520,7 +525,12 @@ class SegHist:
     body: KernelBody
 
 
-SegOp = SegMap | SegRed | SegScan | SegHist
+SegFold = SegRed | SegScan
+"""Its first results are what associative operators, `ops`, make of the first ones of `body`."""
+SegMapping = SegMap | SegFold
+"""Its last results are what `body` gives for each index; what is missing is a histogram."""
+SegOp = SegMapping | SegHist
+"""It runs `body` for each index of `space`."""
 
 # --- memory ----------------------------------------------------------------------------------
 

@@ -143,13 +143,13 @@ def _links(stm: ir.Stm, funs: Mapping[str, ir.Function]) -> Iterable[Link]:
         case ir.Call(name, args):
             fun = funs[name]
             return zip((*fun.params, *pat), (*args, *fun.body.results), strict=True)
-        case ir.SegMap() | ir.SegRed() | ir.SegScan():
+        case _ if isinstance(exp, ir.SegMapping):
             kept = zip(reversed(pat), reversed(exp.body.results), strict=False)
             return [(p, r.dest) for p, r in kept if isinstance(r, ir.Write)]
     links: list[Link] = list(zip(pat, overwritten(exp), strict=False))
     if isinstance(exp, ir.Soac):
         links += zip(exp.fn.params, exp.arrays, strict=True)
-    if isinstance(exp, ir.Reduce | ir.Scan):
+    if isinstance(exp, ir.Fold):
         values = iter(exp.fn.body.results)
         for op in exp.ops:
             links += _operator(op, [next(values) for _ in op.neutral])

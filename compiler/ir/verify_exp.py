@@ -336,7 +336,7 @@ def _map(c: ScopeChecker, exp: ir.Map, pat: object) -> Types:
     return tuple(with_dims((exp.width,), kind) for kind in exp.fn.returns)
 
 
-def _folded(c: ScopeChecker, exp: ir.Reduce | ir.Scan) -> tuple[list[ir.Type], list[ir.Type]]:
+def _folded(c: ScopeChecker, exp: ir.Fold) -> tuple[list[ir.Type], list[ir.Type]]:
     rows = _over(c, exp.width, exp.arrays)
     carried = _operators(c, exp.ops)
     _fn(c, exp.fn, rows, "the function of a reduction or scan")

@@ -304,7 +304,7 @@ def _pick_map(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 def _pick_reduce(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A reduction or scan loses whole operators and kept arrays."""
     exp = stm.exp
-    if _used(stm, uses) is None or not isinstance(exp, (ir.Reduce, ir.Scan)):
+    if _used(stm, uses) is None or not isinstance(exp, ir.Fold):
         return stm
     kept: list[int] = []
     ops: list[ir.Operator] = []
@@ -342,7 +342,7 @@ def _pick_scatter(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
 def _pick_seg(stm: ir.Stm, uses: UseCounts) -> ir.Stm:
     """A kernel loses results that are neither reduced nor pushed to."""
     exp = stm.exp
-    if not isinstance(exp, (ir.SegMap, ir.SegRed, ir.SegScan)):
+    if not isinstance(exp, ir.SegMapping):
         return stm
     first = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
     kept = [

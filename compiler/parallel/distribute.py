@@ -157,7 +157,7 @@ def _reads_whole_rows(sc: FlatteningScope, task: Task, pieces: Schedule) -> bool
     made: set[Name] = set()
     for stm in runs:
         fold = stm.exp
-        if not isinstance(fold, ir.Reduce | ir.Scan) or stm.pat[0].name not in kernels:
+        if not isinstance(fold, ir.Fold) or stm.pat[0].name not in kernels:
             return False
         roots = [sc.resolve(array) for array in fold.arrays if array not in made]
         elements = all(isinstance(p.type, ir.Scalar) for p in fold.fn.params)
@@ -329,7 +329,7 @@ def _fold(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> H
     if interchanged is not None:
         return _run(sc, _task(nest, stm, names, interchanged))
     exp = stm.exp
-    assert isinstance(exp, operators.Fold)
+    assert isinstance(exp, operators.Folding)
     if not has_parallelism(sc, exp.fn.body.stms) or consumed_params(exp.fn):
         return operators.kernel(sc, nest, stm, names)
     task = _task(nest, stm, names, operators.split_map(sc, stm))

@@ -47,7 +47,7 @@ SEGMENTED = Rule(
     "Makes kernels of inner reductions and scans, as there must be some.",
     optional=False,
 )
-Fold = ir.Reduce | ir.Scan | ir.Scatter | ir.Hist
+Folding = ir.Fold | ir.Scatter | ir.Hist
 
 
 # --- kernels ---------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ Fold = ir.Reduce | ir.Scan | ir.Scatter | ir.Hist
 def kernel(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> HostCode:
     """One kernel over the nest and the operator's own elements."""
     exp = stm.exp
-    assert isinstance(exp, Fold)
+    assert isinstance(exp, Folding)
     level = sc.enter(nest, exp.width)
     for param, array in zip(exp.fn.params, exp.arrays, strict=True):
         sc.sources[param.name] = At(array, (level.index,))
@@ -71,13 +71,13 @@ def kernel(sc: FlatteningScope, nest: Nest, stm: ir.Stm, names: ResultNames) -> 
             return _hist(sc, inner, stm, exp, names)
 
 
-def _thread(exp: Fold) -> ir.KernelBody:
+def _thread(exp: Folding) -> ir.KernelBody:
     body = exp.fn.body
     return ir.KernelBody(body.stms, body.results, exp.fn.returns, body.prov)
 
 
 def _segmented(
-    sc: FlatteningScope, inner: Nest, stm: ir.Stm, exp: ir.Reduce | ir.Scan, names: ResultNames
+    sc: FlatteningScope, inner: Nest, stm: ir.Stm, exp: ir.Fold, names: ResultNames
 ) -> HostCode:
     pat = out_params(sc, widths(inner[:-1]), [p.type for p in stm.pat], names)
     body = closed(sc, _thread(exp), stm.prov)
@@ -155,7 +155,7 @@ def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...]:
     What the map part passes on as it is, the operator takes from where it lies.
     """
     exp = stm.exp
-    assert isinstance(exp, Fold)
+    assert isinstance(exp, Folding)
     fn, fresh = exp.fn, sc.ctx.fresh
     own = len(stm.pat) - _kept(exp, stm)
     taken = len(fn.returns) - _kept(exp, stm)
@@ -184,7 +184,7 @@ def split_map(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...]:
     return ir.Stm(pat, ir.Map(exp.width, fn, exp.arrays), stm.prov), reader
 
 
-def _kept(exp: Fold, stm: ir.Stm) -> int:
+def _kept(exp: Folding, stm: ir.Stm) -> int:
     """How many results are values to keep."""
     match exp:
         case ir.Reduce(_, ops, _, _) | ir.Scan(_, ops, _, _):
@@ -194,9 +194,7 @@ def _kept(exp: Fold, stm: ir.Stm) -> int:
     return 0
 
 
-def interchange(
-    sc: FlatteningScope, stm: ir.Stm, exp: ir.Reduce | ir.Scan
-) -> Outcome[list[_Elementwise]]:
+def interchange(sc: FlatteningScope, stm: ir.Stm, exp: ir.Fold) -> Outcome[list[_Elementwise]]:
     """`reduce (map2 op) (replicate m ne) xss ==> map (reduce op ne) (transpose xss)`.
 
     Answers the operators on elements, of which `interchanged` makes the new statements.
@@ -328,7 +326,7 @@ def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
     exp = stm.exp
     if isinstance(exp, ir.Hist):
         return _of_elements(sc, stm, exp)
-    if not isinstance(exp, ir.Reduce | ir.Scan):
+    if not isinstance(exp, ir.Fold):
         return None
     outcome = interchange(sc, stm, exp)
     inner = None if outcome is None else sc.ctx.commit(INTERCHANGE_REDUCE, stm.prov, outcome)
@@ -339,7 +337,7 @@ def interchanged(sc: FlatteningScope, stm: ir.Stm) -> tuple[ir.Stm, ...] | None:
         *producer, reader = split_map(sc, stm)
         out += producer
         exp = reader.exp
-        assert isinstance(exp, ir.Reduce | ir.Scan)
+        assert isinstance(exp, ir.Fold)
     at = 0
     for old, new in zip(exp.ops, inner, strict=True):
         part = slice(at, at + len(old.neutral))
@@ -380,7 +378,7 @@ def _elementwise(sc: FlatteningScope, op: ir.Operator) -> _Elementwise | None:
 
 def _over_columns(
     sc: FlatteningScope,
-    exp: ir.Reduce | ir.Scan,
+    exp: ir.Fold,
     inner: _Elementwise,
     pat: tuple[ir.Param, ...],
     prov: Prov,

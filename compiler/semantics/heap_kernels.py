@@ -172,9 +172,7 @@ def _neutral(machine: Machine, ops: Sequence[ir.Operator]) -> list[Any]:
     return [machine.operand(value) for op in ops for value in op.neutral]
 
 
-def _fold(
-    machine: Machine, exp: ir.SegRed | ir.SegScan, thread: Thread, totals: list[Any]
-) -> list[Any]:
+def _fold(machine: Machine, exp: ir.SegFold, thread: Thread, totals: list[Any]) -> list[Any]:
     """Run the body in a thread and combine its values with the totals so far."""
     _at(machine, exp, thread)
     machine.stms(exp.body.stms)

@@ -18,7 +18,7 @@ from compiler.semantics.writes import combined, written
 # --- before flattening -----------------------------------------------------------------------
 
 
-def _soac_fold(m: Evaluator, exp: ir.Reduce | ir.Scan, scan: bool) -> list[Data]:
+def _soac_fold(m: Evaluator, exp: ir.Fold, scan: bool) -> list[Data]:
     width = m.size(exp.width)
     ranks = [levels.rank_of(kind) for kind in exp.fn.returns]
     folder = Folder(m, exp.ops, ranks, scan)
@@ -274,7 +274,7 @@ def _segscan(m: Evaluator, exp: ir.SegScan, pat: Sequence[ir.Param]) -> list[Dat
     return _seg_fold(m, exp, scan=True)
 
 
-def _seg_fold(m: Evaluator, exp: ir.SegRed | ir.SegScan, scan: bool) -> list[Data]:
+def _seg_fold(m: Evaluator, exp: ir.SegFold, scan: bool) -> list[Data]:
     """Folds along the last dimension of a space, in all lanes of the others together."""
     kernel = _Kernel(m, exp.body)
     carried = sum(len(op.neutral) for op in exp.ops)

@@ -22,7 +22,7 @@ from compiler.ir.build import Builder, Fresh, count_loop, row_at, var
 from compiler.ir.types import as_operand, as_scalar, prim_type, row_type, shape_of, with_dims
 from compiler.ir.walk import all_stms
 
-Folding = ir.SegRed | ir.SegScan | ir.SegHist
+Folding = ir.SegFold | ir.SegHist
 
 
 def combines_arrays(op: ir.Operator) -> bool:
@@ -73,7 +73,7 @@ def sequential(stm: ir.Stm, fresh: Fresh) -> list[ir.Stm]:
 # --- reductions and scans ---
 
 
-def _fold(row: Builder, exp: ir.SegRed | ir.SegScan) -> list[ir.Param]:
+def _fold(row: Builder, exp: ir.SegFold) -> list[ir.Param]:
     """A loop along the last dimension; a reduction gives the last totals, a scan all of them."""
     index, count = exp.space.dims[-1]
     totals: list[ir.Param] = []

@@ -43,7 +43,6 @@ _WRITTEN = "The kernel writes into it as well, which a copy would not see."
 _TOGETHER = (
     "The kernel builds them from other arrays, or their places are not known before the kernel."
 )
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 
 
 def coalesce(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
@@ -98,7 +97,7 @@ class _Coalescing:
         """Statements outside kernels; the same object if nothing changes."""
         for stm in stms:
             exp = stm.exp
-            if isinstance(exp, _SEGOPS):
+            if isinstance(exp, ir.SegOp):
                 self.kernel(stm, exp, scope)
                 continue
             if type(exp) in NESTED:
@@ -320,7 +319,7 @@ class _Coalescing:
     ) -> ir.Stm:
         """The kernel, with rows of one of its results in another order if that is better."""
         exp, kind = stm.exp, param.type
-        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan)
+        assert isinstance(exp, ir.SegMapping)
         outer = len(exp.space.dims)
         if not isinstance(kind, ir.Array) or kind.mem is None or kind.rank <= outer:
             return stm

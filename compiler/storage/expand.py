@@ -51,8 +51,6 @@ SMALL_BYTES, SMALL_IN_ALL = 1024, 4096
 their own, whatever larger ones take.
 """
 
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
-
 
 def expand(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
     """Move every allocation out of kernels, but those of private and shared arrays.
@@ -87,7 +85,7 @@ def _host(
     changed = False
     for stm in stms:
         new = stm
-        if isinstance(stm.exp, _SEGOPS):
+        if isinstance(stm.exp, ir.SegOp):
             if _allocates(stm):
                 expansion = Expansion(ctx, types, lengths, stm.exp, sizes, called)
                 new = expansion.versions(stm, stm.exp, out)
@@ -217,7 +215,7 @@ class Expansion:
         self.largest.stms = body.stms
         new = self._owned(replace(self.exp, body=body))
         for earlier in self.before:
-            if isinstance(earlier.exp, _SEGOPS) and _allocates(earlier):
+            if isinstance(earlier.exp, ir.SegOp) and _allocates(earlier):
                 earlier = Expansion(
                     self.ctx, self.outer, self.lengths, earlier.exp, self.sizes, self.called
                 ).kernel(earlier, earlier.exp, out)
@@ -299,7 +297,7 @@ class Expansion:
 
     def _stm(self, stm: ir.Stm) -> ir.Stm:
         exp: ir.Exp = stm.exp
-        if isinstance(exp, _SEGOPS):
+        if isinstance(exp, ir.SegOp):
             exp = self._inner(exp)
         elif isinstance(exp, ir.Loop):
             if isinstance(exp.form, ir.ForLoop):
@@ -338,7 +336,7 @@ class Expansion:
             self.counts.index(index, bound)
         if exp.level == "thread":
             changed = map_stms(exp, self._stms)
-            assert isinstance(changed, _SEGOPS)
+            assert isinstance(changed, ir.SegOp)
             return changed
         outer = self.owner
         self.owner = Owner(outer.dims + exp.space.dims)

@@ -46,7 +46,7 @@ def transform_push(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
 def transform_fold(state: MemoryState, stm: ir.Stm, out: list[ir.Stm]) -> None:
     """Reductions over the outer dimensions, or all prefixes; then arrays over the whole space."""
     exp = stm.exp
-    assert isinstance(exp, ir.SegRed | ir.SegScan)
+    assert isinstance(exp, ir.SegFold)
     if any(map(needs_memory, exp.ops)):
         _row_by_row(state, stm, exp.ops, out)
         return

@@ -23,7 +23,6 @@ from compiler.ir.walk import all_stms, children, free, rename, stms_of
 from compiler.storage.blocks import classes
 from compiler.storage.saturate import saturated
 
-_SEGOPS = (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist)
 _Part = tuple[list[ir.Stm], ir.SE]
 """Statements, and what they find out."""
 
@@ -240,7 +239,7 @@ def _computing(stms: Sequence[ir.Stm], names: Iterable[Name]) -> dict[int, ir.St
 def _may_move(stm: ir.Stm) -> bool:
     """Whether a statement of a kernel may stand in a kernel of single threads as well."""
     return not any(
-        isinstance(inner.exp, _SEGOPS) and inner.exp.level == "block" for inner in all_stms((stm,))
+        isinstance(inner.exp, ir.SegOp) and inner.exp.level == "block" for inner in all_stms((stm,))
     )
 
 

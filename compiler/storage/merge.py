@@ -143,7 +143,7 @@ class _Inside:
 
     def _stm(self, stm: ir.Stm) -> ir.Stm:
         exp = stm.exp
-        if not isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist):
+        if not isinstance(exp, ir.SegOp):
             return _in_bodies(stm, self.body)
         kernel = self.body(exp.body)
         return stm if kernel is exp.body else ir.Stm(stm.pat, replace(exp, body=kernel), stm.prov)

@@ -27,7 +27,7 @@ class Relaid:
     Element x of the row of thread t lies at `x*threads + t`, as what threads have for themselves.
     """
 
-    def __init__(self, exp: ir.SegMap | ir.SegRed | ir.SegScan, at: int, kind: ir.Array) -> None:
+    def __init__(self, exp: ir.SegMapping, at: int, kind: ir.Array) -> None:
         assert kind.mem is not None
         self.old = kind.mem.block
         self.block = kind.mem.block

@@ -170,7 +170,7 @@ class _Walk(Generic[T]):
                         self.bounds[index] = count
                 case ir.Loop() | ir.If():
                     certain = False
-                case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+                case _ if isinstance(exp, ir.SegOp):
                     self.bounds.update(exp.space.dims)
                     if exp.level == "block":
                         self.order += [name for name, _ in exp.space.dims]

@@ -48,14 +48,14 @@ def turned(fun: ir.Function, ctx: Ctx, spell: Spelling) -> dict[Name, Order]:
 
 def _outer(stm: ir.Stm) -> int:
     """How many dimensions a kernel's threads have."""
-    assert isinstance(stm.exp, ir.SegMap | ir.SegRed | ir.SegScan)
+    assert isinstance(stm.exp, ir.SegMapping)
     return len(stm.exp.space.dims)
 
 
 def _rows(stm: ir.Stm) -> list[Name]:
     """The results of a kernel that are made of a fresh row for each of its threads."""
     exp = stm.exp
-    if not isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan) or exp.level != "grid":
+    if not isinstance(exp, ir.SegMapping) or exp.level != "grid":
         return []
     if isinstance(exp, ir.SegMap) and exp.per_block:
         return []

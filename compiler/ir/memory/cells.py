@@ -115,8 +115,8 @@ class Cells(Meetings):
                         self.passes(end, param)
             case ir.Loop():
                 self.loop(stm, stm.exp, ending)
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
-                self.kernel(stm, stm.exp, ending)
+            case exp if isinstance(exp, ir.SegOp):
+                self.kernel(stm, exp, ending)
             case ir.Assert(cond):
                 self.numbers.holds(cond, self.scope)
             case ir.Push():
@@ -224,7 +224,7 @@ class Cells(Meetings):
     def results(self, stm: ir.Stm, results: Sequence[ir.KernelResult]) -> None:
         """What threads give, at the end of each."""
         exp = stm.exp
-        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
+        assert isinstance(exp, ir.SegOp)
         point = [Poly.var(index) for index, _ in exp.space.dims]
         if isinstance(exp, ir.SegHist):
             for result in results:

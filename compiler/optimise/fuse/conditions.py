@@ -105,7 +105,7 @@ three elements for each thread; of a reduction, what each of the 32 lanes of a w
 def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
     """Condition 6, whatever the target, so that all have one stage `fused`."""
     one, other = first.exp, second.exp
-    if not isinstance(one, ir.Scan | ir.Reduce) or type(one) is not type(other):
+    if not isinstance(one, ir.Fold) or type(one) is not type(other):
         return None
     need, room = _combined(one) + _combined(other), _ROOM[type(one)]
     if need <= room:
@@ -119,7 +119,7 @@ def fits_a_block(first: ir.Stm, second: ir.Stm) -> Missed | None:
 
 def _combined(exp: ir.Soac) -> int:
     """Bytes that the operators of a scan or a reduction combine at each element."""
-    ops = exp.ops if isinstance(exp, ir.Scan | ir.Reduce) else ()
+    ops = exp.ops if isinstance(exp, ir.Fold) else ()
     return sum(BYTES[prim_type(kind)] for op in ops for kind in op.fn.returns)
 
 

@@ -46,7 +46,7 @@ def parts(stm: ir.Stm) -> SoacParts:
     assert isinstance(exp, ir.Soac)
     ops: tuple[object, ...] = ()
     values = results = 0
-    if isinstance(exp, (ir.Reduce, ir.Scan)):
+    if isinstance(exp, ir.Fold):
         ops = exp.ops
         values = results = sum(len(op.neutral) for op in exp.ops)
     elif isinstance(exp, ir.Scatter):

@@ -24,7 +24,7 @@ def elements(pat: tuple[ir.Param, ...], exp: ir.Exp) -> Poly | None:
     if isinstance(exp, _MAKERS):
         shape = pat[0].type
         return prod(shape.shape, start=Poly.const(1)) if isinstance(shape, ir.Array) else None
-    if isinstance(exp, ir.Map | ir.Reduce | ir.Scan) and _is_flat(exp):
+    if isinstance(exp, ir.Screma) and _is_flat(exp):
         return exp.width
     return None
 
@@ -34,6 +34,6 @@ def most(trips: Poly) -> Poly:
     return trips * EACH + FEW
 
 
-def _is_flat(exp: ir.Map | ir.Reduce | ir.Scan) -> bool:
+def _is_flat(exp: ir.Screma) -> bool:
     """Whether an element takes a few operations, whatever the sizes are."""
     return all(type(stm.exp) in _FLAT for part in walk.children(exp) for stm in walk.stms_of(part))

@@ -161,7 +161,7 @@ def _hist_ops(s: State, ops: tuple[ir.HistOp, ...]) -> tuple[tuple[ir.HistOp, ..
 def seg_operator(s: State, stm: ir.Stm) -> None:
     """A kernel; it stays where it is."""
     exp = stm.exp
-    assert isinstance(exp, (ir.SegMap, ir.SegRed, ir.SegScan, ir.SegHist))
+    assert isinstance(exp, ir.SegOp)
     dims = tuple((name, s.poly(bound)) for name, bound in exp.space.dims)
     space = exp.space if dims == exp.space.dims else ir.SegSpace(dims)
     body = _kernel(s, exp.body, space)

@@ -363,7 +363,7 @@ def pushes_nothing(s: State, stm: ir.Stm, exp: ir.Stream) -> Outcome[Instead]:
     )
 
 
-def one_element(s: State, stm: ir.Stm, exp: ir.Map | ir.Reduce | ir.Scan) -> Outcome[Instead]:
+def one_element(s: State, stm: ir.Stm, exp: ir.Screma) -> Outcome[Instead]:
     """`map f xs ==> [f xs[0]]`; `reduce op ne xs ==> op ne xs[0]`, where xs has one element.
 
     Elements and values are scalars: a row would be an array of its own, which `f` may overwrite.

@@ -159,10 +159,7 @@ class Assumptions:
             ).as_name
             bound = self.terms.poly(ir.Conv(form.prim, "i64", form.bound))
             return () if index is None else (Range(index, ZERO, bound),)
-        if (
-            isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
-            and scope.kind == "kernel"
-        ):
+        if isinstance(exp, ir.SegOp) and scope.kind == "kernel":
             dims = exp.space.dims
             return tuple(Range(index, ZERO, self.terms.normal(bound)) for index, bound in dims)
         return ()

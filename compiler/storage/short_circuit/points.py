@@ -293,7 +293,7 @@ class Shortcut:
         if item is None or scope.kind != "kernel" or isinstance(item.stm.exp, ir.SegHist):
             return
         exp = item.stm.exp
-        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan)
+        assert isinstance(exp, ir.SegMapping)
         thread = [Poly.var(index) for index, _ in exp.space.dims]
         folded = 0 if isinstance(exp, ir.SegMap) else sum(len(op.neutral) for op in exp.ops)
         pairs = list(enumerate(zip(item.stm.pat, scope.results, strict=True)))

@@ -209,7 +209,7 @@ class Projection:
                     back = array
                 case ir.Loop():
                     back = _before(item, exp, name)
-                case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+                case _ if isinstance(exp, ir.SegOp):
                     back = _written(item, name)
                 case ir.If():
                     at = [p.name for p in item.stm.pat].index(name)
@@ -334,7 +334,7 @@ class Projection:
             case ir.Loop() as exp:
                 assert item is not None
                 back = _before(item, exp, name)
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+            case exp if isinstance(exp, ir.SegOp):
                 assert item is not None
                 back = _written(item, name)
             case ir.If():

@@ -160,7 +160,7 @@ class Safety:
                     out.uses = together([out.uses, self.outside.left(inner.uses, scope, ())])
             case ir.Loop():
                 self._loop(item, out)
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist():
+            case _ if isinstance(exp, ir.SegOp):
                 self._kernel(item, exp, out)
             case ir.Call(_, args):
                 self._move(item, out, args)
@@ -332,9 +332,7 @@ class Safety:
         self.comparison.compare(out.writes, out.uses, known, where)
         return out
 
-    def _result(
-        self, item: Item, exp: ir.SegMap | ir.SegRed | ir.SegScan, at: int, out: Summary
-    ) -> None:
+    def _result(self, item: Item, exp: ir.SegMapping, at: int, out: Summary) -> None:
         """What a thread writes of one result."""
         scope = item.children[-1]
         param, result = item.stm.pat[at], scope.results[at]
@@ -421,7 +419,7 @@ class Safety:
             summaries=self.summaries,
         )
         exp = item.stm.exp
-        assert isinstance(exp, ir.SegMap | ir.SegRed | ir.SegScan | ir.SegHist)
+        assert isinstance(exp, ir.SegOp)
         return quiet._body(scope, quiet._results(item, exp, scope)).uses
 
 

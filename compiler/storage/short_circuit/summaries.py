@@ -14,7 +14,7 @@ from itertools import chain
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
-from compiler.ir.nodes import SegMap, SegRed, SegScan, Write
+from compiler.ir.nodes import SegMapping, Write
 from compiler.storage.short_circuit.edit_state import Edited
 from compiler.storage.short_circuit.tree import Item, TreeBody, all_items
 from compiler.storage.short_circuit.uses import Row, Uses
@@ -105,7 +105,7 @@ class Summaries:
     def _results(self) -> Mapping[Name, list[tuple[TreeBody, int]]]:
         found: dict[Name, list[tuple[TreeBody, int]]] = {}
         for item in all_items(self.now.tree.root):
-            if isinstance(item.stm.exp, SegMap | SegRed | SegScan):
+            if isinstance(item.stm.exp, SegMapping):
                 scope = item.children[-1]
                 pairs = zip(item.stm.pat, scope.results, strict=True)
                 for k, (param, result) in enumerate(pairs):

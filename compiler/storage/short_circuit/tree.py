@@ -167,7 +167,7 @@ class _Tables:
                 self.bind(params, scope, item)
                 if isinstance(form, ir.ForLoop):
                     self.scope_of[form.index] = scope
-            case ir.SegMap() | ir.SegRed() | ir.SegScan() | ir.SegHist() if kind == "kernel":
+            case _ if kind == "kernel" and isinstance(exp, ir.SegOp):
                 self.scope_of |= dict.fromkeys((index for index, _ in exp.space.dims), scope)
         if isinstance(child, ir.Lambda):
             self.bind(child.params, scope)

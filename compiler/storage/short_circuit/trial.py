@@ -33,10 +33,8 @@ from compiler.ir.nodes import (
     Loop,
     Prog,
     Scalar,
-    SegHist,
-    SegMap,
-    SegRed,
-    SegScan,
+    SegMapping,
+    SegOp,
     Stm,
 )
 from compiler.ir.values import Value
@@ -62,7 +60,6 @@ _CELLS = 1 << 8
 """Larger sets of cells are not compared before a run."""
 _USUAL = (3, 2, 1, 7)
 """Values for all that nothing is known about."""
-KERNELS = (SegMap, SegRed, SegScan, SegHist)
 Trial = tuple[Function, dict[Name, int], list[Value]]
 """An entry point, the sizes and numbers that it is given, and all that it is given."""
 
@@ -142,7 +139,7 @@ class Watch(Machine):
         if mine:
             return True
         if not self.early.isdisjoint(arrays):
-            if writes and isinstance(self.now[-1].exp, SegMap | SegRed | SegScan):
+            if writes and isinstance(self.now[-1].exp, SegMapping):
                 self._by_two(keys, arrays)
             return False
         for key in keys:
@@ -169,7 +166,7 @@ class Watch(Machine):
             found: list[Name] = []
             if isinstance(stm.exp, Loop) and isinstance(stm.exp.form, ForLoop):
                 found = [stm.exp.form.index]
-            elif isinstance(stm.exp, KERNELS):
+            elif isinstance(stm.exp, SegOp):
                 found = [name for name, _ in stm.exp.space.dims]
             indices |= {name: int(self.env[name]) for name in found if name in self.env}
         values = {
@@ -183,7 +180,7 @@ class Watch(Machine):
             return []
         stm = self.now[-1]
         names = set(free(stm))
-        if isinstance(stm.exp, KERNELS):
+        if isinstance(stm.exp, SegOp):
             names.update(result for result in stm.exp.body.results if isinstance(result, str))
         places = ((name, self.env.get(name)) for name in sorted(names))
         return [n for n, place in places if isinstance(place, Location) and place.block is block]

@@ -8,7 +8,7 @@ from compiler.algebra.disjoint import Unknown, Verdict
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
 from compiler.base.spans import line_of
-from compiler.ir.nodes import ForLoop, Loop, SegHist, SegMap, SegRed, SegScan, Stm, WhileLoop
+from compiler.ir.nodes import ForLoop, Loop, SegOp, Stm, WhileLoop
 from compiler.ir.source_names import sentence
 from compiler.storage.short_circuit.access import Access
 from compiler.storage.short_circuit.clash import Clash, Stop
@@ -125,7 +125,7 @@ def _over(stm: Stm) -> list[Name]:
     match stm.exp:
         case Loop(_, _, ForLoop() as form, _):
             return [form.index]
-        case SegMap() | SegRed() | SegScan() | SegHist() as kernel:
+        case kernel if isinstance(kernel, SegOp):
             return [name for name, _ in kernel.space.dims]
     return []
 
