@@ -41,10 +41,10 @@ _right: set[int] = set()
 def _checked(stage: pipeline.Stage, before: Any, ctx: Ctx) -> Any:
     """A stage's program, whose arrays lie right, also where nobody asked for checks."""
     prog = _run(stage, before, ctx)
-    if stage.form is not None and stage.form.memory and not ctx.options.verify:
-        if (one := hash((stage.id, prog))) not in _right:
-            check(prog, stage.id)
-            _right.add(one)
+    has_memory = stage.form is not None and stage.form.memory
+    if has_memory and not ctx.options.verify and (one := hash((stage.id, prog))) not in _right:
+        check(prog, stage.id)
+        _right.add(one)
     return prog
 
 
