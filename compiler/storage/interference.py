@@ -144,6 +144,11 @@ class Sizes:
             if all(size.as_name or size.constant is not None for size in shape):
                 self._facts.in_memory(Poly.product(shape))
         for stm in all_stms(fun.body.stms):
+            form = stm.exp.form if isinstance(stm.exp, ir.Loop) else None
+            if isinstance(form, ir.ForLoop) and form.prim == "i64":
+                bound = poly_of(form.bound)
+                if bound is not None:
+                    self._facts.index(form.index, bound)
             if len(stm.pat) == 1 and stm.pat[0].type == ir.I64 and isinstance(stm.exp, ir.SE_NODES):
                 self.known.define(stm.pat[0].name, stm.exp)
                 poly = poly_of(stm.exp)

@@ -209,3 +209,21 @@ def test_each_step_costs_fuel() -> None:
     new = merged(prog, ctx)
     verify(new, "merged")
     assert 0 < made(new)[1] < made(prog)[1]
+
+
+INNER = """
+entry main [n] (xs: *[n]i32) (k: i64): *[n]i32 =
+  loop xs for i < n do
+    loop xs for j < 5 do
+      let ys = map (\\p -> xs[(p * 7 + j) % n]) (iota (8 * i + 8))
+      in xs with [i] = i32.sum (map (\\p -> ys[8 * i + 7 - p] * ys[p]) (iota (4 * i + 4)))
+"""
+
+
+def test_what_depends_on_an_outer_loop_moves_out_of_the_inner_one() -> None:
+    """The outer loop's index is a natural number, so that the size is one."""
+    body = Compilation(INNER).result("merged").prog.funs[0].body
+    (outer,) = [stm.exp for stm in body.stms if isinstance(stm.exp, Loop)]
+    (inner,) = [stm.exp for stm in outer.body.stms if isinstance(stm.exp, Loop)]
+    assert any(isinstance(stm.exp, Alloc) for stm in outer.body.stms)
+    assert not any(isinstance(stm.exp, Alloc) for stm in inner.body.stms)
