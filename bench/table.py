@@ -789,6 +789,66 @@ def page_part(data: dict[str, Any]) -> str:
 """
 
 
+def thesis_part(data: dict[str, Any]) -> str:
+    """The tables of the thesis, printed and measured."""
+    figures = data["figures"]
+    impact = [
+        [
+            f"{r['table']}, {name}",
+            r["input"],
+            r["c"]["without_ms"],
+            r["c"]["with_ms"],
+            r["c"]["impact"],
+            r.get("cuda", {}).get("impact", "-"),
+            r["printed"],
+        ]
+        for name, r in figures.items()
+    ]
+    memory = [
+        [
+            name,
+            *(
+                _change(r["c"], key)
+                for key in ("copied_mb", "allocations", "allocated_mb", "peak_mb")
+            ),
+        ]
+        for name, r in figures.items()
+    ]
+    built = [
+        [
+            name,
+            *(f"{r[to]['built']}, {r[to]['left']}" for to in ("c", "cuda")),
+            r["c"]["allocations"],
+            r["cuda"]["allocations"],
+            "-" if r["futhark_allocations"] is None else r["futhark_allocations"],
+        ]
+        for name, r in figures.items()
+    ]
+    times = ["table", "input here", "without, ms", "with, ms", "impact, C", "impact, CUDA"]
+    counts = ["program", "copied, MB", "allocations", "allocated, MB", "peak, MB"]
+    places = ["program", "C: in place, not", "CUDA: in place, not", "C", "CUDA", "Futhark's"]
+    return f"""
+## The thesis's programs, without and with short-circuiting
+
+{where(data)}
+
+{rows([*times, "printed, A100 and MI100"], impact)}
+
+Medians, taken in turns in one run; the results are the same. Impact is time over time, which the
+thesis prints for three data sets (two of LBM and of OptionPricing) on two GPUs. The programs are
+its own of 2022, in today's Futhark, with all checks. What they count while they run as C, without
+and with:
+
+{rows(counts, memory)}
+
+Arrays that are built in their places and attempts that fail (`stridescope attempts` says why); then
+the allocations in the text of the program at the end, in all its versions together, and in that of
+`futhark dev --gpu-mem`:
+
+{rows(places, built)}
+"""
+
+
 def public_part(data: dict[str, Any]) -> str:
     """Programs of public repositories, and which of them are refused."""
     body = [
@@ -855,6 +915,7 @@ def page() -> str:
         ("large", large_part),
         ("run", run_part),
         ("short_circuit", short_circuit_part),
+        ("thesis", thesis_part),
         ("public", public_part),
         ("computed", computed_part),
         ("edits", edits_part),

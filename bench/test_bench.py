@@ -34,6 +34,7 @@ from bench import (
     soak,
     streaming,
     table,
+    thesis,
     whole,
 )
 from bench import walls as bench_walls
@@ -106,6 +107,39 @@ def test_copies_go_away_and_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
     assert figures["without_ms"] > 0
     text = table.short_circuit_part(data({"concatenation": figures}))
     assert "| 0.032 → 0 | 4 → 1 |" in text
+
+
+OF_2022 = """
+let both (a: *[]i32, k: i32): []i32 = concat_to 6 (map (+ k) a) [1, 2]
+let main [n] (xs: [n]i32) = flatten_to 6 (unflatten 2 3 (both(copy xs, 3)))
+"""
+
+
+def test_programs_of_2022_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not runner.compiler_available():
+        pytest.skip("there is no C compiler")
+    (tmp_path / "old.fut").write_text(OF_2022, "utf-8")
+    xs = np.arange(4, dtype=np.int32)
+    monkeypatch.setattr(thesis, "BATCH_MS", 1.0)
+    monkeypatch.setattr(thesis, "theirs", lambda *_: None)
+    monkeypatch.setattr(thesis, "ROUNDS", 1)
+    one = thesis.Original("6.9", "old.fut", "four", lambda *_: [xs], "1.5 and 1.6")
+    figures = thesis.measure(tmp_path, one)
+    assert figures["futhark_allocations"] is None
+    assert figures["c"]["with"]["copied_mb"] <= figures["c"]["without"]["copied_mb"]
+    text = table.thesis_part(data({"Old": figures}))
+    assert "| 6.9, Old | four |" in text
+    assert "| 1.5 and 1.6 |" in text
+
+
+def test_arguments_of_2022_come_one_after_the_other() -> None:
+    source = "let f [n] (a: *[n]i32, (b, c): (i32, i32)): [n]i32 = g(a, b)\nlet x = f (y, (1, 2))"
+    assert thesis.curried(source) == (
+        "let f [n] (a: *[n]i32) ((b, c): (i32, i32)): [n]i32 = g(a, b)\nlet x = f (y) ((1, 2))"
+    )
+    assert thesis.curried("intrinsics.flat_index_2d(as, k + 1, n)") == (
+        "intrinsics.flat_index_2d (as) (k + 1) (n)"
+    )
 
 
 @pytest.mark.usefixtures("alone")

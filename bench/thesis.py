@@ -8,24 +8,26 @@ without the pass, and run in turns, on inputs that are smaller than those of the
 take a GPU; with a device, CUDA is run as well. Times are medians. Copies, allocations and the peak
 are counted by the program. Beside that stand how many arrays are built in their places, for C and
 for CUDA, how many allocations the program text has at the end, and Futhark's where it is found.
+Each program is saved when it has been measured: with NAMEs, figures of others stay.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.machine import save
+from bench.machine import RESULTS, save
 from bench.short_circuit import counted
 from compiler.base.context import Options
 from compiler.base.stack import with_deep_stack
@@ -310,18 +312,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path)
-    parser.add_argument("names", metavar="NAME", nargs="*", choices=[*ORIGINALS, []])
+    parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join(ORIGINALS))
     given = parser.parse_args()
-    table: dict[str, Any] = {}
+    if unknown := set(given.names) - ORIGINALS.keys():
+        parser.error(f"there is no {', '.join(sorted(unknown))}")
+    with_deep_stack(lambda: _all(given.folder, given.names or list(ORIGINALS)))
 
-    def work() -> None:
-        for name in given.names or ORIGINALS:
-            table[name] = measure(given.folder, ORIGINALS[name])
-            print(name, table[name], flush=True)
 
-    with_deep_stack(work)
-    if not given.names:
-        save("thesis", "python -m bench.thesis FOLDER", table)
+def _all(folder: Path, names: Sequence[str]) -> None:
+    """Measure programs, and save each; figures of others stay."""
+    path = RESULTS / "thesis.json"
+    known = json.loads(path.read_text())["figures"] if path.exists() else {}
+    for name in names:
+        known[name] = measure(folder, ORIGINALS[name])
+        print(name, known[name], flush=True)
+        figures = {one: known[one] for one in ORIGINALS if one in known}
+        save("thesis", "python -m bench.thesis FOLDER", figures)
 
 
 if __name__ == "__main__":
