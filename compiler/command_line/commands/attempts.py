@@ -13,10 +13,12 @@ from compiler.command_line.given import (
 from compiler.command_line.late import LateParser
 from compiler.command_line.printing import places_text, verdict
 from compiler.command_line.status import OK
-from compiler.driver import explanations
+from compiler.driver import api, explanations
+from compiler.driver.helping_switches import helping
 from compiler.protocol import (
     proofs,
 )
+from compiler.protocol.kinds import OfProgram
 from compiler.protocol.polynomials import in_turn, shown_cells, step_lines
 
 
@@ -27,6 +29,11 @@ def add_options(to: LateParser) -> None:
     options.add_switches_to_help(to)
     to.add_argument("--entry", default="", help="compile only this entry point")
     to.add_argument("--proofs", action="store_true", help="print the proofs as well")
+    to.add_argument(
+        "--try-switches",
+        action="store_true",
+        help="compile again without each rule that was at work, and tell which was in the way",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         return OK
     if not answer["attempts"]:
         print("No array is made that is then copied to a place, so that nothing is attempted.")
+    switches = helping(api.compilation(OfProgram(*program))) if args.try_switches else {}
     for attempt in answer["attempts"]:
         place = places_text(attempt["src"])
         outcome = "done" if attempt["done"] else f"fails at condition {attempt['condition']}"
@@ -46,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{place}: {attempt['rule']} {outcome}: {attempt['because']}{hint}")
         if attempt["way_out"]:
             print(f"  {attempt['way_out']['says']} {attempt['way_out']['text'].strip()}")
+        for rule in switches.get(attempt["number"], ()):
+            print(f"  With `--disable {rule}` it is done.")
         for pair in attempt["obligations"]:
             spell = in_turn(attempt["names"])
             both = (shown_cells(pair[which], spell) for which in ("write", "use"))
