@@ -263,7 +263,7 @@ class Device:
         Of a device that failed nothing is left to give back.
         """
         self.used -= size
-        if self.open and not self.gpu.watches and self.idle_bytes + size <= KEPT_BYTES:
+        if self.open and self.gpu.keeps and self.idle_bytes + size <= KEPT_BYTES:
             self.idle.setdefault(size, []).append(address)
             self.idle_bytes += size
         else:

@@ -167,6 +167,7 @@ class CupyGpu:
 
     def __init__(self, cupy: Any, number: int, own: bool) -> None:
         self.cupy, self.number, self.own = cupy, number, own
+        self.keeps = own  # else CuPy's pool does, which others share
         self.cuda, self.runtime, self.driver = cupy.cuda, cupy.cuda.runtime, cupy.cuda.driver
         driver_error = self.driver.CUDADriverError
         self.errors = (self.runtime.CUDARuntimeError, driver_error, MemoryError)
@@ -360,7 +361,13 @@ class CupyGpu:
 
     @_told
     def _is_captured(self, stream: int) -> bool:
-        return bool(self.runtime.streamIsCapturing(stream))
+        """Whether a stream is captured, or was until something went wrong, which CuPy raises."""
+        try:
+            return bool(self.runtime.streamIsCapturing(stream))
+        except self.errors:
+            raise
+        except RuntimeError:
+            return True
 
     @_told
     def follow(self, stream: int) -> None:

@@ -69,7 +69,11 @@ class Gpu(Protocol):
 
     @property
     def watches(self) -> bool:
-        """Whether accesses are watched, so that each block has memory of its own."""
+        """Whether accesses are watched, and launches noted."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether memory that a program gives back is kept at hand for its next block."""
 
     def load(self, image: bytes) -> int:
         """The module of a cubin."""

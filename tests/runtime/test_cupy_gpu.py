@@ -14,6 +14,7 @@ import pytest
 
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.codegen.cuda.program import split
+from compiler.public import program
 from compiler.runtime import cupy_gpu, gpu_errors
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cupy_gpu import CupyGpus
@@ -301,6 +302,13 @@ def test_cupy_has_the_classes_that_are_called() -> None:
         assert hasattr(cuda.Stream, name)
     assert issubclass(cuda.memory.OutOfMemoryError, MemoryError)
     assert cupy_gpu.imported() is cupy
+    assert cupy.ndarray.__module__ == program._RUNNER
+
+
+def test_nvidias_bindings_tell_all_bytes_of_a_devices_mark() -> None:
+    driver = pytest.importorskip("cuda.bindings.driver")
+    assert callable(driver.cuDeviceGetUuid)
+    assert driver.CUuuid().bytes == bytes(16)
 
 
 @needs_cupy

@@ -284,7 +284,7 @@ def test_memory_that_is_given_back_is_at_hand_for_the_next_block_of_its_size(
     asked: list[tuple[str, int]] = []
 
     class Told(ObservedGpu):
-        watches = False  # as a GPU, which gives memory again
+        watches, keeps = False, True  # as a GPU that nobody else uses
 
         def allocate(self, size: int, cell: int) -> int:
             asked.append(("allocate", size))

@@ -84,7 +84,7 @@ class ObservedGpus:
 class ObservedGpu:
     """A device of the library."""
 
-    watches = True
+    watches, keeps = True, False
     capability = CAPABILITY
 
     def __init__(self, library: Library, number: int) -> None:
