@@ -4,10 +4,11 @@
 
 The parts: `results` against the interpreter, also with scans in one pass; `times` against a plain
 copy, and Futhark's where it is on the PATH; `subnormals`; `graphs`, what loops of launches take
-with and without; `drills`, what becomes of a hang, of too large an array, and of three workers at a
-time; `sanitizers` and `sectors` by NVIDIA's tools where they are. A part that fails says why, and
-the others go on. Writes `bench/results/device.json` and the part about devices of
-`docs/performance.md`. Without a GPU it says why, and its exit status is 69.
+with and without; `arrays`, those of CuPy and others, and what a call costs; `drills`, what becomes
+of a hang, of too large an array, and of three workers at a time; `sanitizers` and `sectors` by
+NVIDIA's tools where they are. A part that fails says why, and the others go on. Writes
+`bench/results/device.json` and the part about devices of `docs/performance.md`. Without a GPU it
+says why, and its exit status is 69.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from bench import accesses
+from bench.device_arrays import arrays
 from bench.futhark import Program, compiled
 from bench.machine import ROOT, save, words
 from compiler.base.context import Options
@@ -290,6 +292,7 @@ def measure(
         "times": lambda: times(toolkit, large, copied, tools),
         "subnormals": lambda: subnormals(toolkit),
         "graphs": lambda: graphs(toolkit),
+        **({"arrays": lambda: arrays(toolkit)} if tools else {}),
         "drills": lambda: drills(toolkit, place.bytes, workers),
         **({"sanitizers": sanitizers, "sectors": sectors} if tools else {}),
     }
@@ -312,7 +315,13 @@ def part(figures: dict[str, Any], command: str) -> str:
     """The part of the document, of all parts that have been measured."""
     done = {name: f for name, f in figures.items() if not (isinstance(f, dict) and "problem" in f)}
     lines = [f"- {n} failed: {f['problem']}" for n, f in figures.items() if n not in done]
-    said = {"times": _timed, "results": _wrong, "graphs": _looped, "drills": _drilled}
+    said = {
+        "times": _timed,
+        "results": _wrong,
+        "graphs": _looped,
+        "arrays": _called,
+        "drills": _drilled,
+    }
     told = [tell(done[name]) for name, tell in said.items() if name in done]
     if "subnormals" in done:
         lines.append(f"- Subnormals: {done['subnormals'] or 'they stay'}.")
@@ -344,6 +353,12 @@ def _timed(times: dict[str, Any]) -> str:
 def _wrong(results: dict[str, str]) -> str:
     wrong = [f"- {name}: {says}" for name, says in results.items() if says]
     return "\n".join(wrong) or "All programs give what the interpreter gives."
+
+
+def _called(arrays: dict[str, Any]) -> str:
+    wrong = [f"- arrays, {name}: {says}" for name, says in arrays["results"].items() if says]
+    said = f"A call on a small array of CuPy's takes the host {arrays['call_us']:.1f} microseconds"
+    return "\n\n".join([f"{said}, and `xs + 1` of CuPy {arrays['cupy_call_us']:.1f}.", *wrong])
 
 
 def _looped(graphs: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import accesses, device, device_suite, sectors
+from bench import accesses, device, device_arrays, device_suite, sectors
 from bench.device_suite import Found, Ready
 from bench.peer_bytes import Work
 from compiler.protocol.kinds import OfProgram
@@ -86,6 +86,14 @@ def test_versions_of_a_program_beside_each_other() -> None:
     told = device_suite.row("sum", found)
     assert told.startswith("| sum | ")
     assert told.endswith("| nan | nan | nan | Futhark: is not there |")
+
+
+def test_what_arrays_of_others_gave_is_told() -> None:
+    results = dict.fromkeys(device_arrays.CHECKS, "") | {"strides": "reversed"}
+    told = {"results": results, "call_us": 20.0, "cupy_call_us": 5.0}
+    text = device._called(told)
+    assert "takes the host 20.0 microseconds" in text
+    assert "- arrays, strides: reversed" in text
 
 
 def test_a_version_that_does_not_compile_is_told() -> None:

@@ -78,7 +78,8 @@ class CompiledProgram:
     def __getattr__(self, name: str) -> EntryPoint:
         if name.startswith("_") or name not in self.entries:
             raise AttributeError(f"the program has no entry point {name!r}")
-        return self[name]
+        self.__dict__[name] = found = self[name]  # not asked for again
+        return found
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.entries]

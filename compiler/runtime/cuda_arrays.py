@@ -21,6 +21,7 @@ import numpy as np
 from compiler.base.dataclass import dataclass
 from compiler.base.dtypes import DTYPE
 from compiler.base.errors import RuntimeError_, UsageError
+from compiler.base.prim import INTS
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split, widened
 from compiler.codegen.signature import Plain, choose_entry
@@ -34,6 +35,8 @@ from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
 Strided = Callable[[str, tuple[int, ...]], tuple[str, str]]
 """The text with an entry point, and its name, that takes some inputs as cells with steps."""
+REMEMBERED = 64
+"""Calls with other shapes or whole numbers whose sizes are remembered."""
 DEFAULT_STREAM = 1
 """What an interface calls the stream of whoever names none."""
 
@@ -153,6 +156,8 @@ class DeviceProgram:
         self.cuda = visible.version
         self.gpu = visible.open(number)
         self.versions: dict[tuple[str, tuple[int, ...]], tuple[_Version, str]] = {}
+        self.sizes: dict[tuple[Any, ...], dict[str, int]] = {}
+        """By an entry point, shapes and whole numbers: what follows from them."""
         self.turn = Lock()
         """One run at a time: they share what waits and fails."""
         with self.gpu.current():
@@ -198,15 +203,30 @@ class DeviceProgram:
             self._taken(taken, value, k) if is_on_gpu(value) else fitting(taken, _near(value), k)
             for k, (taken, value) in numbered
         ]
-        sizes = sizes_of(chosen, arrays)
+        sizes = self._sizes(chosen, arrays)
         version = self.main
         apart = _apart(arrays)
         if apart:
             version, name = self._for_strides(entry, apart)
             arrays = _with_steps(chosen, arrays, sizes)
             chosen = choose_entry(version.about, name)
-            sizes = sizes_of(chosen, arrays)
+            sizes = self._sizes(chosen, arrays)
         return self._called(version, chosen, arrays, sizes)
+
+    def _sizes(self, chosen: Plain, arrays: Sequence[Any]) -> dict[str, int]:
+        """The sizes and whole numbers that a call has: those of the last calls are known."""
+        key = (
+            chosen["name"],
+            *(
+                one.shape if taken["shape"] is not None else taken["prim"] in INTS and int(one)
+                for taken, one in zip(chosen["takes"], arrays, strict=True)
+            ),
+        )
+        if key not in self.sizes:
+            if len(self.sizes) == REMEMBERED:
+                self.sizes.clear()
+            self.sizes[key] = sizes_of(chosen, arrays)
+        return self.sizes[key]
 
     def _called(
         self, version: _Version, chosen: Plain, arrays: Sequence[Any], sizes: dict[str, int]

@@ -325,18 +325,22 @@ class CupyGpu:
         It comes after that of the run before. Raises UsageError for one that is being captured:
         the host waits for numbers.
         """
-        with self._taken(stream):
-            number = int(self.cuda.get_current_stream().ptr)
-            if number not in (DEFAULT, LEGACY) and self._is_captured(number):
-                raise usage(CAPTURED)
-            if number != self.main:
-                self.main = self.stream = number
-                self._after_the_last()
-            try:
+        if stream is not None:
+            given = stream if hasattr(stream, "__cuda_stream__") else _Stream(stream)
+            with self.cuda.Stream.from_external(given), self.on(None):
                 yield
-            finally:
-                with suppress(DeviceError):  # the next call fails as well
-                    self._note_the_last()
+            return
+        number = int(self.cuda.get_current_stream().ptr)
+        if number not in (DEFAULT, LEGACY) and self._is_captured(number):
+            raise usage(CAPTURED)
+        if number != self.main:
+            self.main = self.stream = number
+            self._after_the_last()
+        try:
+            yield
+        finally:
+            with suppress(DeviceError):  # the next call fails as well
+                self._note_the_last()
 
     @_told
     def _after_the_last(self) -> None:
@@ -348,16 +352,6 @@ class CupyGpu:
     def _note_the_last(self) -> None:
         self.runtime.eventRecord(self.last.ptr, self.main)
         self.has_run = True
-
-    @contextmanager
-    def _taken(self, stream: Any) -> Iterator[None]:
-        if stream is None:
-            yield
-            return
-        if not hasattr(stream, "__cuda_stream__"):
-            stream = _Stream(stream)
-        with self.cuda.Stream.from_external(stream):
-            yield
 
     @_told
     def _is_captured(self, stream: int) -> bool:
