@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from itertools import permutations
 
+import numpy as np
 import pytest
 
 from compiler.algebra.lmad import Lmad
@@ -244,3 +245,32 @@ def test_blocks_of_a_matrix_are_told_apart_whatever_the_order_of_names(
     facts = (n - b * q, b * q - n, b - 1, q - 1)
     assert decide.one_each(cells, ranges, lambda: facts)
     assert not decide.one_each(cells, {**ranges, "j": q + 1}, lambda: facts)
+
+
+WRAPPED = """entry main [n_1] (k_2: i64, l_3: i64, a_mem_4: mem(i64),
+    a_5: [n_1]i64 @ a_mem_4 -> 0 + {(n_1: 1)})
+  : (r_mem_6: mem(i64), r_7: *[n_1]i64 @ r_mem_6 -> 0 + {(n_1: 1)}) =
+  assert(LARGE, "small")
+  let (t_8: i64) = k_2 * l_3
+  assert(t_8 >= 0i64 && t_8 < n_1, "no index")
+  let (m_9: mem(i64)) = alloc(n_1 + 1, i64)
+  let (b_10: [n_1]i64 @ m_9 -> 0 + {(n_1: 1)}) = copy(a_5)
+  let (c_8: [n_1]i64 @ m_9 -> 1 + {(n_1: 1)}) = copy(a_5)
+""" + TAIL.replace("b_7", "b_10")
+LARGE = "k_2 >= 4294967296i64 && l_3 >= 4294967296i64 && n_1 < 1000i64"
+
+
+def test_a_strict_check_believes_in_no_product_that_may_wrap() -> None:
+    """A run comes there: with `k` = `l` = 2^32, of which the product is 0."""
+    prog = parse(WRAPPED.replace("LARGE", LARGE))
+    assert check(prog, "merged").open == []
+    assert check(prog, "merged", strict=True).open == ["`c_8` apart from `b_10`"]
+    args = [np.int64(1 << 32), np.int64(1 << 32), np.arange(3)]
+    with pytest.raises(Difference):
+        same(heap.run(prog, "main", args), interp.run(prog, "main", args), "heap")
+
+
+def test_a_strict_check_knows_what_does_not_wrap() -> None:
+    text = WRAPPED.replace("LARGE", "true").replace("n_1 + 1, i64", "2*n_1, i64")
+    prog = parse(text.replace("m_9 -> 1", "m_9 -> n_1"))
+    assert check(prog, "merged", strict=True).open == []

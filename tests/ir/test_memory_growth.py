@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from compiler.algebra.poly import Poly
 from compiler.ir import nodes as ir
-from compiler.ir.memory.known import Integers, KnownHere, Moment, about
+from compiler.ir.memory.integers import Integers
+from compiler.ir.memory.known import KnownHere, Moment, about
 
 DEEP = 200
 """Each condition mentions the one before twice: 2^200 ways go back to the first."""

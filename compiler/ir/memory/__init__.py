@@ -6,6 +6,7 @@ goes into it: when arrays are needed, which blocks names mean and what holds of 
 once more, in a simpler way. Only inequalities over integers are proved by the same algebra.
 
     known.py    what holds of integers at a place
+    integers.py which polynomials numbers are, and what conditions say of them
     blocks.py   what names of blocks mean, what passes from array to array
     decide.py   questions: proved, refuted by numbers, or open
     accesses.py what is read and written, and what is needed
@@ -23,9 +24,12 @@ from compiler.ir.memory.accesses import Tally
 from compiler.ir.memory.cells import Cells
 
 
-def check(prog: ir.Prog, stage: str) -> Tally:
-    """What was proved and what stays open. Raises CompilerBug where arrays lie wrong."""
+def check(prog: ir.Prog, stage: str, strict: bool = False) -> Tally:
+    """What was proved and what stays open. Raises CompilerBug where arrays lie wrong.
+
+    A strict check takes no sum or product for one of integers unless it is known not to wrap.
+    """
     tally = Tally()
     for fun in prog.funs:
-        Cells(fun, stage, tally).run()
+        Cells(fun, stage, tally, strict).run()
     return tally

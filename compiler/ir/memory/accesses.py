@@ -19,7 +19,8 @@ from compiler.base.spans import NOWHERE
 from compiler.ir import nodes as ir
 from compiler.ir.memory import decide
 from compiler.ir.memory.blocks import BlockNames, mem_of
-from compiler.ir.memory.known import Integers, KnownHere, Moment, Relevant, about
+from compiler.ir.memory.integers import Integers
+from compiler.ir.memory.known import KnownHere, Moment, Relevant, about
 from compiler.ir.slices import as_lmad
 
 WATCHED = 48
@@ -69,12 +70,12 @@ class Kernel:
 class Accesses:
     """One function, up to a point of it."""
 
-    def __init__(self, fun: ir.Function, stage: str, tally: Tally) -> None:
+    def __init__(self, fun: ir.Function, stage: str, tally: Tally, strict: bool = False) -> None:
         self.fun = fun
         self.stage = stage
         self.tally = tally
         self.blocks = BlockNames(fun)
-        self.numbers = Integers()
+        self.numbers = Integers(strict)
         self.scope = KnownHere()
         self.time = 0
         self.born: dict[Name, int] = {}
@@ -91,8 +92,7 @@ class Accesses:
         self.loops: tuple[int, ...] = ()
         self.sides: Mapping[int, bool] = {}
         self.kernels: list[Kernel] = []
-        self.ranges: dict[Name, Poly] = {}
-        """Indices of loops and kernels, which count from 0, with their bounds."""
+        self.ranges = self.numbers.ranges
         self.carried: dict[Name, list[ir.MemBind]] = {}
         """What is known to lie in blocks that branches and loops give."""
         self.later: list[tuple[CellsTouched, Name]] = []
@@ -110,7 +110,9 @@ class Accesses:
         mem = param.type.mem
         if mem is None:
             return  # No memory has been introduced yet.
-        self.scope.know(*(self.numbers.normal(size) for size in param.type.shape))
+        sizes = [self.numbers.normal(size) for size in param.type.shape]
+        self.scope.know(*(size for size in sizes if self.numbers.is_whole(size, self.scope)))
+        self.numbers.sizes.update(size.as_name or "" for size in param.type.shape)
         if isinstance(exp, ir.If | ir.Loop) and mem.block not in self.blocks.sizes:
             self.carried.setdefault(mem.block, []).append(mem)
         elif isinstance(exp, ir.Slice) and (of := self.types[exp.array]).mem is not None:
@@ -206,7 +208,7 @@ class Accesses:
 
         With what holds where there is anything: checks have seen to it that it is in the array.
         """
-        lmads = [as_lmad(dim, self.numbers.number, self.numbers.normal) for dim in dims]
+        lmads = [as_lmad(dim, self.number, self.numbers.normal) for dim in dims]
         known: list[Poly] = []
         for lmad, size in zip(lmads, of.shape, strict=True):
             last = lmad.offset
@@ -216,9 +218,13 @@ class Accesses:
             known += (lmad.offset, most - lmad.offset, last, most - last)
         return ir.MemBind(mem.block, mem.lmad.slice_lmad(*lmads)), known
 
+    def number(self, se: ir.SE) -> Poly:
+        """The polynomial of an index; an unknown where it is none."""
+        return self.numbers.number(se, self.scope)
+
     def row(self, name: Name, mem: ir.MemBind, at: Sequence[ir.SE]) -> Part:
         """The cell, or row, of an array at indices, with that these are within it."""
-        places = [self.numbers.number(se) for se in at]
+        places = [self.number(se) for se in at]
         known: list[Poly] = []
         for place, size in zip(places, self.types[name].shape, strict=False):
             known += (place, self.numbers.normal(size) - 1 - place)

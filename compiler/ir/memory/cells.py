@@ -23,6 +23,8 @@ class Cells(Meetings):
             self.bind(param)
             if self.fun.entry and param.type == ir.I64:
                 self.numbers.chosen.add(param.name)
+            if isinstance(param.type, ir.Mem) and param.name in self.blocks.sizes:
+                self.scope.allocated(self.blocks.sizes[param.name])
             if isinstance(param.type, ir.Array):
                 self.numbers.natural.update(size.as_name or "" for size in param.type.shape)
         self.body(self.fun.body.stms, self.fun.body.results, set())
@@ -130,7 +132,9 @@ class Cells(Meetings):
                     self.numbers.tests.pop(stm.pat[0].name, None)
             case ir.Lit() | ir.Var() | ir.Bin() | ir.Un() | ir.Conv() | ir.Fun() | ir.Select():
                 self.numbers.define(stm.pat[0].name, stm.exp, self.scope)
-            case ir.Alloc() | ir.Scratch() | ir.Threshold() | ir.Apply():
+            case ir.Alloc(count):
+                self.scope.allocated(self.numbers.normal(count))
+            case ir.Scratch() | ir.Threshold() | ir.Apply():
                 pass
             case _:
                 self.operation(stm)
@@ -177,7 +181,7 @@ class Cells(Meetings):
         used = set().union(*map(mentioned, exp.body.stms))
         used |= {end for end in exp.body.results if isinstance(end, str)}
         if isinstance(exp.form, ir.ForLoop):
-            more = self.index(exp.form.index, self.numbers.poly(exp.form.bound))
+            more = self.index(exp.form.index, self.numbers.poly(exp.form.bound, self.scope))
         outer = self.loops
         self.loops = (*outer, self.time)
         self.time += 1

@@ -1,30 +1,23 @@
 """What holds of integers at a place of a program, as far as its text says so.
 
 Sizes are not negative, indices lie within their bounds, and the conditions of branches and checks
-hold. Sums and products of i64 are taken as those of integers: where one wraps, nothing of that
-size can be allocated.
+hold.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
-from compiler.algebra.facts import Point
-from compiler.algebra.lmad import Dim, Lmad
-from compiler.algebra.poly import Poly
+from compiler.algebra.poly import Monomial, Poly
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
-from compiler.base.prim import INTS
 from compiler.ir import nodes as ir
-from compiler.ir.walk import se_uses
+from compiler.ir.sizes import HIGH, LOW
 
 ONE = Poly.const(1)
 NEVER = Poly.const(-1)
 """Not negative where no run comes to."""
-TERMS = 12
-"""Of a polynomial that stands for a name at most."""
 FACTS = 24
 """That one question may use."""
 
@@ -51,6 +44,8 @@ class KnownHere:
     """Those of which no facts could be made, by the names in them."""
     never: int | None = None
     """Which of the facts is a negative number: no run comes to what is behind it."""
+    counted: set[Monomial] = field(default_factory=set)
+    """Products of sizes that are those of a block, or a part of one: no more than it can have."""
     _all: set[Poly] = field(default_factory=set)
     _tests: set[tuple[Name, bool]] = field(default_factory=set)
     _places: set[ir.MemBind] = field(default_factory=set)
@@ -78,6 +73,31 @@ class KnownHere:
             return False
         self._places.add(place)
         return True
+
+    def allocated(self, count: Poly) -> None:
+        """A block has so many elements."""
+        if all(coeff > 0 for coeff in count.terms.values()):
+            self.counted.update(mono for mono in count.terms if mono)
+
+    def is_counted(self, mono: Monomial) -> bool:
+        """Whether there is a block of so many elements."""
+        return any(mono in scope.counted for scope in self.around())
+
+    def ends(self, name: Name) -> tuple[int, int]:
+        """The least and the most that an i64 is known to be, by facts about it alone."""
+        low, high = LOW, HIGH
+        for scope in self.around():
+            for at in scope.by_name.get(name, ()):
+                terms = scope.facts[at].terms
+                coeff = terms.get(((name, 1),), 0)
+                if not coeff or terms.keys() - {((name, 1),), ()}:
+                    continue
+                bound = -terms.get((), 0)
+                if coeff > 0:
+                    low = max(low, -(-bound // coeff))
+                else:
+                    high = min(high, bound // coeff)
+        return low, high
 
     def know(self, *facts: Poly) -> None:
         """Add facts."""
@@ -158,185 +178,3 @@ def about(places: Iterable[Moment], names: Iterable[Name]) -> Relevant:
                 known.facts[fact] = None
                 todo += sorted(fact.names() - seen)
     return known
-
-
-class Integers:
-    """Integers of one function: which polynomials names stand for, and which of them are inputs."""
-
-    def __init__(self) -> None:
-        self.defined: dict[Name, Poly] = {}
-        self.tests: dict[Name, ir.SE] = {}
-        """What bools stand for."""
-        self.chosen: set[Name] = set()
-        """Inputs and indices: any values that meet the facts do occur."""
-        self.natural: set[Name] = set()
-        """Sizes of what a function is given, and indices: never negative."""
-        self._unknown = 0
-        self._normal: dict[Poly, Poly] = {}
-        self._behind: dict[Name, frozenset[Name]] = {}
-        """The names that what a bool or number stands for goes back to."""
-
-    def normal(self, poly: Poly) -> Poly:
-        """A polynomial over names that stand for nothing else."""
-        found = self._normal.get(poly)
-        if found is None:
-            found = self._normal[poly] = poly.subst(self.defined)
-        return found
-
-    def normal_lmad(self, lmad: Lmad[Poly]) -> Lmad[Poly]:
-        """The same of an index function."""
-        dims = tuple([Dim(self.normal(d.size), self.normal(d.stride)) for d in lmad.dims])
-        return Lmad(self.normal(lmad.offset), dims)
-
-    def poly(self, se: ir.SE) -> Poly | None:
-        """The polynomial that an integer expression is, else None."""
-        match se:
-            case ir.Var(name, prim) if prim in INTS:
-                return self.normal(Poly.var(name))
-            case ir.Lit(value, prim) if prim in INTS:
-                return Poly.const(int(value))
-            case ir.Bin("+" | "-" | "*" as op, "i64", a, b):
-                left, right = self.poly(a), self.poly(b)
-                if left is None or right is None:
-                    return None
-                made = left + right if op == "+" else left - right if op == "-" else left * right
-                return made if len(made.terms) <= TERMS else None
-            case ir.Un("neg", "i64", a):
-                inner = self.poly(a)
-                return None if inner is None else -inner
-            case ir.Conv(src, "i64", ir.Var() | ir.Lit() as a) if src in INTS and src != "u64":
-                return self.poly(a)
-        return None
-
-    def number(self, se: ir.SE) -> Poly:
-        """The polynomial of an expression; an unknown where it is none."""
-        found = self.poly(se)
-        if found is None:
-            self._unknown += 1
-            found = Poly.var(f"?{self._unknown}")
-        return found
-
-    def define(self, name: Name, se: ir.SE, scope: KnownHere) -> None:
-        """Enter a scalar that a statement binds."""
-        if (isinstance(se, ir.Bin) and se.op in _NEGATED) or isinstance(
-            se, ir.Bin | ir.Un | ir.Var
-        ):
-            self.tests[name] = se
-        found = self.poly(se)
-        if found is not None and found.names().isdisjoint((name,)):
-            if len(found.terms) <= TERMS:
-                self.defined[name] = found
-            return
-        it = Poly.var(name)
-        match se:
-            case ir.Bin("min" | "max" as op, at, a, b) if at in INTS and at != "u64":
-                for side in map(self.poly, (a, b)):
-                    if side is not None:
-                        scope.know(side - it if op == "min" else it - side)
-            case ir.Bin("/" | "%" as op, at, a, ir.Lit(value)) if at in INTS and int(value) > 0:
-                whole, by = self.poly(a), int(value)
-                if op == "%":
-                    scope.know(it, by - 1 - it)
-                elif whole is not None:
-                    scope.know(whole - it * by, it * by + (by - 1) - whole)
-
-    def holds(self, cond: ir.SE, scope: KnownHere, holds: bool = True) -> None:
-        """Enter what follows from a condition that holds, or does not."""
-        match cond:
-            case ir.Var(name, _) if name in self.tests:
-                if not scope.has_test(name, holds):
-                    self.holds(self.tests[name], scope, holds)
-                return
-            case ir.Un("not", _, inner):
-                self.holds(inner, scope, not holds)
-                return
-            case ir.Bin("&&" | "||" as op, _, a, b):
-                if (op == "&&") == holds:
-                    self.holds(a, scope, holds)
-                    self.holds(b, scope, holds)
-                    return
-            case ir.Bin(op, at, a, b) if op in _NEGATED and at in INTS:
-                left, right = self.poly(a), self.poly(b)
-                op = op if holds else _NEGATED[op]
-                if left is not None and right is not None and op != "!=":
-                    scope.know(*_compared(op, left, right))
-                    return
-            case ir.Lit(value):
-                if value != holds:
-                    scope.know(NEVER)
-                return
-        names = frozenset(self.names(cond))
-        for name in names:
-            scope.conditions.setdefault(name, []).append(Condition(cond, holds, names))
-
-    def names(self, se: ir.SE) -> set[Name]:
-        """The names that an expression goes back to."""
-        found: list[Name] = []
-        se_uses(se, found.append)
-        names: set[Name] = set()
-        for name in found:
-            if name in self.defined:
-                names |= self.defined[name].names()
-            elif name in self.tests:
-                if name not in self._behind:
-                    self._behind[name] = frozenset(self.names(self.tests[name]))
-                names |= self._behind[name]
-            else:
-                names.add(name)
-        return names
-
-    def meets(self, point: Point, conditions: Iterable[Condition]) -> bool:
-        """Whether conditions are as they should be for numbers, as far as these tell."""
-        told: dict[Name, int | bool] = {}
-        try:
-            return all(self.value(one.cond, point, told) == one.holds for one in conditions)
-        except KeyError:
-            return False
-
-    def value(self, se: ir.SE, point: Point, told: dict[Name, int | bool]) -> int | bool:
-        """What an expression is; `told` are names that were asked for at the same point.
-
-        Raises KeyError where that cannot be told.
-        """
-        whole = self.poly(se)
-        if whole is not None:
-            return whole.evaluate(point)
-        match se:
-            case ir.Lit(bool(value)):
-                return value
-            case ir.Var(name) if name in self.tests:
-                if name not in told:
-                    told[name] = self.value(self.tests[name], point, told)
-                return told[name]
-            case ir.Un("not", _, a):
-                return not self.value(a, point, told)
-            case ir.Bin("&&" | "||" as op, _, a, b):
-                left, right = (bool(self.value(side, point, told)) for side in (a, b))
-                return left and right if op == "&&" else left or right
-            case ir.Bin(op, at, a, b) if op in _COMPARE and at in INTS:
-                return bool(_COMPARE[op](*(self.value(side, point, told) for side in (a, b))))
-        raise KeyError
-
-
-_COMPARE = {
-    "<": operator.lt,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_NEGATED = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
-
-
-def _compared(op: str, a: Poly, b: Poly) -> tuple[Poly, ...]:
-    match op:
-        case "<":
-            return (b - a - 1,)
-        case "<=":
-            return (b - a,)
-        case ">":
-            return (a - b - 1,)
-        case ">=":
-            return (a - b,)
-    return (a - b, b - a)
