@@ -25,7 +25,16 @@ from bench import recorded
 from compiler.base.deadline import within
 from compiler.base.errors import CompileError, CompilerBug, RuntimeError_, TimeoutError_
 from testing import kernels
-from testing.generators import guards, nests, parted, payloads, programs, results, stencils
+from testing.generators import (
+    buffers,
+    guards,
+    nests,
+    parted,
+    payloads,
+    programs,
+    results,
+    stencils,
+)
 from testing.generators.programs import Generated
 from testing.record import Row
 
@@ -36,6 +45,7 @@ GENERATORS: dict[str, Callable[[int], Generated]] = {
     "nests": nests.program,
     "stencils": stencils.program,
     "parted": parted.program,
+    "buffers": lambda seed: buffers.program(seed).with_one_input(),
     "guards": lambda seed: guards.program(seed).with_one_input(),
     "payloads": lambda seed: payloads.program(seed).with_one_input(),
     "results": results.program,
@@ -45,6 +55,7 @@ VERSIONS = {
     "nests": ("default", "outer"),
     "stencils": ("default",),
     "parted": kernels.VERSIONS,
+    "buffers": ("default", "grid"),
     "guards": ("default", "outer", "grid"),
     "payloads": ("default", "outer", "grid"),
     "results": kernels.VERSIONS,

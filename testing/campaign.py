@@ -32,7 +32,7 @@ from compiler.runtime.runner import Crash
 from compiler.semantics import heap, interp, value
 from testing.attempts import always, attempts
 from testing.compiling import at_line, different
-from testing.generators import extremes, guards, payloads, programs, storage
+from testing.generators import buffers, extremes, guards, payloads, programs, storage
 from testing.generators.storage import Generated
 from testing.outcomes import Outcome, is_limit, kind, outcome
 
@@ -59,6 +59,7 @@ def _of_all_kinds(seed: int, name: str = "main") -> Generated:
 
 GENERATORS = {
     "storage": storage.program,
+    "buffers": buffers.program,
     "extremes": extremes.program,
     "guards": guards.program,
     "payloads": payloads.program,

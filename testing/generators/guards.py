@@ -8,17 +8,18 @@ programs fails on a part of the inputs. No program takes long.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from compiler.base.dtypes import DTYPE
-from compiler.base.prim import Prim, int_range
+from compiler.base.prim import FLOATS, Prim, int_range
 from compiler.ir.values import Value
 from testing.generators.storage import Generated
 
-TYPES: tuple[Prim, ...] = ("i64", "i64", "i32", "i8", "u8", "u32", "i16", "u64")
+TYPES: tuple[Prim, ...] = ("i64", "i64", "i32", "i8", "u8", "u32", "i16", "u64", "f64", "f32")
 WRONG = 0.05
 """How many guards are too weak."""
 
@@ -60,12 +61,14 @@ class _Writer:
         return Generated(seed, self.name, f"{body}\n  in ({shown})\n", [*map(self.inputs, sizes)])
 
     def inputs(self, size: int) -> list[Value]:
-        """Small numbers, of which many are zero."""
-        low, high = int_range(self.elem)
+        """Small whole numbers, of which many are zero; of floats some are no numbers."""
+        is_float = self.elem in FLOATS
+        low, high = (-2, 4) if is_float else int_range(self.elem)
+        ends = (math.inf, -math.inf, math.nan) if is_float else (low, high)
 
-        def number() -> int:
+        def number() -> float:
             far = self.rng.random() < 0.05
-            return self.rng.choice((low, high)) if far else self.rng.randint(max(low, -2), 4)
+            return self.rng.choice(ends) if far else self.rng.randint(max(low, -2), 4)
 
         kind = DTYPE[self.elem].type
         a, d, k = number(), number(), self.rng.randint(-1, size + 1)
@@ -86,7 +89,7 @@ class _Writer:
     def risky(self) -> tuple[str, str]:
         """A guard, and a number of type `elem` that there is where it holds."""
         rng, t, x, d, i = self.rng, self.elem, self.x, self.d, self.i
-        quotient = rng.choice(("/", "%", "//", "%%"))
+        quotient = rng.choice(("/", "%") if t in FLOATS else ("/", "%", "//", "%%"))
         inside = rng.choice((f"0 <= {i} && {i} < n", f"!({i} < 0 || {i} >= n)"))
         half = f"f64.{t} {x} * 0.5"
         found = [
@@ -105,6 +108,13 @@ class _Writer:
             (f"{i} > 0", f"({t}.i64 (64 / {i}) >> ({x} & 3))"),
             *[("true", f"({one} {x} {d} ({i} % 5))") for one in self.calls],
         ]
+        if t in FLOATS:
+            del found[-2 - len(self.calls) : len(found) - len(self.calls)]  # powers and bits
+            found += [
+                (f"{x} > 0", f"xs[i64.{t} ({x} / {x} - 1)]"),
+                (f"!({t}.isnan {d}) && {d} >= 0 && {d} < {t}.i64 n", f"xs[i64.{t} {d}]"),
+                (f"{x} == {x}", f"(assert ({x} == {x}) {d})"),
+            ]
         return rng.choice(found)
 
     def guarded(self, depth: int) -> str:

@@ -4,7 +4,8 @@ Each program has a few maps over the same points, which fuse into one kernel. A 
 a loop over the row, in loops that carry one or two rows, of parts, in branches, from a row of the
 destination itself, or one row for two results. The results go into one array: a literal, a
 concatenation, updates of rows, columns or strides, in a loop or a branch of the program. Numbers
-are i32, whose operators wrap, so that any order of points gives the same.
+are of any type: operators of integers wrap, floats are sums and differences of small whole numbers,
+so that any order of points gives the same.
 """
 
 from __future__ import annotations
@@ -13,32 +14,41 @@ import random
 
 import numpy as np
 
+from compiler.base.dtypes import DTYPE
+from compiler.base.prim import FLOATS, Prim
+from compiler.ir.values import Value
 from testing.generators.programs import Generated
 
 OPS = ("+", "-", "*", "&", "|", "^")
+FLOAT_OPS = ("+", "-")
+TYPES: tuple[Prim, ...] = ("i32", "i32", "i64", "u8", "i8", "i16", "u32", "u64", "f64")
 SIZES = (1, 2, 3, 5, 8, 33)
-HEAD = "entry main [n][m] (arr: [n]i32) (mat: [m][n]i32) (is: [m]i32) (k: i64) =\n"
+HEAD = "entry main [n][m] (arr: [n]TYPE) (mat: [m][n]TYPE) (is: [m]TYPE) (k: i64) =\n"
 
 
 def program(seed: int) -> Generated:
     """The program of that seed."""
     rng = random.Random(f"results {seed}")
-    writer = _Writer(rng)
-    source = HEAD + writer.destination()
+    elem = rng.choice(TYPES)
+    writer = _Writer(rng, elem)
+    source = HEAD.replace("TYPE", elem) + writer.destination()
     n, m = rng.choice(SIZES), rng.choice(SIZES)
 
-    def ints(*shape: int) -> np.ndarray:
+    def numbers(*shape: int) -> np.ndarray:
         values = [rng.randint(-9, 9) for _ in range(int(np.prod(shape)))]
-        return np.array(values, np.int32).reshape(shape)
+        return np.array(values).astype(DTYPE[elem]).reshape(shape)
 
-    return Generated(seed, source, [ints(n), ints(m, n), ints(m), np.int64(rng.randint(0, 5))])
+    given: list[Value] = [numbers(n), numbers(m, n), numbers(m), np.int64(rng.randint(0, 5))]
+    return Generated(seed, source, given)
 
 
 class _Writer:
     """One program."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, elem: Prim) -> None:
         self.rng = rng
+        self.elem = elem
+        self.ops = FLOAT_OPS if elem in FLOATS else OPS
 
     def one(self, *texts: str) -> str:
         return self.rng.choice(texts)
@@ -57,26 +67,29 @@ class _Writer:
         return self.one("copy arr", "copy r", "replicate n i", "map (* i) arr", "map2 (+) arr r")
 
     def stepped(self, depth: int) -> str:
-        op, other = self.one(*OPS), self.one("i", "r[j]", "arr[n - 1 - j]")
+        op, other = self.one(*self.ops), self.one("i", "r[j]", "arr[n - 1 - j]")
         step = f"x with [j + 1] = x[j] {op} x[j + 1] + {other}"
         return f"(loop x = {self.start()} for j < n - 1 do {step})"
 
     def scanned(self, depth: int) -> str:
-        op, neutral = self.rng.choice([("+", "0"), ("*", "1"), ("^", "0"), ("|", "0")])
+        folds = [("+", "0"), ("*", "1"), ("^", "0"), ("|", "0")]
+        op, neutral = self.rng.choice(folds[:1] if self.elem in FLOATS else folds)
         return f"(scan ({op}) {neutral} ({self.start()}))"
 
     def carried(self, depth: int) -> str:
         """Two rows that a loop carries, which may change places."""
         ends = self.one("(b, a)", "(a, b)", "(map (+ i) b, a)", "(a, map2 (-) a b)")
-        both = (
-            f"(loop (a: [n]i32, b: [n]i32) = ({self.start()}, {self.start()}) for _t < 3 do {ends})"
-        )
-        return f"(let (a, b) = {both} in map2 ({self.one(*OPS)}) a b)"
+        row = f"[n]{self.elem}"
+        begin = f"({self.start()}, {self.start()})"
+        both = f"(loop (a: {row}, b: {row}) = {begin} for _t < 3 do {ends})"
+        return f"(let (a, b) = {both} in map2 ({self.one(*self.ops)}) a b)"
 
     def rounds(self, depth: int) -> str:
         """A row made anew in each round."""
         step = self.one("scan (+) 0 x", "map2 (*) x arr", "rotate 1 x", "reverse x")
-        return f"(loop (x: [n]i32) = {self.start()} for _t < {self.one('2', 'k')} do {step})"
+        return (
+            f"(loop (x: [n]{self.elem}) = {self.start()} for _t < {self.one('2', 'k')} do {step})"
+        )
 
     def branch(self, depth: int) -> str:
         cond = self.one("i > 2", "i % 2 == 0", "k > 1")
@@ -85,7 +98,7 @@ class _Writer:
     def joined(self, depth: int) -> str:
         """A row from two parts, each of which a loop makes."""
         parts = [f"(take h {self.row(depth + 1)})", f"(drop h {self.row(depth + 1)})"]
-        return f"(let h = n / {self.one('2', '3')} in {' ++ '.join(parts)} :> [n]i32)"
+        return f"(let h = n / {self.one('2', '3')} in {' ++ '.join(parts)} :> [n]{self.elem})"
 
     def patched(self, depth: int) -> str:
         """A row with a part of another."""
@@ -131,26 +144,29 @@ class _Writer:
     def literal(self) -> str:
         before, results = self.results(self.rng.choice((2, 2, 3)))
         whole = f"[{', '.join(results)}]"
-        return f"{before}  let out = {whole}\n  in flatten out :> [{len(results)} * m][n]i32" + (
-            " |> take (2 * m)" if len(results) == 3 else ""
+        return (
+            f"{before}  let out = {whole}\n  in flatten out :> [{len(results)} * m][n]{self.elem}"
+            + (" |> take (2 * m)" if len(results) == 3 else "")
         )
 
     def concatenation(self) -> str:
         before, (one, other) = self.results(2)
         if self.rng.random() < 0.3:
             one = f"(reverse {one})"
-        return f"{before}  let out = {one} ++ {other}\n  in out :> [2 * m][n]i32"
+        return f"{before}  let out = {one} ++ {other}\n  in out :> [2 * m][n]{self.elem}"
 
     def row_updates(self) -> str:
         """Updates of rows, perhaps in a loop, one after the other or by turns."""
         before, results = self.results(2)
         first, second = self.rng.choice([("0:m", "m:2 * m"), ("::2", "1::2"), ("m:2 * m", "0:m")])
         if self.rng.random() < 0.3:
-            results[1] = self.rows("(d[0:m] :> [m][n]i32)")
+            results[1] = self.rows(f"(d[0:m] :> [m][n]{self.elem})")
         steps = f"let d[{first}] = {results[0]} let d[{second}] = {results[1]} in d"
-        start = "replicate (2 * m) (replicate n 0i32)"
+        start = f"replicate (2 * m) (replicate n 0{self.elem})"
         if self.rng.random() < 0.3:
-            return f"{before}  loop d = {start} for _t < {self.one('2', 'k')} do {steps}"
+            rounds = self.one("2", "k")
+            last = "in " if before else ""
+            return f"{before}  {last}loop d = {start} for _t < {rounds} do {steps}"
         return f"{before}  let d = {start} {steps}"
 
     def column_updates(self) -> str:
@@ -158,6 +174,6 @@ class _Writer:
         before, (one, other) = self.results(2)
         steps = f"let d[:, 0:n] = {one} let d[:, n:2 * n] = {other}"
         return (
-            f"{before}  let d = replicate m (replicate (2 * n) 0i32) {steps}\n"
-            "  in unflatten (flatten d :> [2 * m * n]i32) :> [2 * m][n]i32"
+            f"{before}  let d = replicate m (replicate (2 * n) 0{self.elem}) {steps}\n"
+            f"  in unflatten (flatten d :> [2 * m * n]{self.elem}) :> [2 * m][n]{self.elem}"
         )

@@ -6,16 +6,20 @@ A failure names the seed, of which the generator in `testing/generators` makes t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
+from compiler.base.errors import TypeError_
 from compiler.base.rules import Rule
 from compiler.codegen.kernels.stencils import STENCILS
 from compiler.codegen.kernels.tiles import TILED
+from compiler.driver.pipeline import Compilation
 from compiler.storage.coalesce import WRITES
 from testing import kernels
-from testing.generators import nests, programs, results, stencils
+from testing.generators import buffers, guards, nests, programs, results, stencils
 from testing.generators.programs import Generated
 from tests.codegen.helpers import told
 from tests.runtime.cuda_on_cpu import needs_cxx
@@ -52,6 +56,24 @@ def test_several_results_in_one_destination_agree(seed: int) -> None:
     for version in kernels.VERSIONS:
         kernels.check(made, version)
     kernels.check_c(made, "default")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_parts_of_what_is_read_agree(seed: int) -> None:
+    kernels.check(buffers.program(seed).with_one_input(), "grid" if seed % 2 else "default")
+
+
+def test_generators_make_what_is_accepted_of_all_types() -> None:
+    """Of few programs a part is refused: that is no part of them by design."""
+    kinds, accepted = set[str](), 0
+    for seed in range(40):
+        for made in (buffers.program(seed), results.program(seed), guards.program(seed)):
+            kinds.update(re.findall(r"\]([iuf]\d+)\)", made.source))
+            with suppress(TypeError_):
+                Compilation(made.source).result("typed")
+                accepted += 1
+    assert kinds >= {"i8", "i16", "i32", "i64", "u8", "u32", "f32", "f64"}
+    assert accepted >= 105
 
 
 @needs_cxx
