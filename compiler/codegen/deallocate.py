@@ -22,11 +22,16 @@ def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stm
 
     They are to free what is `given` as well.
     """
+    return _with_frees(stms, live, given)[0]
+
+
+def _with_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> tuple[Stms, set[Name]]:
+    """The same, and all blocks that the statements mention."""
     last: dict[Name, int] = dict.fromkeys(given, -1)
     declared = set(last)
     out: list[Stm] = []
     for at, stm in enumerate(stms):
-        stm = _inside(stm)
+        stm, mentioned = _inside(stm)
         out.append(stm)
         if (type(stm) is Alloc and stm.space == "device") or (
             type(stm) is Declare and type(stm.type) is Mem
@@ -34,8 +39,7 @@ def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stm
             declared.add(stm.name)
         if type(stm) is Call:
             declared.update(one.name for one in stm.results if type(one.type) is Mem)
-        for name in blocks_of(stm):
-            last[name] = at
+        last.update(dict.fromkeys(mentioned, at))
     frees: dict[int, list[Name]] = {}
     for name in sorted(declared - live):
         at = last[name]
@@ -48,23 +52,22 @@ def insert_frees(stms: Stms, live: set[Name], given: Iterable[Name] = ()) -> Stm
     for at, stm in enumerate(out):
         result.append(stm)
         result.extend(Free(name, stm.prov) for name in frees.get(at, ()))
-    return tuple(result)
+    return tuple(result), set(last)
 
 
-def _inside(stm: Stm) -> Stm:
+def _inside(stm: Stm) -> tuple[Stm, set[Name]]:
+    """A statement with frees in what is nested in it, and all blocks that it mentions."""
     match stm:
-        case If(_, then, orelse):
-            return replace(stm, then=insert_frees(then, set()), orelse=insert_frees(orelse, set()))
+        case If():
+            then, mentioned = _with_frees(stm.then, set())
+            orelse, others = _with_frees(stm.orelse, set())
+            return replace(stm, then=then, orelse=orelse), mentioned | others
         case For() | While():
-            return replace(stm, body=insert_frees(stm.body, set()))
-    return stm
-
-
-def blocks_of(stm: Stm) -> set[Name]:
-    """All blocks that a statement mentions, nested ones included."""
+            body, mentioned = _with_frees(stm.body, set())
+            return replace(stm, body=body), mentioned
     found = _Blocks()
     found.visit(stm)
-    return found.names
+    return stm, found.names
 
 
 class _Blocks(StmParts):

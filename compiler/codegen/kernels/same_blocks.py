@@ -125,11 +125,16 @@ def held(fun: imp.ImpFun) -> Blocks:
             given.setdefault(stm.name, set())
         if isinstance(stm, imp.Declare | imp.Assign) and isinstance(stm.value, str):
             given.setdefault(stm.name, set()).add(stm.value)
-    grows = True
-    while grows:
-        grows = False
-        for names in given.values():
-            more = {held for name in names for held in given.get(name, ())} - names
-            grows = grows or bool(more)
-            names |= more
-    return {name: frozenset(names - given.keys()) for name, names in given.items()}
+    found = {name: names - given.keys() for name, names in given.items()}
+    takers: dict[Name, list[Name]] = {name: [] for name in given}
+    for name, names in given.items():
+        for other in names & given.keys():
+            takers[other].append(name)
+    pending = list(given)
+    while pending:
+        name = pending.pop()
+        for taker in takers[name]:
+            if not found[name] <= found[taker]:
+                found[taker] |= found[name]
+                pending.append(taker)
+    return {name: frozenset(names) for name, names in found.items()}
