@@ -60,6 +60,7 @@ from compiler.optimise.inline import INLINE
 from compiler.optimise.simplify import SIMPLIFY
 from compiler.parallel.flatten import FLATTEN
 from compiler.parallel.recursion import RECURSION, unroll_calls
+from compiler.parallel.wide_indices import WIDEN
 from compiler.storage.allocate import ALLOCATE
 from compiler.storage.calls import LOOK_INSIDE
 from compiler.storage.coalesce import COALESCE
@@ -250,7 +251,7 @@ STAGES: tuple[Stage, ...] = (
         "Nested parallelism as kernels; where there is a choice, versions under thresholds.",
         "ir",
         printer.show,
-        (FLATTEN, _TIDY),
+        (FLATTEN, WIDEN, _TIDY),
         forms.FLAT,
         CHOSEN,
     ),

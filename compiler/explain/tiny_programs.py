@@ -468,6 +468,11 @@ BY_RULE: dict[str, Tiny] = {
         "entry main [n][m] (xss: [n][m]i32) =\n  map (\\xs -> i32.maximum (scan (+) 0 xs)) xss",
         "[[1, -2], [3, 4]]",
     ),
+    "widen/indices": Tiny(
+        "entry main [n] (xs: [n]i32) =\n"
+        "  tabulate n (\\i -> let k = i32.i64 i in if k == 0 then xs[k] else xs[k - 1])",
+        "[1, 2, 3]",
+    ),
     "c/one-pass": Tiny("entry main (xs: []i32) = scan (+) 0 xs", "[1, 2, 3]"),
     "c/interchange": Tiny(
         "entry main [n][m][k] (a: [n][m]i32) (b: [m][k]i32) =\n"
