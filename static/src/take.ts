@@ -36,14 +36,14 @@ export function taking(of: () => Taken): HTMLElement {
   const menu = dropdown(
     "↓",
     content,
+    () => draw(content, of()),
+    "Copy or save this pane",
     () => {
-      draw(content, of());
       // A pane hides what is larger than it.
       const [box, at] = [menu.querySelector<HTMLElement>(".popover")!, menu.getBoundingClientRect()];
       box.style.top = `${Math.max(8, Math.min(at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`;
       box.style.left = `${Math.max(8, at.right - box.offsetWidth)}px`;
     },
-    "Copy or save this pane",
   );
   menu.classList.add("take-menu");
   menu.title = "Copy or save this pane";

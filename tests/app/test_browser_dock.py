@@ -137,6 +137,21 @@ def test_presets_and_layouts_of_ones_own_are_kept(page: Page) -> None:
     expect(page.get_by_role("button", name="mine", exact=True)).to_have_count(0)
 
 
+def test_a_menu_that_opens_again_keeps_what_may_be_clicked_already(page: Page) -> None:
+    preset(page, "Proof")
+    stands(page, ["Source", "Fused"], [DETAILS])
+    stays = """async () => {
+      const menu = [...document.querySelectorAll("details.menu")].find(
+        (one) => one.querySelector(".layout-menu"));
+      const told = new Promise((resume) => menu.addEventListener("toggle", resume));
+      menu.querySelector("summary").click();
+      const offered = menu.querySelector(".layout-menu button");
+      await told;
+      return menu.open && offered.isConnected;
+    }"""
+    assert page.evaluate(stays)
+
+
 def test_panes_without_room_become_tabs(page: Page) -> None:
     page.locator("[data-stage='funmem']").click(modifiers=["Shift"])
     stands(page, ["Source"], ["Fused FUNMEM"], [DETAILS])
