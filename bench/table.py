@@ -827,6 +827,7 @@ def thesis_part(data: dict[str, Any]) -> str:
     times = ["table", "input here", "without, ms", "with, ms", "impact, C", "impact, CUDA"]
     counts = ["program", "copied, MB", "allocations", "allocated, MB", "peak, MB"]
     places = ["program", "C: in place, not", "CUDA: in place, not", "C", "CUDA", "Futhark's"]
+    busy = " Other programs kept the machine busy meanwhile." if data.get("busy") else ""
     return f"""
 ## The thesis's programs, without and with short-circuiting
 
@@ -834,8 +835,8 @@ def thesis_part(data: dict[str, Any]) -> str:
 
 {rows([*times, "printed, A100 and MI100"], impact)}
 
-Medians, taken in turns in one run; the results are the same. Impact is time over time, which the
-thesis prints for three data sets (two of LBM and of OptionPricing) on two GPUs. The programs are
+Medians, taken in turns in one run; the results are the same.{busy} Impact is time over time, which
+the thesis prints for three data sets (two of LBM and of OptionPricing) on two GPUs. Programs are
 its own of 2022, in today's Futhark, with all checks. What they count while they run as C, without
 and with:
 

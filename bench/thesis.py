@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import statistics
@@ -327,7 +328,8 @@ def _all(folder: Path, names: Sequence[str]) -> None:
         known[name] = measure(folder, ORIGINALS[name])
         print(name, known[name], flush=True)
         figures = {one: known[one] for one in ORIGINALS if one in known}
-        save("thesis", "python -m bench.thesis FOLDER", figures)
+        busy = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
+        save("thesis", "python -m bench.thesis FOLDER", figures, busy=busy)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,12 @@ import pytest
 
 from compiler.algebra import checker
 from compiler.base.context import Options
+from compiler.base.errors import RuntimeError_
 from compiler.driver import explanations
-from compiler.driver.pipeline import Compilation
+from compiler.driver.pipeline import Compilation, verify
 from compiler.ir.values import Value
 from compiler.protocol.proofs import CertificateRequest
+from compiler.semantics import heap
 from tests.storage.test_short_circuit import check
 
 WAVES = """
@@ -153,3 +155,20 @@ entry main [n] [m] (xs: [n][m]i32) (ys: *[m]i32): *[m]i32 =
   in ys with [:] = new[0]"""
     assert updates(source.format(rows=1), "c", "ys") == (1, [])
     assert updates(source.format(rows=2), "c", "ys")[0] == 0
+
+
+JOINED = """
+entry main [n] (xs: [n]i32): *[6]i32 =
+  let both = concat (map (+ 3) xs) [1, 2]
+  in copy (flatten (unflatten (both :> [2 * 3]i32)) :> [6]i32)
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_as_large_as_its_place_only_by_a_check_comes_behind_the_check(target: str) -> None:
+    """The copy has six cells; a part of what is copied has as many as there are elements."""
+    work = check(JOINED, [np.arange(4, dtype=np.int32)], target=target)
+    prog = work.result("shortcircuit").prog
+    verify(prog, "shortcircuit")
+    with pytest.raises(RuntimeError_, match="cannot match shape"):
+        heap.run(prog, "main", [np.arange(10, dtype=np.int32)])

@@ -117,7 +117,8 @@ class Shortcut:
         self.tried = 0
         """Changes by the author that were tried, to offer them."""
         self.inside: set[Name] = set()
-        """Arrays that are parts of others now: that they fit is checked where they are created."""
+        """Arrays that are parts of others now, or as large as theirs only by a check: that they fit
+        is checked where they are created."""
         self.beside: dict[Name, tuple[Poly, ...]] = {}
         """For arrays that are parts of others now: sizes that must not be negative."""
         self.meanings = Meanings(fun.body.stms, self.now.block)
@@ -512,9 +513,8 @@ class Shortcut:
             attempt.because = "There is no fuel left."
             return
         attempt.done, attempt.because = True, because
-        if point.rule is UPDATE or (
-            point.rule is not KERNEL_RESULT and point.destination in self.inside
-        ):
+        within = point.rule is not KERNEL_RESULT and point.destination in self.inside
+        if point.rule is UPDATE or within or plan.sizes:
             self.inside.update(plan.new)
         beside = self._beside(point)
         if beside:
