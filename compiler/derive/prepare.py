@@ -47,7 +47,7 @@ def without_calls(fun: Function, callees: Iterable[Function], ctx: Ctx) -> Funct
 
 def simplified(fun: Function, ctx: Ctx) -> Function:
     """The function without what nobody needs, constants folded."""
-    fun, _ = copy_before_writes(fun, Definitions(), ctx)
+    fun = writable(fun, ctx)
     if ctx.options.is_off(SIMPLIFY):
         return fun
     return settled(fun, ctx, unique_arrays(Prog((fun,))))
@@ -55,7 +55,11 @@ def simplified(fun: Function, ctx: Ctx) -> Function:
 
 def writable(fun: Function, ctx: Ctx) -> Function:
     """The function with copies of what it overwrites while it is needed."""
-    return copy_before_writes(fun, Definitions(), ctx)[0]
+    while True:  # What overwrites a copy leaves its original to others, which may be results.
+        new = copy_before_writes(fun, Definitions(), ctx)[0]
+        if new.body.stms == fun.body.stms:
+            return new
+        fun = new
 
 
 def as_lambda(fun: Function, params: int) -> ir.Lambda:

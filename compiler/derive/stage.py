@@ -9,22 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
-from compiler import codes
 from compiler.base.context import Ctx
 from compiler.base.dataclass import dataclass
-from compiler.base.errors import Limitation
 from compiler.base.names import Name
 from compiler.base.rules import Pass, Rule
 from compiler.base.spans import Prov
-from compiler.derive import forward_folds
+from compiler.derive import (
+    forward_folds,
+    reverse,
+    reverse_arrays,
+    reverse_control,
+    reverse_folds,
+    reverse_maps,
+    reverse_writes,
+)
 from compiler.derive.activity import Activity
 from compiler.derive.forward import Forward
 from compiler.derive.normal import Normal
 from compiler.derive.prepare import closed, simplified, without_calls, writable
+from compiler.derive.reverse import Reverse
+from compiler.derive.split import PlainForms
+from compiler.derive.sums import SUM_INSIDE, sums_inside
 from compiler.ir import nodes as ir
 from compiler.ir.nodes import Function, Operand, Param, Prog, Type
+from compiler.ir.types import as_operand
 from compiler.ir.walk import all_stms, children, map_stms, rename
+from compiler.optimise.dead import remove_dead
 
 FORWARD = Rule(
     "ad/forward",
@@ -32,6 +44,24 @@ FORWARD = Rule(
     optional=False,
     equation="jvp f x s = f'(x) * s",
 )
+
+
+REVERSE = Rule(
+    "ad/reverse",
+    "Reverse mode: from the result back to each value, what the result owes to it.",
+    optional=False,
+    equation="vjp f x s = s * f'(x)",
+)
+REVERSE_RULES: dict[type, Any] = {
+    **dict.fromkeys(ir.SE_NODES, reverse.scalar),
+    **reverse_arrays.RULES,
+    **reverse_control.RULES,
+    **reverse_maps.RULES,
+    **reverse_folds.RULES,
+    **reverse_writes.RULES,
+    ir.Call: reverse.refused,
+    ir.Apply: reverse.refused,
+}
 
 
 def derive(prog: Prog, ctx: Ctx) -> Prog:
@@ -106,13 +136,6 @@ class _Deriver:
     def derivative(self, stm: ir.Stm, exp: ir.Derivative) -> list[ir.Stm]:
         """The statements that a derivative stands for."""
         ctx = self.ctx
-        if isinstance(exp, ir.Vjp):
-            raise Limitation.at(
-                codes.limits.NOT_BUILT,
-                "Reverse mode is not there yet.",
-                stm.prov,
-                "Use forward mode, `jvp`.",
-            )
         name = ctx.fresh("derived")
         fun = closed(name, exp.fn, self.types, stm.prov)
         fun = without_calls(fun, self.callees, ctx)
@@ -125,6 +148,38 @@ class _Deriver:
         return self._placed(stm, exp, fun)
 
     def _derived(self, fun: Function, exp: ir.Derivative, prov: Prov) -> Function:
+        return (self._forward if isinstance(exp, ir.Jvp) else self._reverse)(fun, exp, prov)
+
+    def _reverse(self, fun: Function, exp: ir.Derivative, prov: Prov) -> Function:
+        params = fun.params[len(fun.params) - len(exp.args) :]
+        split = PlainForms(self.ctx)
+        body = split.body(fun.body)
+        activity = Activity(p.name for p in params)
+        activity.learn(body.stms)
+        body = Normal(self.ctx, activity, prov).body(body)
+        back = Reverse(self.ctx, activity, REVERSE_RULES)
+        back.prov = prov
+        back.learn(fun.params)
+        kinds = [r.type for r in fun.results]
+        seeds = [back.fresh("seed", kind) for kind in kinds]
+
+        def seeded() -> None:
+            for result, seed in zip(body.results, seeds, strict=True):
+                back.give(result, as_operand(seed))
+
+        back.there_and_back(body.stms, seeded)
+        back.prov = prov
+        slopes = [back.full(p.name) for p in params]
+        whole = ir.Body(tuple(back.stms), (*body.results, *slopes), body.prov)
+        said = f"Reverse mode: {len(params)} inputs, {len(activity.active)} values with adjoints."
+        self.ctx.tell("applied", REVERSE, prov, said)
+        every = (*kinds, *(p.type for p in params))
+        results = tuple(Param(self.ctx.fresh("r"), k) for k in every)
+        made = Function(fun.name, (*fun.params, *seeds), results, whole, True, 0, prov)
+        made = remove_dead(writable(remove_dead(made)[0], self.ctx))[0]
+        return remove_dead(sums_inside(simplified(made, self.ctx), self.ctx))[0]
+
+    def _forward(self, fun: Function, exp: ir.Derivative, prov: Prov) -> Function:
         params = fun.params[len(fun.params) - len(exp.args) :]
         activity = Activity(p.name for p in params)
         activity.learn(fun.body.stms)
@@ -142,7 +197,7 @@ class _Deriver:
         self.ctx.tell("applied", FORWARD, prov, said)
         results = tuple(Param(self.ctx.fresh("r"), k) for k in (*kinds, *kinds))
         made = Function(fun.name, (*fun.params, *seeds), results, whole, True, 0, prov)
-        return writable(made, self.ctx)
+        return remove_dead(writable(remove_dead(made)[0], self.ctx))[0]
 
     def _placed(self, stm: ir.Stm, exp: ir.Derivative, fun: Function) -> list[ir.Stm]:
         """The function's statements in the place of the derivative."""
@@ -182,5 +237,5 @@ DERIVE = Pass(
     "ad",
     "Makes programs of derivatives.",
     derive,
-    (FORWARD,),
+    (FORWARD, REVERSE, SUM_INSIDE),
 )

@@ -62,6 +62,12 @@ BY_PASS: dict[str, Tiny] = {
 
 BY_RULE: dict[str, Tiny] = {
     # --- derivatives --------------------------------------------------------------------------
+    "ad/reverse": Tiny("entry main (x: f64) = vjp (\\y -> y * f64.sin y) x 1", "2.0"),
+    "ad/sum-inside": Tiny(
+        "entry main (a: [2][2]f64) (b: [2][2]f64) =\n"
+        "  vjp (\\b -> map (\\r -> map (\\c -> f64.sum (map2 (*) r c)) b) a) b a",
+        "[[1.0, 2.0], [3.0, 4.0]] [[5.0, 6.0], [7.0, 8.0]]",
+    ),
     "ad/forward": Tiny("entry main (x: f64) = jvp (\\y -> y * f64.sin y) x 1", "2.0"),
     # --- laws of FlatPack ---------------------------------------------------------------------
     "laws/inverse": _flatpack(

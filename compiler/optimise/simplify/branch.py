@@ -95,12 +95,14 @@ def share_equal_results(s: State, exp: If, stm: Stm) -> tuple[If, tuple[Param, .
 def follow_shared(s: State, stm: Stm, kept: tuple[Param, ...]) -> None:
     """Results that stand for others of the branch stand for what these stand for by now.
 
-    That is what an equal branch gave before.
+    That is what an equal branch gave before. Only now is it known where the others stand.
     """
     if len(kept) == len(stm.pat):
         return
     for param in stm.pat:
         found = s.subst.get(param.name)
+        if isinstance(found, Var):
+            s.depths_of[param.name] = s.depends(found)
         if isinstance(found, Var) and found.name in s.subst:
             s.alias(param, operand(s, found))
 

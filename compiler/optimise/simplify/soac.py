@@ -282,6 +282,7 @@ def outputs(
     same: list[tuple[ir.Param, Name]] = []
     extra: list[ir.Stm] = []
     kept: list[int] = []
+    copied: set[Name] = set()
     for k, param in enumerate(pat):
         new = s.part(OUTPUT, stm.prov, param, plan[k])
         if new is None:
@@ -290,6 +291,9 @@ def outputs(
             same.append((param, new))
         else:
             extra.append(ir.Stm((pat[k],), new, stm.prov))
+            if isinstance(new, ir.Copy):
+                s.counts[new.array] = s.counts.get(new.array, 0) + (new.array in copied)
+                copied.add(new.array)
     if len(kept) == len(pat):
         return exp, pat, [], []
     return ir.Map(exp.width, lambda_with(exp.fn, kept), exp.arrays), some(pat, kept), same, extra

@@ -1,0 +1,186 @@
+r"""Sums of what maps give go inside: what is added up is not kept first.
+
+    reduce (map2 +) zeros (map (\x -> map (\y -> f x y) ys) xs)
+      ==> map (\y -> reduce (+) 0 (map (\x -> f x y) xs)) ys
+
+Reverse mode makes such sums of what a map hands back to arrays around it: for a product of matrices
+the left side has an array of three dimensions in memory, and the right side is one more product.
+Nothing is computed more often, since `f` needs nothing that is computed for `x` alone.
+
+Keeps: results, but for the order in which numbers are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.base.context import Ctx
+from compiler.base.dataclass import dataclass
+from compiler.base.names import Name
+from compiler.base.remarks import Applied
+from compiler.base.rules import Rule
+from compiler.base.spans import Prov
+from compiler.derive.split import of_maps
+from compiler.ir import nodes as ir
+from compiler.ir.nodes import Operand, Param
+from compiler.ir.types import as_operand, row_type, shape_of, with_dims
+from compiler.ir.walk import count_uses, free, map_stms, rename
+
+SUM_INSIDE = Rule(
+    "ad/sum-inside",
+    "A sum over the rows that a map makes goes inside of these rows.",
+    equation="`reduce (map2 +) zeros (map (\\x -> map (f x) ys) xs) ==> "
+    "map (\\y -> reduce (+) 0 (map (\\x -> f x y) xs)) ys`",
+)
+
+
+def sums_inside(fun: ir.Function, ctx: Ctx) -> ir.Function:
+    """The function with sums of rows as rows of sums, where that computes nothing twice."""
+    if ctx.options.is_off(SUM_INSIDE):
+        return fun
+    moved = _Sums(ctx, count_uses(fun.body), {})
+    stms = moved.stms(fun.body.stms)
+    body = ir.Body(stms, fun.body.results, fun.body.prov)
+    return ir.Function(fun.name, fun.params, fun.results, body, fun.entry, fun.implicit, fun.prov)
+
+
+@dataclass(slots=True)
+class _Nest:
+    """A sum of the rows that a map makes by an inner map, of which it takes one result."""
+
+    outer: ir.Map
+    inner: ir.Map
+    result: int
+    op: ir.Map
+    zero: Operand
+
+
+class _Sums:
+    """Goes over bodies; knows what fills arrays, and how often each name is used."""
+
+    def __init__(self, ctx: Ctx, uses: dict[Name, int], fills: dict[Name, ir.Replicate]) -> None:
+        self.ctx = ctx
+        self.uses = uses
+        self.fills = fills
+
+    def stms(self, stms: tuple[ir.Stm, ...]) -> tuple[ir.Stm, ...]:
+        """Statements of a body."""
+        made: dict[Name, tuple[ir.Map, int]] = {}
+        new: list[ir.Stm] = []
+        for stm in stms:
+            exp = map_stms(stm.exp, self.stms)
+            stm = stm if exp is stm.exp else ir.Stm(stm.pat, exp, stm.prov)
+            if isinstance(exp, ir.Map):
+                made.update((p.name, (exp, k)) for k, p in enumerate(stm.pat))
+            if isinstance(exp, ir.Replicate):
+                self.fills[stm.pat[0].name] = exp
+            nest = self.nest(exp, made)
+            moved = None
+            if nest is not None:
+                said = "Adds up where the rows are made: these are never in memory."
+                outcome = Applied(nest, said)
+                moved = self.ctx.commit(SUM_INSIDE, stm.prov, outcome)
+            new += [stm] if moved is None else self.moved(moved, stm.pat[0], stm.prov)
+        return tuple(new)
+
+    def nest(self, exp: ir.Exp, made: dict[Name, tuple[ir.Map, int]]) -> _Nest | None:
+        """The sum as a nest, if it is one."""
+        if not isinstance(exp, ir.Reduce) or len(exp.ops) != 1 or len(exp.arrays) != 1:
+            return None
+        (op,), (array,) = exp.ops, exp.arrays
+        if array not in made or self.uses.get(array) != 1 or not _is_identity(exp.fn):
+            return None
+        outer, k = made[array]
+        added, fill = of_maps(op), self.fills.get(str(op.neutral[0]))
+        value = outer.fn.body.results[k]
+        if added is None or fill is None or isinstance(fill.value, str):
+            return None
+        for stm in outer.fn.body.stms:
+            names = [p.name for p in stm.pat]
+            if isinstance(stm.exp, ir.Map) and value in names:
+                found = _Nest(outer, stm.exp, names.index(str(value)), added, fill.value)
+                return found if self._is_free(found) else None
+        return None
+
+    def _is_free(self, nest: _Nest) -> bool:
+        """Whether the inner map needs nothing that is computed for a row of the outer one."""
+        inside = {p.name for stm in nest.outer.fn.body.stms for p in stm.pat}
+        own = {p.name for p in nest.outer.fn.params}
+        needed = free(nest.inner.fn) | set(nest.inner.arrays)
+        sizes = {n for size in (nest.inner.width,) for n in size.names()}
+        rows = set(nest.inner.arrays) & own
+        return not (needed | sizes) & inside and not free(nest.inner.fn) & rows
+
+    def moved(self, nest: _Nest, result: Param, prov: Prov) -> list[ir.Stm]:
+        """The map of sums."""
+        fresh = self.ctx.fresh
+        params = {
+            p.name: array for p, array in zip(nest.outer.fn.params, nest.outer.arrays, strict=True)
+        }
+        kinds = {p.name: p.type for p in nest.outer.fn.params}
+        first: list[ir.Stm] = []
+        over: list[Name] = []
+        rows: list[Param] = []
+        given: list[Operand] = []
+        extra: list[tuple[Param, Name]] = []
+        g = rename(nest.inner.fn, fresh)
+        for p, array in zip(g.params, nest.inner.arrays, strict=True):
+            if array not in params:
+                own = Param(fresh(p.name), p.type)
+                over.append(array)
+                rows.append(own)
+                given.append(as_operand(own))
+                continue
+            whole = with_dims((nest.outer.width,), kinds[array])
+            view = self._turned(params[array], whole, first, prov)
+            column = Param(fresh(p.name), with_dims((nest.outer.width,), p.type))
+            over.append(view)
+            rows.append(column)
+            each = Param(fresh(p.name), p.type)
+            extra.append((each, column.name))
+            given.append(as_operand(each))
+        names = dict(zip((p.name for p in g.params), given, strict=True))
+        wanted = [p for p in nest.outer.fn.params if p.name in free(nest.inner.fn)]
+        mine = [Param(fresh(p.name), p.type) for p in wanted]
+        names.update((p.name, as_operand(q)) for p, q in zip(wanted, mine, strict=True))
+        body = rename(ir.Body(g.body.stms, (g.body.results[nest.result],)), fresh, names)
+        kind = row_type(result.type)
+        fn = ir.Lambda((*mine, *(p for p, _ in extra)), body, (kind,))
+        arrays = (*(params[p.name] for p in wanted), *(name for _, name in extra))
+        sums = self._sum(nest, fn, arrays, prov)
+        whole_fn = ir.Lambda(tuple(rows), sums, (kind,))
+        return [*first, ir.Stm((result,), ir.Map(nest.inner.width, whole_fn, tuple(over)), prov)]
+
+    def _turned(self, array: Name, kind: ir.Type, into: list[ir.Stm], prov: Prov) -> Name:
+        """An array with its first two dimensions exchanged."""
+        assert isinstance(kind, ir.Array)
+        perm = (1, 0, *range(2, kind.rank))
+        shape = tuple(kind.shape[k] for k in perm)
+        view = Param(self.ctx.fresh(array), ir.Array(kind.prim, shape))
+        into.append(ir.Stm((view,), ir.Rearrange(perm, array), prov))
+        return view.name
+
+    def _sum(self, nest: _Nest, fn: ir.Lambda, arrays: Sequence[Name], prov: Prov) -> ir.Body:
+        """The sum of what a function gives for all rows, and the same for sums in it."""
+        fresh, width = self.ctx.fresh, nest.outer.width
+        (kind,) = fn.returns
+        stms: list[ir.Stm] = []
+        each = Param(fresh("each"), with_dims((width,), kind))
+        stms.append(ir.Stm((each,), ir.Map(width, fn, tuple(arrays)), prov))
+        neutral: Operand = nest.zero
+        if isinstance(kind, ir.Array):
+            zero = Param(fresh("zero"), kind)
+            stms.append(ir.Stm((zero,), ir.Replicate(shape_of(kind), nest.zero), prov))
+            neutral = zero.name
+        adder = rename(nest.op.fn, fresh)
+        x = Param(fresh("x"), kind)
+        identity = ir.Lambda((x,), ir.Body((), (as_operand(x),)), (kind,))
+        op = ir.Operator(adder, (neutral,), True)
+        total = Param(fresh("sum"), kind)
+        stms.append(ir.Stm((total,), ir.Reduce(width, (op,), identity, (each.name,)), prov))
+        inner = _Sums(self.ctx, {**self.uses, each.name: 1}, dict(self.fills))
+        return ir.Body(inner.stms(tuple(stms)), (as_operand(total),))
+
+
+def _is_identity(fn: ir.Lambda) -> bool:
+    return not fn.body.stms and fn.body.results == tuple(map(as_operand, fn.params))
