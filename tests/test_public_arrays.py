@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -85,6 +86,65 @@ def test_one_result_is_given_as_it_is_and_several_as_a_tuple(
 def test_an_out_that_does_not_fit_is_told(program: CompiledProgram, out: Any, says: str) -> None:
     with pytest.raises(public.Error, match=says):
         program.plus([1, 2], 3, target="ref", out=out)
+
+
+class ByDlpack:
+    """An array of the host that has nothing but DLPack."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **named: Any) -> Any:
+        return self.array.__dlpack__(**named)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_the_host_come_and_go_by_dlpack(program: CompiledProgram) -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    sums, _ = program.rows(ByDlpack(array.T), target="ref")
+    assert np.from_dlpack(sums).tolist() == [3, 5, 7]
+    array.flags.writeable = False
+    assert program.rows(ByDlpack(array), target="ref")[1] == 12
+    with pytest.raises(public.Error, match="`xss` should be"):
+        program.rows(ByDlpack(np.zeros((2, 2))), target="ref")
+    broken = ByDlpack(array)
+    broken.__dict__["array"] = np.array(["text"])
+    with pytest.raises(public.Error, match="cannot be taken by DLPack"):
+        program.rows(broken, target="ref")
+
+
+@pytest.mark.parametrize("name", ["torch", "jax.numpy"])
+def test_arrays_of_other_libraries_on_the_host(program: CompiledProgram, name: str) -> None:
+    library = pytest.importorskip(name)
+    sums, _ = program.rows(library.ones((2, 3), dtype=library.float32), target="ref")
+    assert sums.tolist() == [3, 3]
+
+
+def test_the_lines_of_the_readme_run(
+    program: CompiledProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With arrays of the observer's devices in CuPy's place."""
+    if build.why_not():
+        pytest.skip(build.why_not())
+    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    start = text.index("    import cupy, stridescope")
+    lines = text[start : text.index("\n\n", start)].replace("\n    ", "\n").strip()
+
+    class Turnable(OnDevice):
+        @property
+        def T(self) -> OnDevice:  # noqa: N802
+            return OnDevice(self.of, None, np.broadcast_to(np.float32(0), self.of.shape[::-1]))
+
+    cupy = ModuleType("cupy")
+    cupy.ones = lambda shape, kind: Turnable(there(program, np.ones(shape, kind)).of, None)  # type: ignore
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "stridescope", public)
+    monkeypatch.setattr("compiler.public.program.GPUS", program._toolkit)
+    names: dict[str, Any] = {}
+    exec(lines.replace("(1000, 500)", "(10, 5)"), names)
+    assert names["sums"].get().shape == (5,)
 
 
 @needs_cxx

@@ -14,6 +14,7 @@ from compiler.base.stack import with_deep_stack
 from compiler.driver.answers import as_error
 from compiler.ir.nodes import Param
 from compiler.ir.values import Value
+from compiler.runtime.interface import near
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ def deep(work: Callable[[], T]) -> T:
 
 def as_value(param: Param, arg: Any) -> Value:
     """An argument as a NumPy value of the parameter's type. Raises InputError if it is none."""
+    arg = near(arg)
     if isinstance(arg, np.ndarray | np.generic):
         return np.ascontiguousarray(arg) if arg.ndim else arg.dtype.type(arg)
     prim = param.type.prim

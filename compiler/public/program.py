@@ -170,7 +170,7 @@ class EntryPoint:
         `out`: an array for the result, or a list of one for each (or None), which are filled and
         given instead. Raises `Error` for what does not fit and for a run that fails.
         """
-        near = next((one for one in args if is_on_gpu(one)), None)
+        near = next(filter(is_on_gpu, args), None)
         chosen = target or self.program.target or ("c" if near is None else "cuda")
         wanted = [] if out is None else [*out] if isinstance(out, list | tuple) else [out]
         if len(wanted) > len(self.results):

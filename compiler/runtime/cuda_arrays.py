@@ -29,7 +29,7 @@ from compiler.ir import values
 from compiler.runtime.cuda_device import Device, DeviceBlock, TooWide, about, host_functions
 from compiler.runtime.device_process import GPUS, Toolkit
 from compiler.runtime.gpu import SharedGpu
-from compiler.runtime.interface import ArrayOnGpu, has_dlpack_of_gpu, is_on_gpu, told
+from compiler.runtime.interface import ArrayOnGpu, has_dlpack_of_gpu, is_on_gpu, near, told
 from compiler.runtime.opened import gpus
 from compiler.runtime.runs import Cells, arguments, fitting, results, sizes_of
 
@@ -200,7 +200,7 @@ class DeviceProgram:
             raise UsageError(f"The entry point `{chosen['name']}` {told}.")
         numbered = enumerate(zip(takes, given, strict=True), 1)
         arrays = [
-            self._taken(taken, value, k) if is_on_gpu(value) else fitting(taken, _near(value), k)
+            self._taken(taken, value, k) if is_on_gpu(value) else fitting(taken, near(value), k)
             for k, (taken, value) in numbered
         ]
         sizes = self._sizes(chosen, arrays)
@@ -298,7 +298,7 @@ class DeviceProgram:
         if 0 not in found.shape and not self.gpu.owns(found.address):
             raise UsageError(
                 f"{name} is not in the memory of the device of this program.",
-                hint="Copy it there, or compile the program for that device: `device=`.",
+                hint="All arrays of a call have to be on one device: copy it to that of the first.",
             )
         try:
             if not found.together:
@@ -341,12 +341,6 @@ class DeviceProgram:
         if size and there.address != found.block.address:
             self.gpu.copy(there.address, found.block.address, size)
         return out
-
-
-def _near(value: Any) -> Any:
-    """A value of the host: an array by DLPack as NumPy's."""
-    foreign = hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray | np.generic)
-    return np.from_dlpack(value) if foreign else value
 
 
 def _apart(arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -88,6 +88,16 @@ def has_dlpack_of_gpu(value: object) -> bool:
     return callable(device) and int(device()[0]) in ON_GPU
 
 
+def near(value: Any) -> Any:
+    """A value of the host: an array that others have, by DLPack, as NumPy's."""
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
+        return value
+    try:
+        return np.from_dlpack(value)
+    except Exception as problem:  # of a type that NumPy has not, or with gradients
+        raise UsageError(f"An array cannot be taken by DLPack: {problem}") from None
+
+
 def _has(value: object, name: str) -> bool:
     try:
         return hasattr(value, name)

@@ -15,9 +15,10 @@ import pytest
 from compiler.base.errors import CompileError, RuntimeError_, UsageError
 from compiler.codegen.cuda.program import split
 from compiler.public import program
-from compiler.runtime import cupy_gpu, gpu_errors
+from compiler.runtime import cupy_gpu, device_process, gpu_errors
 from compiler.runtime.cuda_device import Device, about, run_on
 from compiler.runtime.cupy_gpu import CupyGpus
+from compiler.runtime.device_process import Toolkit
 from compiler.runtime.observer import build
 from compiler.sandbox import walls
 from compiler.semantics import interp
@@ -316,4 +317,13 @@ def test_nvidias_bindings_tell_all_bytes_of_a_devices_mark() -> None:
 def test_cupy_without_a_driver_says_so() -> None:
     with pytest.raises(UsageError) as caught:
         CupyGpus(True)
+    assert (caught.value.message, caught.value.hint) == gpu_errors.NO_DRIVER
+
+
+@needs_cupy
+@pytest.mark.skipif(bool(walls.devices()), reason="there is a GPU")
+def test_a_devices_process_imports_cupy_behind_its_walls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walls, "devices", lambda: ["/dev/null"])
+    with pytest.raises(UsageError) as caught:
+        device_process.found(Toolkit())
     assert (caught.value.message, caught.value.hint) == gpu_errors.NO_DRIVER
