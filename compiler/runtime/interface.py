@@ -89,7 +89,7 @@ def has_dlpack_of_gpu(value: object) -> bool:
 
 
 def near(value: Any) -> Any:
-    """A value of the host: an array that others have, by DLPack, as NumPy's."""
+    """A value of the host: an array of others, by DLPack, as NumPy's. UsageError if that fails."""
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
         return value
     try:
