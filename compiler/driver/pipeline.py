@@ -209,7 +209,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "soa",
-        "FUN",
+        "Structure of arrays",
         "The core language: tuples and records are gone, an array of tuples is several arrays.",
         "ir",
         printer.show,

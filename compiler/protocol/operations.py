@@ -16,6 +16,7 @@ from compiler.protocol import (
     programs,
     proofs,
     runs,
+    source_costs,
     storage,
     teaching,
     tests,
@@ -38,6 +39,7 @@ OPERATIONS: dict[str, Operation[Any]] = {
         storage,
         proofs,
         accesses,
+        source_costs,
         teaching,
     )
     for one in vars(module).values()

@@ -2279,6 +2279,60 @@ export interface ObserveRequest {
   distribution?: "uniform" | "normal" | "sorted" | "equal" | "borders";
 }
 
+/** What each place of the source costs: copies, sectors of a GPU, checks; worst first. */
+export interface CostsRequest {
+  /** the program's text */
+  source: string;
+  /** how to compile */
+  options?: Options;
+  /** the texts of what it may import, by path: `lib/sums.fut` */
+  files?: Record<string, string>;
+  /** the path of `source` itself, which is not among `files`; empty: at the top, without a name */
+  main?: string;
+  /** of arguments, by the author's names; others have 100, whole numbers 10 */
+  sizes?: Record<string, number>;
+}
+
+/** Costs, worst first, then what was saved, most first. */
+export interface CostsAnswer {
+  ok: true;
+  costs: SourceCost[];
+  /** of the entry points' arguments, by the author's names: what the numbers are for */
+  sizes: Record<string, number>;
+  /** what is not known of the program, in sentences */
+  unknown: string[];
+}
+
+/** Something that is paid, or (`built`, `fused`) not paid, for a place of the source. */
+export interface SourceCost {
+  kind: "copied" | "fetched" | "written" | "allocated" | "checked" | "missed" | "unknown" | "built" | "fused";
+  src: Span[];
+  /** in a few words, with numbers */
+  says: string;
+  /** the same beside the line of the source */
+  short: string;
+  /** a sentence, or empty */
+  because: string;
+  /** moved or taken more than needed, or saved, as far as it is counted for these sizes */
+  bytes: number;
+  /** where the page tells more */
+  pane: "proof" | "warps" | "bounds" | "remarks";
+  /** the number of the attempt that it is of */
+  attempt: number | null;
+  /** that decided it, or empty */
+  rule: string;
+  fix: Remedy | null;
+}
+
+/** What may help. */
+export interface Remedy {
+  says: string;
+  /** passes and rules that are switched off, and would see to it */
+  enable?: string[];
+  /** what to insert into the source, which has been tried */
+  way_out?: WayOut;
+}
+
 /** Read the file of a lesson or a puzzle, and measure what it asks for. */
 export interface LessonRequest {
   lesson: string;
@@ -2457,6 +2511,8 @@ export interface Operations {
   accesses: { request: AccessesRequest; answer: AccessesAnswer };
   /** As `accesses`, and what is seen in a run on the processor, where there is a C++ compiler. */
   observe: { request: ObserveRequest; answer: AccessesAnswer };
+  /** What each place of the source costs: copies, sectors of a GPU, checks; worst first. */
+  costs: { request: CostsRequest; answer: CostsAnswer };
   /** Read the file of a lesson or a puzzle, and measure what it asks for. */
   lesson: { request: LessonRequest; answer: LessonAnswer };
   /**

@@ -181,6 +181,12 @@ def requests() -> list[dict[str, Any]]:
             "files": {"a.fut": "def x = y"},
         },
         {"op": "lesson", "lesson": PUZZLE_EXAMPLE},
+        {
+            "op": "costs",
+            "source": "entry main [n][m] (a: [n][m]f32) = map f32.sum (transpose a)",
+            "options": {"disable": ["coalesce"]},
+        },
+        {"op": "costs", "source": OLD},
         {"op": "nothing"},
     ]
     return found

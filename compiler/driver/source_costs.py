@@ -1,0 +1,67 @@
+"""Answers `costs`: gathers what stages have told of a program, for `explain/source_costs.py`."""
+
+from __future__ import annotations
+
+from compiler.base.errors import CompileError
+from compiler.driver import explanations
+from compiler.driver.answers import remark_json
+from compiler.driver.api import compilation, entry_function
+from compiler.explain.lifetimes import PROPOSED_OTHER, PROPOSED_SIZE
+from compiler.explain.source_costs import Gathered, repeated, source_costs
+from compiler.ir import random_values
+from compiler.protocol import proofs
+from compiler.protocol.accesses import AccessesRequest, WarpAccess
+from compiler.protocol.answering import answers
+from compiler.protocol.source_costs import COSTS, CostsAnswer, CostsRequest
+
+MOST_ENTRIES = 8
+"""The accesses of so many entry points are predicted."""
+
+
+@answers(COSTS)
+def costs(asked: CostsRequest) -> CostsAnswer:
+    """Costs of all entry points for one value of each size."""
+    work = compilation(asked)
+    entries = [entry.name for entry in work.result("typed").prog.entries]
+    of_entries = {name: _sizes(asked, name) for name in entries}
+    sizes = {name: value for own in of_entries.values() for name, value in own.items()}
+    program = asked.source, asked.options, asked.files, asked.main
+    attempts = explanations.attempts(proofs.AttemptsRequest(*program))["attempts"]
+    checks = explanations.bounds(proofs.BoundsRequest(*program))["accesses"]
+    accesses: list[WarpAccess] = []
+    unknown = _switched_off(asked)
+    for name, own in list(of_entries.items())[:MOST_ENTRIES]:
+        try:
+            request = AccessesRequest(*program, entry=name, sizes=own)
+            accesses += explanations.accesses(request)["accesses"]
+        except CompileError as error:
+            unknown.append(f"What `{name}` costs on a GPU is not known: {error.message}")
+    if left := entries[MOST_ENTRIES:]:
+        names = ", ".join(f"`{name}`" for name in left)
+        unknown.append(f"What these cost on a GPU is not told here: {names}.")
+    told = Gathered(
+        attempts,
+        accesses,
+        checks,
+        [remark_json(remark) for remark in work.remarks()],
+        repeated(work.result("shortcircuit").prog, attempts),
+        work.options.target == "cuda",
+        work.options.disabled,
+    )
+    return {"ok": True, "costs": source_costs(told, sizes), "sizes": sizes, "unknown": unknown}
+
+
+def _sizes(asked: CostsRequest, entry: str) -> dict[str, int]:
+    """A value for each size and whole number that an entry point takes."""
+    fun = entry_function(compilation(asked), entry)
+    found = dict.fromkeys(random_values.whole_numbers(fun), PROPOSED_OTHER)
+    found |= dict.fromkeys(random_values.inputs(fun, {}, 1).sizes, PROPOSED_SIZE)
+    return found | {name: value for name, value in asked.sizes.items() if name in found}
+
+
+def _switched_off(asked: CostsRequest) -> list[str]:
+    """What is not told since nothing was tried."""
+    off = sorted({"shortcircuit"} & set(asked.options.get("disable", ())))
+    return [
+        f"Which copies could be avoided is not known: `{name}` is switched off." for name in off
+    ]

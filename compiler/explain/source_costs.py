@@ -1,0 +1,344 @@
+"""What places of the source cost, worst first, out of what the compiler has told of them.
+
+Four things are told elsewhere at length: attempts to build in place, accesses of kernels, checks of
+indices, remarks. Here each becomes a few words with a number, so that they can be compared. A
+number is told if its names have values; where one is not known, the words say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from compiler.algebra.notation import Reader
+from compiler.algebra.poly import Poly
+from compiler.base.dataclass import dataclass
+from compiler.base.errors import UsageError
+from compiler.base.names import base_of
+from compiler.base.remarks import NOTHING
+from compiler.explain.lifetimes import PROPOSED_OTHER
+from compiler.explain.warps import SECTOR
+from compiler.ir.nodes import Loop, Prog, Stm
+from compiler.ir.walk import children, free, stms_of
+from compiler.protocol.accesses import WarpAccess
+from compiler.protocol.kinds import Json, Span
+from compiler.protocol.polynomials import shown
+from compiler.protocol.programs import Remark
+from compiler.protocol.proofs import Access
+from compiler.protocol.source_costs import Remedy, SourceCost
+
+GAINS = ("built", "fused")
+_ORDER = ("copied", "fetched", "written", "allocated", "checked", "missed", "unknown", *GAINS)
+_SAVED = "bytes not written"
+_VERBS = {"reads": "fetches", "writes": "writes to", "both": "updates"}
+_AT_RUN_TIME = "Checked when the program runs."
+_MENDING = ("coalesce", "coalesce/", "kernels/squares")
+MUCH = 1.5
+"""Times the fewest sectors from which on it is told: rows may begin in the middle of a sector."""
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the compiler has told of a program."""
+
+    attempts: Sequence[Json]
+    accesses: Sequence[WarpAccess]
+    checks: Sequence[Access]
+    remarks: Sequence[Remark]
+    repeated: frozenset[int]
+    """numbers of the attempts whose statement stands in a loop"""
+    is_for_gpu: bool
+    disabled: frozenset[str]
+
+
+def source_costs(told: Gathered, sizes: Sizes) -> list[SourceCost]:
+    """Costs, worst first, then what was saved, most first; what is the same is told once."""
+    each = (
+        *(_of_attempt(one, told, sizes) for one in told.attempts),
+        *_worst(_of_access(one, told.disabled) for one in told.accesses),
+        *(_of_check(one) for one in told.checks if one["state"] == "kept"),
+        *(_of_remark(one, sizes) for one in told.remarks),
+    )
+    alike: dict[str, list[SourceCost]] = {}
+    for one in each:
+        if one is not None and one["src"]:
+            alike.setdefault(repr((one["kind"], one["src"], one["says"])), []).append(one)
+    return sorted(map(_together, alike.values()), key=lambda one: _rank(one, told.is_for_gpu))
+
+
+def _together(alike: Sequence[SourceCost]) -> SourceCost:
+    """The same, several times."""
+    count, first = len(alike), alike[0]
+    if count == 1:
+        return first
+    says = first["says"] if first["kind"] == "unknown" else f"{first['says']}, {count} times"
+    return {**first, "says": says, "bytes": sum(one["bytes"] for one in alike)}
+
+
+def _worst(each: Iterable[SourceCost | None]) -> list[SourceCost]:
+    """Of the accesses of a place those that waste most stand for all."""
+    found: dict[str, SourceCost] = {}
+    for one in each:
+        if one is None:
+            continue
+        key = repr((one["kind"], one["src"][:1]))
+        before = found.get(key)
+        if before is None:
+            found[key] = one
+            continue
+        more = max(before, one, key=lambda cost: cost["bytes"])
+        found[key] = {**more, "bytes": before["bytes"] + one["bytes"]}
+    return list(found.values())
+
+
+def _rank(one: SourceCost, is_for_gpu: bool) -> tuple[bool, bool, bool, int, int]:
+    """What has a number comes first, and of that what the chosen machine pays."""
+    kind, elsewhere = one["kind"], one["pane"] == "warps" and not is_for_gpu
+    return kind in GAINS, not one["bytes"], elsewhere, -one["bytes"], _ORDER.index(kind)
+
+
+def repeated(prog: Prog, attempts: Iterable[Json]) -> frozenset[int]:
+    """The attempts whose array is put into its place by statements of loops alone.
+
+    `prog` is the program after the attempts, in which that statement still names the array.
+    """
+    inside: dict[str, set[bool]] = {}
+    for fun in prog.funs:
+        for stm, in_loop in _with_loops(fun.body.stms, False):
+            for name in free(stm.exp) if type(stm.exp) not in _NESTED else ():
+                inside.setdefault(name, set()).add(in_loop)
+    return frozenset(
+        one["number"] for one in attempts if inside.get(one["source"], {False}) == {True}
+    )
+
+
+_NESTED = (Loop,)
+
+
+def _with_loops(stms: Sequence[Stm], in_loop: bool) -> Iterator[tuple[Stm, bool]]:
+    """All statements, and whether they stand in a loop."""
+    for stm in stms:
+        yield stm, in_loop
+        for child in children(stm.exp):
+            yield from _with_loops(stms_of(child), in_loop or isinstance(stm.exp, Loop))
+
+
+# --- attempts ------------------------------------------------------------------------------------
+
+
+def _of_attempt(one: Json, told: Gathered, sizes: Sizes) -> SourceCost | None:
+    """What is copied or allocated since an array is not built in its place, or not any more."""
+    copied = one["copied"]
+    amounts = copied or one["allocated"]
+    if not amounts:
+        return None
+    words, count = _bytes_of(amounts[0], one["names"], sizes)
+    if one["done"]:
+        says = f"built in place: {words} never {'copied' if copied else 'allocated'}"
+    else:
+        says = f"{'copied' if copied else 'allocated'}{_how_often(one, told)}: {words}"
+    kind = "built" if one["done"] else "copied" if copied else "allocated"
+    short = f"{words} {'copied' if copied else 'allocated'}"
+    short = f"{words} saved" if one["done"] else short
+    return _cost(kind, one["src"], says, one["because"], count, "proof", one, _fix_of(one), short)
+
+
+def _how_often(one: Json, told: Gathered) -> str:
+    if one["rule"] == "shortcircuit/kernel-result":
+        return " by each thread"
+    return " in each round" if one["number"] in told.repeated else ""
+
+
+def _fix_of(one: Json) -> Remedy | None:
+    if one["done"]:
+        return None
+    if one["way_out"]:
+        return {"says": one["way_out"]["says"], "way_out": one["way_out"]}
+    return {"says": one["hint"]} if one["hint"] and one["hint"] != NOTHING else None
+
+
+# --- accesses ------------------------------------------------------------------------------------
+
+
+def _of_access(one: WarpAccess, disabled: frozenset[str]) -> SourceCost | None:
+    """Sectors beyond the fewest; where their number depends on data, that."""
+    counts, because = one["predicted"], one["because"]
+    if one["shared"] or not one["src"]:
+        return None
+    if not counts["requests"]:
+        if not because:
+            return None
+        says = "on a GPU: sectors not known"
+        return _cost("unknown", one["src"], says, _sentence(because), 0, "warps")
+    sectors, fewest = _of_a_warp(one)
+    if counts["sectors"] < MUCH * counts["fewest"] or sectors == fewest:
+        return None
+    about = "about " if because else ""
+    says = f"on a GPU a warp {_VERBS[one['kind']]} {about}{sectors} sectors where {fewest} would do"
+    missed = next((remark for remark in one["remarks"] if remark["kind"] == "missed"), None)
+    return _cost(
+        "written" if one["kind"] == "writes" else "fetched",
+        one["src"],
+        says,
+        missed["because"] if missed else _apart(one),
+        SECTOR * (counts["sectors"] - counts["fewest"]),
+        "warps",
+        missed or {},
+        _fix_of_access(missed, disabled),
+        f"{sectors} sectors for {fewest}",
+    )
+
+
+def _of_a_warp(one: WarpAccess) -> tuple[str, str]:
+    """Sectors of a request, and how many would do: of a whole warp that wastes, or on average."""
+    for sample in one["samples"]:
+        lanes = sample["lanes"]
+        if min(lanes) >= 0:
+            cells = {byte + k for byte in lanes for k in range(one["size"])}
+            sectors, fewest = len({at // SECTOR for at in cells}), -(-len(cells) // SECTOR)
+            if sectors > fewest:
+                return str(sectors), str(fewest)
+    counts = one["predicted"]
+    numbers = ((counts["sectors"]) / counts["requests"], counts["fewest"] / counts["requests"])
+    mean, least = (f"{number:.1f}".removesuffix(".0") for number in numbers)
+    return mean, least
+
+
+def _apart(one: WarpAccess) -> str:
+    """What sets neighbouring lanes apart, in a sentence."""
+    elements = one["stride"]["elements"] if "stride" in one else ""
+    array = base_of(one["array"]).removesuffix("_mem")
+    if elements in ("", "0", "1"):
+        return _sentence(one["because"]) if one["because"] else ""
+    return f"Neighbouring threads are `{elements}` elements apart in `{array}`."
+
+
+def _fix_of_access(missed: Remark | None, disabled: frozenset[str]) -> Remedy | None:
+    if missed is not None:
+        hint = missed["hint"]
+        return {"says": hint} if hint and hint != NOTHING else None
+    off = sorted(one for one in disabled if one.startswith(_MENDING))
+    if not off:
+        return None
+    return {"says": f"{_listed(off)} is switched off, and so was not tried here.", "enable": off}
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(f"`{one}`" for one in ids)
+
+
+# --- checks and remarks --------------------------------------------------------------------------
+
+
+def _of_check(one: Access) -> SourceCost:
+    because = one["because"].removeprefix(_AT_RUN_TIME)
+    if one["missing"]:
+        because = f"{because} Not proved: {_listed(one['missing'])}.".strip()
+    src: list[Span] = [one["src"]]
+    says = f"{one['kind']} checked when it runs"
+    return _cost("checked", src, says, because, 0, "bounds", short="checked")
+
+
+def _of_remark(one: Remark, sizes: Sizes) -> SourceCost | None:
+    """What is not stored any more by a fusion, and what another rule has missed."""
+    if one["attempt"] is not None:
+        return None
+    if one["kind"] == "missed":
+        says = _MISSED.get(one["rule"], f"`{one['rule']}` not done")
+        hint = one["hint"]
+        fix: Remedy | None = {"says": hint} if hint and hint != NOTHING else None
+        return _cost("missed", one["src"], says, one["because"], 0, "remarks", one, fix)
+    saved = next((text for name, text in one["numbers"] if name == _SAVED), "")
+    if one["kind"] != "applied" or not saved:
+        return None
+    words, count = _evaluated(saved, sizes)
+    says, because = f"fused: {words} never written", one["because"]
+    short = f"{words} saved"
+    return _cost("fused", one["src"], says, because, count, "remarks", one, short=short)
+
+
+_MISSED = {
+    "fuse/into-producer": "not fused into what makes its input",
+    "fuse/side-by-side": "not fused with its neighbour",
+    "flatten/small": "one thread does what is inside",
+}
+
+
+def _cost(
+    kind: Any,
+    src: list[Span],
+    says: str,
+    because: str,
+    count: int,
+    pane: Any,
+    of: Mapping[str, Any] | None = None,
+    fix: Remedy | None = None,
+    short: str = "",
+) -> SourceCost:
+    """A cost; `of`: the attempt or remark that tells of it."""
+    of = of or {}
+    return {
+        "kind": kind,
+        "src": [list(span) if len(span) < 5 or span[4] else list(span[:4]) for span in src],
+        "says": says,
+        "short": short or says,
+        "because": because,
+        "bytes": count,
+        "pane": pane,
+        "attempt": of.get("number", of.get("attempt")),
+        "rule": of.get("rule", ""),
+        "fix": fix,
+    }
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def _bytes_of(amount: Any, called: Mapping[str, str], sizes: Sizes) -> tuple[str, int]:
+    """An amount in words, and for ranking: of a name without a value, with what is proposed."""
+
+    def spell(name: str) -> str:
+        return called.get(name, base_of(name))
+
+    return _words(Reader(opaque=True).poly(amount), shown(amount, spell), spell, sizes)
+
+
+def _evaluated(text: str, sizes: Sizes) -> tuple[str, int]:
+    """The same of an amount that is written out."""
+    plain = text.removesuffix(" B").removesuffix(" bytes")
+    try:
+        return _words(Reader().poly(plain), plain, str, sizes)
+    except UsageError:
+        return f"{_written(plain)} bytes", 0
+
+
+def _words(amount: Poly, text: str, spell: Callable[[str], str], sizes: Sizes) -> tuple[str, int]:
+    names = {name: spell(name) for name in amount.names()}
+    values = {name: sizes.get(plain, PROPOSED_OTHER) for name, plain in names.items()}
+    count = max(0, amount.evaluate(values))
+    if any(plain not in sizes for plain in names.values()):
+        return f"{_written(text)} bytes", count
+    return in_bytes(count), count
+
+
+def _written(formula: str) -> str:
+    """As one writes by hand: `4·n²`."""
+    squared = re.sub(r"\*\*(\d)", lambda power: power[1].translate(_RAISED), formula)
+    return squared.replace("*", "·")
+
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def in_bytes(count: int) -> str:
+    """`400 B`, `1.20 kB`, as pictures have it."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}." if words else ""

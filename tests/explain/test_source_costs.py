@@ -1,0 +1,130 @@
+"""What places of the source cost: the numbers are those that attempts and accesses have."""
+
+from typing import Any
+
+import pytest
+
+from compiler.driver import worker
+from compiler.explain.source_costs import in_bytes
+
+READ_LATER = """\
+entry main [n] [m] (xss: *[n][m]i32): (*[n][m]i32, i32) =
+  let row = map (+ 1) xss[1]
+  let old = i32.sum xss[0]
+  in (xss with [0] = row, old)
+"""
+COLUMNS = """\
+entry main [n] (xss: [n][n]f32): [n]f32 =
+  map (\\i -> xss[i, 0] + 1) (iota n)
+"""
+CONCATENATED = """\
+entry main [n] (xs: [n]i32): []i32 = map (+ 1) xs ++ map (* 2) xs
+"""
+
+
+def asked(source: str, **fields: Any) -> dict[str, Any]:
+    """The answer."""
+    found = worker.answer({"op": "costs", "source": source, **fields})
+    assert found["ok"], found
+    return found
+
+
+def kinds(found: dict[str, Any]) -> list[str]:
+    """The kinds of all costs, in order."""
+    return [one["kind"] for one in found["costs"]]
+
+
+def test_a_copy_that_stays_is_first_with_its_bytes_and_why() -> None:
+    first = asked(READ_LATER)["costs"][0]
+    assert (first["kind"], first["says"], first["bytes"]) == ("copied", "copied: 400 B", 400)
+    assert "would overwrite" in first["because"]
+    assert first["src"][0][0] == 4
+    (attempt,) = [
+        one
+        for one in worker.answer({"op": "attempts", "source": READ_LATER})["attempts"]
+        if one["number"] == first["attempt"]
+    ]
+    assert not attempt["done"]
+
+
+def test_the_sizes_that_are_asked_for_are_those_of_the_numbers() -> None:
+    found = asked(READ_LATER, sizes={"m": 1000, "other": 3})
+    assert found["sizes"] == {"m": 1000, "n": 100}
+    assert found["costs"][0]["says"] == "copied: 4 kB"
+    assert asked(READ_LATER, sizes={"m": 0})["costs"][0]["says"] == "copied: 0 B"
+
+
+def test_a_copy_in_a_loop_is_told_for_each_round() -> None:
+    source = """\
+entry main [n] [m] (xss: *[n][m]i32) (k: i64): *[n][m]i32 =
+  loop xss for _i < k do
+    let row = map (+ 1) xss[1]
+    let old = i32.sum xss[0]
+    let new = xss with [0] = row
+    in new with [0, 0] = old
+"""
+    copies = [one["says"] for one in asked(source)["costs"] if one["kind"] == "copied"]
+    assert copies == ["copied in each round: 400 B"]
+
+
+def test_sectors_are_those_of_a_whole_warp() -> None:
+    fetched = next(one for one in asked(COLUMNS)["costs"] if one["kind"] == "fetched")
+    assert fetched["says"] == "on a GPU a warp fetches 32 sectors where 4 would do"
+    assert fetched["short"] == "32 sectors for 4"
+    accesses = worker.answer({"op": "accesses", "source": COLUMNS, "sizes": {"n": 100}})["accesses"]
+    wasted = [
+        32 * (one["predicted"]["sectors"] - one["predicted"]["fewest"])
+        for one in accesses
+        if one["kind"] == "reads"
+    ]
+    assert fetched["bytes"] == max(wasted)
+
+
+def test_what_is_switched_off_can_be_switched_on() -> None:
+    source = """\
+entry main [n] [m] (xss: [n][m]f32): [m]f32 = map f32.sum (transpose xss)
+"""
+    disabled = {"disable": ["coalesce"]}
+    fetched = next(
+        one for one in asked(source, options=disabled)["costs"] if one["kind"] == "fetched"
+    )
+    assert fetched["fix"]["enable"] == ["coalesce"]
+    assert all(one["kind"] != "fetched" for one in asked(source)["costs"])
+
+
+def test_without_short_circuiting_no_copy_is_claimed_and_that_is_said() -> None:
+    found = asked(CONCATENATED, options={"disable": ["shortcircuit"]})
+    assert not {"copied", "built"} & set(kinds(found))
+    assert found["unknown"] == [
+        "Which copies could be avoided is not known: `shortcircuit` is switched off."
+    ]
+
+
+def test_what_is_saved_comes_last() -> None:
+    found = asked(CONCATENATED)
+    assert kinds(found) == ["built"]
+    assert found["costs"][0]["says"] == "built in place: 400 B never copied, 2 times"
+    assert kinds(asked(READ_LATER))[-1] not in ("copied",)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_the_chosen_machine_comes_first(target: str) -> None:
+    source = """\
+entry main [n] (xss: *[n][n]f32): (*[n][n]f32, f32) =
+  let row = map (\\i -> xss[i, 0] + 1) (iota n)
+  let old = f32.sum xss[1]
+  in (xss with [1] = row, old)
+"""
+    numbered = [one for one in asked(source, options={"target": target})["costs"] if one["bytes"]]
+    panes = [one["pane"] for one in numbered if one["kind"] not in ("built", "fused")]
+    assert set(panes) == {"proof", "warps"}
+    if target == "c":
+        assert panes.index("warps") > panes.index("proof")
+    else:
+        counted = [one["bytes"] for one in numbered if one["kind"] not in ("built", "fused")]
+        assert counted == sorted(counted, reverse=True)
+
+
+def test_amounts_are_in_decimal_units() -> None:
+    shown = [in_bytes(count) for count in (0, 999, 1000, 12345, 10**6, 5 * 10**9)]
+    assert shown == ["0 B", "999 B", "1 kB", "12.3 kB", "1 MB", "5 GB"]
