@@ -12,7 +12,7 @@ from typing import Any
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, course, error_pages, follow, http, linked, origin_check, pages
+from app import api, course, error_pages, follow, http, linked, origin_check, pages, showcase
 from app.bodies import Bodies
 from app.context import EXTENSION, Parts
 from app.database import Database
@@ -71,6 +71,7 @@ def bare_app(config: Mapping[str, Any]) -> Flask:
     error_pages.install(app)
     app.register_blueprint(api.blueprint)
     app.register_blueprint(pages.blueprint)
+    app.register_blueprint(showcase.blueprint)
     app.register_blueprint(linked.blueprint)
     app.register_blueprint(course.blueprint)
     app.register_blueprint(follow.blueprint)

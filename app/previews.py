@@ -48,6 +48,14 @@ def picture(state: State) -> bytes:
     return _png(canvas)
 
 
+def memory(blocks: list[Json]) -> bytes:
+    """Blocks of memory alone; without any, an empty picture."""
+    canvas: Picture = np.full((HEIGHT, WIDTH, 3), _GROUND, np.uint8)
+    if blocks:
+        _draw_lanes(canvas, blocks)
+    return _png(canvas)
+
+
 def _proof(state: State) -> Json | None:
     pairs = (one for attempt in state.get("attempts") or () for one in attempt["obligations"])
     return next((one["picture"] for one in pairs if "picture" in one), None)

@@ -6,10 +6,10 @@
 -- look: c {loop (z, steps) = ((0, 0), 0) while steps < limit && norm z <= 4 do}: the loop, and no array but the result
 -- ==
 -- entry: main
--- input { 3i64 5i64 50i32 }
--- output { [[1i32, 2i32, 3i32, 2i32, 2i32], [50i32, 50i32, 50i32, 50i32, 3i32], [1i32, 2i32, 3i32, 2i32, 2i32]] }
 -- input { 200i64 300i64 100i32 }
 -- auto output
+-- input { 3i64 5i64 50i32 }
+-- output { [[1i32, 2i32, 3i32, 2i32, 2i32], [50i32, 50i32, 50i32, 50i32, 3i32], [1i32, 2i32, 3i32, 2i32, 2i32]] }
 
 type complex = (f64, f64)
 
