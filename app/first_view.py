@@ -6,6 +6,7 @@ first, as far as that is known already: since the server's start, or since someb
 
 from __future__ import annotations
 
+import itertools
 import json
 
 from app.gallery import Example
@@ -15,7 +16,7 @@ from app.pool import Client
 from compiler.protocol.kinds import Json
 
 SHOWN = (("fused", "funmem"), ("fused",))
-"""Stages whose texts a wide and a narrow page show first, as `firstStages` of the page has them."""
+"""Stages that a wide and a narrow page show first, as `firstStages` of the page has them."""
 LONGEST = 100_000
 """Characters of what is told: more is asked for by the page."""
 
@@ -49,11 +50,20 @@ def _text(example: Example) -> Json:
 
 
 def _questions(stages: list[Json], shown: tuple[str, ...]) -> list[Json]:
-    ids = [stage["id"] for stage in stages]
-    texts = [stage for stage in shown if stage in ids] or ids[:1]
+    texts = _texts(stages, shown)
     pictures = [stage["id"] for stage in stages if stage.get("memory")]
     first: list[Json] = [{"op": "check"}, {"op": "show", "texts": texts}, {"op": "places"}]
+    first.append({"op": "costs", "sizes": {}})
     return first + [{"op": "lifetimes", "stage": stage, "values": {}} for stage in pictures]
+
+
+def _texts(stages: list[Json], shown: tuple[str, ...]) -> list[str]:
+    """Those stages, with the ones before that they are compared with."""
+    ids = [stage["id"] for stage in stages]
+    seen = {stage for stage in shown if stage in ids} or set(ids[:1])
+    pairs = itertools.pairwise(stages)
+    before = {a["id"] for a, b in pairs if b["id"] in seen and a["kind"] == b["kind"]}
+    return [stage for stage in ids if stage in seen | before]
 
 
 def _told(stages: list[Json], example: Example, answers: list[tuple[Json, Json]]) -> Json:

@@ -51,6 +51,10 @@ class FrozenView:
     """What it is, in a sentence, for those who show the link."""
     pictured: str
     graphs: list[GraphView]
+    costs: list[Json]
+    """What the program costs, worst first, as the page's answer line has it."""
+    sizes: str
+    """What the numbers of these are for."""
     against: str
     """The id of the link that its author compared it with, or ""."""
 
@@ -86,8 +90,28 @@ def frozen_view(state: State) -> FrozenView:
         run=state.get("run"),
         asked=state.get("asked") or [],
         graphs=graph_views(state.get("asked") or (), _titles(state)),
+        costs=_costs(state)[:MOST_COSTS],
+        sizes=_sizes(state),
         against=_against(view),
     )
+
+
+MOST_COSTS = 8
+
+
+def _of_costs(state: State) -> Json:
+    """The answer to `costs` that the link holds; links of before hold none."""
+    asked = state.get("asked") or ()
+    held = [one["answer"] for one in asked if one["op"] == "costs" and one["answer"]]
+    return held[0] if held and held[0].get("ok") else {"costs": [], "sizes": {}}
+
+
+def _costs(state: State) -> list[Json]:
+    return [{**one, "place": place(one["src"][:1])} for one in _of_costs(state)["costs"]]
+
+
+def _sizes(state: State) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in _of_costs(state)["sizes"].items())
 
 
 def _how(state: State) -> str:

@@ -23,7 +23,7 @@ class FrozenQuestion(TypedDict):
 
     op: Literal[
         "eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow",
-        "fusion", "dataflow", "sums",
+        "fusion", "dataflow", "sums", "costs",
     ]  # fmt: skip
     request: dict[str, Any]
     answer: dict[str, Any]
@@ -56,7 +56,7 @@ class FrozenState(TypedDict):
     run: FrozenRun | None
     asked: NotRequired[list[FrozenQuestion]]
     """expressions, notebooks, profiles, measurements, costs of accesses, value flows, graphs
-    and sums that were seen"""
+    and sums that were seen; of links since 1.0.0 `costs`, what the program costs in short"""
     view: dict[str, Any]
     """the page's arrangement: panes, tab, selection; what its author wrote: `title`, `notes`; the
     link that it was compared with: `a`"""

@@ -16,7 +16,7 @@ from compiler.protocol.kinds import Json, Own
 VIEW_LIMIT = 10_000
 KEPT = (
     *("eval", "literate", "profile", "bench", "accesses", "observe", "listing", "flow"),
-    *("fusion", "dataflow", "sums"),
+    *("fusion", "dataflow", "sums", "costs"),
 )
 """What a link keeps beside the run, if it was asked."""
 MOST_ASKED = 24
@@ -62,6 +62,8 @@ def freeze(jobs: ClientJobs, version: str, body: Json) -> State:
             _keep_listing(state, found["answer"])
         else:
             state["asked"].append({"op": one["op"], **found})
+    if shown.get("ok") and all(one["op"] != "costs" for one in state["asked"]):
+        state["asked"].append({"op": "costs", **_answered(jobs, program, "costs", {"sizes": {}})})
     return state
 
 

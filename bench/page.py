@@ -177,6 +177,7 @@ def tasks(browser: Browser, page: Page) -> dict[str, dict[str, float]]:
         page.keyboard.press("7")
         compiled(page)
 
+    page.click(".rail-more")  # a chip for each stage
     chips = page.eval_on_selector_all(
         ".chip[data-stage]", "(all) => all.map((one) => one.dataset.stage)"
     )

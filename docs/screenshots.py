@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from app import create_app
 from app.context import EXTENSION
 from testing.chromium import CHROMIUM, FLAGS
-from tests.app.browsing import PATIENCE, pane, serving, write
+from tests.app.browsing import PATIENCE, choose, details, pane, serving, write
 
 HERE = Path(__file__).parent
 
@@ -82,11 +82,6 @@ def compiled(page: Page) -> None:
     expect(page.locator(".status")).to_contain_text("compiled in")
 
 
-def tab(page: Page, name: str) -> None:
-    """Open one of the details."""
-    page.get_by_role("tab", name=name, exact=True).click()
-
-
 def drawn(page: Page) -> None:
     """Until the sets of the pair are on their grid."""
     expect(page.get_by_role("img", name="Cells of the block")).to_be_visible()
@@ -111,7 +106,7 @@ def written(page: Page, text: str, target: str, entry: str = "main") -> None:
 
 def without(page: Page, rule: str) -> None:
     """Switch a pass or a rule off, against the program as it was."""
-    tab(page, "Compare")
+    details(page, "Compare")
     panel = page.get_by_role("tabpanel", name="Compare")
     panel.get_by_role("button", name="Pin as A").click()
     panel.locator("summary", has_text="Passes and rules").click()
@@ -123,7 +118,7 @@ def without(page: Page, rule: str) -> None:
 
 def warps(page: Page, first: str) -> None:
     """Open the warps, at whose top a request of 32 lanes is told in these words."""
-    tab(page, "Warps")
+    details(page, "Warps")
     seen(page, first)
 
 
@@ -152,7 +147,7 @@ def wavefront(page: Page) -> None:
 def remark(page: Page) -> None:
     """The remarks of the example of the start, the second one's rule among them."""
     compiled(page)
-    tab(page, "Remarks")
+    details(page, "Remarks")
     expect(page.get_by_role("tabpanel", name="Remarks")).to_contain_text("fuse/side-by-side")
 
 
@@ -177,7 +172,7 @@ def mended(page: Page) -> None:
     """With two lines exchanged the row is built in place."""
     written(page, EXCHANGED, "c", "read_later")
     page.locator(".rail").get_by_text("FUNMEM").click()
-    tab(page, "Proof")
+    details(page, "Proof")
     expect(page.locator(".outcome")).to_contain_text("Built in place")
 
 
@@ -208,6 +203,7 @@ def lesson(page: Page) -> None:
     page.get_by_role("textbox", name="The lesson's file").fill(LESSON)
     expect(page.locator(".lesson h2")).to_have_text("Sums of columns")
     expect(page.locator(".lesson-told")).to_contain_text("sectors: the compiler says 1,600.")
+    page.get_by_role("button", name="Show me").click()  # what decides was covered until now
     expect(pane(page)).to_contain_text("__global__")
     seen(page, "32 lanes fetch 4 sectors, 100 % used")
 
@@ -245,6 +241,48 @@ def framed(page: Page) -> None:
         expect(page.frame_locator("iframe").get_by_role("heading", name=part).first).to_be_visible()
 
 
+def told(page: Page) -> None:
+    """The page as a stranger finds it: what the program costs, stages that changed something."""
+    compiled(page)
+    expect(page.locator(".answer")).to_contain_text("built in place: 400 B never copied")
+    expect(page.locator("svg.lanes .bar").first).to_be_visible()
+
+
+def clicked(page: Page) -> None:
+    """One click on an expression: it is copied, and why."""
+    compiled(page)
+    choose(page, "(xss with", "xss")
+    expect(page.locator(".answer")).to_contain_text("copied: 400 B")
+
+
+def slow(page: Page) -> None:
+    """A second click, on what the line says, leads to the access that wastes most."""
+    written(
+        page, "entry main [n] (xss: [n][n]f32): [n]f32 = map (\\i -> xss[i, 0]) (iota n)\n", "c"
+    )
+    page.locator(".answer").get_by_role("button", name="fetches 32 sectors").click()
+    seen(page, "lanes fetch")
+
+
+def film(page: Page) -> None:
+    """All stages that changed something, side by side at the same part of the source."""
+    compiled(page)
+    page.locator(".top summary", has_text="View").click()
+    page.get_by_role("button", name="Filmstrip").click()
+    scroller = page.locator(".stage-pane .cm-scroller").nth(1)
+    scroller.hover()
+    page.mouse.wheel(0, 300)
+    expect(page.locator(".stage-pane")).not_to_have_count(1)
+    page.wait_for_timeout(500)
+
+
+def examples(page: Page) -> None:
+    """The gallery, until its first pictures are there."""
+    page.wait_for_function(
+        "() => [...document.images].slice(0, 4).every((one) => one.complete && one.naturalWidth)"
+    )
+
+
 @dataclass(frozen=True)
 class Picture:
     """A picture's file below `docs`, how it comes about, and for which screen.
@@ -264,6 +302,11 @@ class Picture:
 
 PICTURES = (
     Picture("page.png", wavefront, "/examples/blocked_wavefront", width=1600, height=1100),
+    Picture("walks/stranger-first.png", told),
+    Picture("walks/stranger-copied.png", clicked, "/examples/copies_that_stay"),
+    Picture("walks/stranger-slow.png", slow),
+    Picture("walks/stranger-film.png", film, "/examples/blocked_wavefront", 1920, 1080),
+    Picture("walks/stranger-examples.png", examples, "/examples/"),
     Picture("walks/newcomer-remark.png", remark),
     Picture("walks/newcomer-proof.png", hops),
     Picture("walks/student-copy.png", copied, "/examples/copies_that_stay"),

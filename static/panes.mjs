@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "src/panes");
 const EXPORTED = /^export const pane\b/m;
-const DECLARED = /^export const pane: PaneKind = \{\s*id: "(\w+)",\s*title: "([^"]+)",\s*order: (\d+),/m;
+const DECLARED =
+  /^export const pane: PaneKind = \{\s*id: "(\w+)",\s*title: "([^"]+)",\s*order: (\d+),\s*group: "(\w+)",/m;
 
 /** All panes, in the order of their tabs. */
 export function panes(folder = FOLDER) {
@@ -15,9 +16,9 @@ export function panes(folder = FOLDER) {
     .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }))
     .filter(({ text }) => EXPORTED.test(text))
     .map(({ file, text }) => {
-      const [, id, title, order] = DECLARED.exec(text) ?? [];
-      if (!id) throw new Error(`${file}: a pane begins with its id, title and order`);
-      return { file, id, title, order: Number(order) };
+      const [, id, title, order, group] = DECLARED.exec(text) ?? [];
+      if (!id) throw new Error(`${file}: a pane begins with its id, title, order and group`);
+      return { file, id, title, order: Number(order), group };
     })
     .sort((a, b) => a.order - b.order);
   for (const field of ["id", "order"]) {
@@ -34,7 +35,8 @@ const MODULES = {
       ...all.map(({ file }, k) => `import { pane as p${k} } from "./${file}";`),
       `export const PANES = [${all.map((_, k) => `p${k}`).join(", ")}];`,
     ].join("\n"),
-  "panes:titles": (all) => `export const TITLES = ${JSON.stringify(all.map(({ id, title }) => ({ id, title })))};`,
+  "panes:titles": (all) =>
+    `export const TITLES = ${JSON.stringify(all.map(({ id, title, group }) => ({ id, title, group })))};`,
 };
 
 /** The plugin of esbuild that resolves both modules. */

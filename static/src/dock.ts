@@ -3,6 +3,7 @@ import { announce, h, replace, zoomOf } from "./dom";
 import {
   completed,
   fitted,
+  isFilm,
   groupOf,
   isDetail,
   isStage,
@@ -21,12 +22,15 @@ import {
   type Preset,
   type Side,
 } from "./layouts";
+import { choices, paneMenu } from "./menus";
 import { splitter } from "./splitter";
 import { taking, type Taken } from "./take";
 
 export interface Docked {
   id: string;
   title: string | (() => string);
+  /** What kind of thing it tells: panes of a kind are offered together. */
+  group?: string;
   content: HTMLElement;
   /** What it is, where the page draws a part of it. */
   taken?: () => Pick<Taken, "text" | "data">;
@@ -71,11 +75,10 @@ export class Dock {
     {
       class: "widen",
       title: "Let the details have the room of the stages",
-      "aria-label": "Wide details",
       "aria-pressed": "false",
       onclick: () => (this.wide = !this.isWide),
     },
-    "⇔",
+    "⇔ Wide details",
   );
 
   constructor(private readonly events: DockEvents) {
@@ -128,7 +131,14 @@ export class Dock {
   /** Open a pane's tab, and focus it. */
   enter(id: string): void {
     this.open(id);
-    this.element.querySelector<HTMLElement>(`#tab-${id}`)?.focus();
+    const tab = this.element.querySelector<HTMLElement>(`#tab-${id}`);
+    tab?.focus();
+    if (tab && document.activeElement !== tab) this.focusKind(tab);
+  }
+
+  /** A pane that is the only one of its kind has that for its tab. */
+  private focusKind(tab: HTMLElement): void {
+    tab.closest(".tabs-bar")?.querySelector<HTMLElement>(".kinds [aria-pressed='true']")?.focus();
   }
 
   private use(id: string): void {
@@ -238,12 +248,17 @@ export class Dock {
     return grip;
   }
 
+  /** Whether stages stand beside each other in a strip that rolls sideways. */
+  get isFilm(): boolean {
+    return this.own !== null && !this.stacked && isFilm(this.own);
+  }
+
   private get stacked(): boolean {
     return BELOW_EACH_OTHER.matches;
   }
 
   private fit(layout: Layout): Layout {
-    return fitted(roomy(layout, this.width), this.width, this.size[1]);
+    return isFilm(layout) ? layout : fitted(roomy(layout, this.width), this.width, this.size[1]);
   }
 
   private move(wanted: Layout, id: string): void {
@@ -273,7 +288,9 @@ export class Dock {
     if (!this.size[0]) this.size = [this.element.clientWidth, this.element.clientHeight];
     if (!this.panes.size || !this.size[0]) return;
     const layout = this.isWide ? widened(this.layout) : this.layout;
-    this.shown = this.stacked ? stacked(layout) : fitted(layout, this.width, this.size[1]);
+    const film = this.isFilm && !this.isWide;
+    this.element.classList.toggle("film", film);
+    this.shown = this.stacked ? stacked(layout) : film ? layout : fitted(layout, this.width, this.size[1]);
     const shape = shapeOf(this.shown);
     if (shape !== this.shape) this.build();
     this.shape = shape;
@@ -286,8 +303,10 @@ export class Dock {
         if (its.panes.length > 1 || isDetail(open)) for (const id of its.panes) this.tell(id, id === open);
       }
     }
-    for (const list of this.element.querySelectorAll<HTMLElement>(".tabs"))
+    for (const list of this.element.querySelectorAll<HTMLElement>(".tabs")) {
+      this.ofKind(list);
       this.offer(list, list.nextElementSibling as HTMLSelectElement);
+    }
     const before = this.visible;
     this.visible = visible;
     for (const [id, { show }] of this.panes) if (visible.has(id) !== before.has(id)) show?.(visible.has(id));
@@ -300,9 +319,37 @@ export class Dock {
     this.panes.get(id)!.panel.hidden = !open;
   }
 
+  /** Only the tabs of the open one's kind are seen, where there are several kinds. */
+  private ofKind(list: HTMLElement): void {
+    const bar = list.closest(".tabs-bar")!;
+    const kinds = [...bar.querySelectorAll<HTMLElement>("[data-kind]")];
+    const tabs = [...list.children] as HTMLElement[];
+    const open = tabs.find((tab) => tab.getAttribute("aria-selected") === "true");
+    const kind = open && kindOf(this.panes.get(open.dataset.tab!)!);
+    for (const one of kinds) one.setAttribute("aria-pressed", String(one.dataset.kind === kind));
+    const seen = tabs.filter((tab) => !kinds.length || kindOf(this.panes.get(tab.dataset.tab!)!) === kind);
+    for (const tab of tabs) tab.hidden = !seen.includes(tab);
+    bar.querySelector<HTMLElement>(".tabs-row")!.classList.toggle("alone", kinds.length > 0 && seen.length < 2);
+  }
+
+  /** The kinds of a group's panes, where there are several; each leads to the pane of it that was opened last. */
+  private kinds(panes: readonly Docked[]): HTMLElement | null {
+    const names = [...new Set(panes.map(kindOf))];
+    if (names.length < 2 || names.length === panes.length) return null;
+    const last = (name: string): string => {
+      const its = panes.filter((pane) => kindOf(pane) === name).map(({ id }) => id);
+      return this.opened.find((id) => its.includes(id)) ?? its[0]!;
+    };
+    return h(
+      "div",
+      { class: "kinds", role: "group", "aria-label": "Kinds of panes" },
+      ...names.map((name) => h("button", { "data-kind": name, onclick: () => this.open(last(name)) }, name)),
+    );
+  }
+
   /** The open tab and as many others as there is room for, in order; a menu names those that are out of sight. */
   private offer(list: HTMLElement, more: HTMLSelectElement): void {
-    const tabs = [...list.children] as HTMLElement[];
+    const tabs = ([...list.children] as HTMLElement[]).filter((tab) => !tab.hidden);
     const width = (some: readonly HTMLElement[]): number => some.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0);
     // What hides it must not narrow the strip.
     more.hidden = width(tabs) <= list.clientWidth + more.offsetWidth;
@@ -346,6 +393,7 @@ export class Dock {
     // Tabs are made anew.
     const again = focused?.dataset.tab ? this.element.querySelector<HTMLElement>(`#${focused.id}`) : focused;
     if (again && again !== document.activeElement && this.element.contains(again)) again.focus({ preventScroll: true });
+    if (again?.dataset.tab && again !== document.activeElement) this.focusKind(again);
   }
 
   private group(its: Group): HTMLElement {
@@ -389,10 +437,20 @@ export class Dock {
       h(
         "div",
         { class: "tabs-bar" },
-        list,
-        more,
-        taking(() => this.taken(this.front(its))),
-        first && its.panes.includes(first) ? this.widen : null,
+        this.kinds(panes),
+        h("div", { class: "tabs-row" }, list, more),
+        h(
+          "span",
+          { class: "pane-tools" },
+          paneMenu(
+            "More ▾",
+            choices(
+              first && its.panes.includes(first) ? this.widen : null,
+              taking(() => this.taken(this.front(its))),
+            ),
+            "More of these panes",
+          ),
+        ),
       ),
       ...panes.map(({ panel }) => panel),
     );
@@ -548,6 +606,8 @@ export class Dock {
     return [side, over.dataset.group!];
   }
 }
+
+const kindOf = ({ id, group }: Docked): string => group ?? (isStage(id) ? "Stages" : "Source");
 
 const titleOf = ({ title }: Docked): string => (typeof title === "string" ? title : title());
 

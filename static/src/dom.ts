@@ -165,7 +165,7 @@ export const isTyping = (target: HTMLElement): boolean =>
 
 /** Lines are measured once: with the right face, if it comes soon. */
 export async function faces(): Promise<void> {
-  const loads = ["400", "600", "italic 400"].map((style) => document.fonts.load(`${style} 13px "IBM Plex Mono"`));
+  const loads = ["400", "600"].map((style) => document.fonts.load(`${style} 13px "IBM Plex Mono"`));
   const late = new Promise((resolve) => setTimeout(resolve, 600));
   await Promise.race([Promise.allSettled(loads), late]);
 }

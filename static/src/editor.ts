@@ -3,6 +3,8 @@ import { isolateHistory } from "@codemirror/commands";
 import { Compartment, EditorState, type StateEffect, type Text, type Transaction } from "@codemirror/state";
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers, placeholder } from "@codemirror/view";
 import { accessMarks, markAccesses } from "./access_marks";
+import { costMarks, markCosts } from "./cost_marks";
+import { lineCosts } from "./costs";
 import { debounce, h } from "./dom";
 import { editing } from "./editing";
 import { imported, importsIn, type Saved } from "./files";
@@ -19,7 +21,7 @@ import { Language } from "./language";
 import { showTraced, tracedValues } from "./traced";
 import type { Texts } from "./texts";
 import { typed, typedStage } from "./types_at";
-import type { Access, Problem, Span, TextEdit } from "./types";
+import type { Access, Problem, SourceCost, Span, TextEdit } from "./types";
 
 export interface EditorEvents {
   /** The text of the open file has changed. */
@@ -46,6 +48,7 @@ export class SourceEditor {
   private shown: string;
   private readonly left = new Map<string, Left>();
   private accesses: readonly Access[] = [];
+  private costs: readonly SourceCost[] = [];
 
   constructor(
     parent: HTMLElement,
@@ -197,6 +200,7 @@ export class SourceEditor {
     this.light();
     this.colour();
     this.mark(this.accesses);
+    this.markCosts(this.costs);
   }
 
   focus(): void {
@@ -221,6 +225,22 @@ export class SourceEditor {
       this.view,
       accesses.filter(({ at }) => fileOf(at) === this.path),
     );
+  }
+
+  /** Show beside the lines what they cost. */
+  markCosts(costs: readonly SourceCost[]): void {
+    this.costs = costs;
+    markCosts(this.view, lineCosts(costs, this.path), ({ cost }) =>
+      this.link.choose({ spans: cost.src.slice(0, 1), origin: "answer", line: -1 }),
+    );
+  }
+
+  /** Insert a text in front of a place of the main file. */
+  insert(line: number, column: number, text: string): void {
+    this.open(this.model.files.main);
+    const at = rangeOf(this.view.state.doc, [line, column, line, column]);
+    if (!at) return;
+    this.view.dispatch({ changes: { from: at[0], insert: text }, annotations: isolateHistory.of("full") });
   }
 
   goTo(span: Span): void {
@@ -277,6 +297,7 @@ export class SourceEditor {
         placeholder(whatToDo()),
         spoken.of(sourceLanguage(this.shown)),
         accessMarks,
+        costMarks,
         tracedValues,
         importLinks({ leads: (path) => this.leadsTo(path) !== null, go: (path) => this.goInto(path) }),
         EditorView.updateListener.of((update) => {

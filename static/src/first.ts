@@ -1,6 +1,7 @@
 // The first view, drawn before the editors and all that is behind a click are there: an example's source, what stages
 // make of it and its memory, by the parts that the page itself has. What is typed into the source meanwhile is kept.
 import { foldsOf, isFolding } from "./asides";
+import { AnswerLine } from "./answer";
 import * as client from "./client";
 import { Dock } from "./dock";
 import { faces, h } from "./dom";
@@ -11,17 +12,18 @@ import { LayoutMenu } from "./layout_menu";
 import { TITLES } from "panes:titles";
 import { firstStages, SOURCE } from "./layouts";
 import { Link } from "./link";
-import { Model } from "./model";
+import { paneMenu } from "./menus";
+import { BEFORE, Model } from "./model";
 import { unnumbered } from "./numbers";
 import { MemoryPane } from "./panes/memory";
 import { first, plainStage, PlainSource, type PlainLine } from "./plain";
 import { Rail } from "./rail";
+import { inWords, since } from "./since";
 import { hueAt } from "./spans";
 import { load } from "./storage";
 import { Story } from "./story";
-import { taking } from "./take";
 import { Travel } from "./travel";
-import type { Line, ShowAnswer } from "./types";
+import type { CostsAnswer, Line, ShowAnswer } from "./types";
 
 /** What the server puts into the page: answers about the example, and lines with their colours. */
 interface First {
@@ -37,8 +39,8 @@ const nothing = (): void => undefined;
 async function draw({ example, known, source, stages }: First): Promise<void> {
   const [manifest, examples] = await Promise.all([client.manifest(), client.examples(), faces()]);
   const shown = examples.find(({ name }) => name === example);
-  const answer = known.answers.find(({ request }) => request.op === "show")?.answer as ShowAnswer | undefined;
-  if (!shown || !answer?.ok) return;
+  const made = known.answers.find(({ request }) => request.op === "show")?.answer as ShowAnswer | undefined;
+  if (!shown || !made?.ok) return;
   all().catch(nothing); // on its way while this is drawn
   // The page goes on with this one, and with the pane that is of it; the top and the rail are made anew.
   const [model, chrome] = [new Model(), new Model()];
@@ -55,18 +57,27 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
   const header = new Header(
     chrome,
     { example: nothing, earlier: nothing, own: nothing, target: nothing, run: nothing, share: nothing, lead: nothing },
-    new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) })
-      .element,
+    new LayoutMenu(dock, { preset: nothing, named: nothing, now: () => ({ layout: null, panes: [], tab: "" }) }),
   );
   const rail = new Rail(chrome, { open: nothing, shown: () => wanted });
   const story = new Story(nothing);
+  const answer = new AnswerLine(chrome, new Link(chrome), {
+    detail: nothing,
+    way: nothing,
+    enable: nothing,
+    insert: nothing,
+    told: nothing,
+  });
   for (const one of [model, chrome]) {
     one.setManifest(manifest);
     one.files.load(known.text);
-    one.remarks = answer.remarks;
+    one.remarks = made.remarks;
     one.made = one.now;
-    one.setStages(answer.stages);
+    one.setStages(made.stages);
+    one.emit("status");
   }
+  const costs = known.answers.find(({ request }) => request.op === "costs")?.answer as CostsAnswer | undefined;
+  model.sizes.offer(Object.keys(costs?.sizes ?? {}));
   header.setExamples(examples, example);
   header.setTarget("c");
   story.show(shown);
@@ -75,12 +86,12 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     known.text.source,
     source.map((html, k) => ({ html, margin: String(k + 1), hue: hues.get(k + 1) ?? 0 })),
   );
-  for (const { id, title } of TITLES) {
+  for (const { id, title, group } of TITLES) {
     const own =
       id === "memory"
         ? { content: memory.element, show: (visible: boolean) => memory.show(visible) }
         : { content: h("p", { class: "empty" }, "It is on its way.") };
-    dock.add({ id, title, ...own });
+    dock.add({ id, title, group, ...own });
   }
   const row = fileRow(dock.grip(SOURCE));
   row.name.textContent = known.text.main ?? MAIN;
@@ -97,7 +108,7 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     ),
   });
   for (const [k, stage] of wanted.entries()) {
-    const [own, html, info] = [answer.stages[stage]?.lines, stages[stage], model.info(stage)];
+    const [own, html, info] = [made.stages[stage]?.lines, stages[stage], model.info(stage)];
     const body = h("div", { class: "pane-body" }, own && html && info ? stageText(own, html, info.kind) : null);
     dock.add({
       id: `stage-${k + 1}`,
@@ -106,11 +117,11 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
     });
   }
   // Who clicks is early as well: only what is typed is kept, and which tab was opened.
-  for (const part of [header.element, rail.element, story.element, memory.element]) part.inert = true;
+  for (const part of [header.element, rail.element, answer.element, story.element, memory.element]) part.inert = true;
   root.replaceChildren(
     header.element,
     h("nav", { "aria-label": "Pipeline" }, rail.element),
-    h("div", { class: "strips" }),
+    h("div", { class: "strips" }, answer.element),
     h(
       "main",
       {},
@@ -125,36 +136,24 @@ async function draw({ example, known, source, stages }: First): Promise<void> {
 function stagePane(model: Model, stage: string, grip: HTMLElement, body: HTMLElement): HTMLElement {
   const options = model.shownAs.map(({ id, title }) => h("option", { selected: id === stage }, title));
   const element: HTMLElement = h("section", { class: "pane stage-pane" });
-  const icon = (sign: string): HTMLElement => h("button", { class: "icon" }, sign);
   const head = h(
     "header",
     { class: "pane-head" },
     grip,
     h("select", { class: "stage-select", "aria-label": "Stage" }, ...options),
-    h(
-      "label",
-      { class: "against" },
-      h("span", {}, "vs"),
-      h(
-        "select",
-        { class: "against-select", "aria-label": "Compare with" },
-        h("option", { selected: true }, "nothing"),
-        ...options.map((one) => h("option", {}, one.textContent)),
-      ),
-    ),
-    h(
-      "span",
-      { class: "pane-tools" },
-      icon("▸"),
-      taking(() => ({ title: stage, element })),
-      icon("⋯"),
-      icon("#"),
-      icon("×"),
-    ),
+    h("span", { class: "pane-tools" }, paneMenu("More ▾", h("div", {}))),
   );
   head.inert = true;
-  element.append(head, h("p", { class: "pane-note" }, model.info(stage)?.explain), body);
+  element.append(head, h("p", { class: "pane-note" }, noteOf(model, stage)), body);
   return element;
+}
+
+/** What a stage does, and what is new in it. */
+function noteOf(model: Model, stage: string): string {
+  const before = model.info(model.against(stage, BEFORE));
+  const [old, now] = [before && model.stages.get(before.id)?.lines, model.stages.get(stage)?.lines];
+  const changed = before && old && now ? ` ${inWords(since(old, now), before.title)}` : "";
+  return `${model.info(stage)?.explain ?? ""}${changed}`;
 }
 
 function stageText(own: readonly Line[], html: readonly string[], kind: string): HTMLElement {

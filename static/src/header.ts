@@ -2,6 +2,7 @@
 import { earlierTexts } from "./work";
 import { waysToUse } from "./citing";
 import { h, milliseconds, replace } from "./dom";
+import type { LayoutMenu } from "./layout_menu";
 import { dropdown } from "./menus";
 import { messageElement } from "./messages";
 import type { Model } from "./model";
@@ -36,6 +37,9 @@ export const THEMES: [string, string][] = [
   ["lecture", "Lecture"],
 ];
 
+/** The page with all examples. */
+const GALLERY = "/examples/";
+
 export class Header {
   readonly element: HTMLElement;
   private readonly examples = h("select", { "aria-label": "Example", class: "examples" });
@@ -57,8 +61,9 @@ export class Header {
   constructor(
     private readonly model: Model,
     private readonly events: HeaderEvents,
-    ...menus: HTMLElement[]
+    view: Pick<LayoutMenu, "element" | "more">,
   ) {
+    view.more.append(this.themes());
     this.examples.addEventListener("change", () => this.chosen(this.examples.value));
     this.target.addEventListener("change", () => events.target(this.target.value));
     this.element = h(
@@ -82,8 +87,7 @@ export class Header {
       this.status,
       this.run,
       h("span", { class: "share-box" }, this.share, this.link),
-      ...menus,
-      this.themes(),
+      view.element,
       this.help,
       h("div", { id: "announcer", class: "visually-hidden", role: "status", "aria-live": "polite" }),
     );
@@ -128,6 +132,7 @@ export class Header {
             ),
           )
         : null,
+      h("option", { value: GALLERY }, "All examples, with pictures…"),
     );
     this.examples.value = chosen;
     this.examples.title = this.examples.selectedOptions[0]?.textContent ?? "";
@@ -227,7 +232,8 @@ export class Header {
   }
 
   private chosen(value: string): void {
-    if (value.startsWith("#")) {
+    if (value === GALLERY) location.assign(GALLERY);
+    else if (value.startsWith("#")) {
       const entry = earlierTexts()[Number(value.slice(1))];
       if (entry) this.events.earlier(entry);
     } else if (value) this.events.example(value);
@@ -275,7 +281,7 @@ export class Header {
     });
     this.size.hidden = select.value !== "lecture";
     this.theme = select;
-    return h("span", { class: "themes" }, select, this.size);
+    return h("p", { class: "themes row" }, h("span", {}, "Theme"), select, this.size);
   }
 
   setTheme(theme: string): void {
@@ -328,6 +334,8 @@ function help(): HTMLDetailsElement {
       h(
         "p",
         {},
+        h("a", { href: GALLERY }, "Examples"),
+        " · ",
         h("a", { href: "/lessons/" }, "Lessons"),
         " · ",
         h("a", { href: "/api/reference" }, "The page's API"),

@@ -42,7 +42,8 @@ export type Listed = Asked<"listing">;
 export type Flow = Asked<"flow">;
 export type Graphed = Asked<"fusion"> | Asked<"dataflow">;
 export type Summed = Asked<"sums">;
-export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed | Flow | Graphed | Summed;
+export type Answered = Asked<"costs">;
+export type AnyAsked = Evaluated | Notebook | Profile | Bench | Costs | Listed | Flow | Graphed | Summed | Answered;
 
 export interface Look {
   stage: string;

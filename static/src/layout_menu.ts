@@ -28,7 +28,9 @@ export interface LayoutEvents {
 
 export class LayoutMenu {
   private readonly content = h("div", { class: "layout-menu" });
-  readonly element = dropdown("Layout", this.content, () => this.draw());
+  /** What else changes how the page looks. */
+  readonly more = h("div", { class: "view-more" });
+  readonly element = dropdown("View", h("div", { class: "view-menu" }, this.more, this.content), () => this.draw());
 
   constructor(
     private readonly dock: Dock,

@@ -202,6 +202,13 @@ export function stacked(layout: Layout): Layout {
   return [column(1, group(texts, 1, front), ...ids.filter(isStage).map((id) => group([id])), group(details, 1, open))];
 }
 
+/** So many columns with one stage each are a filmstrip: they stand beside each other, however narrow the window. */
+const FILM = 4;
+
+export const isFilm = (layout: Layout): boolean =>
+  layout.filter(({ groups }) => groups.length === 1 && groups[0]!.panes.length === 1 && isStage(groups[0]!.panes[0]!))
+    .length >= FILM;
+
 // --- what is offered -----------------------------------------------------------------------------
 
 export interface Preset {
@@ -211,6 +218,8 @@ export interface Preset {
   /** The tab that it opens, and how many stages it shows at least. */
   tab: string;
   stages: number;
+  /** Whether it shows all stages that changed something, side by side. */
+  film?: boolean;
   layout(stages: readonly string[], details: readonly string[], width: number): Layout;
 }
 
@@ -246,6 +255,17 @@ export const PRESETS: readonly Preset[] = [
     layout: (stages, details, width) => [
       column(READABLE, group([SOURCE], 3), group(details, 2)),
       ...beside(stages, Math.max(1, width - READABLE)),
+    ],
+  },
+  {
+    name: "Filmstrip",
+    says: "all stages that changed something, scrolling together",
+    tab: "",
+    stages: 1,
+    film: true,
+    layout: (stages, details, width) => [
+      column(READABLE, group([SOURCE], 3), group(details, 2)),
+      ...stages.map((id) => column(Math.max(NARROW + 60, (width - READABLE) / stages.length), group([id]))),
     ],
   },
   { name: "Memory", says: "blocks and cells drawn large", tab: "memory", stages: 1, layout: drawn },

@@ -1,6 +1,29 @@
 // What drops down from a button of the top bar: closed by Escape, and by a click elsewhere.
 import { h } from "./dom";
 
+/** One whose box is not cut by the pane that it is in, and that is closed by a choice. */
+export function paneMenu(title: string, content: HTMLElement, says = "", opened: () => void = () => {}): HTMLElement {
+  const menu = dropdown(title, content, opened, title, () => {
+    const [box, at] = [menu.querySelector<HTMLElement>(".popover")!, menu.getBoundingClientRect()];
+    box.style.top = `${Math.max(8, Math.min(at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`;
+    box.style.left = `${Math.max(8, at.right - box.offsetWidth)}px`;
+  });
+  menu.classList.add("pane-menu");
+  if (says) menu.title = says;
+  return menu;
+}
+
+/** A list of what a pane's menu offers, which closes it. */
+export function choices(...offered: (HTMLElement | null)[]): HTMLElement {
+  const list = h("div", { class: "choices" });
+  for (const one of offered) if (one) list.append(one);
+  list.addEventListener("click", (event) => {
+    const button = (event.target as Element).closest("button");
+    if (button?.parentElement === list) list.closest("details")!.open = false;
+  });
+  return list;
+}
+
 /** `draw`: before it is seen; `place`: once it can be measured. */
 export function dropdown(
   title: string,

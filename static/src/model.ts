@@ -24,6 +24,9 @@ export type Topic =
 /** Stands for the pinned compilation's text of the same stage. */
 export const PINNED = "@A";
 
+/** Stands for the stage before, if that is of the same kind: what is new since then is marked. */
+export const BEFORE = "@before";
+
 /** A stage; its `lines` are null until they are wanted. */
 export interface StageState extends Stage {
   of: Text;
@@ -153,6 +156,14 @@ export class Model {
   /** All that a pane can show. */
   get shownAs(): StageInfo[] {
     return [...this.manifest, ...this.listings];
+  }
+
+  /** The id of what a stage is compared with, where that is said by what stands for it. */
+  against(stage: string, compare: string): string {
+    if (compare !== BEFORE) return compare;
+    const at = this.manifest.findIndex(({ id }) => id === stage);
+    const [before, own] = [this.manifest[at - 1], this.manifest[at]];
+    return before && before.kind === own?.kind ? before.id : "";
   }
 
   setManifest(all: readonly StageInfo[]): void {

@@ -1,4 +1,5 @@
 // The page: what is shown, what becomes of it when another program, layout or link comes, and what is kept.
+import { AnswerLine } from "./answer";
 import * as client from "./client";
 import { Compiler } from "./compile";
 import { Dock } from "./dock";
@@ -13,7 +14,7 @@ import { Follower, Lecturer, type View } from "./lecture";
 import { firstStages, SOURCE, type Preset } from "./layouts";
 import { LessonBox } from "./lesson";
 import { Link } from "./link";
-import { Model } from "./model";
+import { BEFORE, Model } from "./model";
 import { ExpressionBox } from "./panes/expression";
 import { ProfileBox } from "./panes/profile";
 import { RunPane, settingsOf } from "./panes/run";
@@ -36,7 +37,7 @@ import { Texts } from "./texts";
 import { Travel, type Stop } from "./travel";
 import { Trouble } from "./trouble";
 import type { AnyAsked, Example, Frozen, Look } from "./kept";
-import type { LessonAnswer, Options, Span } from "./types";
+import type { LessonAnswer, Options, SourceCost, Span } from "./types";
 import { Workbench, type PaneChoice } from "./workbench";
 
 /** What a new program is. */
@@ -90,7 +91,7 @@ export class Page {
       share: (said) => void this.share(said),
       lead: () => this.lead(),
     },
-    this.layouts.element,
+    this.layouts,
   );
   readonly palette = new Palette(() => this.wiring.actions(this));
   readonly story = new Story((look) => this.look(look));
@@ -139,6 +140,8 @@ export class Page {
   private readonly panes: ReadonlyMap<string, Pane>;
   /** Who has answers that a link keeps, in the order of their questions. */
   private readonly sharers: readonly Share[];
+  private readonly attempts = new Attempts(this.model);
+  private readonly answer: AnswerLine;
   readonly editor: SourceEditor;
   private readonly files: FileTabs;
   /** What is written beside the link that is shown. */
@@ -156,11 +159,20 @@ export class Page {
     for (const { kind, pane } of made) {
       pane.element.inert = false; // the first view's is asleep
       const show = (visible: boolean): void => pane.show?.(visible);
-      this.dock.add({ id: kind.id, title: kind.title, content: pane.element, show });
+      this.dock.add({ id: kind.id, title: kind.title, group: kind.group, content: pane.element, show });
     }
+    this.answer = new AnswerLine(this.model, this.link, {
+      detail: (cost) => this.detail(cost),
+      way: () => this.dock.open("selection"),
+      enable: (ids) =>
+        this.setOptions({ disable: (this.model.options.disable ?? []).filter((id) => !ids.includes(id)) }),
+      insert: ({ line, col, text }) => this.editor.insert(line, col, text),
+      told: (costs) => this.editor?.markCosts(costs),
+    });
     const shares = made.flatMap(({ pane }) => (pane.share ? [pane.share] : []));
-    this.sharers = [this.expressions.share, ...shares, this.profile.share];
-    this.model.shown = () => this.workbench.choices().flatMap(({ stage, compare }) => [stage, compare]);
+    this.sharers = [this.expressions.share, ...shares, this.profile.share, this.answer.share];
+    this.model.shown = () =>
+      this.workbench.choices().flatMap(({ stage, compare }) => [stage, this.model.against(stage, compare)]);
     this.model.inputs = async () => {
       await this.compiler.known();
       return this.runPane.inputsOnly();
@@ -228,7 +240,7 @@ export class Page {
       texts,
       pins,
       run,
-      attempts: new Attempts(model),
+      attempts: this.attempts,
       show: (pane) => this.dock.open(pane),
       open: (stage) => this.openStage(stage),
       turnTo: (stage) => this.turnTo(stage),
@@ -261,7 +273,14 @@ export class Page {
     return [
       this.header.element,
       h("nav", { "aria-label": "Pipeline" }, this.rail.element),
-      h("div", { class: "strips" }, this.follower?.element, this.lecturer.element, this.trouble.element),
+      h(
+        "div",
+        { class: "strips" },
+        this.answer.element,
+        this.follower?.element,
+        this.lecturer.element,
+        this.trouble.element,
+      ),
       h("main", {}, this.dock.element, bar, run),
       this.palette.element,
     ];
@@ -521,11 +540,13 @@ export class Page {
 
   /** A layout that is offered, with as many stages as it is for: further ones are those before what is shown. */
   arrange(preset: Preset): void {
-    const choices = this.workbench.choices();
+    const choices: PaneChoice[] = preset.film
+      ? this.rail.changed.map(({ id }) => ({ stage: id, compare: BEFORE }))
+      : this.workbench.choices();
     const present = this.model.manifest.map(({ id }) => id);
     while (choices.length < preset.stages) {
       const at = present.indexOf(choices[0]?.stage ?? "fused");
-      choices.unshift({ stage: present[Math.max(0, at - 1)]!, compare: "" });
+      choices.unshift({ stage: present[Math.max(0, at - 1)]!, compare: BEFORE });
     }
     this.workbench.set(choices);
     this.dock.arrange(preset);
@@ -611,7 +632,7 @@ export class Page {
   }
 
   private firstPanes(): PaneChoice[] {
-    return firstStages(this.model.manifest).map((stage) => ({ stage, compare: "" }));
+    return firstStages(this.model.manifest).map((stage) => ({ stage, compare: BEFORE }));
   }
 
   private edited(): void {
@@ -712,6 +733,16 @@ export class Page {
     });
   }
 
+  /** Show where a cost is told at length: its place, its pane, and there what it is about. */
+  private detail({ src, pane, attempt, rule }: SourceCost): void {
+    const spans = src.slice(0, 1);
+    this.leave(() => {
+      this.link.choose({ spans, origin: "answer", line: -1 });
+      this.dock.open(pane);
+    });
+    if (pane === "proof" && attempt !== null) this.attempts.showOf({ attempt, rule, src });
+  }
+
   /** A ring around what a step of a story means, until something else is chosen. */
   private ring(element: Element | null, seen = element): void {
     for (const ringed of root.querySelectorAll(".ring")) ringed.classList.remove("ring");
@@ -758,6 +789,7 @@ export class Page {
   }
 
   private suppose(lesson: LessonAnswer): void {
+    this.model.sizes.suppose(lesson.sizes);
     for (const pane of this.panes.values()) pane.suppose?.(lesson);
   }
 

@@ -36,6 +36,7 @@ const UNANSWERED: Failure = {
   ok: false,
   error: { kind: "internal", message: "The server left a question without an answer.", hint: "", span: null },
 };
+const LAST = "costs"; // takes longest, and nobody waits for it
 const MOST = 16; // questions that are asked again
 const KEPT = 64; // answers about one text
 const SETTLED = 500; // ms after which panes have asked what they ask
@@ -63,7 +64,9 @@ export class Questions {
   ): Promise<Failure | null> {
     if (this.settled || this.asked.size) this.again = [...this.asked.values()].slice(-MOST);
     this.turnTo(text);
-    const repeated = this.again.filter(({ op }) => !first.some(({ question }) => question.op === op));
+    const repeated = this.again
+      .filter(({ op }) => !first.some(({ question }) => question.op === op))
+      .sort((a, b) => Number(a.op === LAST) - Number(b.op === LAST));
     const open = first.map(
       ({ question, resolve, partial }): Open => ({
         question,

@@ -1,7 +1,14 @@
 // The pipeline rail: one chip per stage, with what it changed.
 import { arrange, classes, h, milliseconds, replace } from "./dom";
 import { sameText, type Model, type StageState } from "./model";
+import { load, save } from "./storage";
 import type { StageInfo } from "./types";
+
+/** With more stages than this only those are shown that changed something, until all are asked for. */
+const FEW = 8;
+const ALL = "rail.all";
+/** The first stage of the core language is seen in any case, as that which others change. */
+const CORE = "ir";
 
 export interface RailEvents {
   /** Open a stage in the current pane, or in a new one beside it. */
@@ -49,6 +56,8 @@ export class Rail {
   readonly element = h("div", { class: "rail", role: "toolbar", "aria-label": "Stages of the compiler" });
   private current = "";
   private isCovered = false;
+  private all = load<boolean>(ALL) ?? false;
+  private readonly more = h("button", { class: "rail-more", onclick: () => this.turn() });
   /** Each chip, and what it was made of. */
   private readonly chips = new Map<string, { of: string; chip: HTMLElement }>();
 
@@ -69,8 +78,56 @@ export class Rail {
     const { manifest } = this.model;
     // Who comes here by keyboard comes to the stage that is open.
     this.current = focused ?? manifest.find(({ id }) => shown.includes(id))?.id ?? manifest[0]?.id ?? "";
-    arrange(this.element, ...manifest.map((info, at) => this.chip(info, manifest[at - 1], shown)));
+    const seen = this.seen(shown);
+    if (!seen.some(({ id }) => id === this.current)) this.current = seen[0]?.id ?? "";
+    const chips = seen.map((info) => this.chip(info, manifest[manifest.indexOf(info) - 1], shown));
+    const hidden = manifest.length - seen.length;
+    this.more.textContent = this.all ? "fewer" : `all ${manifest.length}`;
+    this.more.title = this.all ? "Only the stages that changed something" : `${hidden} more stages`;
+    this.more.setAttribute("aria-label", this.all ? "Fewer stages" : `All ${manifest.length} stages`);
+    this.more.setAttribute("aria-expanded", String(this.all));
+    arrange(this.element, ...chips, ...(manifest.length > FEW && (this.all || hidden) ? [this.more] : []));
     if (focused && document.activeElement !== this.chips.get(focused)?.chip) this.focus(focused);
+  }
+
+  /** Show all stages, or those alone that changed something; kept for the next visit. */
+  private turn(): void {
+    this.all = !this.all;
+    save(ALL, this.all);
+    this.draw();
+    this.more.focus();
+  }
+
+  /** The stages that changed something, whatever is shown. */
+  get changed(): readonly StageInfo[] {
+    return this.few([]);
+  }
+
+  private seen(shown: readonly string[]): readonly StageInfo[] {
+    const { manifest } = this.model;
+    // Which stages changed something may be what is asked.
+    return this.all || this.isCovered || manifest.length <= FEW ? manifest : this.few(shown);
+  }
+
+  /**
+   * The stages with a chip: those that changed something, the text for the chosen machine, and what panes show or is
+   * said of.
+   */
+  private few(shown: readonly string[]): readonly StageInfo[] {
+    const { manifest, stages, status, pinned, options } = this.model;
+    const target = options.target ?? "c";
+    const stopped = status.phase === "failed" && manifest.find(({ id }) => stages.get(id)?.stale !== false);
+    const found = manifest.filter((info, at) => {
+      const { id, kind } = info;
+      const stage = stages.get(id);
+      const before = manifest[at - 1];
+      if (shown.includes(id) || id === target || info === stopped) return true;
+      if (kind === CORE && before?.kind !== CORE) return true;
+      if (!stage || !before || before.kind !== kind) return false;
+      const against = pinned && !pinned.apart && changes(pinned.stages[id]?.counts, stage.counts).length > 0;
+      return against || changes(stages.get(before.id)?.counts, stage.counts).length > 0;
+    });
+    return found.length > 1 ? found : manifest;
   }
 
   /** Whether chips tell no numbers: they may be what is asked. */
@@ -147,7 +204,7 @@ export class Rail {
   }
 
   private keys(event: KeyboardEvent): void {
-    const ids = this.model.manifest.map((info) => info.id);
+    const ids = this.seen(this.events.shown()).map((info) => info.id);
     const at = ids.indexOf((event.target as HTMLElement).dataset.stage ?? "");
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[event.key];
     const id = to === undefined ? undefined : ids[to];

@@ -5,7 +5,10 @@ type Listener = (by: object) => void;
 
 export class Sizes {
   private chosen = new Map<string, number>();
+  private supposed: Readonly<Record<string, number>> = {};
+  private offered: ReadonlySet<string> = new Set();
   private readonly listeners = new Set<Listener>();
+  private readonly onlookers = new Set<() => void>();
 
   /** `listener`: other sizes were chosen, by whom. */
   on(listener: Listener): void {
@@ -14,6 +17,32 @@ export class Sizes {
 
   get(name: string): number | undefined {
     return this.chosen.get(name);
+  }
+
+  /** What names have until somebody chooses: those of a lesson. */
+  suppose(values: Readonly<Record<string, number>>): void {
+    this.supposed = values;
+  }
+
+  /** Those that were chosen or are supposed, for who asks about the whole program. */
+  get wanted(): Record<string, number> {
+    return { ...this.supposed, ...this.now };
+  }
+
+  /** These have their fields in the page's bar. */
+  offer(names: readonly string[]): void {
+    if (names.length === this.offered.size && names.every((name) => this.offered.has(name))) return;
+    this.offered = new Set(names);
+    for (const onlooker of this.onlookers) onlooker();
+  }
+
+  /** `onlooker`: other names have fields in the bar. */
+  onOffer(onlooker: () => void): void {
+    this.onlookers.add(onlooker);
+  }
+
+  isOffered(name: string): boolean {
+    return this.offered.has(name);
   }
 
   /** Those of these names that were chosen. */

@@ -1,7 +1,7 @@
 // What a pane shows, taken along: its text, what was answered, its tables and pictures; copied, or as files.
 import { h, replace } from "./dom";
 import { answersIn } from "./fresh";
-import { dropdown } from "./menus";
+import { paneMenu } from "./menus";
 import { makeWhole } from "./sight";
 
 export interface Taken {
@@ -33,20 +33,8 @@ const LOOKS = [
 /** A menu of what can be taken of a pane. */
 export function taking(of: () => Taken): HTMLElement {
   const content = h("div", { class: "take" });
-  const menu = dropdown(
-    "↓",
-    content,
-    () => draw(content, of()),
-    "Copy or save this pane",
-    () => {
-      // A pane hides what is larger than it.
-      const [box, at] = [menu.querySelector<HTMLElement>(".popover")!, menu.getBoundingClientRect()];
-      box.style.top = `${Math.max(8, Math.min(at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`;
-      box.style.left = `${Math.max(8, at.right - box.offsetWidth)}px`;
-    },
-  );
+  const menu = paneMenu("Copy or save…", content, "Copy or save this pane", () => draw(content, of()));
   menu.classList.add("take-menu");
-  menu.title = "Copy or save this pane";
   return menu;
 }
 

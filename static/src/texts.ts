@@ -31,7 +31,7 @@ export class Texts {
   changed(): void {
     const { stages, pinned } = this.model;
     for (const { stage, compare } of this.shown()) {
-      for (const id of [stage, compare]) {
+      for (const id of [stage, this.model.against(stage, compare)]) {
         this.list(id);
         this.need(id, stages.get(id));
       }

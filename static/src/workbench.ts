@@ -4,7 +4,7 @@ import type { Dock } from "./dock";
 import type { Flow } from "./kept";
 import type { Link } from "./link";
 import { topOf, toTop, type Top } from "./lit";
-import { PINNED, type Model } from "./model";
+import { BEFORE, PINNED, type Model } from "./model";
 import { StagePane } from "./panes/stage";
 
 export interface PaneChoice {
@@ -67,10 +67,10 @@ export class Workbench {
   open(stage: string, beside = false): void {
     const there = this.panes.find((pane) => pane.stage === stage);
     if (there && !beside) this.focus(there);
-    else if (beside && this.panes.length < MOST) this.add({ stage, compare: "" });
+    else if (beside && this.panes.length < MOST) this.add({ stage, compare: BEFORE });
     else if (beside) return announce(`There are ${MOST} stages already: close one first.`);
     else if (this.current) this.current.open(stage);
-    else this.add({ stage, compare: "" });
+    else this.add({ stage, compare: BEFORE });
     if (this.current) this.dock.open(this.current.id, false);
     this.changed();
   }
@@ -88,7 +88,8 @@ export class Workbench {
 
   /** Show all stages against A, or none of them any more. */
   pin(pinned: boolean): void {
-    for (const pane of this.panes) if (pinned || pane.compare === PINNED) pane.open(pane.stage, pinned ? PINNED : "");
+    for (const pane of this.panes)
+      if (pinned || pane.compare === PINNED) pane.open(pane.stage, pinned ? PINNED : BEFORE);
   }
 
   difference(by: number): void {
@@ -127,6 +128,7 @@ export class Workbench {
       choice.stage,
       choice.compare,
     );
+    pane.view.scrollDOM.addEventListener("scroll", () => this.scrolled(pane));
     this.panes.push(pane);
     this.dock.add({
       id,
@@ -135,6 +137,13 @@ export class Workbench {
       taken: () => pane.taken,
     });
     this.focus(pane);
+  }
+
+  /** Who scrolls a pane of a filmstrip scrolls all of them to the same part of the source. */
+  private scrolled(pane: StagePane): void {
+    if (!this.dock.isFilm || !pane.element.matches(":hover, :focus-within")) return;
+    const line = pane.sourceAtTop;
+    if (line) for (const other of this.panes) if (other !== pane) other.toSource(line);
   }
 
   private close(pane: StagePane): void {

@@ -23,6 +23,7 @@ export const pane: PaneKind = {
   id: "counted",
   title: "Count of tests",
   order: 45,
+  group: "Run",
   about: "how many tests there are",
   make: ({ model }) => new AnsweredPane(model, counted),
 };
@@ -55,7 +56,7 @@ test("a pane is added by one file", async () => {
 });
 
 test.each([
-  ["its id, title and order", NEW.replace('id: "counted",', "")],
+  ["its id, title, order and group", NEW.replace('id: "counted",', "")],
   ["another pane has the id memory", NEW.replace('"counted"', '"memory"')],
   ["another pane has the order 50", NEW.replace("45", "50")],
 ])("the page is not built where %s", (said, text) => {

@@ -40,3 +40,15 @@ test.each([
   sizes.restore(kept);
   expect(sizes.now).toEqual(now);
 });
+
+test("a lesson's sizes hold until others are chosen, and the bar's names are told once", () => {
+  const sizes = new Sizes();
+  let heard = 0;
+  sizes.onOffer(() => (heard += 1));
+  sizes.suppose({ n: 64, m: 8 });
+  sizes.choose("n", 3, {});
+  expect(sizes.wanted).toEqual({ n: 3, m: 8 });
+  sizes.offer(["n", "m"]);
+  sizes.offer(["m", "n"]);
+  expect([heard, sizes.isOffered("n"), sizes.isOffered("k")]).toEqual([1, true, false]);
+});

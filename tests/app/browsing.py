@@ -198,6 +198,67 @@ def pane(page: Page, number: int = 0) -> Locator:
     return page.locator(".stage-pane").nth(number)
 
 
+KINDS = {
+    **dict.fromkeys(("Selection", "Proof", "Remarks", "Index functions", "Graph"), "Why"),
+    **dict.fromkeys(("Warps", "Bounds", "Versions"), "Cost"),
+    **dict.fromkeys(("Tests", "Bench", "Notebook"), "Run"),
+}
+"""Of panes of the details; others are the only ones of their kind, which has their name."""
+
+
+def details(page: Page, title: str) -> None:
+    """Open a pane of the details: its kind, then its tab, if it has one of its own."""
+    tab = page.get_by_role("tab", name=title, exact=True)
+    kind = KINDS.get(title, title)
+    kinds = page.locator(f".kinds:visible [data-kind='{kind}']")
+    expect(kinds.or_(tab).first).to_be_visible()
+    if kinds.count():
+        kinds.first.click()
+    rest = page.locator(".more-tabs:visible", has=page.locator("option", has_text=title))
+    if rest.count():
+        rest.first.select_option(label=title)
+    elif tab.count():
+        tab.click()
+
+
+def all_stages(page: Page) -> None:
+    """Show a chip for each stage, not only for those that changed something."""
+    button = page.locator(".rail-more")
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+
+
+def more(place: Page | Locator, choice: str) -> None:
+    """Choose something in the menu of a pane."""
+    button = place.get_by_role("button", name=choice)
+    if not button.count():
+        menus = place.locator(".pane-menu:visible", has_text=choice).locator("> summary")
+        menus.first.click()
+    button.first.click()
+
+
+def run(page: Page) -> None:
+    """Run the program as it is set up."""
+    page.locator("header.top").get_by_role("button", name="Run", exact=True).click()
+
+
+def against(page: Page, stage: str) -> None:
+    """Compare the first pane with another stage: its id, `@A`, or nothing."""
+    menu = pane(page).locator(".pane-menu").first
+    menu.locator("> summary").click()
+    pane(page).get_by_label("Compare with").select_option(stage)
+    page.keyboard.press("Escape")
+
+
+def theme(page: Page, name: str) -> None:
+    """Choose a theme."""
+    field = page.get_by_label("Theme")
+    if not field.is_visible():
+        page.locator(".top summary", has_text="View").click()
+    field.select_option(name)
+    page.keyboard.press("Escape")
+
+
 def source(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Source")
 

@@ -7,7 +7,21 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, TimeoutError, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, operations, pane, serving, source, write
+from tests.app.browsing import (
+    MARKS,
+    PATIENCE,
+    against,
+    compiled,
+    details,
+    more,
+    operations,
+    pane,
+    run,
+    serving,
+    source,
+    theme,
+    write,
+)
 from tests.app.conftest import SOURCE
 
 pytestmark = MARKS
@@ -121,7 +135,7 @@ def test_a_click_in_the_source_lights_the_lines_of_a_stage(page: Page) -> None:
     lit = pane(page).locator(".cm-line.lit")
     expect(lit).to_have_count(1)
     expect(lit).to_contain_text("map (+1) xs -- fused")
-    page.get_by_role("tab", name="Selection").click()
+    details(page, "Selection")
     expect(page.locator(".fate tbody tr")).to_have_count(4)
     page.keyboard.press("Escape")
     expect(lit).to_have_count(0)
@@ -162,11 +176,11 @@ def test_what_was_typed_before_opening_a_link_is_kept(page: Page, site: str) -> 
 
 
 def test_any_two_stages_as_a_difference(page: Page) -> None:
-    pane(page).get_by_label("Compare with").select_option("typed")
+    against(page, "typed")
     expect(pane(page).locator(".pane-note")).to_contain_text(re.compile("lines? added"))
     expect(pane(page).locator(".cm-line.diff-added").first).to_contain_text("-- fused")
     expect(pane(page).locator(".cm-line.diff-removed").first).to_contain_text("-- typed")
-    pane(page).get_by_label("Compare with").select_option("")
+    against(page, "")
     expect(pane(page).locator(".diff-added")).to_have_count(0)
 
 
@@ -196,15 +210,15 @@ def test_something_to_look_at_is_a_link(page: Page) -> None:
 
 
 def test_a_stage_that_is_wanted_takes_its_room_from_wide_details(page: Page) -> None:
-    page.get_by_role("button", name="Wide details").click()
+    more(page, "Wide details")
     expect(pane(page)).to_be_hidden()
     page.get_by_role("button", name="where it lies").click()
     expect(pane(page)).to_contain_text("-- funmem")
     expect(pane(page)).to_be_visible()
-    page.get_by_role("button", name="Wide details").click()
+    more(page, "Wide details")
     page.locator(".chip", has_text="Types").click()
     expect(pane(page)).to_be_visible()
-    page.get_by_role("button", name="Wide details").click()
+    more(page, "Wide details")
     page.reload()
     expect(pane(page)).to_contain_text("-- typed")
     expect(pane(page)).to_be_visible()
@@ -277,7 +291,7 @@ def test_back_leads_to_a_link_as_it_was(page: Page, site: str) -> None:
 def test_an_example_keeps_its_panes_on_reload(page: Page, site: str) -> None:
     page.goto(f"{site}/examples/first")
     page.locator(".chip", has_text="FUNMEM").click(modifiers=["Shift"])
-    page.get_by_role("tab", name="Remarks").click()
+    details(page, "Remarks")
     page.reload()
     expect(page.locator(".stage-pane")).to_have_count(2)
     expect(pane(page, 1)).to_contain_text("-- funmem")
@@ -292,7 +306,7 @@ def test_a_program_runs_on_typed_and_on_generated_inputs(page: Page) -> None:
     expect(page.locator(".facts")).to_contain_text("0.5 ms")
     page.get_by_label("random").check()
     page.get_by_label("seed").fill("9")
-    page.get_by_role("region", name="Run", exact=True).get_by_role("button", name="Run").click()
+    run(page)
     expect(page.locator(".run-result .value")).to_contain_text("seed=9")
     page.get_by_role("button", name="Check all stages").click()
     expect(page.locator(".verdict")).to_contain_text("All 2 stages agree")
@@ -355,17 +369,17 @@ def test_what_is_of_an_earlier_text_says_so(page: Page) -> None:
         write(page, wrong)
         expect(page.locator(".run-side").locator(outdated)).to_be_visible()
         for tab in ("Memory", "Remarks"):
-            page.get_by_role("tab", name=tab).click()
+            details(page, tab)
             expect(page.locator(".side").locator(outdated)).to_be_visible()
             expect(pane(page).locator(".cm-editor.outdated")).to_be_visible()
             assert_free(page)
-    page.get_by_role("tab", name="Proof").click()  # not seen before, and of the last good text
+    details(page, "Proof")  # not seen before, and of the last good text
     expect(page.locator(".outcome")).to_contain_text("Built in place")
     expect(page.locator(".side").locator(outdated)).to_be_visible()
-    page.get_by_role("tab", name="Versions").click()
+    details(page, "Versions")
     expect(page.locator(".tree").first).to_be_visible()
     expect(page.locator(".side").locator(outdated)).to_be_visible()
-    page.get_by_role("tab", name="Memory").click()
+    details(page, "Memory")
     for mode in ("One array", "Sharing"):
         page.get_by_role("button", name=mode).click()
         expect(page.locator(".memory svg:visible").first).to_be_visible()
@@ -422,7 +436,7 @@ def test_a_stage_that_took_too_long_is_not_decided(page: Page) -> None:
 
 
 def test_the_versions_pane_tells_which_version_runs(page: Page) -> None:
-    page.get_by_role("tab", name="Versions").click()
+    details(page, "Versions")
     running = page.locator(".tree li.runs", has=page.locator(".badge"))
     expect(running.last).to_contain_text("V1")
     page.get_by_label("n", exact=True).last.fill("20")
@@ -480,9 +494,9 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
     expect(pane(page)).to_contain_text("-- fused")
     expect(page.locator("svg.lanes")).to_be_visible()  # it is kept in the link
     expect(page.locator(".lanes-view")).to_contain_text("As this link keeps it, for n = 10.")
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     expect(page.locator(".outcome")).to_contain_text("Built in place")
-    page.get_by_role("tab", name="Versions").click()
+    details(page, "Versions")
     page.wait_for_timeout(500)
     assert set(asked) == {"cells"}  # of two LMADs, for a picture
     page.get_by_role("button", name="Make it now").click()
@@ -490,7 +504,7 @@ def test_opening_a_link_compiles_nothing(page: Page, site: str) -> None:
 
 
 def test_a_theme_stays(page: Page) -> None:
-    page.get_by_label("Theme").select_option("dark")
+    theme(page, "dark")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.reload()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
@@ -528,7 +542,7 @@ def test_the_whole_of_it_with_the_compiler_behind(browser: Browser, real_app: Fl
         expect(page.locator(".run-result .value")).to_contain_text("[[1.0f32, 2.0f32, 8.0f32]")
         page.get_by_role("button", name="Check all stages").click()
         expect(page.locator(".verdict.good")).to_contain_text("agree")
-        page.get_by_role("tab", name="Versions").click()
+        details(page, "Versions")
         expect(page.locator(".tree .badge").first).to_have_text("runs")
         write(page, "entry main (x: i32) = x + y\n")
         expect(page.locator(".source .problem-text")).to_contain_text("y")
@@ -559,8 +573,8 @@ def test_the_page_has_no_more_jobs_at_a_time_than_the_server_takes(
     compiled(page)
     for number in range(3):
         page.get_by_role("button", name="Sharing").click()
-        page.get_by_role("tab", name="Proof").click()
-        page.get_by_role("tab", name="Memory").click()
+        details(page, "Proof")
+        details(page, "Memory")
         write(page, f"entry main (xs: []i64) = map (+{number}) xs")
         page.wait_for_timeout(700)
     while page.evaluate("window.flying"):

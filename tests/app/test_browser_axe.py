@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import COLOURS, MARKS, THEMES, pane, violations, visiting, write
+from tests.app.browsing import COLOURS, MARKS, THEMES, more, pane, violations, visiting, write
 
 pytestmark = MARKS
 
@@ -117,7 +117,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
         opened.locator(".source .cm-line", has_text="let products").click()
         # Beside what stands against A, a stage by itself.
         opened.locator(".chip[data-stage=funmem]").click(modifiers=["Shift"])
-        opened.get_by_role("button", name="Value flow").click()
+        more(opened, "Value flow")
         yield opened
 
 
@@ -181,7 +181,9 @@ def test_all_panes_beside_each_other_in_each_theme(page: Page) -> None:
     for k, stage in enumerate(stages[:: len(stages) // 6 + 1]):
         pane(page, k + 2).locator(".stage-select").select_option(stage)
     for tab in every[1:]:
-        page.locator(f"#tab-{tab}").focus()
+        show(page, tab)
+        focused = page.locator(f"#tab-{tab}:visible, .kinds [aria-pressed=true]:visible").first
+        focused.focus()
         page.keyboard.press("Control+Alt+ArrowRight")
         show(page, tab)
     expect(page.locator(".panel:visible")).to_have_count(len(every))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, source, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, details, source, write
 
 pytestmark = MARKS
 
@@ -27,7 +27,7 @@ def bounds(browser: Browser, address: str) -> Iterator[Page]:
     page.goto(address)
     compiled(page)
     write(page, PROGRAM)
-    page.get_by_role("tab", name="Bounds").click()
+    details(page, "Bounds")
     expect(page.locator(".access")).to_have_count(3)
     yield page
     context.close()
@@ -63,5 +63,5 @@ def test_marks_are_of_the_text_that_stands_there(bounds: Page) -> None:
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("-- more")
     expect(page.locator(".access-mark")).to_have_count(3)
-    page.get_by_role("tab", name="Remarks").click()
+    details(page, "Remarks")
     expect(page.locator(".access-mark")).to_have_count(0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
-from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
+from tests.app.browsing import MARKS, against, compiled, details, pane, visiting, working, write
 
 pytestmark = MARKS
 
@@ -23,7 +23,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     with working(browser, address) as opened:
         write(opened, FUSES)
         expect(pane(opened)).to_contain_text("2i64 * x")
-        opened.get_by_role("tab", name="Compare").click()
+        details(opened, "Compare")
         yield opened
 
 
@@ -73,12 +73,12 @@ def test_another_program_is_not_compared_with_a_unasked(page: Page, address: str
     compiled(page)
     expect(chips).not_to_contain_text("vs A")
     expect(pane(page).locator(".diff-added, .diff-removed")).to_have_count(0)
-    pane(page).get_by_label("Compare with", exact=True).select_option("@A")
+    against(page, "@A")
     expect(pane(page).locator(".diff-added").first).to_be_visible()
     page.goto(f"{address}/lessons/fusion")
     page.get_by_role("button", name="Show me").click()
     compiled(page)
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     expect(compare(page)).to_contain_text("Another program was opened since")
     expect(chips).not_to_contain_text("vs A")
     compare(page).get_by_role("button", name="Pin what is shown now").click()
@@ -104,7 +104,7 @@ def test_what_is_asked_for_is_told_apart_and_a_link_keeps_it(page: Page, browser
     link = page.get_by_label("Link", exact=True).input_value()
     with visiting(browser) as other:
         other.goto(link)
-        other.get_by_role("tab", name="Compare").click()
+        details(other, "Compare")
         expect(other.get_by_role("tabpanel", name="Compare")).to_contain_text("A is ")
         options = other.locator("summary", has_text="Options")
         options.click()

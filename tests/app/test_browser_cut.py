@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, visiting
+from tests.app.browsing import MARKS, theme, visiting
 
 pytestmark = MARKS
 
@@ -70,10 +70,31 @@ CUT = """(place) => {
 def cut(page: Page, place: str) -> list[str]:
     """What is cut, by the theme in which it is."""
     found = []
-    for theme in OF_TEXT:
-        page.get_by_label("Theme").select_option(theme)
-        found += [f"{theme}: {one}" for one in page.evaluate(CUT, place)]
+    for name in OF_TEXT:
+        theme(page, name)
+        found += [f"{name}: {one}" for one in page.evaluate(CUT, place)]
+        if name == OF_TEXT[0]:
+            found += [f"small: {one}" for one in page.evaluate(SMALL, place)]
     return found
+
+
+SMALL = """(place) => {
+  const found = new Set();
+  const words = document.createTreeWalker(document.querySelector(place), NodeFilter.SHOW_TEXT);
+  for (let node; (node = words.nextNode()); ) {
+    const own = node.parentElement;
+    if (!node.data.trim() || own.closest("option, title, .visually-hidden, sup, sub")) continue;
+    if (!own.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const scale = own.ownerSVGElement ? own.getScreenCTM().a : 1;
+    const size = parseFloat(getComputedStyle(own).fontSize) * scale;
+    if (size > 0 && size < 11.95) {
+      const of = own.closest("[class]")?.getAttribute("class");
+      found.add(`${of}: ${size.toFixed(1)} ${node.data.trim().slice(0, 20)}`);
+    }
+  }
+  return [...found];
+}"""
+"""The texts of a place that are lower than 12 pixels."""
 
 
 OPEN = """(pane) => {

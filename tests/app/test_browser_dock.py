@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, source, violations, visiting
+from tests.app.browsing import MARKS, details, pane, source, violations, visiting
 
 pytestmark = MARKS
 
@@ -13,12 +13,8 @@ ORDER = """() => [...document.querySelectorAll('.work > .column')].map(column =>
   [...column.children].filter(one => !one.matches('.splitter')).map(group =>
     [...group.querySelectorAll(':scope > .tabs-bar [role=tab]')].map(tab => tab.textContent)
       .join(' ') || group.getAttribute('aria-label')))"""
-SEEN = """() => [...document.querySelectorAll('.side [role=tab]')].filter(tab => {
-  const [box, strip] = [tab, tab.parentElement].map(one => one.getBoundingClientRect());
-  return box.left >= strip.left - 1 && box.right <= strip.right + 1;
-}).map(tab => tab.dataset.tab)"""
-TABS = ["Memory", "Proof", "Selection", "Remarks", "Bounds", "Warps", "Index functions"]
-TABS += ["Graph", "Versions", "Compare", "Tests", "Notebook", "Bench"]
+TABS = ["Memory", "Proof", "Selection", "Remarks", "Index functions", "Graph", "Bounds"]
+TABS += ["Warps", "Versions", "Compare", "Tests", "Notebook", "Bench"]
 DETAILS = " ".join(TABS)
 
 
@@ -38,7 +34,7 @@ def compact(text: str) -> str:
 
 
 def preset(page: Page, name: str) -> None:
-    page.locator("summary", has_text="Layout").click()
+    page.locator("summary", has_text="View").click()
     page.locator(".layout-menu").get_by_role("button", name=name, exact=True).click()
 
 
@@ -67,12 +63,13 @@ def test_a_tab_that_is_dragged_comes_to_stand_where_it_is_let_go(page: Page) -> 
     box = page.locator(".stage-pane").bounding_box()
     assert box is not None
     below = box["x"] + box["width"] / 2, box["y"] + box["height"] - 20
+    details(page, "Selection")
     drag(page, page.get_by_role("tab", name="Proof"), *below)
     rest = DETAILS.replace("Proof ", "")
     stands(page, ["Source"], ["Fused", "Proof"], [rest])
     expect(page.locator("#panel-proof .outcome")).to_be_visible()
-    expect(page.locator("#panel-memory")).to_be_visible()  # no pane took another one's place
-    drag(page, page.locator(".stage-pane .grip"), *middle(page.locator("#panel-memory")))
+    expect(page.locator("#panel-selection")).to_be_visible()  # no pane took another one's place
+    drag(page, page.locator(".stage-pane .grip"), *middle(page.locator("#panel-selection")))
     stands(page, ["Source"], ["Proof"], [f"{rest} Fused"])
     page.reload()
     stands(page, ["Source"], ["Proof"], [f"{rest} Fused"])
@@ -85,6 +82,7 @@ def test_a_tab_that_is_dragged_comes_to_stand_where_it_is_let_go(page: Page) -> 
 
 
 def test_escape_lets_a_dragged_pane_where_it_was(page: Page) -> None:
+    details(page, "Selection")
     page.mouse.move(*middle(page.get_by_role("tab", name="Proof")))
     page.mouse.down()
     page.mouse.move(*middle(pane(page)), steps=4)
@@ -96,6 +94,7 @@ def test_escape_lets_a_dragged_pane_where_it_was(page: Page) -> None:
 
 
 def test_panes_move_by_keyboard_and_keep_the_focus_and_what_was_scrolled(page: Page) -> None:
+    details(page, "Proof")
     page.get_by_role("tab", name="Proof").focus()
     page.keyboard.press("Control+Alt+ArrowLeft")
     rest = DETAILS.replace("Proof ", "")
@@ -118,7 +117,7 @@ def test_presets_and_layouts_of_ones_own_are_kept(page: Page) -> None:
     preset(page, "Proof")
     stands(page, ["Source", "Types Fused"], [DETAILS])
     expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
-    page.locator("summary", has_text="Layout").click()
+    page.locator("summary", has_text="View").click()
     page.get_by_label("Name of this layout").fill("mine")
     page.get_by_role("button", name="Keep this layout").click()
     assert violations(page) == []
@@ -131,9 +130,9 @@ def test_presets_and_layouts_of_ones_own_are_kept(page: Page) -> None:
     stands(page, ["Source", "Types Fused"], [DETAILS])
     page.go_back()
     stands(page, ["Source"], [f"Types Fused {DETAILS}"])
-    page.locator("summary", has_text="Layout").click()
+    page.locator("summary", has_text="View").click()
     page.get_by_role("button", name="Forget mine").click()
-    page.locator("summary", has_text="Layout").click()
+    page.locator("summary", has_text="View").click()
     expect(page.get_by_role("button", name="mine", exact=True)).to_have_count(0)
 
 
@@ -166,6 +165,7 @@ def test_panes_without_room_become_tabs(page: Page) -> None:
             assert min(widths) >= 310, widths
     page.set_viewport_size({"width": 1366, "height": 768})
     stands(page, ["Source"], ["Fused FUNMEM"], [DETAILS])
+    pane(page, 1).locator(".pane-menu > summary").first.click()
     expect(pane(page, 1).get_by_role("button", name="Close this pane")).to_be_in_viewport(ratio=1)
     expect(pane(page, 1).get_by_label("Compare with")).to_be_in_viewport(ratio=1)
     pane(page, 1).get_by_role("button", name="Close this pane").click()
@@ -199,7 +199,7 @@ def test_what_is_no_layout_is_the_standard_one(browser: Browser, site: str, kept
 def test_the_drawing_of_a_proof_is_seen_without_scrolling(browser: Browser, address: str) -> None:
     with visiting(browser) as page:
         page.goto(address)
-        page.get_by_role("tab", name="Proof").click()
+        details(page, "Proof")
         expect(
             page.locator("#panel-proof").get_by_role("img", name="Cells of the block")
         ).to_be_in_viewport(ratio=1)
@@ -221,23 +221,33 @@ def test_the_drawings_of_long_proofs_begin_in_sight(
 ) -> None:
     with visiting(browser) as page:
         page.goto(f"{address}/examples/{example}")
-        page.get_by_role("tab", name="Proof").click()
+        details(page, "Proof")
         cells = page.locator("#panel-proof").get_by_role("img", name="Cells of the block")
         expect(cells).to_be_in_viewport(ratio=0.1)
 
 
-def test_the_tab_that_is_chosen_comes_behind_the_first_ones(page: Page) -> None:
-    assert page.evaluate(SEEN)[:2] == ["memory", "proof"]
-    page.get_by_label("More panes").select_option("graph")
-    page.wait_for_function(f"() => ({SEEN})().join() === 'memory,proof,graph'")
-    strip = page.locator(".side .tabs")
-    left = strip.evaluate("strip => strip.getBoundingClientRect().left")
-    assert page.locator("#tab-memory").evaluate("tab => tab.getBoundingClientRect().left") == left
+def test_a_kind_of_panes_opens_the_one_that_was_open_last(page: Page) -> None:
+    kinds = page.locator(".kinds button")
+    expect(kinds).to_have_text(["Memory", "Why", "Cost", "Compare", "Run"])
+    details(page, "Remarks")
+    expect(page.locator(".side [role=tab]:visible")).to_have_text(
+        ["Proof", "Selection", "Remarks", "Index functions", "Graph"]
+    )
+    kinds.get_by_text("Memory").click()
+    expect(page.locator(".side [role=tab]:visible")).to_have_count(0)
+    kinds.get_by_text("Why").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel-remarks")).to_be_visible()
+    details(page, "Graph")
+    page.get_by_role("tab", name="Graph").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Bounds")).to_be_focused()
+    expect(page.locator(".kinds [aria-pressed=true]")).to_have_text("Cost")
 
 
 def test_the_page_is_as_high_as_the_window_whatever_is_in_its_panes(page: Page) -> None:
     for tab in TABS:
-        page.get_by_role("tab", name=tab, exact=True).click()
+        details(page, tab)
         assert page.evaluate("[document.documentElement.scrollHeight, scrollY]") == [768, 0], tab
 
 
@@ -245,14 +255,7 @@ def test_the_page_is_as_high_as_the_window_whatever_is_in_its_panes(page: Page) 
 def test_every_pane_is_reached_by_the_mouse(page: Page, width: int, columns: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     expect(page.locator(".work > .column")).to_have_count(columns)
-    every = ["layouts" if tab == "Index functions" else tab.lower() for tab in TABS]
-    for wanted in every:
-        shown = page.evaluate(SEEN)
-        if wanted in shown:
-            page.locator(f"#tab-{wanted}").click()
-        else:
-            more = page.get_by_label("More panes")
-            expect(more.locator("option").first).to_have_text(f"{len(every) - len(shown)} more")
-            more.select_option(wanted)
-        expect(page.locator(f"#panel-{wanted}")).to_be_visible()
-        page.wait_for_function(f"wanted => ({SEEN})().includes(wanted)", arg=wanted)
+    for title in TABS:
+        details(page, title)
+        pane_id = "layouts" if title == "Index functions" else title.lower()
+        expect(page.locator(f"#panel-{pane_id}")).to_be_visible()

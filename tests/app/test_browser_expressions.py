@@ -5,16 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import (
-    HOLDING,
-    MARKS,
-    compiled,
-    hold,
-    is_held,
-    release,
-    working,
-    write,
-)
+from tests.app.browsing import HOLDING, MARKS, compiled, hold, is_held, release, run, working, write
 
 pytestmark = MARKS
 
@@ -41,7 +32,7 @@ def evaluate(page: Page, expression: str) -> None:
 
 def test_values_types_and_history(page: Page) -> None:
     page.get_by_role("textbox", name="xs: []i32").fill("[1, 2, 3]")
-    page.locator(".run-form").get_by_role("button", name="Run", exact=True).click()
+    run(page)
     expect(page.locator(".run")).to_contain_text("[2i32, 3i32, 4i32]")
     evaluate(page, "map f [1, 2]")
     first = page.locator(".evaluated > li").first

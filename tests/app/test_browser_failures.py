@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.context import EXTENSION, Parts
-from tests.app.browsing import MARKS, PATIENCE, operations, pane, serving, source, write
+from tests.app.browsing import MARKS, PATIENCE, details, operations, pane, serving, source, write
 from tests.app.conftest import SOURCE, MakeApp
 
 pytestmark = MARKS
@@ -100,7 +100,7 @@ def test_the_page_goes_on_by_itself_when_the_connection_is_back(guest: Page) -> 
     guest.goto("/")
     expect(pane(guest)).to_contain_text("-- fused")
     guest.context.set_offline(True)
-    guest.get_by_role("tab", name="Bounds").click()
+    details(guest, "Bounds")
     panel = guest.get_by_role("tabpanel", name="Bounds")
     message = panel.locator(".problem-text")
     expect(message).to_contain_text("This browser is offline.")
@@ -175,7 +175,7 @@ def test_an_empty_editor_says_what_to_do(guest: Page) -> None:
     for text, why in (("", "There is no program yet."), ("WRONG", "see the error in the source")):
         guest.keyboard.insert_text(text)
         for name in ("Bounds", "Warps", "Versions"):
-            guest.get_by_role("tab", name=name).click()
+            details(guest, name)
             expect(guest.get_by_role("tabpanel", name=name)).to_contain_text(why)
         source(guest).click()
 
@@ -199,7 +199,7 @@ def test_what_a_link_lacks_is_asked_for_again_and_nothing_is_compiled(
     guest.goto(made["url"])
     expect(pane(guest)).to_contain_text("-- fused")
     guest.route("**/api/batch", lambda route: route.abort())
-    guest.get_by_role("tab", name="Proof").click()
+    details(guest, "Proof")
     expect(trouble(guest)).to_contain_text("does not answer")
     guest.unroute("**/api/batch")
     asked: list[str] = []
@@ -215,9 +215,7 @@ def test_what_a_link_lacks_is_asked_for_again_and_nothing_is_compiled(
 
 
 def run_button(page: Page, name: str) -> Any:
-    return page.get_by_role("region", name="Run", exact=True).get_by_role(
-        "button", name=name, exact=True
-    )
+    return page.locator("header.top").get_by_role("button", name=name, exact=True)
 
 
 def test_a_running_program_is_stopped_and_the_next_one_runs(

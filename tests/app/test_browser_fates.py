@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from compiler.driver import api
 from compiler.protocol.programs import ShowRequest
-from tests.app.browsing import MARKS, choose, pane, working, write
+from tests.app.browsing import MARKS, all_stages, choose, details, pane, working, write
 
 pytestmark = MARKS
 
@@ -21,9 +21,10 @@ FUSED = """entry main [n] (xs: [n]f32) (ys: [n]f32): f32 =
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
     with working(browser, address) as opened:
+        all_stages(opened)
         write(opened, FUSED)
         expect(pane(opened)).to_contain_text("map \\(x")
-        opened.get_by_role("tab", name="Selection").click()
+        details(opened, "Selection")
         yield opened
 
 

@@ -15,6 +15,7 @@ from tests.app.browsing import (
     MARKS,
     THEMES,
     compiled,
+    details,
     pane,
     source,
     text,
@@ -437,7 +438,7 @@ def test_what_is_selected_in_any_file_lights_stages_and_the_other_way_round(page
     page.locator(".source .cm-line").get_by_text("reduce").click()
     lit = pane(page).locator(".cm-line.lit, .cm-line.lit-weak")
     expect(lit.filter(has_text="reduce").first).to_be_visible()
-    page.get_by_role("tab", name="Selection").click()
+    details(page, "Selection")
     expect(page.locator(".subject")).to_have_text("reduce (+) 0 (map more ys)")
     expect(page.locator(".selection")).to_contain_text("line 4 of \u2068lib/sums.fut\u2069")
     for stage in ("Types", "Fused", "Flattened", "IMP"):
@@ -494,7 +495,7 @@ entry main (xs: []f32) (ys: []f32) (i: i64) : ([]f32, f32) =
         tab(page, "main.fut").click()
         page.keyboard.press("Escape")
         expect(page.locator(".lit-place")).to_have_count(0)
-        page.get_by_role("tab", name=name, exact=True).click()
+        details(page, name)
         page.locator(row, has_text=f"{line} of \u2068lib/parts.fut\u2069").first.click()
         opened(page, "lib/parts.fut")
         expect(page.locator(".source .lit-place").first).to_be_visible()
@@ -503,7 +504,7 @@ entry main (xs: []f32) (ys: []f32) (i: i64) : ([]f32, f32) =
     expect(page.locator(".source .access-mark")).to_have_count(0)
     tab(page, "lib/parts.fut").click()
     page.keyboard.press("Escape")
-    page.get_by_role("tab", name="Remarks", exact=True).click()
+    details(page, "Remarks")
     page.locator(".remark", has_text="called from").get_by_role(
         "button", name="line 4"
     ).first.click()

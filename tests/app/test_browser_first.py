@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from app.context import EXTENSION, Parts
 from app.first_view import first_view
 from app.gallery import front_example
-from tests.app.browsing import MARKS, PATIENCE, compiled, source, text, visiting
+from tests.app.browsing import MARKS, PATIENCE, compiled, details, source, text, visiting
 
 pytestmark = MARKS
 
@@ -135,7 +135,7 @@ def test_who_was_here_before_gets_what_they_left(early: Page, address: str) -> N
 
 def test_a_tab_that_is_opened_early_stays_open(early: Page, address: str) -> None:
     held = visit(early, address)
-    early.get_by_role("tab", name="Proof", exact=True).click()
+    details(early, "Proof")
     expect(early.locator("#panel-proof")).to_contain_text("on its way")
     for route in held:
         route.continue_()

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, compiled, pane, visiting, write
+from tests.app.browsing import MARKS, all_stages, compiled, more, pane, visiting, write
 
 pytestmark = MARKS
 
@@ -16,16 +16,17 @@ def reversed_and_doubled(page: Page, address: str) -> Locator:
     """The value flow of the program at FUNMEM, for three numbers."""
     page.goto(address)
     compiled(page)
+    all_stages(page)
     write(page, PROGRAM)
     page.locator(".chip", has_text="FUNMEM").click()
     expect(pane(page)).to_contain_text("segmap")
     flow = page.get_by_role("group", name="Value flow")
-    page.get_by_role("button", name="Value flow").click()
+    more(page, "Value flow")
     # Until then the fields of inputs may be those of the program before.
     expect(flow.get_by_role("status")).to_contain_text(re.compile(r"= \[-?\d+i32"))
     page.locator("#run-value-0").fill("[1i32, 2i32, 3i32]")
     for _ in range(2):  # closed, and opened for the new input
-        page.get_by_role("button", name="Value flow").click()
+        more(page, "Value flow")
     expect(flow.get_by_role("status")).to_contain_text("= [6i32, 4i32, 2i32]")
     return flow
 
@@ -44,7 +45,7 @@ def test_the_steps_of_a_stage_forward_and_backward(browser: Browser, address: st
         expect(cells).to_have_count(3)
         page.locator(".chip", has_text="Fused").click()
         expect(flow).to_be_hidden()
-        page.get_by_role("button", name="Value flow").click()
+        more(page, "Value flow")
         expect(flow.get_by_role("status")).to_contain_text("Step ")
         expect(cells).to_have_count(0)
         write(page, "entry main (xs: []i32) = xs\n")
@@ -63,9 +64,9 @@ def test_a_link_keeps_the_steps_that_were_seen(browser: Browser, address: str) -
         page.goto(link)
         expect(flow.get_by_role("status")).to_have_text(seen)
         expect(pane(page).locator(".traced").first).to_be_visible()
-        page.get_by_role("button", name="Value flow").click()
+        more(page, "Value flow")
         expect(flow).to_be_hidden()
-        page.get_by_role("button", name="Value flow").click()
+        more(page, "Value flow")
         expect(flow.get_by_role("status")).to_have_text(seen)
         assert not [url for url in asked if url.endswith("/api/flow")]
         text = re.sub("<[^>]*>", "", page.request.get(link).text())

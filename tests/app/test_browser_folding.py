@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, pane, working, write
+from tests.app.browsing import MARKS, all_stages, more, pane, working, write
 from tests.app.test_browser_fates import choose
 
 pytestmark = MARKS
@@ -29,15 +29,18 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 def test_checks_are_folded_until_asked_for_by_keyboard_and_stay_so(page: Page) -> None:
     expect(pane(page)).not_to_contain_text("out of bounds")
-    toggle = pane(page).get_by_role("button", name="Fold asides")
+    toggle = pane(page).locator("button", has_text="Fold asides")
+    pane(page).locator(".pane-menu > summary").first.focus()
+    page.keyboard.press("Enter")
     toggle.focus()
     page.keyboard.press("Enter")
+    expect(toggle).to_be_hidden()
     expect(toggle).to_have_attribute("aria-pressed", "false")
     expect(pane(page)).to_contain_text("out of bounds")
     page.wait_for_function("text => localStorage['stridescope.work']?.includes('xs[i]')", arg="")
     page.reload()
     expect(pane(page)).to_contain_text("out of bounds")
-    toggle.click()
+    more(pane(page), "Fold asides")
     expect(pane(page)).not_to_contain_text("out of bounds")
 
 
@@ -45,7 +48,7 @@ def test_a_place_that_is_chosen_and_a_search_unfold_what_they_come_to(page: Page
     choose(page, "let x", "xs")
     expect(pane(page)).to_contain_text("out of bounds")
     for _ in range(2):
-        pane(page).get_by_role("button", name="Fold asides").click()
+        more(pane(page), "Fold asides")
     expect(pane(page)).not_to_contain_text("out of bounds")
     pane(page).locator(".cm-content").focus()
     page.keyboard.press("Control+f")
@@ -55,6 +58,7 @@ def test_a_place_that_is_chosen_and_a_search_unfold_what_they_come_to(page: Page
 
 
 def test_support_code_and_host_code_are_folded(page: Page) -> None:
+    all_stages(page)
     page.locator("[data-stage='c']").click()
     expect(pane(page).locator(".folded").first).to_contain_text("support code")
     expect(pane(page)).to_contain_text("entry_main")
@@ -66,6 +70,7 @@ def test_support_code_and_host_code_are_folded(page: Page) -> None:
 
 def test_chips_say_what_changed_and_no_times(page: Page) -> None:
     write(page, "entry main [n] (xs: [n]f32): f32 = reduce (+) 0 (map (\\x -> x * x) xs)\n")
+    all_stages(page)
     expect(page.locator("[data-stage='fused'] .chip-delta")).to_contain_text("−1 map")
     # Stages come one by one, each with its note.
     expect(page.locator(".chip-note", has_text=re.compile(r"^$"))).to_have_count(0)

@@ -6,7 +6,17 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, pane, source, text, violations, visiting, write
+from tests.app.browsing import (
+    MARKS,
+    all_stages,
+    details,
+    pane,
+    source,
+    text,
+    violations,
+    visiting,
+    write,
+)
 
 pytestmark = MARKS
 
@@ -64,7 +74,7 @@ def test_who_follows_sees_what_the_teacher_does(two: tuple[Page, Page], address:
     # A stage, a tab, a selection.
     teacher.locator(".chip", has_text="FUNMEM").click()
     expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
-    teacher.get_by_role("tab", name="Bounds").click()
+    details(teacher, "Bounds")
     expect(pupil.get_by_role("tab", name="Bounds")).to_have_attribute("aria-selected", "true")
     teacher.locator(".stage-pane .cm-line", has_text="41i64").first.click()
     expect(pupil.locator(".source .lit-place").first).to_be_visible()
@@ -81,7 +91,7 @@ def test_who_follows_sees_a_and_its_text_and_keeps_their_own(
     compiled(pupil)
     write(pupil, "entry mine (x: i64) = x + 77\n")
     compiled(pupil)
-    pupil.get_by_role("tab", name="Compare").click()
+    details(pupil, "Compare")
     pupil.get_by_role("button", name="Pin as A").click()
     expect(pupil.get_by_role("tabpanel", name="Compare")).to_contain_text("A is the program")
     teacher.goto(address)
@@ -92,7 +102,7 @@ def test_who_follows_sees_a_and_its_text_and_keeps_their_own(
     compiled(teacher)
     expect(pane(pupil)).to_contain_text("20i64")
     expect(pane(pupil)).not_to_contain_text("same as in A")
-    teacher.get_by_role("tab", name="Compare").click()
+    details(teacher, "Compare")
     teacher.get_by_role("button", name="Pin as A").click()
     expect(pane(pupil)).to_contain_text("The same as in A.")
     write(teacher, "entry main (x: i64) = x + 21\n")
@@ -217,6 +227,7 @@ def test_back_and_forward_are_the_followers_own(two: tuple[Page, Page], address:
     seen = pane(pupil).get_attribute("data-shows") or ""
     pupil.locator(".chip[data-stage=funmem]").click()
     expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
+    all_stages(pupil)
     pupil.locator(".chip[data-stage=imp]").click()
     expect(pane(pupil)).to_have_attribute("data-shows", "imp")
     pupil.go_back()
@@ -228,6 +239,7 @@ def test_back_and_forward_are_the_followers_own(two: tuple[Page, Page], address:
     expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
     # What the teacher does does not move who looks around, and is there on return.
     write(teacher, "entry main (ys: []i64) = map (+ 43) ys\n")
+    all_stages(teacher)
     teacher.locator(".chip[data-stage=flat]").click()
     expect(bar(pupil)).to_contain_text("The teacher has gone on.")
     expect(pane(pupil)).to_have_attribute("data-shows", "funmem")
@@ -258,6 +270,7 @@ def test_who_was_offline_sees_what_the_teacher_shows_now(
     write(teacher, "entry missed (x: i64) = x + 44\n")
     compiled(teacher)
     write(teacher, "entry shown (x: i64) = x + 45\n")
+    all_stages(teacher)
     teacher.locator(".chip[data-stage=funmem]").click()
     teacher.reload()
     expect(bar(teacher)).to_contain_text("Others follow you")

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.app.browsing import MARKS, operations, violations, working, write
+from tests.app.browsing import MARKS, details, operations, violations, working, write
 from tests.app.browsing import pane as stage
 from tests.explain.test_dataflow import CHAIN
 from tests.protocol.test_declarations import scans
@@ -23,7 +23,7 @@ LONG = 200
 def test_graphs_are_drawn_and_select_their_statements(browser: Browser, address: str) -> None:
     with working(browser, address) as page:
         write(page, CHAIN)
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         pane = page.locator(".graphs")
         expect(pane.get_by_role("status")).to_have_text("Fusions done: 2 of 3 tried.")
         before = pane.get_by_role("img", name="Before, in main: ")
@@ -53,7 +53,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
     with working(browser, address) as page:
         write(page, SUMS)
         expect(stage(page)).to_contain_text("scan")
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         graphs, memory = page.locator(".graphs"), page.locator(".memory")
         graphs.get_by_label("Graph of").select_option("flat")
         graphs.get_by_label("as a table").check()
@@ -64,7 +64,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
         page.reload()
         expect(caption).to_be_visible()
         expect(graphs.get_by_label("Graph of")).to_have_value("flat")
-        page.get_by_role("tab", name="Memory").click()
+        details(page, "Memory")
         memory.get_by_role("button", name="Sums").click()
         expect(memory.get_by_role("region", name="Slots of")).to_contain_text("#circle")
         page.keyboard.press("Control+s")
@@ -73,7 +73,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
         page.on("request", lambda request: asked.extend(operations(request)))
         page.goto(link)
         expect(memory.get_by_role("region", name="Slots of")).to_contain_text("#circle")
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         expect(caption).to_be_visible()
         assert graphs.locator("tbody tr").all_inner_texts() == rows
         assert asked == []
@@ -95,7 +95,7 @@ def test_a_link_keeps_the_graph_and_the_sums_that_were_seen(browser: Browser, ad
 def test_a_link_keeps_what_fusion_did(browser: Browser, address: str) -> None:
     with working(browser, address) as page:
         write(page, CHAIN)
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         told = page.locator(".graphs").get_by_role("status")
         expect(told).to_have_text("Fusions done: 2 of 3 tried.")
         page.keyboard.press("Control+s")
@@ -115,7 +115,7 @@ def test_imperative_stages_are_drawn_and_open_to_their_bodies(
 ) -> None:
     with working(browser, address) as page:
         write(page, CHAIN)
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         pane = page.locator(".graphs")
         menu = pane.get_by_label("Graph of")
         menu.select_option("imp")
@@ -160,7 +160,7 @@ def test_kernels_of_a_large_program_are_asked_for_when_opened(
 ) -> None:
     with working(browser, address) as page:
         write(page, scans(50))
-        page.get_by_role("tab", name="Graph").click()
+        details(page, "Graph")
         pane = page.locator(".graphs")
         pane.get_by_label("Graph of").select_option("kernels")
         summary = pane.locator("summary", has_text=re.compile("^launch scan_.*_third$")).first

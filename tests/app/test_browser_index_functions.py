@@ -2,13 +2,13 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.app.browsing import MARKS
+from tests.app.browsing import MARKS, details
 
 pytestmark = MARKS
 
 
 def test_a_change_of_layout_is_told_in_three_generations(page: Page) -> None:
-    page.get_by_role("tab", name="Index functions").click()
+    details(page, "Index functions")
     change = page.locator(".layout")
     expect(change).to_have_count(1)
     expect(change).to_contain_text("b, branches")

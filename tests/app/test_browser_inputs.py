@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, pane, visiting, working, write
+from tests.app.browsing import MARKS, PATIENCE, pane, run, visiting, working, write
 
 pytestmark = MARKS
 
@@ -25,7 +25,7 @@ def program(page: Page, params: str, more: str = "") -> None:
 def test_a_field_without_a_value_is_named(page: Page) -> None:
     program(page, "(k: i64) (xs: [n]i64)", "-- FAILS\n")
     page.locator("#run-value-1").fill(" ")
-    page.locator(".run-form").get_by_role("button", name="Run", exact=True).click()
+    run(page)
     expect(page.locator(".run-result")).to_contain_text("xs has no value: type one")
     expect(page.locator(".run-result")).not_to_contain_text("k has no value")
 
@@ -124,5 +124,5 @@ def test_sizes_may_be_called_as_what_every_object_has(browser: Browser, address:
             expect(page.locator(f"#run-size-{name}")).to_have_value(value)
         page.locator("#run-size-toString").fill("3")
         page.locator("#run-size-valueOf").fill("4")
-        page.get_by_role("button", name="Run", exact=True).last.click()
+        run(page)
         expect(page.locator(".run-result")).to_contain_text("[3][4]i32")

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.app.browsing import MARKS, compiled, pane, visiting, working, write
+from tests.app.browsing import MARKS, all_stages, compiled, pane, visiting, working, write
 
 pytestmark = MARKS
 
@@ -40,7 +40,7 @@ def test_the_rail_keeps_its_place_and_its_height(page: Page) -> None:
 def test_half_a_screen_has_one_bar_and_a_button_to_run(page: Page) -> None:
     for width, height in ((960, 540), (1024, 768), (1280, 720)):
         page.set_viewport_size({"width": width, "height": height})
-        bar, run = page.locator(".top"), page.locator(".run").get_by_role("button", name="Run")
+        bar, run = page.locator(".top"), page.locator(".top").get_by_role("button", name="Run")
         expect(run).to_be_in_viewport(ratio=1)
         box = bar.bounding_box()
         assert box is not None
@@ -58,7 +58,7 @@ def test_what_drops_down_is_on_the_screen(page: Page, width: int) -> None:
     buttons = (
         bar.get_by_role("button", name="Share"),
         bar.locator(".help summary"),
-        bar.locator("summary", has_text="Layout"),
+        bar.locator("summary", has_text="View"),
     )
     for button in buttons:
         button.click()
@@ -103,8 +103,7 @@ def test_a_first_visit_has_room_for_the_source_and_a_strip_for_runs(
     assert whole < 1.5 * rows.nth(2).evaluate("line => line.offsetHeight") < many
     run = page.get_by_role("region", name="Run", exact=True)
     assert run.evaluate("run => run.offsetHeight") == 36
-    button = run.get_by_role("button", name="Run", exact=True)
-    expect(button).to_be_in_viewport(ratio=1)
+    expect(run.locator(".run-brief")).to_be_in_viewport(ratio=1)
     write(page, "entry main (xs: []i64) = map (+1) xs\n")
     run.get_by_label("xs: []i64").focus()  # by keyboard
     expect(run.get_by_label("xs: []i64")).to_be_in_viewport(ratio=1)
@@ -132,6 +131,7 @@ def test_in_a_first_look_nothing_lies_over_its_neighbour_or_beyond_its_pane(
 def test_heads_of_narrow_panes_take_another_row(browser: Browser, address: str) -> None:
     with working(browser, address) as page:
         page.set_viewport_size({"width": 1920, "height": 1080})
+        all_stages(page)
         for stage in ("funmem", "cuda"):
             page.locator(f".chip[data-stage={stage}]").click(modifiers=["Shift"])
             expect(
@@ -301,7 +301,7 @@ def test_a_back_end_that_cannot_run_is_not_offered_and_why_is_said(page: Page) -
     expect(run.locator(".lacking")).to_have_text("")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.post_data or ""))
-    run.get_by_role("button", name="Run", exact=True).click()
+    page.locator(".top").get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".run-result .value")).to_be_visible()
     assert [json.loads(body)["backend"] for body in sent if "backend" in body] == ["cuda"]
     page.wait_for_timeout(400)
@@ -310,7 +310,7 @@ def test_a_back_end_that_cannot_run_is_not_offered_and_why_is_said(page: Page) -
     expect(run.locator(".lacking")).to_have_text(said)
     expect(chosen).to_have_value("c")
     sent.clear()
-    run.get_by_role("button", name="Run", exact=True).click()
+    page.locator(".top").get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".run-result .value")).to_be_visible()
     assert [json.loads(body)["backend"] for body in sent if "backend" in body] == ["c"]
 

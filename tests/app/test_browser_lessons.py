@@ -15,6 +15,7 @@ from tests.app.browsing import (
     pane,
     source,
     text,
+    theme,
     violations,
     visiting,
     write,
@@ -99,7 +100,7 @@ def test_what_decides_is_covered_until_the_answer_in_all_lessons(page: Page, add
     assert "Changes" not in titles
     page.get_by_role("button", name="Done").click()
     page.get_by_role("button", name="Show me").click()
-    assert all(seen(page)[:2])
+    page.wait_for_function(f"() => ({SEEN})().slice(0, 2).every(Boolean)")
     expect(page.get_by_role("button", name="Reveal")).to_be_disabled()  # still to be answered
 
 
@@ -231,7 +232,7 @@ def test_what_is_drawn_has_the_sizes_of_the_lesson(page: Page, address: str) -> 
     expect(page.locator(".lesson-outcome")).to_contain_text("now there are 8,000 in 1. Both maps")
     expect(page.get_by_role("button", name="Ask me again")).to_be_in_viewport()
     expect(page.locator(".lesson").get_by_role("link", name="Next")).to_be_in_viewport(ratio=1)
-    page.get_by_role("spinbutton", name="n", exact=True).fill("10")
+    page.get_by_label("Size n").fill("10")
     expect(page.locator(".lanes-view")).to_contain_text("5 blocks, at most 160 B at once")
 
 
@@ -325,7 +326,8 @@ def test_the_lecture_theme_scales_text_and_drawings_alike(page: Page, address: s
     expect(page.get_by_text("the cell of each element")).to_be_visible()
     size = page.get_by_role("slider", name="Size of text and drawings")
     expect(size).to_be_hidden()
-    page.get_by_role("combobox", name="Theme").select_option("lecture")
+    theme(page, "lecture")
+    page.locator(".top summary", has_text="View").click()
     size.fill("16")
     small = page.evaluate(HEIGHTS)
     size.fill("28")
@@ -334,13 +336,14 @@ def test_the_lecture_theme_scales_text_and_drawings_alike(page: Page, address: s
         [28 / 16] * 3, rel=0.05
     )
     assert violations(page) == []
+    page.keyboard.press("Escape")
     page.reload()
     page.get_by_role("button", name="Show me").click()
     expect(page.get_by_text("the cell of each element")).to_be_attached()
-    expect(size).to_have_value("28")
+    expect(page.locator("[aria-label='Size of text and drawings']")).to_have_value("28")
     assert page.evaluate(HEIGHTS) == pytest.approx(large, rel=0.05)
     # What is pointed at is what is meant, however large it is.
-    page.get_by_role("tab", name="FUNMEM").click()
+    page.locator(".kinds [data-kind=Stages]").click()
     shown = page.locator('.stage-pane[data-shows="funmem"]')
     shown.locator(".cm-line", has_text="rearrange").click()
     expect(page.locator(".source .lit-place").first).to_have_text("transpose xss")

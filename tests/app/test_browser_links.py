@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, compiled, pane, source, visiting, write
+from tests.app.browsing import MARKS, compiled, details, pane, source, visiting, write
 from tests.app.fake_worker import MANIFEST
 from tests.app.test_forms import OLD, OLD_NAME, OLD_REAL
 
@@ -37,10 +37,9 @@ def test_an_earlier_link_opens_in_all_panes(
     tabs = page.locator(".side [role=tab]").all_text_contents()
     assert {"Memory", "Warps", "Compare", "Tests", "Notebook", "Bench"} <= {*tabs}
     for tab in tabs:
-        page.get_by_role("tab", name=tab).click()
-        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        details(page, tab)
         expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     expect(page.locator(".outcome").first).to_contain_text("uilt in place")
     expect(page.locator(".run-result .value")).to_be_visible()
     page.reload()  # it has the page already

@@ -11,6 +11,7 @@ from tests.app.browsing import (
     HOLDING,
     MARKS,
     compiled,
+    details,
     hold,
     is_held,
     release,
@@ -81,7 +82,7 @@ def test_a_profile_of_cuda_counts_and_is_in_links(page: Page) -> None:
 
 
 def test_tests_are_measured_and_compared_with_what_was_before(page: Page) -> None:
-    page.get_by_role("tab", name="Bench").click()
+    details(page, "Bench")
     page.get_by_role("button", name="Measure", exact=True).click()
     table = page.get_by_role("region", name="Measurements")
     rows = table.locator("tbody")

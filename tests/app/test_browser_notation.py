@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from compiler.driver import switches
-from tests.app.browsing import MARKS, TEXT, pane, source, violations, working, write
+from tests.app.browsing import MARKS, TEXT, more, pane, source, violations, working, write
 
 pytestmark = MARKS
 
@@ -117,9 +117,9 @@ def test_numbers_of_names_are_seen_where_two_names_would_be_one(page: Page) -> N
     for name, numbers in names.items():
         if len(numbers) > 1:
             assert all(f"{name}_{number}" in seen for number in numbers)
-    pane(page).get_by_role("button", name="Numbers of names").click()
+    more(pane(page), "Numbers of names")
     expect(hidden).to_have_count(0)
-    pane(page).get_by_role("button", name="Numbers of names").click()
+    more(pane(page), "Numbers of names")
     expect(hidden.first).to_be_attached()
     page.locator("[data-stage='c']").click()
     expect(pane(page)).to_contain_text("entry_main")

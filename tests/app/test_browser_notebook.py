@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, working, write
+from tests.app.browsing import MARKS, details, working, write
 
 pytestmark = MARKS
 
@@ -35,7 +35,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
         write(opened, PROGRAM)
         expect(opened.get_by_label("Entry")).to_contain_text("three")
         opened.locator("#run-backend").select_option("ref")
-        opened.get_by_role("tab", name="Notebook").click()
+        details(opened, "Notebook")
         opened.get_by_role("button", name="Run notebook").click()
         expect(opened.locator(".notebook h1")).to_have_text("Notes")
         yield opened
@@ -98,7 +98,7 @@ def test_a_link_keeps_it(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(url)
-    page.get_by_role("tab", name="Notebook").click()
+    details(page, "Notebook")
     shown(page)
     assert not [one for one in asked if one.endswith("/api/literate")]
     plain = page.request.get(url).text()

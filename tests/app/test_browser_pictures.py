@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, choose, compiled, pane, working, write
+from tests.app.browsing import MARKS, choose, compiled, details, pane, working, write
 
 pytestmark = MARKS
 
@@ -17,11 +17,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 
 def shown(page: Page, tab: str) -> Locator:
-    tabs = page.get_by_role("tab", name=tab, exact=True)
-    if tabs.is_visible():
-        tabs.click()
-    else:
-        page.locator(".more-tabs:visible").select_option(label=tab)
+    details(page, tab)
     return page.get_by_role("tabpanel", name=tab)
 
 

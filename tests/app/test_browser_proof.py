@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, pane, working, write
+from tests.app.browsing import MARKS, PATIENCE, compiled, details, more, pane, working, write
 
 pytestmark = MARKS
 
@@ -27,7 +27,7 @@ CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {
 
 
 def open_proof(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     expect(page.locator(".attempts li").first).to_be_visible()
 
 
@@ -154,7 +154,7 @@ def test_why_an_array_was_copied_is_answered_from_the_source(page: Page) -> None
     write(page, "-- One\n\nloop k < n\nys[k] = row\n")
     expect(pane(page)).to_contain_text("ys[k] = row -- fused")
     page.locator(".source .cm-line", has_text="ys[k]").click()
-    page.get_by_role("tab", name="Selection").click()
+    details(page, "Selection")
     tried = page.locator(".selection .remark", has_text="see what was tried")
     expect(tried).to_contain_text("row into ys: refused.")
     tried.get_by_role("button", name="see what was tried").click()
@@ -168,14 +168,14 @@ def test_why_an_array_was_copied_is_answered_from_the_source(page: Page) -> None
 
 def test_a_remark_leads_to_its_attempt(page: Page) -> None:
     expect(pane(page)).to_contain_text("-- fused")
-    page.get_by_role("tab", name="Remarks").click()
+    details(page, "Remarks")
     page.get_by_role("button", name="see what was tried").click()
     expect(page.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".attempt[aria-pressed=true]")).to_contain_text("copy")
 
 
 def test_two_lmads_of_ones_own_are_decided_and_kept(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     page.get_by_role("button", name="Two LMADs").click()
     expect(page.locator(".free-pair .pair-verdict")).to_contain_text("never share a cell")
     page.locator("#pair-b").fill("{(n : n)} + OVER")
@@ -194,7 +194,7 @@ def test_two_lmads_of_ones_own_are_decided_and_kept(page: Page) -> None:
 
 
 def test_far_sets_are_drawn_without_what_lies_between(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     page.get_by_role("button", name="Two LMADs").click()
     page.locator("#pair-b").fill("{(n : 1)} + FAR")
     drawing = page.locator(".free-pair .drawing svg.sets")
@@ -207,7 +207,7 @@ def test_far_sets_are_drawn_without_what_lies_between(page: Page) -> None:
 
 
 def test_many_rows_and_columns_are_seen_through_a_window(page: Page) -> None:
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     page.get_by_role("button", name="Two LMADs").click()
     page.locator("#pair-b").fill("{(n : 1000)} + WIDE")
     drawing = page.locator(".free-pair .drawing svg.sets")
@@ -237,13 +237,13 @@ def test_a_link_opens_at_the_attempt_that_was_shown(page: Page) -> None:
 def test_wide_details_take_the_room_of_the_stages(page: Page) -> None:
     open_proof(page)
     before = page.locator(".side").bounding_box()
-    page.get_by_role("button", name="Wide details").click()
+    more(page, "Wide details")
     expect(pane(page)).to_be_hidden()
     after = page.locator(".side").bounding_box()
     assert before is not None
     assert after is not None
     assert after["width"] > 2 * before["width"]
-    page.get_by_role("button", name="Wide details").click()
+    more(page, "Wide details")
     expect(pane(page)).to_be_visible()
 
 
@@ -288,7 +288,7 @@ def test_the_numbers_of_far_cells_stand_apart_and_are_told_only_where_they_are_e
 ) -> None:
     """A number of more than 53 bits would be another one in the page."""
     with working(browser, address) as page:
-        page.get_by_role("tab", name="Proof", exact=True).click()
+        details(page, "Proof")
         pair = page.locator(".pair").first
         for name, size in (("m", 2**45 - 1), ("n", 2**45)):
             pair.get_by_label(name, exact=True).fill(str(size))
@@ -302,7 +302,7 @@ def test_the_numbers_of_far_cells_stand_apart_and_are_told_only_where_they_are_e
         expect(pair).to_contain_text("more than 53 bits are not shown")
         expect(pair.locator("svg.sets .set-cell")).to_have_count(0)
         expect(pair).not_to_contain_text(str(2**54 - 2))
-        page.get_by_role("tab", name="Memory", exact=True).click()
+        details(page, "Memory")
         page.get_by_role("button", name="One array").click()
         memory = page.locator(".memory")
         memory.locator("input[type=number]:visible").first.fill("5000")

@@ -9,6 +9,7 @@ from tests.app.browsing import (
     HOLDING,
     MARKS,
     RELEASE,
+    details,
     hold,
     is_held,
     pane,
@@ -34,7 +35,7 @@ def holding(page: Page) -> Page:
 
 def test_the_second_digit_is_typed_when_the_answer_for_the_first_comes(holding: Page) -> None:
     page = holding
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     field = page.locator(".pair").get_by_label("n", exact=True)
     saved = page.locator(".savings")
     expect(saved).to_contain_text("less to copy and to allocate40 B")
@@ -49,7 +50,7 @@ def test_the_second_digit_is_typed_when_the_answer_for_the_first_comes(holding: 
 def test_a_pane_says_that_its_first_answer_is_awaited(holding: Page) -> None:
     page = holding
     hold(page, "/api/batch")
-    page.get_by_role("tab", name="Bounds").click()
+    details(page, "Bounds")
     is_held(page)
     panel = page.get_by_role("tabpanel", name="Bounds")
     waiting = panel.get_by_text("It is being made.")
@@ -84,7 +85,7 @@ def test_what_stages_of_an_earlier_text_came_to_is_not_told_of_the_new_one(holdi
 
 def test_who_types_a_size_goes_on_when_another_program_was_compiled(holding: Page) -> None:
     page = holding
-    page.get_by_role("tab", name="Proof").click()
+    details(page, "Proof")
     saved = page.locator(".savings")
     expect(saved).to_contain_text("less to copy and to allocate40 B")
     hold(page, "/api/batch")

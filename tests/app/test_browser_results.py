@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.browsing import MARKS, text, violations, working, write
+from tests.app.browsing import MARKS, details, text, violations, working, write
 
 pytestmark = MARKS
 
@@ -181,7 +181,7 @@ def test_inputs_come_out_of_files_and_are_kept_with_the_program(page: Page, tmp_
     page.locator("#run-value-0").fill("[[9f64]]")
     page.get_by_label("Data set").select_option("set 1")
     expect(page.locator("#run-value-0")).to_have_value("[[0.1f64, -2.0f64]]")
-    page.get_by_role("tab", name="Tests").click()
+    details(page, "Tests")
     page.get_by_role("button", name="Run all").click()
     expect(page.locator(".trials-top [role=status]")).to_contain_text("passed")
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.app.browsing import (
     HOLDING,
     MARKS,
+    details,
     hold,
     is_held,
     pane,
@@ -34,7 +35,10 @@ AWAY = """() => {
 
 
 def open_menu(of: Locator) -> Locator:
-    of.locator(".take-menu summary").click()
+    outer = of.locator(".pane-menu:not(.take-menu) > summary")
+    if outer.count():
+        outer.first.click()
+    of.locator(".take-menu > summary").first.click()
     menu = of.locator(".take")
     expect(menu).to_be_visible()
     return menu
@@ -69,7 +73,7 @@ def test_a_stage_is_copied_and_saved_whole(page: Page) -> None:
 
 
 def test_tables_and_pictures_are_saved(page: Page) -> None:
-    page.get_by_role("tab", name="Warps").click()
+    details(page, "Warps")
     expect(page.locator(".warps svg")).to_be_visible()
     side = page.locator(".side")
     menu = open_menu(side)
@@ -132,7 +136,7 @@ def test_every_pane_is_saved_and_every_picture_reads_back(browser: Browser, addr
 
 
 def test_a_picture_is_saved_while_its_pane_is_made_anew(page: Page) -> None:
-    page.get_by_role("tab", name="Warps").click()
+    details(page, "Warps")
     expect(page.locator(".warps svg")).to_be_visible()
     page.evaluate(HOLDING)
     hold(page, "/api/batch")
@@ -149,7 +153,7 @@ def test_a_picture_is_saved_while_its_pane_is_made_anew(page: Page) -> None:
 
 
 def test_a_picture_that_is_not_there_is_saved_once_it_is(page: Page) -> None:
-    page.get_by_role("tab", name="Warps").click()
+    details(page, "Warps")
     expect(page.locator(".warps svg")).to_be_visible()
     menu = open_menu(page.locator(".side"))
     png = menu.get_by_role("button", name=re.compile("^Save 32 lanes.* as .png"))
@@ -164,7 +168,7 @@ def test_a_picture_that_is_not_there_is_saved_once_it_is(page: Page) -> None:
 
 
 def test_a_picture_that_comes_after_its_menu_is_closed_is_not_saved(page: Page) -> None:
-    page.get_by_role("tab", name="Warps").click()
+    details(page, "Warps")
     expect(page.locator(".warps svg")).to_be_visible()
     files: list[str] = []
     page.on("download", lambda download: files.append(download.suggested_filename))
@@ -191,7 +195,7 @@ def test_a_picture_that_comes_after_its_menu_is_closed_is_not_saved(page: Page) 
     ids=["no file", "no drawing"],
 )
 def test_a_picture_that_the_browser_cannot_save_is_told(page: Page, cannot: str) -> None:
-    page.get_by_role("tab", name="Warps").click()
+    details(page, "Warps")
     expect(page.locator(".warps svg")).to_be_visible()
     menu = open_menu(page.locator(".side"))
     page.evaluate(f"() => {{ {cannot} }}")

@@ -11,6 +11,7 @@ from tests.app.browsing import (
     MARKS,
     PATIENCE,
     compiled,
+    details,
     hold,
     is_held,
     release,
@@ -50,7 +51,7 @@ def tests(browser: Browser, address: str, request: pytest.FixtureRequest) -> Ite
     write(page, PROGRAM)
     expect(page.get_by_label("Entry")).to_contain_text("at")
     compiled(page)
-    page.get_by_role("tab", name="Tests").click()
+    details(page, "Tests")
     expect(page.locator(".trial")).to_have_count(7)
     page.evaluate(HOLDING)
     yield page

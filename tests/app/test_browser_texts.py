@@ -10,8 +10,11 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect
 from tests.app.browsing import (
     HOLDING,
     MARKS,
+    against,
+    all_stages,
     choose,
     compiled,
+    details,
     hold,
     is_held,
     pane,
@@ -35,6 +38,7 @@ SECOND = FIRST.replace("- 3", "- 777")
 @pytest.fixture(scope="module")
 def visit(browser: Browser, address: str) -> Iterator[Page]:
     with working(browser, address) as opened:
+        all_stages(opened)
         opened.evaluate(HOLDING)
         yield opened
 
@@ -144,35 +148,35 @@ def test_a_chip_that_is_drawn_anew_while_it_is_pressed_opens_its_stage(page: Pag
 
 
 def test_a_stage_is_compared_with_one_that_was_not_shown(page: Page) -> None:
-    pane(page).get_by_label("Compare with").select_option("simplified")
+    against(page, "simplified")
     expect(pane(page)).to_contain_text(re.compile("added, .* since Simplified|The same as"))
-    pane(page).get_by_label("Compare with").select_option("soa")
-    expect(pane(page)).to_contain_text(re.compile("added, .* removed since FUN"))
+    against(page, "soa")
+    expect(pane(page)).to_contain_text(re.compile("added, .* removed since Structure of arrays"))
     expect(pane(page).locator(".cm-line.diff-removed").first).to_be_visible()
-    pane(page).get_by_label("Compare with").select_option("")
+    against(page, "")
 
 
 def test_stages_of_a_that_were_not_shown_are_compared_with_those_of_now(page: Page) -> None:
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     panel = page.get_by_role("tabpanel", name="Compare")
     panel.get_by_role("button", name=re.compile("Pin")).click()
     expect(pane(page)).to_contain_text("The same as in A.")
-    page.get_by_role("tab", name="Memory").click()
+    details(page, "Memory")
     write(page, SECOND)
     expect(pane(page).locator(".cm-line.diff-added")).to_contain_text("777i64")
     chip(page, "cuda")
     expect(pane(page).locator(".cm-line.diff-added").first).to_contain_text("777")
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     row = panel.locator("tr", has=page.get_by_role("button", name="Types", exact=True))
     expect(row.locator(".words")).to_have_text("other text")
     expect(row.locator("td").first).to_have_text(re.compile(r"\d"))
     panel.get_by_role("button", name="Unpin").click()
-    page.get_by_role("tab", name="Memory").click()
+    details(page, "Memory")
 
 
 def test_a_link_tells_the_same_of_a_selection_as_the_compiler(page: Page, browser: Browser) -> None:
     choose(page, "let b", "map")
-    page.get_by_role("tab", name="Selection").click()
+    details(page, "Selection")
     expect(fates(page)).to_have_count(page.locator(".chip").count())
     expect(fates(page).last).not_to_contain_text("not reached")
     told = fates(page).all_inner_texts()
@@ -182,6 +186,6 @@ def test_a_link_tells_the_same_of_a_selection_as_the_compiler(page: Page, browse
     link = page.get_by_role("textbox", name="Link").input_value()
     with visiting(browser) as frozen:
         frozen.goto(f"{link}{place}")
-        frozen.get_by_role("tab", name="Selection").click()
+        details(frozen, "Selection")
         expect(fates(frozen)).to_have_count(len(told))
         assert fates(frozen).all_inner_texts() == told

@@ -10,6 +10,7 @@ from tests.app.browsing import (
     MARKS,
     TEXT,
     compiled,
+    details,
     pane,
     source,
     text,
@@ -48,7 +49,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 
 def pin(page: Page, program: str) -> None:
     write(page, program)
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     page.get_by_role("button", name="Pin as A").click()
     expect(panel(page)).to_contain_text("A is the program as it was")
 
@@ -248,7 +249,7 @@ def test_files_of_a_follow_those_of_the_source(page: Page) -> None:
     page.get_by_role("button", name="Create lib.fut").click()
     write(page, "def twice (x: i64) = 2 * x\n")
     compiled(page)
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     page.get_by_role("button", name="Pin as A").click()
     write(page, "def twice (x: i64) = x + x\n")
     page.keyboard.press("F8")
@@ -267,7 +268,7 @@ def test_the_editor_of_a_knows_what_the_source_does(page: Page) -> None:
     page.get_by_role("button", name="Create lib.fut").click()
     write(page, "def twice (y: i64): i64 = 2 * y\n")
     compiled(page)
-    page.get_by_role("tab", name="Compare").click()
+    details(page, "Compare")
     page.get_by_role("button", name="Pin as A").click()
     page.get_by_role("tab", name="main.fut").click()
     write(page, "entry main (x: f32) = x\n")

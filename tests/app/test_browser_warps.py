@@ -6,7 +6,17 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.browsing import MARKS, PATIENCE, compiled, operations, serving, visiting, write
+from tests.app.browsing import (
+    MARKS,
+    PATIENCE,
+    all_stages,
+    compiled,
+    details,
+    operations,
+    serving,
+    visiting,
+    write,
+)
 from tests.runtime.cuda_on_cpu import needs_cxx
 
 pytestmark = MARKS
@@ -29,7 +39,7 @@ def warps(browser: Browser, real_app: Flask) -> Page:
         page.goto(address)
         compiled(page)
         write(page, ROWS)
-        page.get_by_role("tab", name="Warps").click()
+        details(page, "Warps")
         expect(page.locator(".warps [role=status]")).to_contain_text(
             "2 accesses of 1 kernel of the entry point main, "
         )
@@ -65,6 +75,7 @@ def test_the_worst_access_is_drawn_and_told(warps: Page) -> None:
     expect(missed).to_contain_text("They read a part of it")
     first.locator("summary").first.hover()
     expect(warps.locator(".source .stride-fault").first).to_contain_text("r[i * 2]")
+    all_stages(warps)
     warps.locator(".rail").get_by_text("CUDA").click()
     first.locator("summary").first.hover()
     expect(warps.locator(".stage-pane .stride-fault").first).to_have_text(re.compile(r"m_\d+"))
@@ -113,13 +124,13 @@ def test_what_is_switched_off_is_told_and_the_figures_are_in_sight(warps: Page) 
     write(warps, "entry main [n][m] (xss: [n][m]f32): [m][n]f32 = transpose xss\n")
     first = warps.locator(".warp-access").first
     expect(first).to_contain_text("squares of 32 x 32")
-    warps.get_by_role("tab", name="Compare").click()
+    details(warps, "Compare")
     warps.locator("summary", has_text="Passes and rules").click()
     switch = warps.locator("[data-switch='kernels/squares']")
     warps.locator(".switch", has=switch).locator("summary").click()
     switch.click()
     compiled(warps)
-    warps.get_by_role("tab", name="Warps").click()
+    details(warps, "Warps")
     expect(first).to_contain_text("32 lanes fetch 32 sectors, 12 % used; 4 would do")
     expect(first).to_contain_text("Switched off, and so not tried here: kernels/squares.")
     expect(first).not_to_contain_text("No remark of the compiler")
@@ -211,7 +222,7 @@ def test_banks_that_are_asked_several_times_are_drawn_by_passes(
     with visiting(browser) as page:
         page.goto(f"{address}/examples/lattice_boltzmann")
         compiled(page)
-        page.locator(".more-tabs:visible").first.select_option(label="Warps")
+        details(page, "Warps")
         card = page.locator(".warp-access", has_text="passes over the banks; 1 would do").first
         card.locator("summary").first.click()
         passes = int(re.findall(r"in (\d+) passes", card.inner_text())[0])

@@ -51,7 +51,7 @@ def test_what_is_known_of_the_front_example_comes_with_the_page(
     assert first["example"] == "greeting"
     assert first["known"]["text"]["source"].startswith("-- Greeting </script> & <b>\n")
     asked = [one["request"]["op"] for one in first["known"]["answers"]]
-    assert asked[:3] == ["check", "show", "places"]
+    assert asked[:4] == ["check", "show", "places", "costs"]
     assert all(one["answer"]["ok"] for one in first["known"]["answers"])
     title = "-- Greeting &lt;/script&gt; &amp; &lt;b&gt;"
     assert first["source"][0] == f'<span class="t-comment">{title}</span>'
@@ -67,7 +67,8 @@ def test_what_a_narrow_page_asked_for_is_known_too(make_app: MakeApp, tmp_path: 
     client.get("/api/manifest")
     source = client.get("/api/examples").get_json()["examples"][0]["source"]
     lives = {"op": "lifetimes", "stage": "funmem", "values": {}}
-    requests = [{"op": "check"}, {"op": "show", "texts": ["fused"]}, {"op": "places"}, lives]
+    costs = {"op": "costs", "sizes": {}}
+    requests = [{"op": "check"}, {"op": "show", "texts": ["fused"]}, {"op": "places"}, costs, lives]
     body = {"source": source, "options": {}, "requests": requests}
     client.post("/api/batch", json=body).get_data()
     first = told(app)

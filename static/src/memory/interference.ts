@@ -6,7 +6,7 @@ import type { Interference, Polynomial } from "../types";
 export type SizeOf = (size: Polynomial) => number | null;
 
 const RADIUS = 11;
-const LABEL = 6.4; // width of a character
+const LABEL = 7.3; // width of a character
 
 const amount = (poly: Polynomial, size: SizeOf): string => {
   const value = size(poly);

@@ -11,7 +11,7 @@ const GAP = 7;
 const CHART = 64;
 const LEFT = 6;
 const RIGHT = 10;
-const LETTER = 6.4; // pixels, as in lanes.css
+const LETTER = 7.3; // pixels, as in lanes.css
 const NEEDED = "bytes needed";
 const atMost = (amount: number): string => ` at most ${bytes(amount)}, at ●`;
 let drawings = 0;

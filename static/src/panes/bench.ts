@@ -209,6 +209,7 @@ export const pane: PaneKind = {
   id: "bench",
   title: "Bench",
   order: 130,
+  group: "Run",
   about: "measurements: median, spread, time of each test, speed",
   make: ({ model, run }) => new BenchPane(model, () => run.measured()),
 };

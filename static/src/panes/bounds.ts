@@ -117,6 +117,7 @@ export const pane: PaneKind = {
   id: "bounds",
   title: "Bounds",
   order: 50,
+  group: "Cost",
   about: "checks of indices and slices: proved, checked when it runs",
   make: ({ model, link, mark }) => new BoundsPane(model, link, mark),
 };

@@ -562,6 +562,7 @@ export const pane: PaneKind = {
   id: "compare",
   title: "Compare",
   order: 100,
+  group: "Compare",
   about: "two compilations: differences, switches of passes and rules, rewrite by rewrite, race",
   make: (desk) => new ComparePane(desk),
 };

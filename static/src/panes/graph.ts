@@ -338,7 +338,8 @@ function labels(graphs: FlowFunction[]): (some: string[]) => string | null {
 export const pane: PaneKind = {
   id: "graph",
   title: "Graph",
-  order: 80,
+  order: 44,
+  group: "Why",
   about: "which statement hands what to which: data flow, fusion before and after",
   make: ({ model, link, changed }) => new GraphPane(model, link, changed),
 };

@@ -136,7 +136,8 @@ function reasonsOf({ forms }: LayoutChange, shown: readonly Generation[]): HTMLE
 export const pane: PaneKind = {
   id: "layouts",
   title: "Index functions",
-  order: 70,
+  order: 42,
+  group: "Why",
   about: "LMADs, rotations, slices, transpositions: three generations, and what they copy",
   make: ({ model, link }) => new AnsweredPane(model, new Changes(link)),
 };

@@ -52,6 +52,9 @@ export class Lanes {
     });
     this.width = onWidth(this.element, () => this.shown.length && this.draw());
     model.on("entry", () => this.shown.length && this.arrange());
+    model.sizes.onOffer(() => {
+      if (!model.frozen?.lifetimes) for (const name of this.parts.keys()) this.inputs(name);
+    });
   }
 
   /** Draw with these sizes until others are typed. */
@@ -191,7 +194,9 @@ export class Lanes {
   private inputs(name: string): void {
     const { fields } = this.parts.get(name)!;
     const { names, called, plain } = this.symbols(name);
-    const valued = names.map((symbol) => ({
+    // What the page has a field for needs none here.
+    const own = names.filter((symbol) => !this.model.sizes.isOffered(plain(symbol)));
+    const valued = own.map((symbol) => ({
       name: symbol,
       label: plain(symbol),
       value: this.values[symbol] ?? this.used[symbol]!,
@@ -204,20 +209,12 @@ export class Lanes {
   }
 
   private draw(): void {
-    const choice = (name: string, table: boolean) =>
-      h(
-        "button",
-        {
-          "aria-pressed": String(this.table === table),
-          onclick: () => {
-            this.table = table;
-            this.arrange();
-            this.draw();
-          },
-        },
-        name,
-      );
-    replace(this.tools, choice("Drawing", false), choice("Table", true));
+    const turn = (): void => {
+      this.table = !this.table;
+      this.arrange();
+      this.draw();
+    };
+    replace(this.tools, h("button", { "aria-pressed": String(this.table), onclick: turn }, "Table"));
     const width = Math.max(260, this.width());
     for (const [name, { body }] of this.parts) {
       const own = this.of(name);

@@ -560,6 +560,7 @@ export const pane: PaneKind = {
   id: "memory",
   title: "Memory",
   order: 10,
+  group: "Memory",
   about: "where arrays lie: blocks, cells, index functions, bytes at the peak, lifetimes, sharing, sum types",
   make: ({ model, link }) => new MemoryPane(model, link),
 };

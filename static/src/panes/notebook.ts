@@ -135,6 +135,7 @@ export const pane: PaneKind = {
   id: "notebook",
   title: "Notebook",
   order: 120,
+  group: "Run",
   about: "comments as text, results of directives, pictures, plots",
   make: ({ model, run, goTo }) => new NotebookPane(model, { backend: () => run.target(), goTo }),
 };

@@ -80,5 +80,7 @@ export interface PaneKind {
   readonly about: string;
   /** Its place among the tabs. */
   readonly order: number;
+  /** What kind of thing it tells: panes of a kind stand together. */
+  readonly group: "Memory" | "Cost" | "Why" | "Compare" | "Run";
   make(desk: Desk): Pane;
 }

@@ -6,5 +6,5 @@ declare module "panes:all" {
 
 /** The same without their code, for the first view. */
 declare module "panes:titles" {
-  export const TITLES: readonly { id: string; title: string }[];
+  export const TITLES: readonly { id: string; title: string; group: string }[];
 }

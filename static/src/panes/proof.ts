@@ -341,6 +341,7 @@ export const pane: PaneKind = {
   id: "proof",
   title: "Proof",
   order: 20,
+  group: "Why",
   about: "why it is built in place, or copied: pairs of accesses, certificates, counterexamples",
   make: ({ model, link, attempts, show }) => new ProofPane(model, link, attempts, () => show("proof")),
 };

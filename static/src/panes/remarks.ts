@@ -210,6 +210,7 @@ export const pane: PaneKind = {
   id: "remarks",
   title: "Remarks",
   order: 40,
+  group: "Why",
   about: "decisions of the compiler: what was rewritten, what was not, and why; rules",
   make: ({ model, link, attempts }) => new RemarksPane(model, link, (remark) => attempts.showOf(remark)),
 };

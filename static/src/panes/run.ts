@@ -63,7 +63,8 @@ export class RunPane {
   private readonly inputs: RunInputs;
   private readonly result = h("div", { class: "run-result", "aria-live": "polite" });
   private readonly fresh: Fresh;
-  private readonly button = h("button", { class: "primary", title: "Ctrl+Enter" }, "Run");
+  /** What is chosen to run, until something here is used: the way to all of it. */
+  private readonly brief = h("button", { class: "run-brief", title: "Inputs, back end, how often, checks, results" });
   private readonly validate = h(
     "button",
     { title: "Run every stage on this input and compare the results" },
@@ -95,6 +96,7 @@ export class RunPane {
     this.element = h(
       "section",
       { class: "run", "aria-label": "Run" },
+      this.brief,
       h(
         "div",
         { class: "run-form" },
@@ -107,7 +109,6 @@ export class RunPane {
           h("label", { for: "run-backend" }, "On"),
           this.backend,
           this.runs,
-          this.button,
           this.validate,
           taking(() => ({ title: "Result", element: this.side })),
           this.lacking,
@@ -120,7 +121,6 @@ export class RunPane {
     this.entry.addEventListener("change", () => this.set({ entry: this.entry.value }));
     this.backend.addEventListener("change", () => this.set({ backend: this.backend.value }));
     this.runs.addEventListener("change", () => this.set({ runs: Number(this.runs.value) }));
-    this.button.addEventListener("click", () => this.toggle());
     this.validate.addEventListener("click", () => void this.checkStages());
     model.on("entries", () => this.draw());
     model.on("status", () => this.chosen() || this.draw());
@@ -128,9 +128,10 @@ export class RunPane {
     // With the pointer at its end: what grows under it would take the button away from a click.
     this.element.addEventListener(
       "focusin",
-      (event) => (event.target as Element).matches(":focus-visible") && events.used(),
+      ({ target }) => target !== this.brief && (target as Element).matches(":focus-visible") && events.used(),
     );
     this.element.addEventListener("click", () => events.used());
+    this.brief.addEventListener("click", () => this.entry.focus());
     this.empty();
   }
 
@@ -302,8 +303,6 @@ export class RunPane {
 
   private buttons(): void {
     const running = this.stopping !== null;
-    this.button.textContent = running ? "Stop" : "Run";
-    this.button.title = running ? "Stop the program" : "Ctrl+Enter";
     this.validate.disabled = running;
     this.events.running(running);
   }
@@ -443,6 +442,17 @@ export class RunPane {
       radio.checked = (radio.value === "typed") === this.settings.typed;
     }
     this.entry.disabled = !chosen;
+    const { typed, runs = 1 } = this.settings;
+    const how = [
+      typed ? "typed inputs" : "random inputs",
+      this.titleOf(this.runsOn()),
+      runs > 1 ? `${runs} times` : "",
+    ];
+    replace(
+      this.brief,
+      h("strong", {}, "Inputs and results"),
+      h("span", { class: "quiet" }, [chosen?.name ?? "", ...how].filter(Boolean).join(" · ")),
+    );
     if (chosen && typeof from === "object") this.inputs.draw(chosen, this.settings, from);
     else replace(this.inputs.element, h("p", { class: "quiet" }, ...quoted(none(this.model))));
   }

@@ -264,6 +264,7 @@ export const pane: PaneKind = {
   id: "selection",
   title: "Selection",
   order: 30,
+  group: "Why",
   about: "what became of the selected expression: its lines in all stages, fusion, copies",
   make: (desk) => new SelectionPane(desk),
 };

@@ -10,15 +10,17 @@ import type { Flow } from "../kept";
 import type { Link, Selection } from "../link";
 import { bringUp, light, reveal, topOf, toTop } from "../lit";
 import { margin, setMarginLines, type MarginLine } from "../margin";
-import { PINNED, sameText, UNREACHED, type Model } from "../model";
+import { BEFORE, PINNED, sameText, UNREACHED, type Model } from "../model";
 import { explaining, namesAlone } from "../explaining";
 import { foldsOf, isFolding, setFolding, type Folds } from "../asides";
 import { allFolded, foldAll, folding, unfoldAt } from "../folded";
 import { numbered } from "../numbers";
 import { counted } from "../rail";
+import { inWords, since, type Since } from "../since";
 import { save } from "../storage";
 import { fileOf, hueAt, linesFor, placeName } from "../spans";
 import { tracedValues } from "../traced";
+import { choices, paneMenu } from "../menus";
 import { taking } from "../take";
 import type { Line } from "../types";
 import { readOnly, shared } from "../view";
@@ -32,6 +34,7 @@ interface Shown {
 }
 
 const NO_FOLDS: Folds = new Map();
+const MOST_NEW = 0.7; // of the lines: where more are new nothing is marked
 
 export interface StagePaneEvents {
   changed(): void;
@@ -44,10 +47,14 @@ export class StagePane {
   readonly view: EditorView;
   private shown: Shown = { lines: [], pieces: null, folded: new Map() };
   private readonly unfolded = new Set<number>();
+  /** What is new since the stage before, where that is asked for and can be told. */
+  private since: Since | null = null;
   private drawn: {
     stage: string;
     lines: readonly Line[] | null | undefined;
     against: readonly Line[] | null | undefined;
+    /** Whether what is new is marked in the text. */
+    marked: boolean;
   } | null = null;
   /** What was opened and is not there yet: another stage, or the same one against another. */
   private opening: "stage" | "comparison" | "" = "";
@@ -61,11 +68,10 @@ export class StagePane {
     "button",
     {
       class: "icon",
-      "aria-label": "Value flow",
       title: "What each statement gives, step by step, on the inputs below",
       onclick: () => this.toggleFlow(),
     },
-    "▸",
+    "▸ Value flow",
   );
   /** What was shown unasked: once it is closed, it stays so. */
   private begun: Flow | null = null;
@@ -86,16 +92,11 @@ export class StagePane {
       () => this.view,
       () => this.shown.lines,
     );
-    const close = h(
-      "button",
-      { class: "icon", "aria-label": "Close this pane", title: "Close this pane", onclick: () => events.closed(this) },
-      "×",
-    );
+    const close = h("button", { onclick: () => events.closed(this) }, "× Close this pane");
     const names = h(
       "button",
       {
         class: "icon",
-        "aria-label": "Numbers of names",
         title: "Show the numbers of all names",
         "aria-pressed": String(numbered()),
         onclick: () => {
@@ -104,13 +105,12 @@ export class StagePane {
           this.view.dispatch({ effects: this.hiding() });
         },
       },
-      "#",
+      "# Numbers of names",
     );
     const asides = h(
       "button",
       {
         class: "icon",
-        "aria-label": "Fold asides",
         title: "Fold checks, parameters, support and host code",
         "aria-pressed": String(isFolding()),
         onclick: () => {
@@ -119,7 +119,7 @@ export class StagePane {
           foldAll(this.view, this.folds());
         },
       },
-      "⋯",
+      "⋯ Fold asides",
     );
     this.element = h(
       "section",
@@ -129,19 +129,25 @@ export class StagePane {
         { class: "pane-head" },
         grip,
         this.select,
-        h("label", { class: "against" }, h("span", {}, "vs"), this.against),
         h(
           "span",
           { class: "pane-tools" },
-          this.flowing,
-          taking(() => ({
-            title: this.model.info(this.stage)?.title ?? this.stage,
-            element: this.element,
-            ...this.taken,
-          })),
-          asides,
-          names,
-          close,
+          paneMenu(
+            "More ▾",
+            choices(
+              h("label", { class: "against" }, h("span", {}, "Compare with"), this.against),
+              this.flowing,
+              asides,
+              names,
+              taking(() => ({
+                title: this.model.info(this.stage)?.title ?? this.stage,
+                element: this.element,
+                ...this.taken,
+              })),
+              close,
+            ),
+            "More of this pane",
+          ),
         ),
       ),
       this.note,
@@ -171,7 +177,7 @@ export class StagePane {
     const other = stage !== this.stage;
     this.stage = stage;
     const change = other || compare !== this.compare;
-    this.compare = compare === stage ? "" : compare;
+    this.compare = compare === stage ? BEFORE : compare;
     if (change) this.unfolded.clear();
     this.opening = other ? "stage" : change ? "comparison" : this.opening;
     this.update();
@@ -242,25 +248,28 @@ export class StagePane {
     this.flowing.hidden =
       this.model.info(this.stage)?.kind !== "ir" ||
       (this.model.frozen !== null && !this.keptFlow) ||
-      this.compare !== "";
+      (this.compare !== "" && this.compare !== BEFORE);
     if (this.flowing.hidden && this.flow.isOpen) this.flow.close();
-    const state = this.model.stages.get(this.stage);
+    const { stage } = this;
+    const state = this.model.stages.get(stage);
     const { pinned } = this.model;
     const against =
       this.compare === PINNED
         ? pinned?.stages[this.stage]
         : this.compare
-          ? this.model.stages.get(this.compare)
+          ? this.model.stages.get(this.model.against(stage, this.compare))
           : undefined;
-    const { drawn, stage } = this;
+    const { drawn } = this;
     const lines = state?.lines;
-    if (!drawn || stage !== drawn.stage || lines !== drawn.lines || against?.lines !== drawn.against) {
+    const marked = this.compare === BEFORE;
+    const same = drawn?.stage === stage && drawn.lines === lines && drawn.against === against?.lines;
+    if (!same || drawn?.marked !== marked) {
       const top = drawn?.stage === stage ? topOf(this.view) : null;
       this.draw(lines ?? [], against?.lines ?? undefined);
-      this.drawn = { stage, lines, against: against?.lines };
+      this.drawn = { stage, lines, against: against?.lines, marked };
       if (top) toTop(this.view, top);
     }
-    if (this.opening && lines && against?.lines !== null) this.arrive();
+    if (this.opening && lines && (this.compare === BEFORE || against?.lines !== null)) this.arrive();
     const kept = this.keptFlow;
     if (kept && kept !== this.begun && !this.flowing.hidden && state && sameText(state.of, this.model.now)) {
       this.begun = kept;
@@ -278,12 +287,15 @@ export class StagePane {
   }
 
   private draw(lines: readonly Line[], before: readonly Line[] | undefined): void {
-    const pieces = before
-      ? diff(
-          before.map((line) => line.text),
-          lines.map((line) => line.text),
-        )
-      : null;
+    const marked = this.compare === BEFORE;
+    this.since = marked && before ? since(before, lines) : null;
+    const pieces =
+      before && !marked
+        ? diff(
+            before.map((line) => line.text),
+            lines.map((line) => line.text),
+          )
+        : null;
     this.shown = pieces
       ? this.folding(
           pieces,
@@ -363,8 +375,12 @@ export class StagePane {
   }
 
   private marginLines(): MarginLine[] {
-    return this.shown.lines.map((line, number) => {
+    const { lines } = this.shown;
+    const marks = this.since && this.since.added.size <= MOST_NEW * lines.length ? this.since : null;
+    return lines.map((line, number) => {
       const kind = this.shown.pieces?.[number]?.kind;
+      const isNew = [marks?.added.has(number) ? "since-new" : "", marks?.gone.has(number) ? "since-gone" : ""];
+      const className = kind ? `diff-${kind}` : isNew.filter(Boolean).join(" ");
       const sign = kind === "added" ? "+" : kind === "removed" ? "−" : "";
       const place = line.src[0];
       const text = `${sign}${place?.[0] ?? ""}`;
@@ -372,7 +388,7 @@ export class StagePane {
         text,
         hue: place ? hueAt(place) : 0,
         ...(place && fileOf(place) ? { title: placeName(place) } : {}),
-        ...(kind ? { className: `diff-${kind}` } : {}),
+        ...(className ? { className } : {}),
       };
     });
   }
@@ -393,6 +409,7 @@ export class StagePane {
       replace(this.select, ...options(this.stage));
       replace(
         this.against,
+        h("option", { value: BEFORE }, "the stage before"),
         h("option", { value: "" }, "nothing"),
         pinned ? h("option", { value: PINNED }, "A") : null,
         ...options(this.compare),
@@ -406,7 +423,9 @@ export class StagePane {
     const number = Number(this.id.slice("stage-".length)); // two panes may show the same stage
     this.element.setAttribute(
       "aria-label",
-      [title, this.compare ? "compared" : "", number > 1 ? `pane ${number}` : ""].filter(Boolean).join(", "),
+      [title, this.compare && this.compare !== BEFORE ? "compared" : "", number > 1 ? `pane ${number}` : ""]
+        .filter(Boolean)
+        .join(", "),
     );
     this.view.contentDOM.setAttribute("aria-label", `${title}, text`);
   }
@@ -448,6 +467,8 @@ export class StagePane {
           `${counted(count("added"), "line")} added, ${count("removed")} removed since ` +
           `${this.compare === PINNED ? "A" : this.model.info(this.compare)?.title}. ` +
           "Numbers at the end of names are not compared.";
+    } else if (this.since) {
+      note += ` ${inWords(this.since, this.model.info(this.model.against(this.stage, BEFORE))?.title ?? "")}`;
     }
     this.note.textContent = note;
   }
@@ -479,6 +500,19 @@ export class StagePane {
     const isBelow = event.clientY > view.documentTop + view.contentHeight * view.scaleY;
     const at = isBelow ? null : view.posAtCoords({ x: event.clientX, y: event.clientY });
     this.link.hover(at === null ? null : this.selectionOf(this.view.state.doc.lineAt(at).number - 1));
+  }
+
+  /** The line of the main file that the upper edge shows; 0 where that is not known. */
+  get sourceAtTop(): number {
+    const { line } = topOf(this.view);
+    const place = this.shown.lines.slice(line).find(({ src: [span] }) => span && !fileOf(span))?.src[0];
+    return place?.[0] ?? 0;
+  }
+
+  /** Bring what comes from a line of the main file, or the next one, to the upper edge. */
+  toSource(line: number): void {
+    const at = this.shown.lines.findIndex(({ src: [span] }) => span && !fileOf(span) && span[0] >= line);
+    if (at >= 0) toTop(this.view, { line: at, hidden: 0 });
   }
 
   /** Show the next or previous run of lines that come from what is selected, round about. */

@@ -238,6 +238,7 @@ export const pane: PaneKind = {
   id: "tests",
   title: "Tests",
   order: 110,
+  group: "Run",
   about: "the data sets of the program: input and output, pass or fail",
   make: ({ model, run, goTo }) => new TestsPane(model, { backend: () => run.target(), goTo }),
 };

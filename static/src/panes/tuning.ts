@@ -180,7 +180,8 @@ function amounts(node: TreeNode): Polynomial[] {
 export const pane: PaneKind = {
   id: "versions",
   title: "Versions",
-  order: 90,
+  order: 65,
+  group: "Cost",
   about: "thresholds: which version of the code runs for which sizes, tuning, force one",
   make: ({ model, link, options }) => new TuningPane(model, link, options),
 };

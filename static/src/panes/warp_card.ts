@@ -5,7 +5,7 @@ import type { WarpAccess, WarpRequest } from "../types";
 const SECTOR = 32;
 const LANES = 32;
 const WORD = 4;
-const [WIDTH, BOX, DOWN] = [640, 20, 84];
+const [WIDTH, BOX, DOWN] = [640, 26, 84];
 let drawings = 0;
 
 /** A sector of 32 bytes, or a word of a bank: where it begins, and the bytes in it that some lane touches. */

@@ -502,6 +502,7 @@ export const pane: PaneKind = {
   id: "warps",
   title: "Warps",
   order: 60,
+  group: "Cost",
   about: "what accesses cost: coalescing, sectors, banks, cache lines, vectors",
   make: ({ model, link, attempts, options }) =>
     new WarpsPane(

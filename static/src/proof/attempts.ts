@@ -109,7 +109,7 @@ export class Attempts {
   }
 
   /** Show the attempt that a remark is about. Links from before attempts had numbers know the place only. */
-  showOf(remark: Remark): void {
+  showOf(remark: Pick<Remark, "attempt" | "rule" | "src">): void {
     this.shows((one) =>
       remark.attempt === undefined
         ? one.rule === remark.rule && keyOf(one.src[0] ?? NOWHERE) === keyOf(remark.src[0] ?? NOWHERE)

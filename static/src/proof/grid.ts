@@ -26,8 +26,8 @@ export interface Layout {
 export const isExact = ({ offset, dims, count, points }: CellSet): boolean =>
   areExact([offset, count, ...dims.flat(), ...points.map(({ cell }) => cell)]);
 
-const LETTER = 5.8; // pixels of a label, as in proof.css
-const TOP = 14;
+const LETTER = 7.2; // pixels of a label, as in proof.css
+const TOP = 17;
 const TALL = 200; // what rows are lower for, as long as their cells can be told apart
 const LEAST = 12;
 const GAP = 3; // rows or columns in neither set, from which on they are left out
@@ -241,7 +241,7 @@ export function drawSets(
     ...across.map(({ at, skipped }, k) =>
       k % step || skipped
         ? null
-        : s("text", { x: x(k) + side / 2, y: 10, class: "axis", "text-anchor": "middle" }, `+${at}`),
+        : s("text", { x: x(k) + side / 2, y: 13, class: "axis", "text-anchor": "middle" }, `+${at}`),
     ),
     ...rows.map(({ at, skipped }, k) =>
       k % rowStep || skipped

@@ -12,10 +12,10 @@ interface Share {
 }
 
 const NAMES = ["x", "y", "z", "u", "v", "w"];
-const ROW = 15;
-const LEFT = 34;
-const WIDTH = 300;
-const LABEL = 74;
+const ROW = 16;
+const LEFT = 44;
+const WIDTH = 320;
+const LABEL = 84;
 
 export const nameOf = (k: number): string => NAMES[k] ?? `x${k}`;
 
@@ -70,15 +70,15 @@ export function intervals(step: Step, values: Values): HTMLElement | null {
     s(
       "svg",
       {
-        viewBox: `0 0 ${WIDTH} ${bottom + 14}`,
+        viewBox: `0 0 ${WIDTH} ${bottom + 16}`,
         width: WIDTH,
-        height: bottom + 14,
+        height: bottom + 16,
         role: "img",
         class: "intervals-axis",
         "aria-label": `${says}, here. ${given.join(", ")}.`,
       },
       s("line", { class: "zero", x1: x(0), x2: x(0), y1: 0, y2: bottom }),
-      s("text", { class: "axis", x: x(0), y: bottom + 11, "text-anchor": "middle" }, "0"),
+      s("text", { class: "axis", x: x(0), y: bottom + 12, "text-anchor": "middle" }, "0"),
       ...rows.flatMap((row, k) => bar(row, x, k * ROW, row.name === "sum" ? (apart ? "sum apart" : "sum") : "share")),
     ),
   );

@@ -1,0 +1,82 @@
+// What places of the source cost, as the compiler tells it: which of it is about a place or a line.
+import { contains, fileOf } from "./spans";
+import type { SourceCost, Span } from "./types";
+
+type Kind = SourceCost["kind"];
+
+/** A sign for each kind: colours only help. */
+const SIGNS: Record<Kind, string> = {
+  copied: "»",
+  fetched: "↓",
+  written: "↑",
+  allocated: "+",
+  checked: "?",
+  missed: "–",
+  unknown: "?",
+  built: "✓",
+  fused: "✓",
+};
+
+export const signOf = ({ kind }: Pick<SourceCost, "kind">): string => SIGNS[kind];
+
+/** Whether something was saved there: all else is paid. */
+export const isGain = ({ kind }: Pick<SourceCost, "kind">): boolean => kind === "built" || kind === "fused";
+
+const MARKED: ReadonlySet<Kind> = new Set(["copied", "fetched", "written", "allocated", "checked"]);
+
+/** Whether it stands beside its line: what was saved, or is not known, is told where one asks. */
+export const isMarked = ({ kind }: Pick<SourceCost, "kind">): boolean => MARKED.has(kind);
+
+/** How a cost looks: a number is bad, a gain is good, all else is open. */
+export const toneOf = (cost: Pick<SourceCost, "kind" | "bytes">): string =>
+  isGain(cost) ? "good" : cost.bytes > 0 ? "bad" : "open";
+
+/** Those about a place: worst first what lies in it, then what is about an expression around it. */
+export function costsAt(costs: readonly SourceCost[], place: Span): SourceCost[] {
+  const inside = costs.filter(({ src }) => src.slice(0, 1).some((span) => contains(place, span)));
+  const around = costs.filter(
+    (one) => !inside.includes(one) && one.src.slice(0, 1).some((span) => contains(span, place)),
+  );
+  return [...inside, ...around];
+}
+
+/** The first of those that say the same of a line: in short they are one. */
+export function distinct(costs: readonly SourceCost[]): SourceCost[] {
+  const found = new Map<string, SourceCost>();
+  for (const cost of costs) {
+    const [place] = cost.src;
+    const key = `${cost.says} ${place ? `${place[0]} ${fileOf(place)}` : ""}`;
+    if (!found.has(key)) found.set(key, cost);
+  }
+  return [...found.values()];
+}
+
+/** What stands beside a line. */
+export interface LineCost {
+  line: number;
+  /** The worst one. */
+  cost: SourceCost;
+  /** All of the line, worst first. */
+  all: SourceCost[];
+  /** How much of the worst line's bytes it has, from 1 to 4; 0: none. */
+  level: number;
+}
+
+/** What the lines of a file cost, by the first line of each place. */
+export function lineCosts(costs: readonly SourceCost[], path: string): LineCost[] {
+  const lines = new Map<number, SourceCost[]>();
+  for (const cost of costs) {
+    const place = cost.src[0];
+    if (place && fileOf(place) === path) lines.set(place[0], [...(lines.get(place[0]) ?? []), cost]);
+  }
+  const paid = (all: readonly SourceCost[]): number =>
+    all.reduce((sum, cost) => sum + (isGain(cost) ? 0 : cost.bytes), 0);
+  const most = Math.max(0, ...[...lines.values()].map(paid));
+  return [...lines]
+    .map(([line, all]) => ({ line, cost: all[0]!, all, level: most ? Math.ceil((4 * paid(all)) / most) : 0 }))
+    .sort((a, b) => a.line - b.line);
+}
+
+/** A cost in a sentence or two: what, and why. */
+export const told = ({ says, because }: Pick<SourceCost, "says" | "because">): string =>
+  because ? `${says}. ${because}` : `${says}.`;
