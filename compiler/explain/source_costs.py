@@ -27,13 +27,15 @@ from compiler.protocol.polynomials import shown
 from compiler.protocol.programs import Remark
 from compiler.protocol.proofs import Access
 from compiler.protocol.source_costs import Remedy, SourceCost
+from compiler.storage.short_circuit.attempts import KERNEL_RESULT
 
 GAINS = ("built", "fused")
 _ORDER = ("copied", "fetched", "written", "allocated", "checked", "missed", "unknown", *GAINS)
 _SAVED = "bytes not written"
 _VERBS = {"reads": "fetches", "writes": "writes to", "both": "updates"}
 _AT_RUN_TIME = "Checked when the program runs."
-_MENDING = ("coalesce", "coalesce/", "kernels/squares")
+_MENDING = "coalesce"
+"""What switches begin with that let neighbours find their elements together."""
 MUCH = 1.5
 """Times the fewest sectors from which on it is told: rows may begin in the middle of a sector."""
 Sizes = Mapping[str, int]
@@ -146,7 +148,7 @@ def _of_attempt(one: Json, told: Gathered, sizes: Sizes) -> SourceCost | None:
 
 
 def _how_often(one: Json, told: Gathered) -> str:
-    if one["rule"] == "shortcircuit/kernel-result":
+    if one["rule"] == KERNEL_RESULT.id:
         return " by each thread"
     return " in each round" if one["number"] in told.repeated else ""
 
@@ -246,7 +248,8 @@ def _of_remark(one: Remark, sizes: Sizes) -> SourceCost | None:
     if one["attempt"] is not None:
         return None
     if one["kind"] == "missed":
-        says = _MISSED.get(one["rule"], f"`{one['rule']}` not done")
+        is_fusion = one["rule"].startswith("fuse/")
+        says = "not fused" if is_fusion else f"`{one['rule']}` not done"
         hint = one["hint"]
         fix: Remedy | None = {"says": hint} if hint and hint != NOTHING else None
         return _cost("missed", one["src"], says, one["because"], 0, "remarks", one, fix)
@@ -257,13 +260,6 @@ def _of_remark(one: Remark, sizes: Sizes) -> SourceCost | None:
     says, because = f"fused: {words} never written", one["because"]
     short = f"{words} saved"
     return _cost("fused", one["src"], says, because, count, "remarks", one, short=short)
-
-
-_MISSED = {
-    "fuse/into-producer": "not fused into what makes its input",
-    "fuse/side-by-side": "not fused with its neighbour",
-    "flatten/small": "one thread does what is inside",
-}
 
 
 def _cost(
