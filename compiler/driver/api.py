@@ -256,7 +256,7 @@ def stage_json(work: Compilation, name: str, with_text: bool) -> programs.Stage:
 def rules(asked: programs.RulesRequest) -> programs.RulesAnswer:
     """Each rule that a remark names: what it does, and how often it was applied or missed."""
     work = compilation(asked)
-    work.result("merged")
+    work.result(work.options.target)
     count = Counter((remark.rule, remark.kind) for remark in work.remarks())
     found: list[programs.RuleUse] = [
         {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,21 @@ from compiler.base.dataclass import dataclass
 from compiler.base.deadline import within
 from compiler.base.errors import RuntimeError_, TimeoutError_
 from compiler.base.names import Name
-from compiler.base.prim import Prim
+from compiler.base.prim import BYTES, Prim
 from compiler.base.text import Text, plain
 from compiler.codegen.cuda.program import split
-from compiler.codegen.cuda.runtime import THREADS, blocks_for, threads_for
+from compiler.codegen.cuda.runtime import FMA, THREADS, blocks_for, threads_for
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.parts import whole
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.walk import shared_bytes
 from compiler.codegen.signature import Plain, choose_entry, solve_sizes
+from compiler.explain import instructions
+from compiler.explain.spent import Spent
 from compiler.explain.warps import HOST, Cost, Launch, Place, places
 from compiler.ir.values import Value
 from compiler.runtime.cuda_device import Device, about
 
-_MEMORY = object()
 MOST_LAUNCHES = 4096
 """Of a kernel with more launches that differ, so many are looked at, and stand for the others."""
 SECONDS = 5.0
@@ -111,6 +114,31 @@ class _Differing:
         return self._differ <= MOST_LAUNCHES
 
 
+@dataclass(eq=False, slots=True)
+class _Block:
+    """A block of memory: nothing but its size and that of an element, in bytes."""
+
+    bytes: int
+    each: int
+
+
+@dataclass(slots=True)
+class Work:
+    """What the launches of a kernel do, all together."""
+
+    launches: int = 0
+    blocks: int = 0
+    """of threads"""
+    threads: int = 0
+    """of all of them"""
+    shared: int = 0
+    """bytes that a block of threads has, at most"""
+    spent: Spent = field(default_factory=Spent)
+    memory: dict[Name, list[tuple[int, int]]] = field(default_factory=dict)
+    """By block of memory, for each launch: its bytes, and those of all blocks that kernels have had
+    since a kernel had this one; of a block that none has had, -1."""
+
+
 class _Planned(Device):
     """A device that notes what would be launched."""
 
@@ -120,14 +148,21 @@ class _Planned(Device):
         self.launches: list[tuple[str, int]] = []
         """By kernel and blocks of threads, in order."""
         self.differ: dict[str, _Differing] = {}
+        self.works: dict[str, Work] = {}
+        self.reads = 0
+        """How often the host waits for a number."""
+        self.copies: list[int] = []
+        """Bytes of the copies that the host has the device make."""
+        self._recent: dict[_Block, None] = {}
 
     def alloc(self, count: int, prim: Prim, site: int) -> Any:
         """A block."""
-        return _MEMORY
+        return self.part(count, prim)
 
     def part(self, count: int, prim: Prim) -> Any:
         """A block for partial results."""
-        return _MEMORY
+        count = 0 if isinstance(count, _Unknown) else int(count)
+        return _Block(count * BYTES[prim], BYTES[prim])
 
     zeros = part
 
@@ -147,10 +182,39 @@ class _Planned(Device):
             if count > 0:
                 self.launches.append((name, int(count)))
                 given = _numbers(self.described[name], arguments)
+                self._note(name, int(count), threads_for(int(busy)), int(shared), arguments)
                 differing = self.differ.setdefault(name, _Differing())
                 differing.add((int(count), threads_for(int(busy)), given))
 
         return start
+
+    def _note(
+        self, name: str, blocks: int, threads: int, shared: int, given: Sequence[Any]
+    ) -> None:
+        """A launch as a part of its kernel's work."""
+        work = self.works.setdefault(name, Work())
+        work.launches += 1
+        work.blocks += blocks
+        work.threads += blocks * threads
+        work.shared = max(work.shared, shared + shared_bytes(self.described[name]))
+        params = self.described[name].params
+        had = {p.name: b for p, b in zip(params, given, strict=True) if isinstance(b, _Block)}
+        for param, block in had.items():
+            work.memory.setdefault(param, []).append((block.bytes, self._distance(block)))
+        for block in had.values():
+            self._recent.pop(block, None)
+            self._recent[block] = None
+
+    def _distance(self, block: _Block) -> int:
+        """Bytes of the blocks that kernels have had since one had this one, with it."""
+        if block not in self._recent:
+            return -1
+        total = 0
+        for one in reversed(self._recent):
+            total += one.bytes
+            if one is block:
+                break
+        return total
 
     def rounds(self, count: int, turning: object, numbered: bool = False) -> Iterator[int]:
         """All of them are planned."""
@@ -165,6 +229,7 @@ class _Planned(Device):
 
     def read(self, *cells: tuple[Any, int]) -> Any:
         """Nobody knows."""
+        self.reads += 1
         return [_Unknown() for _ in cells] if len(cells) > 1 else _Unknown()
 
     def write(self, block: Any, at: int, value: Any) -> None:
@@ -172,6 +237,7 @@ class _Planned(Device):
 
     def copy(self, dest: Any, to: int, source: Any, start: int, count: int) -> None:
         """Nothing is there."""
+        self.copies.append(0 if isinstance(count, _Unknown) else int(count) * dest.each)
 
 
 @dataclass(slots=True)
@@ -184,6 +250,9 @@ class Prediction:
     launches: list[tuple[str, int]] = field(default_factory=list)
     costs: dict[int, Cost] = field(default_factory=dict)
     because: str = ""
+    works: dict[str, Work] = field(default_factory=dict)
+    reads: int = 0
+    copies: list[int] = field(default_factory=list)
 
 
 def kernels_of(prog: imp.ImpProg, text: Text) -> dict[str, tuple[k.Kernel, tuple[Place, ...]]]:
@@ -204,10 +273,12 @@ def predict(
     described = about(code)
     chosen = choose_entry(described, entry)
     by_name: dict[str, Any] = dict(solve_sizes(chosen, shapes))
-    for taken, number in zip(chosen["takes"], numbers, strict=True):
+    for taken, shape, number in zip(chosen["takes"], shapes, numbers, strict=True):
         is_number = taken["shape"] is None
         by_name[taken["name" if is_number else "block"]] = (
-            np.asarray(number).item() if is_number else _MEMORY
+            np.asarray(number).item()
+            if is_number
+            else _Block(prod(shape or ()) * BYTES[taken["prim"]], BYTES[taken["prim"]])
         )
     env: dict[str, Any] = {}
     exec(compile(split(code)[1], "<cuda host>", "exec"), env)
@@ -224,10 +295,14 @@ def predict(
         found.because = LONG.format(SECONDS)
     except RuntimeError_ as error:
         found.because = error.message
+    found.works, found.reads, found.copies = device.works, device.reads, device.copies
     for name, differing in device.differ.items():
         kernel, body = kernels[name]
+        takes = instructions.taken(kernel, code.startswith(FMA))
         for at, ((blocks, threads, whole_numbers), times) in enumerate(differing.weighted()):
             launch = Launch(kernel, threads, found.costs, times, first=not at)
+            launch.takes = takes
+            launch.spent = device.works[name].spent
             launch.all_launches = differing.all_found
             launch.run(body, blocks, dict(whole_numbers))
     return found

@@ -23,6 +23,8 @@ from compiler.base.text import Text
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels import nodes as k
 from compiler.codegen.kernels.walk import statements
+from compiler.explain.instructions import Instructions
+from compiler.explain.spent import FirstCache, Mask, Numbers, Spent
 from compiler.ir import nodes as ir
 from compiler.ir import scalar
 from compiler.runtime.observer.records import Sample
@@ -33,6 +35,8 @@ MOST_WARPS = 512
 SAMPLED_WARPS, SAMPLED_STEPS = 4, 4
 MOST_STEPS = 256
 """So many iterations of a loop are looked at, in the same way."""
+RUN = 4
+"""So many in a row, so that what is asked for twice is seen."""
 MOST_ROUNDS = 32
 """The same where a loop has loops inside, in a launch that is estimated in any case."""
 CELLS, CONDITION, HOST = (
@@ -40,9 +44,6 @@ CELLS, CONDITION, HOST = (
     "how often it is made depends on the data",
     "what the host launches depends on the data",
 )
-
-Numbers = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -131,6 +132,9 @@ class Launch:
     shared: set[Name] = field(default_factory=set)
     own: set[Name] = field(default_factory=set)
     exact: bool = True
+    cache: FirstCache = field(default_factory=lambda: FirstCache(0))
+    takes: Mapping[int, Instructions] = field(default_factory=dict)
+    """what statements take, by their `id`"""
 
     def run(self, body: Sequence[Place], blocks: int, given: Mapping[Name, Any]) -> None:
         """Go through the kernel for so many blocks of threads, with what its parameters are."""
@@ -145,6 +149,7 @@ class Launch:
         thread = warp % each * WARP + np.arange(WARP)
         block = warp // each
         everyone = np.ones(thread.shape, np.bool_)
+        self.cache = FirstCache(len(chosen))
         kinds = {param.name: DTYPE[param.prim] for param in self.kernel.params}
         self.known = {n: (np.asarray(value, kinds[n]), everyone) for n, value in given.items()}
         numbers = thread, block, np.int64(self.threads), block * self.threads + thread
@@ -158,6 +163,7 @@ class Launch:
             self.stms(body, everyone, True, weight)
 
     first: bool = True
+    spent: Spent = field(default_factory=Spent)
     alive: Mask = field(default_factory=lambda: np.ones(0, np.bool_))
 
     # --- statements --------------------------------------------------------------------------
@@ -171,6 +177,8 @@ class Launch:
 
     def stm(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
         """A statement."""
+        warps = float(weight @ mask.any(axis=1))
+        self.spent.carry_out(place.stm, self.takes.get(id(place.stm)), warps, sure)
         match place.stm:
             case imp.Define(name, _, value):
                 self.set(name, self.value(value, mask), mask)
@@ -216,7 +224,10 @@ class Launch:
         """What waits for other threads, or is done again if they were faster."""
         self.unsure(place.lines, CONDITION)
         match place.stm:
-            case k.Exchange(name) | k.Await(name):
+            case k.Exchange(name, prim, block, at):
+                self.access(place, block, prim, at, mask, False, weight)
+                self.known.pop(name, None)
+            case k.Await(name):
                 self.known.pop(name, None)
             case k.Ticket(name):
                 self.known[name] = self.known[k.BLOCK]  # each is taken once, whoever comes first
@@ -239,6 +250,7 @@ class Launch:
     ) -> None:
         """A loop that counts: all its iterations, or some that stand for all."""
         if self.is_private(place):
+            self.private(place, mask, sure, weight)
             return
         start, end, by = (
             (ir.Lit(0, stm.prim), stm.bound, ir.Lit(1, stm.prim))
@@ -301,6 +313,22 @@ class Launch:
                 case _:
                     return False
         return True
+
+    def private(self, place: Place, mask: Mask, sure: bool, weight: Numbers) -> None:
+        """The instructions of a loop whose cells nobody else sees."""
+        stm = place.stm
+        bound = stm.bound if isinstance(stm, imp.For) else getattr(stm, "end", None)
+        trips = self.counted(bound, mask) if bound is not None else None
+        turns = weight if trips is None else weight * np.broadcast_to(trips, mask.shape).max(axis=1)
+        for inner in place.bodies[0]:
+            if isinstance(inner.stm, imp.For | k.Stride):
+                self.private(inner, mask, sure, turns)
+            else:
+                known = sure and trips is not None
+                for at, one in enumerate(all_places([inner])):
+                    takes = self.takes.get(id(one.stm))
+                    warps = float(turns @ mask.any(axis=1))
+                    self.spent.carry_out(one.stm, takes, warps, known and not at)
 
     def forget(self, place: Place) -> None:
         """What is assigned in a body is not known where that runs some time or other."""
@@ -380,31 +408,42 @@ class Launch:
         if block in self.own:
             return
         cell = self.value(at, mask)
+        active, lanes = float(weight @ mask.any(axis=1)), float(weight @ mask.sum(axis=1))
+        size, shared = BYTES[prim], block in self.shared
+        if cell is None:
+            if shared:
+                self.spent.share(place.stm, active * max(1, size // 4), lanes)
+            else:
+                self.spent.ask(place.stm, block, active, lanes, lanes, lanes)
         if not sure or cell is None:
             self.unsure(place.lines, CONDITION if not sure else CELLS)
-            if not sure:
-                return
-        (line,) = place.lines
-        cost = self.costs.setdefault(line, Cost())
+        if cell is None and not sure:
+            return
+        cost = self.costs.setdefault(place.lines[0], Cost()) if sure else Cost()
         cost.exact = cost.exact and self.exact
-        active = mask.any(axis=1)
-        cost.requests += float((weight * active).sum())
-        cost.lanes += float(weight @ mask.sum(axis=1))
+        cost.requests += active
+        cost.lanes += lanes
         if cell is None:
             return
-        size = BYTES[prim]
         first = np.broadcast_to(np.asarray(cell, np.int64) * size, mask.shape)
         needed = _different(first, mask) * size
-        cost.bytes += float((weight * needed).sum())
-        self.sample(cost, first, mask)
-        if block in self.shared:
+        cost.bytes += float(weight @ needed)
+        if sure:
+            self.sample(cost, first, mask)
+        if shared:
             words = np.concatenate([(first + byte) // 4 for byte in range(0, size, 4)], axis=1)
             both = np.concatenate([mask] * len(range(0, size, 4)), axis=1)
-            cost.passes += float((weight * _conflicts(words, both)).sum())
-            cost.least += float((weight * (-(-needed // (4 * BANKS)))).sum())
+            passes = float(weight @ _conflicts(words, both))
+            cost.passes += passes
+            cost.least += float(weight @ -(-needed // (4 * BANKS)))
+            self.spent.share(place.stm, passes, lanes)
         else:
-            cost.sectors += float((weight * _different(first // SECTOR, mask)).sum())
-            cost.fewest += float((weight * (-(-needed // SECTOR))).sum())
+            ordered, differs = _firsts(first // SECTOR, mask)
+            sectors = float(weight @ differs.sum(axis=1))
+            cost.sectors += sectors
+            cost.fewest += float(weight @ -(-needed // SECTOR))
+            missed = float(weight @ self.cache.missed(block, ordered, differs))
+            self.spent.ask(place.stm, block, active, lanes, sectors, missed)
 
     def sample(self, cost: Cost, first: Numbers, mask: Mask) -> None:
         """Keep the first requests of the first warps, of the first launch."""
@@ -420,10 +459,11 @@ def _turns(stm: object) -> bool:
 
 
 def _some(total: int, most: int) -> npt.NDArray[np.int64]:
-    """Numbers below `total`: all, or about `most`, evenly spread."""
+    """Numbers below `total`: all, or about `most`, some in a row, evenly spread."""
     if total <= most:
         return np.arange(total)
-    return np.unique(np.linspace(0, total - 1, most).astype(np.int64))
+    starts = np.linspace(0, total - RUN, most // RUN).astype(np.int64)
+    return np.unique(starts[:, None] + np.arange(RUN))
 
 
 def _firsts(values: Numbers, mask: Mask) -> tuple[Numbers, Mask]:

@@ -139,6 +139,17 @@ class Fault(TypedDict):
     thread: int
 
 
+class ForetoldTime(TypedDict):
+    """A time on a device that is not at hand, told from counts and the device's data sheet."""
+
+    device: str
+    ms: float
+    bound: str
+    """what takes longest"""
+    measured: bool
+    """whether such times were compared with measured ones on this device"""
+
+
 class KernelRun(TypedDict):
     """A kernel that runs."""
 
@@ -150,6 +161,8 @@ class KernelRun(TypedDict):
     """to memory of the device and of blocks"""
     barriers: NotRequired[int]
     """that all threads of a block came to, in all blocks, in the run that was observed"""
+    foretold: NotRequired[list[ForetoldTime]]
+    """of all launches; answers of older links have none"""
 
 
 class Costs(TypedDict):
@@ -158,6 +171,12 @@ class Costs(TypedDict):
     kernels: list[KernelRun]
     accesses: list[WarpAccess]
     faults: list[Fault]
+    foretold: NotRequired[list[ForetoldTime]]
+    """of the run, with what the host waits for"""
+    unsure: NotRequired[str]
+    """why these times may be far off; empty if nothing is known to speak for that"""
+    how_far: NotRequired[str]
+    """how far off those of the device that was measured are, in words"""
 
 
 class AccessesAnswer(Answer, Costs):

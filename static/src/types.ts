@@ -962,6 +962,18 @@ export interface KernelRun {
   requests: number;
   /** that all threads of a block came to, in all blocks, in the run that was observed */
   barriers?: number;
+  /** of all launches; answers of older links have none */
+  foretold?: ForetoldTime[];
+}
+
+/** A time on a device that is not at hand, told from counts and the device's data sheet. */
+export interface ForetoldTime {
+  device: string;
+  ms: number;
+  /** what takes longest */
+  bound: string;
+  /** whether such times were compared with measured ones on this device */
+  measured: boolean;
 }
 
 /** Run an entry point by the interpreter of a stage, and tell what every statement gives. */
@@ -2125,6 +2137,12 @@ export interface AccessesAnswer {
   kernels: KernelRun[];
   accesses: WarpAccess[];
   faults: Fault[];
+  /** of the run, with what the host waits for */
+  foretold?: ForetoldTime[];
+  /** why these times may be far off; empty if nothing is known to speak for that */
+  unsure?: string;
+  /** how far off those of the device that was measured are, in words */
+  how_far?: string;
   /** of the C program; those that touch most lines of 64 bytes come first */
   loops: LoopAccess[];
   sizes: Record<string, number>;

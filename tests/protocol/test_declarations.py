@@ -318,6 +318,6 @@ def test_the_options_are_those_that_compile() -> None:
     made_of = api.options_from(given, {"a.fut": "def x = 1"}, "b.fut")
     plain = api.options_from({})
     given_by_requests = {"expression", "exposed"}
-    with_every_run = {"traced"}
-    for one in {*made_of.__slots__} - given_by_requests - with_every_run:
+    with_every_run, with_arrays = {"traced"}, {"strides"}
+    for one in {*made_of.__slots__} - given_by_requests - with_every_run - with_arrays:
         assert getattr(made_of, one) != getattr(plain, one)

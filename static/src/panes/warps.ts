@@ -19,6 +19,7 @@ import type {
   WarpRequest,
 } from "../types";
 import { AskingPane } from "./asking";
+import { foretold } from "./foretold";
 import { remarkItem, type ShowProof } from "./remarks";
 import { accessName, drawTurns, loopTable, tableOf, turnsTable, type Column } from "./loop_card";
 import { drawRequest, requestTable, strideOf } from "./warp_card";
@@ -161,6 +162,7 @@ export class WarpsPane extends AskingPane {
     replace(
       this.body,
       this.status,
+      foretold(answer),
       count ? h("p", { class: "quiet" }, MEANS) : null,
       ...faults,
       answer.observed && answer.because ? h("p", { class: "quiet" }, answer.because) : null,

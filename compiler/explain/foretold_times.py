@@ -1,0 +1,63 @@
+"""Times on devices that are not at hand, as the page and the command line show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from compiler.explain import kernel_times
+from compiler.explain.device_sheets import SHEETS, DataSheet
+from compiler.explain.predictions import Prediction, Work
+from compiler.protocol.accesses import Costs, ForetoldTime
+
+HOW_FAR = "a factor of 2 off at most in 9 of 10 programs that were measured"
+"""A test compares it with `bench/results/foretold.json`."""
+DATA = "how often instructions are carried out depends on data: each is counted once"
+MUCH = 0.1
+"""Part of the instructions of a run whose number depends on data, from where on that is told."""
+
+
+def _told(seconds: float, bound: str, sheet: DataSheet) -> ForetoldTime:
+    return {
+        "device": sheet.name,
+        "ms": float(f"{seconds * 1e3:.2g}"),
+        "bound": bound,
+        "measured": sheet.measured,
+    }
+
+
+def of_kernel(work: Work) -> list[ForetoldTime]:
+    """All launches of a kernel, on each device."""
+    found = [(sheet, kernel_times.of_kernel(work, sheet)) for sheet in SHEETS]
+    return [_told(time.seconds, time.bound, sheet) for sheet, time in found]
+
+
+def of_run(predicted: Prediction) -> list[ForetoldTime]:
+    """A run on each device. It is bound by what the kernel is that takes longest."""
+    found = []
+    for sheet in SHEETS:
+        seconds, times = kernel_times.of_run(predicted, sheet)
+        found.append(_told(seconds, _bound(seconds, times), sheet))
+    return found
+
+
+def _bound(seconds: float, times: Mapping[str, kernel_times.Time]) -> str:
+    longest = max(times.values(), key=lambda one: one.seconds, default=None)
+    in_kernels = sum(one.seconds for one in times.values())
+    return longest.bound if longest and in_kernels > seconds / 2 else "the host"
+
+
+def unsure(predicted: Prediction) -> str:
+    """Why the times of a run may be far off; empty if nothing is known that speaks for it."""
+    spent = [work.spent for work in predicted.works.values()]
+    total = sum(float(one.instructions.sum()) for one in spent)
+    rare = sum(one.unsure for one in spent)
+    return predicted.because or (DATA if rare > MUCH * total else "")
+
+
+def told(answer: Costs) -> Iterator[str]:
+    """The times in lines, for people."""
+    for one in answer.get("foretold", ()):
+        sure = answer["how_far"] if one["measured"] else "from its data sheet, never measured"
+        yield f"foretold: {one['ms']:g} ms on {one['device']}, bound by {one['bound']} ({sure})"
+    if answer.get("unsure"):
+        yield f"foretold times may be far off: {answer['unsure']}"

@@ -1,0 +1,99 @@
+"""What the warps of a kernel's launches do, added up: what its time is told from."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.base.dataclass import dataclass
+from compiler.base.names import Name
+from compiler.codegen.imp import nodes as imp
+from compiler.codegen.kernels import nodes as k
+from compiler.explain.instructions import NONE, Instructions
+
+KEPT = 64
+"""Sectors of a block of memory that a warp has at hand in the first cache."""
+TWICE = 2
+"""An exchange reads the cell, and compares it when it writes."""
+
+Numbers = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What warps ask of a block of the device's memory."""
+
+    requests: float = 0
+    sectors: float = 0
+    missed: float = 0
+    """sectors that a warp has not had a short while ago"""
+    atomic: float = 0
+    """of threads"""
+
+
+@dataclass(slots=True)
+class Spent:
+    """Instructions by unit, shared memory, traffic by block of memory."""
+
+    instructions: Instructions = field(default_factory=NONE.copy)
+    unsure: float = 0
+    """instructions of which it is not known how often they are carried out"""
+    barriers: float = 0
+    """of warps"""
+    passes: float = 0
+    """over the banks of shared memory"""
+    atomics: float = 0
+    """of threads, in shared memory"""
+    traffic: dict[Name, Traffic] = field(default_factory=dict)
+
+    def carry_out(self, stm: imp.Stm, takes: Instructions | None, warps: float, sure: bool) -> None:
+        """A statement that takes so many instructions of a warp; `sure`: that often."""
+        if takes is not None:
+            self.instructions += warps * takes
+            if not sure:
+                self.unsure += warps * float(takes.sum())
+        if isinstance(stm, k.Barrier):
+            self.barriers += warps
+
+    def share(self, stm: imp.Stm, passes: float, lanes: float) -> None:
+        """A request for cells of shared memory."""
+        self.passes += passes
+        if isinstance(stm, k.Atomic | k.Exchange):
+            self.atomics += lanes
+
+    def ask(
+        self, stm: imp.Stm, block: Name, warps: float, lanes: float, sectors: float, missed: float
+    ) -> None:
+        """A request of so many warps for cells of the device's memory."""
+        traffic = self.traffic.get(block)
+        if traffic is None:
+            traffic = self.traffic[block] = Traffic()
+        traffic.requests += warps
+        traffic.sectors += sectors
+        traffic.missed += missed
+        if not isinstance(stm, imp.Load | k.Fetch | imp.Store):
+            traffic.atomic += lanes * (TWICE if isinstance(stm, k.Exchange) else 1)
+
+
+class FirstCache:
+    """The sectors that each of some warps has had last, of each block of memory."""
+
+    def __init__(self, warps: int) -> None:
+        self._rows = np.arange(warps)[:, None]
+        self._held: dict[Name, Numbers] = {}
+
+    def missed(self, block: Name, ordered: Numbers, first: Mask) -> Numbers:
+        """How many of each warp's sectors are not there, which they are then."""
+        held = self._held.get(block)
+        if held is None:
+            held = self._held[block] = np.full((len(ordered), KEPT), -1, np.int64)
+        places = ordered % KEPT
+        missed = first & (held[self._rows, places] != ordered)
+        warps, lanes = np.nonzero(missed)
+        held[warps, places[warps, lanes]] = ordered[warps, lanes]
+        count: Numbers = missed.sum(axis=1)
+        return count
