@@ -188,7 +188,7 @@ def test_numbers_of_values_and_failed_checks_are_told(program: DeviceProgram) ->
         {"version": 4},
         {"version": None},
         {"shape": (2, -3)},
-        {"mask": object()},
+        {"mask": ...},
         {"shape": (2.5, 3)},
         {"shape": 6},
         {"strides": (12,)},
