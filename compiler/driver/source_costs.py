@@ -6,6 +6,7 @@ from compiler.base.errors import CompileError
 from compiler.driver import explanations
 from compiler.driver.answers import remark_json
 from compiler.driver.api import compilation, entry_function
+from compiler.driver.targets import target_named
 from compiler.explain.lifetimes import PROPOSED_OTHER, PROPOSED_SIZE
 from compiler.explain.source_costs import Gathered, repeated, source_costs
 from compiler.ir import random_values
@@ -45,7 +46,7 @@ def costs(asked: CostsRequest) -> CostsAnswer:
         checks,
         [remark_json(remark) for remark in work.remarks()],
         repeated(work.result("shortcircuit").prog, attempts),
-        work.options.target == "cuda",
+        target_named(work.options.target).in_step,
         work.options.disabled,
     )
     return {"ok": True, "costs": source_costs(told, sizes), "sizes": sizes, "unknown": unknown}

@@ -52,8 +52,6 @@ def widen(prog: ir.Prog, ctx: Ctx) -> ir.Prog:
 
     Needs: flat code. Keeps: the value of every function, all assertions.
     """
-    if ctx.target.in_step:
-        return prog
     return ir.Prog(
         tuple(replace(f, body=replace(f.body, stms=_stms(f.body.stms, ctx))) for f in prog.funs)
     )
@@ -67,7 +65,9 @@ def _stms(stms: tuple[ir.Stm, ...], ctx: Ctx) -> tuple[ir.Stm, ...]:
             out.append(stm if exp is stm.exp else replace(stm, exp=exp))
             continue
         wide = _wide(stm.exp) if isinstance(stm.exp, Kernel) else None
-        chosen = wide and ctx.commit(WIDE, stm.prov, Applied(wide, _BECAUSE))
+        # Who runs in step is asked where it matters: other programs are made once for all targets.
+        alone = wide and not ctx.target.in_step
+        chosen = wide if alone and ctx.commit(WIDE, stm.prov, Applied(wide, _BECAUSE)) else None
         out.append(_versions(stm, chosen, ctx) if chosen else stm)
     return stms if len(out) == len(stms) and all(map(_same, out, stms)) else tuple(out)
 

@@ -176,10 +176,10 @@ class EntryPoint:
         if len(wanted) > len(self.results):
             raise UsageError(f"`out` has {len(wanted)} arrays for {len(self.results)} results.")
         if near is None:
-            asked = self.program.asked("cuda" if chosen == "cuda" else "c")
+            asked = self.program.asked(chosen if chosen in BACK_ENDS else "c")
             found = deep(lambda: run_here(asked, self.name, args, chosen, seconds))
             found = (*map(_filled, wanted, found), *found[len(wanted) :])
-        elif chosen != "cuda":
+        elif chosen not in BACK_ENDS or not BACK_ENDS[chosen].target.in_step:
             raise UsageError(
                 f"An argument lies on a GPU, and the target is `{chosen}`.",
                 hint="Copy it: `.get()` of CuPy's arrays; or leave the target out.",
