@@ -230,9 +230,14 @@ export class Model {
     this.emit("entry");
   }
 
+  /** Once it is over, panes ask what they were not answered. */
   setTrouble(trouble: Problem | null): void {
+    const over = this.trouble !== null && trouble === null;
     this.trouble = trouble;
     this.emit("trouble");
+    if (!over || !this.made) return;
+    this.made = { ...this.made };
+    this.emit("stages");
   }
 
   /** Panes ask what they were not answered. */
