@@ -16,6 +16,7 @@ from compiler.__main__ import main
 from compiler.driver import worker
 from compiler.driver.explanations import OBSERVED_BYTES
 from compiler.explain import accesses, predictions, warps
+from compiler.explain.device_sheets import SHEETS
 from compiler.protocol.accesses import WarpAccess
 from compiler.runtime import device_process, runs
 from compiler.runtime.observer import build
@@ -300,7 +301,8 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "m = 3, n = 40"
     assert "1 launch, 1 block of threads" in lines[1]
-    assert "20 lanes fetch" in lines[3]
+    assert [line.split()[0] for line in lines[2:7]] == ["foretold:"] * len(SHEETS)
+    assert "20 lanes fetch" in lines[3 + len(SHEETS)]
     assert main(["accesses", str(path), "--json", "--predict", *FAR]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["kernels"] == asked(ROWS, "accesses")["kernels"]

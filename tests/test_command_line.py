@@ -66,7 +66,7 @@ def test_wrong_input_is_status_1(
     [
         (["--entry", "other"], "main"),
         (["--stage", "other"], "fused, flat, funmem"),
-        (["--disable", "other"], "The passes are laws, repack, soa, inline, simplify, fuse"),
+        (["--disable", "other"], "The passes are laws, repack, soa, ad, inline, simplify, fuse"),
         (["--disable", "fus"], "Did you mean `fuse`?"),
         (["--disable", "fuse/map-mpa"], "Did you mean `fuse/map-map`"),
         (["--disable", "map-scan"], "Did you mean `fuse/map-scan`?"),

@@ -61,9 +61,9 @@ KERNEL_SIZE = Code(
     "that a thread needs; but where an array's size in an iteration of a loop follows from the "
     "array of the iteration before, that would need the memory itself.",
     wrong="entry f (ks: []i64) =\n"
-    "  map (\\k -> loop s = k while s > 10 do s - i64.sum (scan (+) 0 (iota s))) ks",
+    "  map (\\k -> loop s = k while s > 10 do s - (scan (+) 0 (iota s))[s / 2]) ks",
     mended="entry f (ks: []i64) =\n"
-    "  map (\\k -> loop s = k while s > 10 do s - (loop t = 0 for i < s do t + i)) ks",
+    "  map (\\k -> loop s = k while s > 10 do s - (loop t = 0 for i < s / 2 + 1 do t + i)) ks",
 )
 KERNEL_LOOP = Code(
     "L010",

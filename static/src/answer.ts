@@ -65,6 +65,7 @@ export class AnswerLine {
     // Behind what panes ask, which one waits for.
     const later = debounce(120, () => void this.ask());
     model.on("status", () => (model.isCompiling ? this.draw() : later()));
+    model.on("trouble", () => !model.trouble && later());
     model.on("source", soon);
     model.on("problems", soon);
     model.on("frozen", () => this.show(model.frozen ? this.held : this.shown));
@@ -94,7 +95,7 @@ export class AnswerLine {
   private async ask(): Promise<void> {
     const { model } = this;
     const { made: of, frozen } = model;
-    if (frozen || !of || model.isCompiling || this.asked === of) return this.draw();
+    if (frozen || !of || model.isCompiling || model.trouble || this.asked === of) return this.draw();
     this.asked = of;
     const request = { sizes: model.sizes.wanted };
     const answer = await client.ask("costs", request, of);

@@ -205,7 +205,7 @@ def test_the_page_waits_when_it_asked_too_often(make_app: MakeApp, other: Page) 
         # The outline is a check as well: both are asked for again, when there is room for two.
         expect(refusal).to_have_count(0)
         assert [ops for ops in asked if {"check", "outline"} & {*ops}] == [
-            ["check", "show", "places", "lifetimes", "outline"]
+            ["check", "show", "places", "lifetimes", "outline", "costs"]
         ]
 
 
