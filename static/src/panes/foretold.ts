@@ -37,7 +37,11 @@ export function foretold(answer: AccessesAnswer): HTMLElement | null {
       "details",
       {},
       h("summary", {}, "By kernel, and on other devices"),
-      h("p", { class: "quiet" }, `${others.map(({ device }) => device).join(", ")}: from their data sheets, never measured.`),
+      h(
+        "p",
+        { class: "quiet" },
+        `${others.map(({ device }) => device).join(", ")}: from their data sheets, never measured.`,
+      ),
       h("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": "Foretold times" }, table),
     ),
   );
