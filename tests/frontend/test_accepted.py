@@ -754,7 +754,7 @@ def test_a_constant_that_a_function_returns_is_not_overwritten(body: str, consta
 PARTLY_BUILT = """
 module m = {def k = 2i32 def grow (xs: []i32) = intrinsics.reverse xs}
 entry main (x: i32) = x + m.k
-entry slope (xs: []f32) = vjp f32.sum xs 1
+entry slope (xs: []f32) = vjp f32.gamma (f32.sum xs) 1
 def through (xs: []f32) = slope xs
 entry twice (xs: []f32) = through xs
 entry grow [n] (xs: [n]i64) = map (\\x ->
