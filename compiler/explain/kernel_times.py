@@ -118,8 +118,7 @@ def of_kernel(work: Work, sheet: DataSheet, rates: Rates = RATES) -> Time:
     first = sum(max(one.requests, one.sectors / 4) for one in work.spent.traffic.values())
     atomics = sum(one.atomic for one in work.spent.traffic.values())
     plain, whole, double, special = (float(one) for one in work.spent.instructions)
-    issued = plain + 0.94 * whole + double + 0.73 * special + rates.request * asked
-    issued += work.spent.passes
+    issued = plain + whole + double + special + rates.request * asked + work.spent.passes
     units = max(
         issued / 4,
         plain * WARP / sheet.plain,
