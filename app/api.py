@@ -13,7 +13,6 @@ from flask import Blueprint, Response, current_app, jsonify, render_template, re
 
 from app.bodies import UNCOUNTED, longest, too_long
 from app.clients import address_key, client_key, page_key
-from app.compressed_answers import opened
 from app.context import parts
 from app.errors import status_of
 from app.event_stream import events
@@ -135,9 +134,8 @@ def operation(op: str) -> Response | tuple[Response, int]:
     if OPS[op].partial and "text/event-stream" in request.headers.get("Accept", ""):
         return events(jobs.stream(op, body))
     answer = jobs.told(op, body)
-    if "packed" in answer and answer["ok"]:
-        return packed_json(answer["packed"])
-    answer = opened(answer)
+    if answer["ok"] and any("packed" in one for one in (answer, *answer.get("answers", ()))):
+        return packed_json(answer)
     return jsonify(answer), status_of(answer)
 
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import AppError
-from app.pieces import Deflated
+from app.pieces import Deflated, unpacked
 from compiler.protocol import packing
 from compiler.protocol.kinds import Json
+
+
+LONG = 1 << 18
+"""Bytes of an answer that is not read on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,10 @@ class PackedAnswer:
             raise _broken()
         return text
 
+    def chunks(self) -> Iterator[bytes]:
+        """The JSON, a little at a time."""
+        return unpacked(iter((self.data,)))
+
 
 def packed(answer: Json) -> PackedAnswer:
     """An answer, packed if it is not yet."""
@@ -46,8 +54,20 @@ def packed(answer: Json) -> PackedAnswer:
     return PackedAnswer(Deflated(len(content), len(data), zlib.crc32(data), ""), content)
 
 
+def is_short(parts: Sequence[Json]) -> bool:
+    """Whether the parts of an answer may be read by the process that serves."""
+    return sum(one["packed"].piece.length for one in parts if "packed" in one) <= LONG
+
+
+def at_once(parts: Sequence[Json]) -> Json:
+    """The answer that came in these parts: as it was packed where it came whole and is long."""
+    return parts[0] if len(parts) == 1 and not is_short(parts) else merged(parts)
+
+
 def opened(answer: Json) -> Json:
-    """An answer with what is in it. AppError where that is no answer."""
+    """An answer with what is in it, and those that it holds. AppError where one is no answer."""
+    if "answers" in answer:
+        return {**answer, "answers": [opened(one) for one in answer["answers"]]}
     if "packed" not in answer:
         return answer
     try:

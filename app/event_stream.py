@@ -46,7 +46,10 @@ def _zipped(answers: Iterator[Json]) -> Iterator[bytes]:
 
 def _plain(answers: Iterator[Json]) -> Iterator[bytes]:
     for before, packed, behind in map(_event, answers):
-        yield before + (packed.text() if packed else b"") + behind
+        yield before if packed else before + behind
+        if packed:
+            yield from packed.chunks()
+            yield behind
 
 
 def _event(answer: Json) -> tuple[bytes, PackedAnswer | None, bytes]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -136,15 +137,33 @@ def accepts_gzip() -> bool:
     return "gzip" in request.headers.get("Accept-Encoding", "").lower()
 
 
-def packed_json(packed: PackedAnswer) -> Response:
-    """An answer that a worker packed, as it is where the client takes gzip."""
+def packed_json(answer: Json) -> Response:
+    """An answer that a worker packed, or that holds such, as they are; nothing is read in it."""
+    parts = list(_parts(answer))
     accepted = accepts_gzip()
-    part = packed.piece, lambda: iter((packed.data,))
-    data = b"".join(pieces.zipped([part])) if accepted else packed.text()
-    response = Response(data, mimetype="application/json")
+    content = pieces.zipped(parts) if accepted else pieces.plain(parts)
+    response = Response(content, mimetype="application/json")
+    response.content_length = (pieces.zipped_length if accepted else pieces.plain_length)(parts)
     if accepted:
         response.headers["Content-Encoding"] = "gzip"
     return response
+
+
+def _parts(answer: Json) -> Iterator[Part]:
+    if "packed" in answer:
+        packed: PackedAnswer = answer["packed"]
+        yield packed.piece, lambda: iter((packed.data,))
+        return
+    if "answers" not in answer:
+        yield pieces.part_of(json.dumps(answer, separators=(",", ":")))
+        return
+    rest = {name: value for name, value in answer.items() if name != "answers"}
+    before = f'{json.dumps(rest)[:-1]},"answers":['
+    for one in answer["answers"]:
+        yield pieces.part_of(before)
+        yield from _parts(one)
+        before = ","
+    yield pieces.part_of("]}")
 
 
 def tagged(response: Response, tag: str, caching: str) -> Response:

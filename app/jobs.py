@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.cache import AnswerCache, cache_key
-from app.compressed_answers import merged, opened
+from app.compressed_answers import at_once, is_short, opened
 from app.errors import AppError, status_of
 from app.failure_messages import PASSING, STOPS, UNAVAILABLE, too_many, why, with_wait
 from app.metrics import Metrics
@@ -187,14 +187,16 @@ class Jobs:
         for one in closing:
             one.join()
 
-    def stream(self, name: str, body: Json, client: Client) -> Iterator[Json]:
-        """As `ClientJobs.stream`."""
+    def stream(
+        self, name: str, body: Json, client: Client, whole: bool = False
+    ) -> Iterator[Json]:
+        """As `ClientJobs.stream`; no long answer in parts where it is wanted `whole`."""
         op = OPS[name]
         if name == "batch":
-            yield from self._batch(body, client)
+            yield from self._batch(body, client, whole)
             return
         if name == "show":  # its stages come one by one
-            yield from _unwrapped(self._batch(_batch_of_one(name, body), client, name))
+            yield from _unwrapped(self._batch(_batch_of_one(name, body), client, whole, name))
             return
         asked = self._asked(op, body)
         known = self._cache.parts(asked.key) if op.cached else None
@@ -211,14 +213,16 @@ class Jobs:
             yield answer
         self._end(asked)
 
-    def _batch(self, body: Json, client: Client, name: str = "batch") -> Iterator[Json]:
+    def _batch(
+        self, body: Json, client: Client, whole: bool, name: str = "batch"
+    ) -> Iterator[Json]:
         """The answers of a batch by their numbers, those that are known first; then the end."""
         given = self._fields(OPS["batch"], body)
         questions = [self._part(given, one) for one in members(given)]
         left: list[tuple[int, _Asked]] = []
         for number, asked in enumerate(questions):
             known = self._cache.parts(asked.key)
-            if known is None:
+            if known is None or (whole and len(known) > 1 and not is_short(known)):
                 left.append((number, asked))
                 continue
             for part in known:
@@ -230,7 +234,7 @@ class Jobs:
             {k: v for k, v in self._bounded(asked).items() if k not in SHARED} for _, asked in left
         ]
         told = {"op": "batch", "requests": requests, "stream": True, "packed": True}
-        request = {**given, **told}
+        request = {**given, **told, **({"whole": True} if whole else {})}
         share = min(1.0, sum(asked.op.share for _, asked in left))
         begun = len(left) < len(questions)
         for answer in self._told(request, client, share, begun):
@@ -365,12 +369,12 @@ class ClientJobs:
         return opened(self.told(name, body))
 
     def told(self, name: str, body: Json) -> Json:
-        """As `call`; what its worker packed is perhaps not opened yet."""
-        answers = self.stream(name, body)
+        """As `call`; what its worker packed is not opened yet where it is long."""
+        answers = self._jobs.stream(name, body, self._client, whole=True)
         if name == "batch":
             return _together(answers)
         parts = [answer for answer in answers if "queued" not in answer]
-        return merged(parts) if OPS[name].partial else parts[-1]
+        return at_once(parts)
 
     def must(self, name: str, body: Json) -> Json:
         """As `call`, for answers that are kept. AppError as well if there was no worker for it."""
@@ -417,7 +421,7 @@ def _together(answers: Iterator[Json]) -> Json:
             found[last["request"]].append(last["answer"])
     if not last.get("ok"):
         return last
-    return {"ok": True, "answers": [merged(found[number]) for number in sorted(found)]}
+    return {"ok": True, "answers": [at_once(found[number]) for number in sorted(found)]}
 
 
 def _batch_of_one(name: str, body: Json) -> Json:

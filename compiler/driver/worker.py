@@ -195,7 +195,7 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
         told = answer(_member(asked, one, operation), part)
         if not stream:
             answers.append(told)
-        elif told.get("ok") and one.get("op") == "show":
+        elif told.get("ok") and one.get("op") == "show" and not asked.whole:
             part({**told, "stages": {}})  # they are all there already
         else:
             part(told)
@@ -204,7 +204,8 @@ def _batch(asked: programs.BatchRequest, tell: Tell | None) -> programs.BatchAns
 
 def _member(batch: programs.BatchRequest, one: Json, operation: Operation[Any] | None) -> Json:
     """A request with what it has from its batch."""
-    shared = {name: getattr(batch, name) for name in (*fields(OfProgram), "stream")}
+    shared = {name: getattr(batch, name) for name in fields(OfProgram)}
+    shared["stream"] = batch.stream and not batch.whole
     own = {name: value for name, value in one.items() if name not in (*shared, "path")}
     known = fields(operation.request) if operation is not None else {}
     return {**own, **{name: value for name, value in shared.items() if name in known}}

@@ -474,6 +474,8 @@ class BatchRequest(OfProgram):
     requests: Annotated[list[Json], Says("is a list of objects")]
     stream: Annotated[bool, Own()] = False
     """each answer comes by itself as soon as it is there"""
+    whole: Annotated[bool, Own()] = False
+    """no answer comes in parts"""
 
 
 BATCH = Operation(

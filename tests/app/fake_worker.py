@@ -544,7 +544,7 @@ def batch(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The answers to its requests, one by one."""
     source, found = request["source"], []
     for number, one in enumerate(request["requests"]):
-        parts = told({**one, "source": source, "stream": True})
+        parts = told({**one, "source": source, "stream": not request.get("whole")})
         found += [
             {"ok": True, "partial": True, "request": number, "answer": part} for part in parts
         ]

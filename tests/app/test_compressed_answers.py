@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from flask.testing import FlaskClient
@@ -88,6 +89,35 @@ def test_nothing_reads_what_is_sent(make_app: MakeApp, monkeypatch: pytest.Monke
     monkeypatch.setattr(AnswerCache, "get", None)
     for _ in range(2):
         assert told(gzip.decompress(ask(client, ZIPPED).data))[-1] == ("done", {"ok": True})
+
+
+@pytest.mark.parametrize("first", ["events", "json"])
+def test_nothing_reads_long_answers_that_are_sent_at_once(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Those of `show` and of a batch come whole, also where they were told in parts before."""
+    read: list[int] = []
+
+    def told(data: bytes | str) -> Any:
+        read.append(len(data))
+        return json.loads(data)
+
+    monkeypatch.setattr(packed, "json", Mock(loads=told, dumps=json.dumps))
+    client, source = make_app().test_client(), LONG * 50
+    if first == "events":
+        ask(client, ZIPPED, source)
+    for _ in range(2):
+        zipped = ask(client, {"Accept-Encoding": "gzip"}, source)
+        plain = ask(client, {}, source)
+        assert len(zipped.data) < plain.content_length // 5
+        assert plain.content_length == len(plain.data) > 1_000_000
+        answers = plain.get_json()["answers"]
+        assert json.loads(gzip.decompress(zipped.data))["answers"] == answers
+        assert [one["ok"] for one in answers] == [True] * 3
+        alone = client.post("/api/show", json={"source": source})
+        assert alone.get_json()["stages"].keys() == answers[1]["stages"].keys()
+        assert all(s["text"] and s["lines"] for s in alone.get_json()["stages"].values())
+    assert max(read, default=0) <= packed.LONG
 
 
 def test_a_wrong_program_gets_its_errors_each_time(client: FlaskClient) -> None:
