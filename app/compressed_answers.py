@@ -16,7 +16,6 @@ from app.pieces import Deflated, unpacked
 from compiler.protocol import packing
 from compiler.protocol.kinds import Json
 
-
 LONG = 1 << 18
 """Bytes of an answer that is not read on its way."""
 
@@ -56,7 +55,8 @@ def packed(answer: Json) -> PackedAnswer:
 
 def is_short(parts: Sequence[Json]) -> bool:
     """Whether the parts of an answer may be read by the process that serves."""
-    return sum(one["packed"].piece.length for one in parts if "packed" in one) <= LONG
+    told: list[PackedAnswer] = [one["packed"] for one in parts if "packed" in one]
+    return sum(one.piece.length for one in told) <= LONG
 
 
 def at_once(parts: Sequence[Json]) -> Json:

@@ -89,7 +89,7 @@ def _parts(app: Flask) -> Parts:
     permalinks = Permalinks(database, Quotas.of(app.config), *links)
     renderer = renderer_name(compiler_version(), [app.config[name] for name in TOLD])
     makers = Makers(app.config, metrics, permalinks, renderer)
-    metrics.watch(jobs.compile_pool, jobs.run_pool, makers.pool)
+    metrics.watch(*jobs.pools, makers.pool)
     files = SheetFiles(lambda: forms_folder(app.config), stored, renderer)
     if app.config["WARM"]:
         jobs.warm()

@@ -23,6 +23,7 @@ from app.pool import (
     collect,
 )
 from app.results import Results
+from app.worker import COMMAND, make_seeds
 from compiler.protocol.fields import fields
 from compiler.protocol.kinds import Json, OfProgram, Operation
 from compiler.protocol.operations import OPERATIONS
@@ -36,6 +37,7 @@ SHARED = tuple(fields(OfProgram))
 NOTHING: tuple[tuple[str, Any], ...] = (("options", {}), ("files", {}), ("main", ""))
 """Fields that say what holds without them."""
 MOST_REQUESTS = 24
+CHECK = "check"
 OVERTIME = 2.0
 """Seconds that a run which has ended by its deadline may take to say what came of it."""
 CHARACTER_SECONDS = 80e-6
@@ -92,8 +94,11 @@ class Jobs:
         self._rule_pages: dict[str, Json] = {}
         self._asking = threading.Lock()
         self.compile_pool = self._pool("compile")
+        self.check_pool = self._pool("check", "compile")
         self.run_pool = self._pool("run")
-        self.compile_pool.peers = self.run_pool.peers = (self.compile_pool, self.run_pool)
+        self.pools = (self.compile_pool, self.check_pool, self.run_pool)
+        for pool in self.pools:
+            pool.peers = self.pools
 
     def of(self, client: Client) -> ClientJobs:
         """The jobs of one client."""
@@ -158,8 +163,8 @@ class Jobs:
             raise AppError(error.get("kind", "internal"), error.get("message", ""), 503)
         return answer
 
-    def _pool(self, name: str) -> Pool:
-        config, kind = self._config, name.upper()
+    def _pool(self, name: str, bounded_as: str = "") -> Pool:
+        config, kind = self._config, (bounded_as or name).upper()
         bounds = PoolLimits(
             queue=config["QUEUE_LIMIT"],
             queue_seconds=config["QUEUE_SECONDS"],
@@ -171,25 +176,28 @@ class Jobs:
             hurry_seconds=config[f"{kind}_SECONDS_SHARED"],
         )
         policy = walls.worker_policy(runs=name == "run")
-        return Pool(name, config[f"{kind}_WORKERS"], config["WORKER_COMMAND"], bounds, policy)
+        size = config[f"{name.upper()}_WORKERS"]
+        return Pool(name, size, config["WORKER_COMMAND"], bounds, policy)
 
     def warm(self) -> None:
         """Start all workers, in the background."""
-        self.compile_pool.warm()
-        self.run_pool.warm()
+        threading.Thread(target=self._warm, daemon=True).start()
+
+    def _warm(self) -> None:
+        if self._config["WORKER_COMMAND"] == COMMAND:
+            make_seeds()
+        for pool in self.pools:
+            pool.warm()
 
     def close(self, grace: float = 0.0) -> None:
         """Take no jobs any more; stop workers that have none, and all after `grace` seconds."""
-        pools = (self.compile_pool, self.run_pool)
-        closing = [threading.Thread(target=pool.close, args=(grace,)) for pool in pools]
+        closing = [threading.Thread(target=pool.close, args=(grace,)) for pool in self.pools]
         for one in closing:
             one.start()
         for one in closing:
             one.join()
 
-    def stream(
-        self, name: str, body: Json, client: Client, whole: bool = False
-    ) -> Iterator[Json]:
+    def stream(self, name: str, body: Json, client: Client, whole: bool = False) -> Iterator[Json]:
         """As `ClientJobs.stream`; no long answer in parts where it is wanted `whole`."""
         op = OPS[name]
         if name == "batch":
@@ -227,6 +235,13 @@ class Jobs:
                 continue
             for part in known:
                 yield {"ok": True, "partial": True, "request": number, "answer": part}
+        ahead = {}
+        if self.compile_pool.is_full:
+            checks = [(number, asked) for number, asked in left if asked.op.id == CHECK]
+            ahead = {number: asked for number, asked in checks if self._ahead(asked, client)}
+        for number, asked in ahead.items():
+            yield {"ok": True, "partial": True, "request": number, "answer": asked.parts[-1]}
+        left = [(number, asked) for number, asked in left if number not in ahead]
         if not left:
             yield {"ok": True}
             return
@@ -248,6 +263,22 @@ class Jobs:
             if not answer["answer"].get("partial"):
                 self._end(asked)
             yield {**answer, "request": number}
+
+    def _ahead(self, asked: _Asked, client: Client) -> bool:
+        """Have a program checked before it is compiled; whether there was an answer.
+
+        Who types waits for this one, and it takes a fiftieth of the rest.
+        """
+        try:
+            request = {**self._bounded(asked), "packed": True}
+            *_, answer = self._guarded(asked.op, request, client, 0.0, self.check_pool)
+        except AppError:
+            return False
+        if (answer.get("error") or {}).get("kind") in PASSING:
+            return False
+        asked.parts.append(answer)
+        self._end(asked)
+        return True
 
     def _told(self, request: Json, client: Client, share: float, begun: bool) -> Iterator[Json]:
         """As `_guarded`; where answers have `begun` to come, a refusal is one as well."""
@@ -290,10 +321,15 @@ class Jobs:
             self._cache.keep(asked.key, asked.parts)
 
     def _guarded(
-        self, op: Operation[Any], request: Json, client: Client, share: float
+        self,
+        op: Operation[Any],
+        request: Json,
+        client: Client,
+        share: float,
+        pool: Pool | None = None,
     ) -> Iterator[Json]:
         """The pool's answers, with failures of the machinery as answers in the error shape."""
-        pool = self.run_pool if op.runs else self.compile_pool
+        pool = pool or (self.run_pool if op.runs else self.compile_pool)
         seconds = float(self._config["COMPILE_SECONDS"])
         if op.runs:  # the worker ends it by itself at the deadline, and says so
             seconds = float(self._config["RUN_SECONDS"]) + OVERTIME

@@ -98,6 +98,12 @@ class Pool:
         return len(self._turns.waiting)
 
     @property
+    def is_full(self) -> bool:
+        """Whether the next job would wait."""
+        with self._changed:
+            return self.busy >= self._room or bool(self._turns.waiting)
+
+    @property
     def busy(self) -> int:
         """How many workers have a job (or start)."""
         return len(self._all) - len(self._idle)

@@ -82,6 +82,7 @@ SETTINGS: tuple[Setting, ...] = (
         1,
         usual="one for each core, 2 to 4",
     ),
+    Setting("CHECK_WORKERS", 1, "Workers that check while those that compile are busy.", 1),
     Setting("RUN_WORKERS", 2, "Worker processes that run programs.", 1),
     Setting("QUEUE_LIMIT", 100, "Jobs that may wait for a worker; more are turned away."),
     Setting("QUEUE_SECONDS", 60.0, "How long a job waits for a worker before it is turned away."),
@@ -220,8 +221,8 @@ def request_threads(config: Mapping[str, Any]) -> int:
     Readers who wait for what is made of links count as well. So a full queue is said to be full,
     and there are threads left for everything else.
     """
-    queues = 2 * (config["QUEUE_LIMIT"] + SPARED)
-    workers = config["COMPILE_WORKERS"] + config["RUN_WORKERS"]
+    queues = 3 * (config["QUEUE_LIMIT"] + SPARED)
+    workers = config["COMPILE_WORKERS"] + config["CHECK_WORKERS"] + config["RUN_WORKERS"]
     return int(queues + workers + config["FORM_WAITING"] + config["SPARE_THREADS"])
 
 

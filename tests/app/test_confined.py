@@ -68,7 +68,7 @@ def test_every_worker_of_a_server_is_confined(
         done = client.post("/api/run", json={**body, "input": "41i64"}).get_json()
         assert done["output"] == "42i64"
     parts: Parts = real_app.extensions[EXTENSION]
-    pids = [*parts.jobs.compile_pool.pids(), *parts.jobs.run_pool.pids()]
+    pids = [pid for pool in parts.jobs.pools for pid in pool.pids()]
     inside = [pid for top in pids for pid in below(top) if is_python(pid)]
     assert len(inside) >= 3  # workers that compile and run, and what runs are forked from
     for pid in inside:

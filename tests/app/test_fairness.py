@@ -16,6 +16,7 @@ from flask import Flask
 
 from app.clients import TOKEN_HEADER
 from app.context import EXTENSION, Parts
+from app.fair_queue import Client
 from testing.waiting import until
 from tests.app.browsing import serving
 from tests.app.conftest import MakeApp
@@ -49,6 +50,28 @@ def ask(app: Flask, page: str, source: str, address: str) -> int:
         environ_overrides={"REMOTE_ADDR": address},
     )
     return answer.status_code
+
+
+def test_a_check_does_not_wait_for_those_who_compile(app: Flask) -> None:
+    """Who asks for both is told first what is wrong, though all other workers are busy."""
+    jobs = app.extensions[EXTENSION].jobs
+    pool = jobs.compile_pool
+    assert until(lambda: len(pool.pids()) == 2 and not pool.busy)
+
+    def told(source: str) -> Iterator[Any]:
+        body = {"source": source, "requests": [{"op": "show"}, {"op": "check"}]}
+        return jobs.of(Client(f"10.0.0.1 {source}")).stream("batch", body)
+
+    for number in range(2):
+        hanging = partial(list, told(f"SLEEP {number}"))
+        threading.Thread(target=hanging, daemon=True).start()
+    assert until(lambda: pool.busy == 2)
+    began = time.monotonic()
+    first = next(told("entry main = WRONG"))
+    assert first["request"] == 1
+    assert first["answer"]["error"]["message"] == "Unknown name `WRONG`."
+    assert pool.busy == 2
+    assert time.monotonic() - began < 1.0, "after that those before it are stopped"
 
 
 def test_a_page_with_too_many_jobs_is_told_so(app: Flask) -> None:

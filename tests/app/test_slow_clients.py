@@ -276,7 +276,6 @@ def test_clients_that_read_nothing_stop_nobody(serve: Serve, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("request_text", "status"),
     [
-        (b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\nSCRIPT_NAME: /elsewhere\r\n\r\n", 200),
         (b"GET /api/examples HTTP/1.1\r\nHost: localhost\r\nBad Name: 1\r\n\r\n", 400),
         (b"GET /api/examples HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
         (b"G\x00T /api/examples HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
@@ -290,8 +289,26 @@ def test_what_cannot_be_read_is_refused_in_the_error_shape(
     port = serve()
     code, answer = ask(port, request_text)
     assert code == status
-    assert status == 200 or answer["error"]["kind"] == "usage"
+    assert answer["error"]["kind"] == "usage"
     assert_served(port)
+
+
+@pytest.mark.parametrize("proxies", [0, 1])
+def test_no_client_says_below_which_path_the_server_lies(serve: Serve, proxies: int) -> None:
+    """Such headers are as if they had not been sent, also where a proxy's word counts."""
+    port = serve(PROXIES=proxies)
+
+    def get(path: str, header: str = "") -> tuple[int, bytes]:
+        with connect(port) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n".encode())
+            return read_answer(sock)
+
+    for path in ("/api/reference", "/api/examples", "/api/nothing", "/z/nothing"):
+        plain = get(path)
+        for name in ("SCRIPT_NAME", "Script-Name", "X-Script-Name", "X-Forwarded-Prefix"):
+            for value in ("/elsewhere", "/api", "", "a\tb"):
+                assert get(path, f"{name}: {value}\r\n") == plain, (name, value)
+    assert json.loads(get("/api/nothing", "SCRIPT_NAME: /api\r\n")[1])["error"]["kind"] == "usage"
 
 
 def test_clients_that_do_not_close_stop_nobody(serve: Serve) -> None:

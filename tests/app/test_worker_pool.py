@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ from app.pool import (
     TooMany,
     WorkerDied,
 )
-from app.worker import memory, tree
+from app.worker import make_seeds, memory, tree
+from compiler.sandbox import walls
 from testing.waiting import until
 from tests.app.conftest import FAKE
 
@@ -314,3 +316,13 @@ def test_a_machine_without_room_for_a_worker_gets_one_later(
             with pytest.raises(WorkerDied):
                 pool.ask(request("x"), 20)
     assert pool.ask(request("x"), 20)["ok"]
+
+
+def test_workers_begin_with_what_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert not walls.seeds()
+    make_seeds()
+    names = sorted(Path(name).name.partition("-")[0] for name in walls.seeds())
+    assert names == ["grammar", "prelude"]
