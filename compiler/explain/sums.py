@@ -10,7 +10,7 @@ from compiler.frontend import typed as t
 from compiler.frontend.parts import parts
 from compiler.frontend.show_type import show_size, show_type
 from compiler.frontend.shown import shown
-from compiler.frontend.types import Array, Record, Sum, Type
+from compiler.frontend.types import Sum, Type
 from compiler.lower.components import ComponentType, PayloadSize, components, sum_slots
 from compiler.protocol import storage
 
@@ -55,17 +55,10 @@ def _uses(exp: t.Exp) -> Iterator[tuple[str, Type, Span]]:
 
 
 def _sums_in(of: Type) -> Iterator[Sum]:
-    match of:
-        case Sum(variants):
-            yield of
-            for _, payload in variants:
-                for one in payload:
-                    yield from _sums_in(one)
-        case Array(_, elem):
-            yield from _sums_in(elem)
-        case Record(fields):
-            for _, one in fields:
-                yield from _sums_in(one)
+    if isinstance(of, Sum):
+        yield of
+    for part in of.held:
+        yield from _sums_in(part)
 
 
 def _info(told: str, of: Sum, places: dict[tuple[str, str], list[Span]]) -> storage.SumInfo:

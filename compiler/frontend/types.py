@@ -6,6 +6,9 @@ arrays are one `Array` with several sizes, outermost first; `elem` is never an `
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import is_
+
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.base.prim import Prim
@@ -73,10 +76,29 @@ class SizeExp(Size):
 
 
 class Type:
-    """A type."""
+    """A type; ask `parts` and `map_parts` where its form does not matter."""
 
     __slots__ = ("_is_plain",)
     _is_plain: bool
+
+    @property
+    def parts(self) -> tuple[Type, ...]:
+        """The types directly inside, functions' included, from left to right."""
+        return ()
+
+    @property
+    def held(self) -> tuple[Type, ...]:
+        """The types of what a value consists of: none for a function."""
+        return self.parts
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:
+        """The type with its parts changed; itself if none is another."""
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether variables, unknowns or sizes stand in it outside of its parts."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +106,10 @@ class PrimT(Type):
     """`i32`, `bool`, .."""
 
     prim: Prim
+
+    @property
+    def is_open(self) -> bool:  # noqa: D102
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +126,16 @@ class Array(Type):
     dims: tuple[Size, ...]
     elem: Type
 
+    @property
+    def parts(self) -> tuple[Type, ...]:  # noqa: D102
+        return (self.elem,)
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:  # noqa: D102
+        new = change(self.elem)
+        if type(new) is Array:
+            return Array(self.dims + new.dims, new.elem)
+        return self if new is self.elem else Array(self.dims, new)
+
 
 @dataclass(frozen=True, slots=True)
 class Record(Type):
@@ -107,12 +143,40 @@ class Record(Type):
 
     fields: tuple[tuple[str, Type], ...]
 
+    @property
+    def parts(self) -> tuple[Type, ...]:  # noqa: D102
+        return tuple([t for _, t in self.fields])
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:  # noqa: D102
+        old = self.parts
+        new = tuple(map(change, old))
+        if all(map(is_, old, new)):
+            return self
+        return Record(tuple([(f, u) for (f, _), u in zip(self.fields, new, strict=True)]))
+
+    @property
+    def is_open(self) -> bool:  # noqa: D102
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Sum(Type):
     """Variants sorted by name, each with its payload."""
 
     variants: tuple[tuple[str, tuple[Type, ...]], ...]
+
+    @property
+    def parts(self) -> tuple[Type, ...]:  # noqa: D102
+        return tuple([t for _, payload in self.variants for t in payload])
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:  # noqa: D102
+        new = tuple([(name, tuple(map(change, payload))) for name, payload in self.variants])
+        same = all(all(map(is_, p, q)) for (_, p), (_, q) in zip(self.variants, new, strict=True))
+        return self if same else Sum(new)
+
+    @property
+    def is_open(self) -> bool:  # noqa: D102
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +196,32 @@ class Arrow(Type):
     fresh_fields: tuple[str, ...] = ()
     """Where only some fields of a record result have `*`: their names."""
 
+    @property
+    def parts(self) -> tuple[Type, ...]:  # noqa: D102
+        return (self.param, self.result)
+
+    @property
+    def held(self) -> tuple[Type, ...]:  # noqa: D102
+        return ()
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:  # noqa: D102
+        param, result = change(self.param), change(self.result)
+        if param is self.param and result is self.result:
+            return self
+        names = self.name, self.consumes, self.unique, self.ext, self.fresh_fields
+        return Arrow(param, result, *names)
+
+    @property
+    def is_open(self) -> bool:  # noqa: D102
+        return bool(self.ext)
+
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Type):
     """A type that a module type keeps abstract, such as `m.t [n]`; only inference knows it.
 
     It equals no other type, though the program that is built has `meaning` in its place. `sizes`
-    occur in `meaning`.
+    occur in `meaning`, which is its only part: `args` may not matter to a value.
     """
 
     name: Name
@@ -146,6 +229,24 @@ class Opaque(Type):
     args: tuple[Type, ...]
     sizes: tuple[Size, ...]
     meaning: Type
+
+    @property
+    def parts(self) -> tuple[Type, ...]:  # noqa: D102
+        return (self.meaning,)
+
+    def map_parts(self, change: Callable[[Type], Type]) -> Type:  # noqa: D102
+        return self.of(self.args, self.sizes, change(self.meaning))
+
+    def of(self, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Opaque:
+        """The same abstract type of other arguments."""
+        same = meaning is self.meaning and all(map(is_, args, self.args))
+        if same and all(map(is_, sizes, self.sizes)):
+            return self
+        return Opaque(self.name, self.shown, args, sizes, meaning)
+
+    @property
+    def is_open(self) -> bool:  # noqa: D102
+        return bool(self.sizes)
 
 
 UNIT = Record(())
@@ -160,19 +261,8 @@ def is_plain(t: Type) -> bool:
         return t._is_plain
     except AttributeError:
         pass
-    match t:
-        case PrimT():
-            found = True
-        case Record(fields):
-            found = all(is_plain(u) for _, u in fields)
-        case Arrow(param, result, ext=ext):
-            found = not ext and is_plain(param) and is_plain(result)
-        case Sum(variants):
-            found = all(is_plain(u) for _, us in variants for u in us)
-        case Opaque(args=args, sizes=sizes, meaning=meaning):
-            found = not sizes and is_plain(meaning) and all(is_plain(u) for u in args)
-        case _:
-            found = False
+    args = t.args if isinstance(t, Opaque) else ()
+    found = not t.is_open and all(map(is_plain, (*t.parts, *args)))
     t._is_plain = found
     return found
 

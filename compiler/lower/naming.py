@@ -146,20 +146,15 @@ def type_of(sp: Specialiser, t: Type, env: Env) -> Type:
         return Array(dims, result)
     if _holds_scalars(sp, t):
         return t
-    if isinstance(t, Record):
-        return Record(tuple((name, type_of(sp, ft, env)) for name, ft in t.fields))
     if isinstance(t, TypeVar):
         value = env.lookup(t.name)
         if isinstance(value, Type):
             return value
         raise CompilerBug(f"type parameter {t.name} has no instance")
-    if isinstance(t, Arrow):
-        sp.inside_arrow += 1
-        t = replace(t, param=type_of(sp, t.param, env), result=type_of(sp, t.result, env))
-        sp.inside_arrow -= 1
-        return t
-    if isinstance(t, Sum):
-        return Sum(tuple((c, tuple(type_of(sp, p, env) for p in ps)) for c, ps in t.variants))
+    is_arrow = type(t) is Arrow
+    sp.inside_arrow += is_arrow
+    t = t.map_parts(lambda part: type_of(sp, part, env))
+    sp.inside_arrow -= is_arrow
     return t
 
 
@@ -174,10 +169,7 @@ def _holds_scalars(sp: Specialiser, t: Type) -> bool:
         return False
     found = sp.scalars.get(id(t))
     if found is None:
-        parts = [ft for _, ft in t.fields] if isinstance(t, Record) else []
-        if isinstance(t, Sum):
-            parts = [part for _, payload in t.variants for part in payload]
-        found = sp.scalars[id(t)] = t, all(_holds_scalars(sp, part) for part in parts)
+        found = sp.scalars[id(t)] = t, all(_holds_scalars(sp, part) for part in t.parts)
     return found[1]
 
 
@@ -210,10 +202,10 @@ def named_sizes(sp: Specialiser, t: Type) -> tuple[Type, tuple[Name, ...]]:
 
 def is_functional(sp: Specialiser, t: Type, env: Env) -> bool:
     """Whether `t`, as the environment has it, holds a function."""
-    if isinstance(t, PrimT | Array) or _holds_scalars(sp, t):
+    if isinstance(t, Array) or _holds_scalars(sp, t):
         return False
     if isinstance(t, Record):
-        return any(is_functional(sp, ft, env) for _, ft in t.fields)
+        return any(is_functional(sp, part, env) for part in t.parts)
     if isinstance(t, TypeVar):
         value = env.lookup(t.name)
         return isinstance(value, Type) and has_function(value)

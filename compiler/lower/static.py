@@ -178,44 +178,27 @@ def map_sizes(t: Type, f: Callable[[Size], Size]) -> Type:
     """`t` with `f` applied to every size; sizes that mention an arrow's own parameter included."""
     if isinstance(t, Array):
         return Array(tuple(f(d) for d in t.dims), map_sizes(t.elem, f))
-    if isinstance(t, Record):
-        return Record(tuple((name, map_sizes(ft, f)) for name, ft in t.fields)) if t.fields else t
-    if isinstance(t, Sum):
-        return Sum(tuple((c, tuple(map_sizes(p, f) for p in ps)) for c, ps in t.variants))
-    return t
+    return t if isinstance(t, Arrow) else t.map_parts(lambda part: map_sizes(part, f))
 
 
 def collect_sizes(t: Type, into: list[Size]) -> None:
     """All sizes of a type outside of arrows, from left to right."""
     if isinstance(t, Array):
         into.extend(t.dims)
-        collect_sizes(t.elem, into)
-    elif isinstance(t, Record):
-        for _, ft in t.fields:
-            collect_sizes(ft, into)
-    elif isinstance(t, Sum):
-        for _, payload in t.variants:
-            for pt in payload:
-                collect_sizes(pt, into)
+    for part in t.held:
+        collect_sizes(part, into)
 
 
 def match_sizes(names: set[Name], pattern: Type, t: Type, into: dict[Name, Size]) -> None:
     """What `t` has where `pattern`, a type of the same form, has one of `names`."""
+    if type(pattern) is not type(t):
+        return
     if isinstance(pattern, Array) and isinstance(t, Array):
         for wanted, found in zip(pattern.dims, t.dims, strict=False):
             if isinstance(wanted, SizeVar) and wanted.name in names:
                 into.setdefault(wanted.name, found)
-        match_sizes(names, pattern.elem, t.elem, into)
-    elif isinstance(pattern, Record) and isinstance(t, Record):
-        for (_, p), (_, q) in zip(pattern.fields, t.fields, strict=False):
-            match_sizes(names, p, q, into)
-    elif isinstance(pattern, Sum) and isinstance(t, Sum):
-        for (_, ps), (_, qs) in zip(pattern.variants, t.variants, strict=False):
-            for p, q in zip(ps, qs, strict=False):
-                match_sizes(names, p, q, into)
-    elif isinstance(pattern, Arrow) and isinstance(t, Arrow):
-        match_sizes(names, pattern.param, t.param, into)
-        match_sizes(names, pattern.result, t.result, into)
+    for p, q in zip(pattern.parts, t.parts, strict=False):
+        match_sizes(names, p, q, into)
 
 
 def type_key(t: Type) -> object:
@@ -233,11 +216,7 @@ def type_key(t: Type) -> object:
 
 def has_function(t: Type) -> bool:
     """Whether values of `t` are functions or hold some."""
-    if isinstance(t, Record):
-        return any(has_function(ft) for _, ft in t.fields)
-    if isinstance(t, Arrow):
-        return True
-    return isinstance(t, Sum) and any(has_function(p) for _, ps in t.variants for p in ps)
+    return isinstance(t, Arrow) or any(map(has_function, t.parts))
 
 
 def value_key(value: Value) -> object:

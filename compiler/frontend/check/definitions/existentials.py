@@ -25,7 +25,6 @@ from compiler.frontend.check.types.substitute import (
     map_sizes,
     subst,
     subst_size,
-    with_meaning,
 )
 from compiler.frontend.check.types.unify import Mismatch, link, unify
 from compiler.frontend.check.types.walks import metas_in, names_in_type
@@ -244,7 +243,7 @@ def _join(j: _Join, a: Type, b: Type) -> Type:
             args = tuple([_join(j, t, u) for t, u in zip(a.args, b.args, strict=True)])
             sizes = zip(a.sizes, b.sizes, strict=True)
             dims = tuple([_join_size(j, p, q) for p, q in sizes])
-            return with_meaning(a, args, dims, _join(j, a.meaning, b.meaning))
+            return a.of(args, dims, _join(j, a.meaning, b.meaning))
         case MetaT(variants=dict()), MetaT(variants=dict()) if j.linked or _differ(j, a, b):
             return _join_variants(j, a, b)
         case (MetaT(), Array() | Record() | Sum() | Opaque()):

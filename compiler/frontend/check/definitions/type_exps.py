@@ -34,7 +34,7 @@ from compiler.frontend.check.scope.scope import (
 from compiler.frontend.check.scope.state import Checker, Silent
 from compiler.frontend.check.types.metas import I64, PRIM_T, resolve
 from compiler.frontend.check.types.size_exps import key_of, symbolic
-from compiler.frontend.check.types.substitute import subst, with_meaning
+from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.walks import dimensions, names_in_type
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import parts
@@ -42,7 +42,6 @@ from compiler.frontend.types import (
     ANY_SIZE,
     Array,
     Arrow,
-    Opaque,
     PrimT,
     Record,
     Size,
@@ -407,20 +406,10 @@ def _size_argument(ctx: _TypeContext, arg: ast.TypeExp, param: Name) -> Size:
 
 def has_any_size(t: Type) -> bool:
     """Whether an abbreviation's type leaves a size open."""
-    match resolve(t):
-        case Array(dims, elem):
-            return ANY_SIZE in dims or has_any_size(elem)
-        case plain if is_plain(plain):
-            return False
-        case Record(fields):
-            return any(has_any_size(u) for _, u in fields)
-        case Sum(variants):
-            return any(has_any_size(u) for _, us in variants for u in us)
-        case Arrow(param, result):
-            return has_any_size(param) or has_any_size(result)
-        case Opaque(meaning=meaning):
-            return has_any_size(meaning)
-    return False
+    t = resolve(t)
+    if isinstance(t, Array) and ANY_SIZE in t.dims:
+        return True
+    return not is_plain(t) and any(map(has_any_size, t.parts))
 
 
 def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
@@ -432,10 +421,6 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
             return Array(new, _fill(ctx, elem, span))
         case _ if is_plain(t):
             return t
-        case Record(fields):
-            return Record(tuple((f, _fill(ctx, u, span)) for f, u in fields))
-        case Sum(variants):
-            return Sum(tuple((c, tuple(_fill(ctx, u, span) for u in us)) for c, us in variants))
         case Arrow(param, result, name, consumes, unique, ext, fields):
             new_param = _fill(ctx, param, span)
             names: list[Name] = []
@@ -443,9 +428,7 @@ def _fill(ctx: _TypeContext, t: Type, span: Span) -> Type:
             inner = _TypeContext(ctx.st, collect, collect)
             new_result = _fill(inner, result, span)
             return Arrow(new_param, new_result, name, consumes, unique, (*ext, *names), fields)
-        case Opaque(args=args, sizes=sizes, meaning=meaning):
-            return with_meaning(t, args, sizes, _fill(ctx, meaning, span))
-    return t
+    return t.map_parts(lambda u: _fill(ctx, u, span))
 
 
 def _collector(st: Checker, names: list[Name]) -> Anon:

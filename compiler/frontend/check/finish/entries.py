@@ -18,13 +18,11 @@ from compiler.frontend.check.types.wording import arguments
 from compiler.frontend.show_type import is_tuple, show_type
 from compiler.frontend.types import (
     ACC,
-    Array,
     Arrow,
     Opaque,
     Record,
     Size,
     SizeVar,
-    Sum,
     Type,
     TypeVar,
 )
@@ -137,12 +135,6 @@ def _function_in(type_: Type, functional: Collection[Name]) -> str:
                 if is_data
                 else f"a value of the abstract type `{shown}`, which may be a function"
             )
-        case Array(_, elem):
-            return _function_in(elem, functional)
-        case Record(fields):
-            parts = [u for _, u in fields]
-        case Sum(variants):
-            parts = [u for _, us in variants for u in us]
-        case _:
+        case Opaque():
             return ""
-    return next(filter(None, (_function_in(u, functional) for u in parts)), "")
+    return next(filter(None, (_function_in(u, functional) for u in type_.parts)), "")

@@ -19,7 +19,7 @@ from compiler.frontend.check.finish.equality import equal
 from compiler.frontend.check.finish.exhaustive import check_exhaustive
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import Overloaded, SizeHole, length_of, size_to_exp
-from compiler.frontend.check.types.substitute import refresh, with_parts
+from compiler.frontend.check.types.substitute import refresh
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.check.types.wording import show
 from compiler.frontend.parts import free_variables
@@ -30,13 +30,11 @@ from compiler.frontend.types import (
     Arrow,
     Opaque,
     PrimT,
-    Record,
     Size,
     SizeConst,
     SizeExp,
     SizeOp,
     SizeVar,
-    Sum,
     Type,
     TypeVar,
 )
@@ -83,18 +81,10 @@ class Zonk:
                 if type(inner) is Array:
                     return Array(sizes + inner.dims, inner.elem)
                 return Array(sizes, inner)
-            case Record(fields):
-                return Record(tuple([(f, self.type(u)) for f, u in fields]))
-            case Arrow(param, result):
-                return with_parts(ty, self.type(param), self.type(result))
-            case Sum(variants):
-                return Sum(tuple([(c, tuple([self.type(u) for u in us])) for c, us in variants]))
             case Opaque(meaning=meaning):
                 self.abstract = True
                 return self.type(meaning)
-            case PrimT() | TypeVar():
-                return ty
-        raise TypeError(ty)
+        return ty.map_parts(self.type)
 
     def size(self, size: Size) -> Size:
         """The final size; an unknown that nothing determines is 0."""

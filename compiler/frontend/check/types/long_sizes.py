@@ -14,18 +14,14 @@ from collections.abc import Mapping
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import typed as t
-from compiler.frontend.check.types.metas import MetaT, resolve, resolve_size
+from compiler.frontend.check.types.metas import resolve, resolve_size
 from compiler.frontend.check.types.size_exps import SizeHole, sub_expressions
 from compiler.frontend.types import (
     Array,
-    Arrow,
-    Opaque,
-    Record,
     Size,
     SizeExp,
     SizeOp,
     SizeVar,
-    Sum,
     Type,
 )
 
@@ -78,20 +74,8 @@ class _Counting:
     def _type(self, type_: Type) -> bool:
         type_ = resolve(type_)
         self._left -= 1
-        match type_:
-            case Array(dims, elem):
-                return all(map(self.size, dims)) and self._type(elem)
-            case Record(fields):
-                return all(self._type(u) for _, u in fields)
-            case Sum(variants):
-                return all(self._type(u) for _, us in variants for u in us)
-            case Arrow(param, result):
-                return self._type(param) and self._type(result)
-            case Opaque(meaning=meaning):
-                return self._type(meaning)
-            case MetaT():
-                return self._left > 0
-        return self._left > 0
+        dims = type_.dims if isinstance(type_, Array) else ()
+        return self._left > 0 and all(map(self.size, dims)) and all(map(self._type, type_.parts))
 
 
 def weight(size: Size, weights: Mapping[Name, int]) -> int:

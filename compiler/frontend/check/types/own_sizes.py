@@ -17,7 +17,7 @@ from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaT, resolve
 from compiler.frontend.check.types.substitute import subst
 from compiler.frontend.check.types.walks import names_in_data, names_in_type
-from compiler.frontend.types import Array, Arrow, Record, SizeVar, Sum, Type
+from compiler.frontend.types import Arrow, Opaque, Record, SizeVar, Sum, Type
 
 
 class Namer(Protocol):
@@ -43,16 +43,9 @@ def own_in(type_: Type) -> tuple[Name, ...]:
         if type_.own or type_.ref is None:
             return type_.own
         type_ = type_.ref
-    match type_:
-        case Array(elem=elem):
-            return own_in(elem)
-        case Record(fields):
-            return tuple(name for _, u in fields for name in own_in(u))
-        case Sum(variants):
-            return tuple(name for _, us in variants for u in us for name in own_in(u))
-        case Arrow(param, result):
-            return own_in(param) + own_in(result)
-    return ()
+    if isinstance(type_, Opaque):
+        return ()
+    return tuple([name for part in type_.parts for name in own_in(part)])
 
 
 def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
@@ -71,11 +64,8 @@ def open_own(st: Namer, type_: Type, ext: list[Name], span: Span) -> Type:
             return type_
         type_ = type_.ref
     match type_:
-        case Record(fields):
-            return Record(tuple([(f, open_own(st, u, ext, span)) for f, u in fields]))
-        case Sum(variants):
-            opened = [(c, tuple([open_own(st, u, ext, span) for u in us])) for c, us in variants]
-            return Sum(tuple(opened))
+        case Record() | Sum():
+            return type_.map_parts(lambda u: open_own(st, u, ext, span))
         case Arrow(param, result):
             inner = list(type_.ext)
             param, result = opened_parameter(st, param, span), open_own(st, result, inner, span)
@@ -103,8 +93,8 @@ def _in_functions(type_: Type, names: set[Name], span: Span) -> Type:
         return type_
     type_ = resolve(type_)
     match type_:
-        case Record(fields):
-            return Record(tuple([(f, _in_functions(u, names, span)) for f, u in fields]))
+        case Record():
+            return type_.map_parts(lambda u: _in_functions(u, names, span))
         case Arrow(param, result):
             if names & names_in_type(param):
                 raise no_parameter(span)

@@ -11,7 +11,7 @@ from typing import Any
 from compiler.base.dataclass import dataclass
 from compiler.base.names import Name
 from compiler.frontend import typed as t
-from compiler.frontend.check.types.metas import I64, MetaS, MetaT, resolve, resolve_size
+from compiler.frontend.check.types.metas import I64, MetaS, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import (
     SizeHole,
     key_of,
@@ -25,13 +25,10 @@ from compiler.frontend.types import (
     Array,
     Arrow,
     Opaque,
-    PrimT,
-    Record,
     Size,
     SizeExp,
     SizeOp,
     SizeVar,
-    Sum,
     Type,
     TypeVar,
     is_plain,
@@ -47,36 +44,17 @@ def subst(t: Type, types: TypeMap, sizes: SizeMap) -> Type:
     """`t` with type variables and size variables replaced; what has none is that very object."""
     t = resolve(t)
     match t:
-        case PrimT() | MetaT():
-            return t
         case TypeVar(name):
             return types.get(name, t)
         case Array(dims, elem):
             return _subst_array(t, dims, elem, types, sizes)
         case _ if is_plain(t):
             return t
-        case Record(fields):
-            before = [u for _, u in fields]
-            after = [subst(u, types, sizes) for u in before]
-            if all(map(is_, before, after)):
-                return t
-            return Record(tuple([(f, u) for (f, _), u in zip(fields, after, strict=True)]))
-        case Arrow():
-            param, result = subst(t.param, types, sizes), subst(t.result, types, sizes)
-            return t if param is t.param and result is t.result else with_parts(t, param, result)
-        case Sum(variants):
-            return Sum(
-                tuple([(c, tuple([subst(u, types, sizes) for u in us])) for c, us in variants])
-            )
         case Opaque():
             meaning = subst(t.meaning, types, sizes)
-            args = [subst(u, types, sizes) for u in t.args]
-            dims = tuple([subst_size(d, sizes, types) for d in t.sizes])
-            same = meaning is t.meaning and all(map(is_, args, t.args))
-            if same and all(map(is_, dims, t.sizes)):
-                return t
-            return with_meaning(t, tuple(args), dims, meaning)
-    return t
+            args = tuple([subst(u, types, sizes) for u in t.args])
+            return t.of(args, tuple([subst_size(d, sizes, types) for d in t.sizes]), meaning)
+    return t.map_parts(lambda u: subst(u, types, sizes))
 
 
 def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
@@ -85,29 +63,14 @@ def map_sizes(type_: Type, change: Callable[[Size], Size]) -> Type:
     match type_:
         case Array(dims, elem):
             return Array(tuple([change(d) for d in dims]), map_sizes(elem, change))
+        case Arrow():
+            return type_
         case _ if is_plain(type_):
             return type_
-        case Record(fields):
-            return Record(tuple([(f, map_sizes(u, change)) for f, u in fields]))
-        case Sum(variants):
-            return Sum(
-                tuple([(c, tuple([map_sizes(u, change) for u in us])) for c, us in variants])
-            )
         case Opaque(args=args, sizes=sizes, meaning=meaning):
             changed = tuple([map_sizes(u, change) for u in args])
-            dims = tuple([change(d) for d in sizes])
-            return with_meaning(type_, changed, dims, map_sizes(meaning, change))
-    return type_
-
-
-def with_meaning(t: Opaque, args: tuple[Type, ...], sizes: tuple[Size, ...], meaning: Type) -> Type:
-    """The opaque type `t` with other parts."""
-    return Opaque(t.name, t.shown, args, sizes, meaning)
-
-
-def with_parts(t: Arrow, param: Type, result: Type) -> Arrow:
-    """The function type `t` with another parameter and result type."""
-    return Arrow(param, result, t.name, t.consumes, t.unique, t.ext, t.fresh_fields)
+            return type_.of(changed, tuple([change(d) for d in sizes]), map_sizes(meaning, change))
+    return type_.map_parts(lambda u: map_sizes(u, change))
 
 
 def _subst_array(

@@ -530,15 +530,9 @@ def require_data(t: Type, equality: bool = False, functional: Collection[Name] =
             raise Mismatch(
                 f"The abstract type `{shown}` may stand for a function.", code=codes.types.FUNCTION
             )
-        case Array(_, elem):
-            require_data(elem, equality, functional)
-        case Record(fields):
-            for _, u in fields:
+        case _ if not isinstance(t, Opaque):
+            for u in t.parts:
                 require_data(u, equality, functional)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    require_data(u, equality, functional)
 
 
 def require_regular(t: Type, sized: Collection[Name]) -> None:
@@ -559,13 +553,9 @@ def require_regular(t: Type, sized: Collection[Name]) -> None:
             )
         case Opaque(name, shown) if name in sized:
             raise Mismatch(f"Values of the abstract type `{shown}` may differ in size.")
-        case Record(fields):
-            for _, u in fields:
+        case Record() | Sum():
+            for u in t.parts:
                 require_regular(u, sized)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    require_regular(u, sized)
 
 
 def any_of(prims: frozenset[str] | None) -> str:

@@ -32,22 +32,10 @@ def sizes_of(t: Type) -> list[Size]:
 
 def _collect_sizes(t: Type, found: list[Size]) -> None:
     t = resolve(t)
-    match t:
-        case Array(dims, elem):
-            found.extend(resolve_size(d) for d in dims)
-            _collect_sizes(elem, found)
-        case Record(fields):
-            for _, u in fields:
-                _collect_sizes(u, found)
-        case Arrow(param, result):
-            _collect_sizes(param, found)
-            _collect_sizes(result, found)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    _collect_sizes(u, found)
-        case Opaque(meaning=meaning):
-            _collect_sizes(meaning, found)
+    if isinstance(t, Array):
+        found.extend(resolve_size(d) for d in t.dims)
+    for part in t.parts:
+        _collect_sizes(part, found)
 
 
 def names_in_type(t: Type, shown: bool = False) -> set[Name]:
@@ -63,19 +51,10 @@ def names_in_type(t: Type, shown: bool = False) -> set[Name]:
 def names_in_data(t: Type) -> set[Name]:
     """The variables that are sizes of arrays in `t`, those in the types of functions left out."""
     t = resolve(t)
-    match t:
-        case Array(dims, elem):
-            found = names_in_data(elem)
-            for d in dims:
-                names_in_size(d, found)
-            return found
-        case Record(fields):
-            return set().union(*[names_in_data(u) for _, u in fields])
-        case Sum(variants):
-            return set().union(*[names_in_data(u) for _, us in variants for u in us])
-        case Opaque(meaning=meaning):
-            return names_in_data(meaning)
-    return set()
+    found: set[Name] = set().union(*map(names_in_data, t.held))
+    for d in t.dims if isinstance(t, Array) else ():
+        names_in_size(d, found)
+    return found
 
 
 def dimensions(type_: Type) -> set[Name]:
@@ -93,31 +72,25 @@ def dimensions(type_: Type) -> set[Name]:
 
 def _names_in_type(t: Type, found: set[Name], shown: bool) -> None:
     t = resolve(t)
+    parts = t.parts
     match t:
-        case Array(dims, elem):
+        case Array(dims):
             for d in dims:
                 names_in_size(d, found)
-            _names_in_type(elem, found, shown)
         case _ if is_plain(t):
             return
-        case Record(fields):
-            for _, u in fields:
-                _names_in_type(u, found, shown)
         case Arrow(param, result, name, ext=ext):
             inner = names_in_type(result, shown)
             inner.discard(name)
             inner.difference_update(ext)
             found |= inner
-            _names_in_type(param, found, shown)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    _names_in_type(u, found, shown)
+            parts = (param,)
         case Opaque(sizes=dims) if shown:
             for d in dims:
                 names_in_size(d, found)
-        case Opaque(meaning=meaning):
-            _names_in_type(meaning, found, shown)
+            return
+    for part in parts:
+        _names_in_type(part, found, shown)
 
 
 def metas_in(
@@ -125,62 +98,40 @@ def metas_in(
 ) -> None:
     """Collect the unbound metavariables of `t`, in order, with repetitions; and type variables."""
     t = resolve(t)
+    parts = t.parts
     match t:
         case TypeVar(name):
             if variables is not None:
                 variables.add(name)
         case MetaT():
             types.append(t)
-            for u in (t.fields or {}).values():
-                metas_in(u, types, sizes, variables)
-            for us in (t.variants or {}).values():
-                for u in us:
-                    metas_in(u, types, sizes, variables)
-        case Array(dims, elem):
+            variants = (t.variants or {}).values()
+            parts = (*(t.fields or {}).values(), *[u for us in variants for u in us])
+        case Array(dims):
             for d in dims:
                 metas_in_size(d, sizes)
-            metas_in(elem, types, sizes, variables)
         case _ if is_plain(t):
             return
-        case Record(fields):
-            for _, u in fields:
-                metas_in(u, types, sizes, variables)
-        case Arrow(param, result):
-            metas_in(param, types, sizes, variables)
-            metas_in(result, types, sizes, variables)
-        case Sum(variants):
-            for _, us in variants:
-                for u in us:
-                    metas_in(u, types, sizes, variables)
-        case Opaque(args=args, meaning=meaning):
-            for u in (*args, meaning):
-                metas_in(u, types, sizes, variables)
+        case Opaque(args=args):
+            parts = (*args, *parts)
+    for part in parts:
+        metas_in(part, types, sizes, variables)
 
 
 def shows_arrays(type_: Type) -> bool:
     """Whether a value of this type holds arrays outside of what is abstract."""
-    match resolve(type_):
-        case Array():
-            return True
-        case Record(fields):
-            return any(shows_arrays(u) for _, u in fields)
-        case Sum(variants):
-            return any(shows_arrays(u) for _, us in variants for u in us)
-    return False
+    type_ = resolve(type_)
+    if isinstance(type_, Record | Sum):
+        return any(map(shows_arrays, type_.parts))
+    return isinstance(type_, Array)
 
 
 def is_scalar(type_: Type) -> bool:
     """Whether a value of this type certainly holds no array and no function."""
-    match resolve(type_):
-        case PrimT():
-            return True
-        case Record(fields):
-            return all(is_scalar(u) for _, u in fields)
-        case Sum(variants):
-            return all(is_scalar(u) for _, us in variants for u in us)
-        case Opaque(meaning=meaning):
-            return is_scalar(meaning)
-    return False
+    type_ = resolve(type_)
+    if isinstance(type_, Record | Sum | Opaque):
+        return all(map(is_scalar, type_.parts))
+    return type(type_) is PrimT
 
 
 def with_unique_result(type_: Type) -> Type:

@@ -21,7 +21,6 @@ from compiler.base.spans import Span
 from compiler.frontend.check.types.metas import MetaS, MetaT, resolve, resolve_size
 from compiler.frontend.check.types.size_exps import names_in_size
 from compiler.frontend.check.types.sizes import Atoms, from_poly, poly
-from compiler.frontend.check.types.substitute import with_meaning, with_parts
 from compiler.frontend.check.types.unify import Mismatch, any_of, final_size, final_type
 from compiler.frontend.check.types.walks import metas_in, names_in_type, shows_arrays
 from compiler.frontend.show_type import is_tuple, show_size, show_type
@@ -252,12 +251,8 @@ def _called(t: Type, own: Mapping[Type, str], used: dict[str, Type]) -> Type:
         used[own[t]] = t
         return TypeVar(Name(own[t]))
     match t:
-        case Array(dims, elem):
-            return Array(dims, _called(elem, own, used))
-        case Record(fields):
-            return Record(tuple((f, _called(u, own, used)) for f, u in fields))
-        case Arrow(param, result):
-            return with_parts(t, _called(param, own, used), _called(result, own, used))
+        case Array() | Record() | Arrow():
+            return t.map_parts(lambda u: _called(u, own, used))
     return t
 
 
@@ -267,17 +262,9 @@ def _named(t: Type, letters: dict[MetaT, str]) -> Type:
     match t:
         case MetaT():
             return TypeVar(Name(letters[t]))
-        case Array(dims, elem):
-            return Array(dims, _named(elem, letters))
-        case Record(fields):
-            return Record(tuple((f, _named(u, letters)) for f, u in fields))
-        case Arrow(param, result):
-            return with_parts(t, _named(param, letters), _named(result, letters))
-        case Sum(variants):
-            return Sum(tuple((c, tuple(_named(u, letters) for u in us)) for c, us in variants))
         case Opaque(args=args):
-            return with_meaning(t, tuple(_named(u, letters) for u in args), t.sizes, t.meaning)
-    return t
+            return t.of(tuple([_named(u, letters) for u in args]), t.sizes, t.meaning)
+    return t.map_parts(lambda u: _named(u, letters))
 
 
 def _of_sizes(
