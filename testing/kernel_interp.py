@@ -414,6 +414,8 @@ class WatchedDevice:
 class ThreadText(PythonText):
     """Prints a kernel as a generator, over the `device`."""
 
+    language = k.KERNELS
+
     def __init__(self, env: dict[str, Any]) -> None:
         super().__init__(env)
         self.barriers = count(1)
@@ -436,6 +438,8 @@ class ThreadText(PythonText):
     def load(self, s: Load | k.Fetch) -> None:
         self.line(f"{py_name(s.name)} = {py_name(s.block)}.read({show(s.at)})")
 
+    fetch = load
+
     def store(self, s: Store) -> None:
         self.line(f"{py_name(s.block)}.write({show(s.at)}, {show(s.value)})")
 
@@ -454,7 +458,7 @@ class ThreadText(PythonText):
 
     def scope(self, s: k.Scope) -> None:
         for stm in s.body:
-            self.prints[type(stm)](self, stm)
+            self.rules[type(stm)](self, stm)
 
     def exit(self, s: k.Exit) -> None:
         self.line(f"if {show(s.cond)}: return")
@@ -496,31 +500,10 @@ class ThreadText(PythonText):
         self.line(f"device.publish({given})")
         self.line('yield "rests"')
 
-    def await_(self, s: k.Await) -> None:
+    def wait(self, s: k.Await) -> None:
         found = f"device.awaited({py_name(s.block)}, {show(s.at)})"
         self.line(f"while not ({py_name(s.name)} := {found}):")
         self.line('    yield "rests"')
-
-
-ThreadText.prints = {
-    **PythonText.prints,
-    Alloc: ThreadText.alloc,
-    Load: ThreadText.load,
-    Store: ThreadText.store,
-    k.Fetch: ThreadText.load,
-    k.Indices: ThreadText.indices,
-    k.Stride: ThreadText.stride,
-    k.Scope: ThreadText.scope,
-    k.Exit: ThreadText.exit,
-    k.Barrier: ThreadText.barrier,
-    k.Shuffle: ThreadText.shuffle,
-    k.Atomic: ThreadText.atomic,
-    k.Exchange: ThreadText.exchange,
-    k.Locked: ThreadText.locked,
-    k.Ticket: ThreadText.ticket,
-    k.Publish: ThreadText.publish,
-    k.Await: ThreadText.await_,
-}
 
 
 def run(

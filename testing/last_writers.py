@@ -142,10 +142,10 @@ class _Recorded(PythonText):
         """A statement; those that are no vertices are no places."""
         match stm:
             case imp.Free() | imp.Declare(value=None):
-                self.prints[type(stm)](self, stm)
+                self.rules[type(stm)](self, stm)
                 return
             case imp.Declare(value=str()) | imp.Assign(value=str()):
-                self.prints[type(stm)](self, stm)
+                self.rules[type(stm)](self, stm)
                 return
         vertex = self.place(stm)
         uses = StmUses(stm)
@@ -165,7 +165,7 @@ class _Recorded(PythonText):
             case imp.Kernel():
                 self.points(stm, vertex)
             case _:
-                self.prints[type(stm)](self, stm)
+                self.rules[type(stm)](self, stm)
                 self.line(f"run.define({', '.join(map(repr, uses.bound))})")
 
     def place(self, stm: Any) -> int:
@@ -226,7 +226,7 @@ class _Recorded(PythonText):
     def plain(self, stms: Sequence[imp.Stm]) -> None:
         """Statements that are a part of the place."""
         for stm in stms:
-            PythonText.prints[type(stm)](_Plain(self), stm)
+            PythonText.rules[type(stm)](_Plain(self), stm)
 
 
 class _Plain(PythonText):

@@ -93,15 +93,15 @@ class _Placed(ThreadText):
                 case k.Scope(body):
                     self.here(body)
                 case k.Barrier() | imp.Free() | imp.Declare(value=None | str()):
-                    self.prints[type(stm)](self, stm)
+                    self.rules[type(stm)](self, stm)
                 case imp.Assign(value=str()):
-                    self.prints[type(stm)](self, stm)
+                    self.rules[type(stm)](self, stm)
                 case _:
                     place = (*self.body[:-1], Place(self.body[-1].graph, self.count))
                     self.count += 1
                     self.at(place)
                     self.opens, self.part = place, 0
-                    self.prints[type(stm)](self, stm)
+                    self.rules[type(stm)](self, stm)
 
     def at(self, place: Places) -> None:
         """What runs from here on is there."""
@@ -125,12 +125,6 @@ class _Placed(ThreadText):
         self.at(place)
         self.line(f"{py_name(s.block)}.write({at}, {py_name(s.name)})")
         self.line("device.together = None")
-
-
-_Placed.prints = {
-    **ThreadText.prints,
-    k.Exchange: _Placed.exchange,
-}
 
 
 def launches(graph: Reaching, above: Places = ()) -> dict[str, Places]:

@@ -44,6 +44,8 @@ class NodeTraits(NamedTuple):
     """Where the arrays stand that it writes to itself: a path of fields, with dots between."""
     parts: str | None = None
     """What a visitor does with which fields, in order: `method:field ..`."""
+    method: str | None = None
+    """The method of `NodeRules` that gets nodes of the class."""
     finds: Mapping[str, str] | None = None
     """For fields that are not in the line: what a parser asks itself, and of which fields."""
 

@@ -1,13 +1,15 @@
-"""Visitors of nodes: classes whose methods get the fields that nodes have as their `parts`.
+"""Classes whose methods get nodes, or the fields that nodes have as their `parts`.
 
 What stands in a field says the name of the method that gets it: `reads:block` of a node that reads
-memory, `bind:name` of one that binds a name.
+memory, `bind:name` of one that binds a name. Which method gets a node says its `method`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
+
+from compiler.dialect.table import Dialect
 
 Parts = Mapping[type, tuple[tuple[str, str], ...]]
 """For classes of nodes pairs of a method and the field that it gets, in order."""
@@ -32,6 +34,22 @@ class NodeVisitor:
     def visit(self, node: object) -> None:
         """All parts of a node, in order."""
         self.visits[type(node)](self, node)
+
+
+class NodeRules:
+    """Does something with each statement of a language, by the method that its class names.
+
+    `language` says which; a class has methods for those of its statements that it may meet.
+    """
+
+    __slots__ = ()
+    language: ClassVar[Dialect]
+    rules: ClassVar[Visits]
+    """The methods of the class itself, by classes of nodes."""
+
+    def __init_subclass__(cls) -> None:
+        named = cls.language.trait("method")
+        cls.rules = {of: getattr(cls, name) for of, name in named.items() if hasattr(cls, name)}
 
 
 def _visits(cls: type[NodeVisitor]) -> Visits:

@@ -6,7 +6,7 @@ so that a program whose kernels race may differ from what parallel machines do, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from compiler.codegen.py_scalar import (
 )
 from compiler.codegen.sequential import sequential, update_bins
 from compiler.codegen.signature import choose_entry, signatures
+from compiler.dialect.visiting import NodeRules
 from compiler.ir import values
 from compiler.ir.nodes import SE, Mem
 from compiler.runtime.runs import Value, arguments, prepare, results
@@ -111,10 +112,10 @@ def add_functions(prog: imp.ImpProg, env: Namespace) -> None:
         exec(compile("\n".join(out.lines), f"<imp {fun.name}>", "exec"), env)
 
 
-class _Python:
-    """Prints statements as Python; `prints` has the method for each class."""
+class _Python(NodeRules):
+    """Prints statements as Python."""
 
-    prints: Mapping[type[imp.Stm], Callable[[Any, Any], None]]
+    language = imp.IMP
 
     def __init__(self, env: Namespace) -> None:
         self.lines: list[str] = []
@@ -130,7 +131,7 @@ class _Python:
         if not stms:
             self.line("pass")
         for stm in stms:
-            self.prints[type(stm)](self, stm)
+            self.rules[type(stm)](self, stm)
         self.indent = self.indent[:-4]
 
     def define(self, s: imp.Define) -> None:
@@ -192,11 +193,11 @@ class _Python:
 
     def kernel(self, s: imp.Kernel) -> None:
         for stm in sequential(s):
-            self.prints[type(stm)](self, stm)
+            self.rules[type(stm)](self, stm)
 
     def push(self, s: imp.Push) -> None:
         for stm in update_bins(s.hist, s.prov):
-            self.prints[type(stm)](self, stm)
+            self.rules[type(stm)](self, stm)
 
     def site(self, prov: Prov) -> str:
         """A name for places of the source."""
@@ -205,26 +206,8 @@ class _Python:
         return name
 
 
-_Python.prints = {
-    imp.Define: _Python.define,
-    imp.Apply: _Python.apply,
-    imp.Call: _Python.call,
-    imp.Declare: _Python.declare,
-    imp.Assign: _Python.assign,
-    imp.Alloc: _Python.alloc,
-    imp.Free: _Python.free,
-    imp.Load: _Python.load,
-    imp.Store: _Python.store,
-    imp.Copy: _Python.copy,
-    imp.If: _Python.branch,
-    imp.For: _Python.count_loop,
-    imp.While: _Python.while_loop,
-    imp.Assert: _Python.check,
-    imp.Push: _Python.push,
-    imp.Kernel: _Python.kernel,
-}
 PythonText = _Python
-"""What prints statements of IMP, for IRs that have more of them."""
+"""For IRs that have more statements than IMP."""
 
 
 def _lmad(lmad: Lmad[Poly]) -> str:

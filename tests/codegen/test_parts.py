@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.algebra.lmad import Dim, Lmad
 from compiler.algebra.poly import Poly
 from compiler.base.names import Name
+from compiler.codegen.c.stms import Statements
+from compiler.codegen.cuda.kernels import DeviceCode
 from compiler.codegen.imp import nodes as imp
+from compiler.codegen.imp.nodes import IMP, Stm
 from compiler.codegen.imp.parts import StmParts, names
+from compiler.codegen.imp.verify import ImpChecker
 from compiler.codegen.kernels import nodes as k
+from compiler.codegen.kernels.host import Host
+from compiler.codegen.kernels.nodes import KERNELS
+from compiler.codegen.kernels.verify import KernelChecker
 from compiler.codegen.kernels.walk import PARTS
+from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, Scalar, Var
 from compiler.ir.walk import se_uses
+from compiler.runtime.imp_interp import PythonText
 
 
 def number(name: Name) -> SE:
@@ -100,3 +111,35 @@ def test_names_are_gathered_by_what_is_done_with_them() -> None:
     stms = tuple(stm for stm in INSIDE if not type(stm).__module__.endswith("kernels.nodes"))
     assert names(stms, "writes") == {"ys", "dest"}
     assert names(stms, "reads") == {"xs", "source"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "missing"),
+    [
+        (ImpChecker, set()),
+        (PythonText, set()),
+        (Statements, {imp.Call, imp.Push}),  # C calls; `sequential` has no pushes
+    ],
+    ids=lambda what: getattr(what, "__name__", ""),
+)
+def test_each_statement_has_its_rule(rules: type[NodeRules], missing: set[type]) -> None:
+    """A class of statements that some method is missing for stands in no list that runs into it."""
+    statements = {cls for cls in IMP.nodes if issubclass(cls, Stm)}
+    assert statements - rules.rules.keys() == missing
+
+
+def test_each_statement_of_threads_and_hosts_has_its_rule() -> None:
+    statements = {cls for cls in KERNELS.own if issubclass(cls, Stm)}
+    launched = {k.Launch, k.Ranges, k.Part, k.Zeros}
+    assert statements <= KernelChecker.rules.keys()
+    assert statements - DeviceCode.rules.keys() == launched
+    assert launched <= Host.rules.keys()
+
+
+def test_a_rule_is_that_of_the_class_itself() -> None:
+    class Louder(PythonText):
+        def define(self, s: imp.Define) -> None:
+            self.line("# louder")
+
+    assert Louder.rules[imp.Define] is Louder.define
+    assert Louder.rules[imp.Assign] is PythonText.assign

@@ -6,7 +6,7 @@ languages differ in how a check fails, how kernels run and where scratch memory 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from compiler.base.names import Name
 from compiler.base.prim import Prim
@@ -17,6 +17,7 @@ from compiler.codegen.c.types import C_TYPE, c_name
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.kernels.threads import is_local
 from compiler.codegen.sequential import copy_body, copy_dims, loops, sequential
+from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, Lit, Mem, Un, Var
 from compiler.ir.sizes import prim_of
 
@@ -52,14 +53,11 @@ class Writer:
         self.line(text)
 
 
-class Statements(Writer):
-    """Prints statement lists; `sites` are the checks, by number.
+class Statements(Writer, NodeRules):
+    """Prints statement lists; `sites` are the checks, by number."""
 
-    `prints`: the method for each class of statements; languages override some of them.
-    """
-
+    language = imp.IMP
     qualified = "static inline"
-    prints: Mapping[type, str]
 
     def __init__(
         self,
@@ -118,7 +116,7 @@ class Statements(Writer):
         for stm in stms:
             self.src = stm.prov or src
             self.node = next(self.numbers)
-            getattr(self, self.prints[type(stm)])(stm)
+            self.rules[type(stm)](self, stm)
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: imp.Stms, tail: str = "}") -> None:
@@ -306,22 +304,3 @@ class Statements(Writer):
         size = max(1, int(stm.count.value))
         self.line(f"{self.cell_type(stm.prim)} {c_name(stm.name)}[{size}];")
         return True
-
-
-Statements.prints = {
-    imp.Define: "define",
-    imp.Apply: "apply",
-    imp.Call: "call",
-    imp.Declare: "declare",
-    imp.Assign: "assign",
-    imp.Alloc: "alloc",
-    imp.Free: "free",
-    imp.Load: "load",
-    imp.Store: "store",
-    imp.Copy: "copy",
-    imp.If: "branch",
-    imp.For: "count_loop",
-    imp.While: "while_loop",
-    imp.Assert: "check",
-    imp.Kernel: "kernel",
-}

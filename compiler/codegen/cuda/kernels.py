@@ -47,6 +47,8 @@ ATOMICS: frozenset[tuple[str, Prim]] = frozenset(
 class DeviceCode(Statements):
     """Prints kernels. A failed check jumps to `label`, or leaves the kernel where there is none."""
 
+    language = k.KERNELS
+
     scalars: CudaScalars
     label = ""
     asks = False
@@ -229,7 +231,7 @@ class DeviceCode(Statements):
             self.stms(stm.body)
         self.label = kept
 
-    def leave(self, stm: k.Exit) -> None:
+    def exit(self, stm: k.Exit) -> None:
         """The end of a thread."""
         self.line(f"if ({self.index(stm.cond)}) return;")
 
@@ -338,7 +340,7 @@ class DeviceCode(Statements):
             f"atomicExch(&{c_name(stm.block)}[{self.index(stm.at)}], {self.show(stm.value)});"
         )
 
-    def await_(self, stm: k.Await) -> None:
+    def wait(self, stm: k.Await) -> None:
         """The same of who waits, who leaves the others the machine meanwhile."""
         name, flag = c_name(stm.name), f"{c_name(stm.block)}[{self.index(stm.at)}]"
         self.line(f"int32_t {name};")
@@ -346,21 +348,3 @@ class DeviceCode(Statements):
         self.line("__nanosleep(20);")
         self.close()
         self.line("__threadfence();")
-
-
-DeviceCode.prints = {
-    **Statements.prints,
-    k.Fetch: "fetch",
-    k.Indices: "indices",
-    k.Stride: "stride",
-    k.Scope: "scope",
-    k.Exit: "leave",
-    k.Barrier: "barrier",
-    k.Shuffle: "shuffle",
-    k.Atomic: "atomic",
-    k.Exchange: "exchange",
-    k.Locked: "locked",
-    k.Ticket: "ticket",
-    k.Publish: "publish",
-    k.Await: "await_",
-}

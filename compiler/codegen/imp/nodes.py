@@ -55,7 +55,12 @@ class Formal:
     type: Scalar | Mem
 
 
-@IMP.node("let {name}: {prim} = {value}", binds={"name": "scalar prim"}, parts="bind:name se:value")
+@IMP.node(
+    "let {name}: {prim} = {value}",
+    binds={"name": "scalar prim"},
+    parts="bind:name se:value",
+    method="define",
+)
 @dataclass(frozen=True, slots=True)
 class Define(Stm):
     """A scalar that never changes."""
@@ -70,6 +75,7 @@ class Define(Stm):
     "apply ({*names: prims}) = {fun:function}({args})",
     binds={"names": "scalar prims"},
     parts="binds:names ses:args",
+    method="apply",
 )
 @dataclass(frozen=True, slots=True)
 class Apply(Stm):
@@ -85,6 +91,7 @@ class Apply(Stm):
 @IMP.node(
     "call ({results}) = {fun:function}({args}){gone? frees ({})}",
     parts="results:results operands:args gone:gone",
+    method="call",
 )
 @dataclass(frozen=True, slots=True)
 class Call(Stm):
@@ -105,6 +112,7 @@ class Call(Stm):
     "var {name}: {type}{value:Operand? = {}}",
     binds={"name": "typed type"},
     parts="bind:name holder:name operand:value",
+    method="declare",
 )
 @dataclass(frozen=True, slots=True)
 class Declare(Stm):
@@ -116,7 +124,7 @@ class Declare(Stm):
     prov: Prov = ()
 
 
-@IMP.node("{name} <- {value}", parts="assigns:name operand:value")
+@IMP.node("{name} <- {value}", parts="assigns:name operand:value", method="assign")
 @dataclass(frozen=True, slots=True)
 class Assign(Stm):
     """A declared variable gets another value: a scalar expression, or the name of a block."""
@@ -130,6 +138,7 @@ class Assign(Stm):
     "let {name}: mem({prim}{space?, {}}) = alloc({count:index})",
     binds={"name": "mem prim space"},
     parts="bind:name makes:name se:count",
+    method="alloc",
 )
 @dataclass(frozen=True, slots=True)
 class Alloc(Stm):
@@ -146,7 +155,7 @@ class Alloc(Stm):
     prov: Prov = ()
 
 
-@IMP.node("free {name}", parts="frees:name")
+@IMP.node("free {name}", parts="frees:name", method="free")
 @dataclass(frozen=True, slots=True)
 class Free(Stm):
     """`name` is not used any more; its block goes when no other variable holds it."""
@@ -159,6 +168,7 @@ class Free(Stm):
     "let {name}: {prim} = {block}[{at:index}]",
     binds={"name": "scalar prim"},
     parts="bind:name reads:block se:at",
+    method="load",
 )
 @dataclass(frozen=True, slots=True)
 class Load(Stm):
@@ -175,6 +185,7 @@ class Load(Stm):
     "{block}[{at:index}] <- {value}",
     finds={"prim": "element block"},
     parts="writes:block se:at se:value",
+    method="store",
 )
 @dataclass(frozen=True, slots=True)
 class Store(Stm):
@@ -190,6 +201,7 @@ class Store(Stm):
 @IMP.node(
     "copy {prim} {dest} -> {dest_lmad:lmad} <- {source} -> {source_lmad:lmad}",
     parts="writes:dest reads:source lmad:dest_lmad lmad:source_lmad",
+    method="copy",
 )
 @dataclass(frozen=True, slots=True)
 class Copy(Stm):
@@ -209,7 +221,9 @@ class Copy(Stm):
 # --- control ---------------------------------------------------------------------------------
 
 
-@IMP.node("if {cond} {then}{orelse? else {}}", parts="se:cond stms:then stms:orelse")
+@IMP.node(
+    "if {cond} {then}{orelse? else {}}", parts="se:cond stms:then stms:orelse", method="branch"
+)
 @dataclass(frozen=True, slots=True)
 class If(Stm):
     """One of two statement lists."""
@@ -224,6 +238,7 @@ class If(Stm):
     "for {index}: {prim} < {bound} {body}",
     binds={"index": "scalar prim"},
     parts="bind:index se:bound stms:body",
+    method="count_loop",
 )
 @dataclass(frozen=True, slots=True)
 class For(Stm):
@@ -236,7 +251,7 @@ class For(Stm):
     prov: Prov = ()
 
 
-@IMP.node("while {cond} {body}", parts="stms:body")
+@IMP.node("while {cond} {body}", parts="stms:body", method="while_loop")
 @dataclass(frozen=True, slots=True)
 class While(Stm):
     """As long as the variable `cond` is true."""
@@ -246,7 +261,7 @@ class While(Stm):
     prov: Prov = ()
 
 
-@IMP.node("assert({cond}{message:message})", parts="se:cond ses:message")
+@IMP.node("assert({cond}{message:message})", parts="se:cond ses:message", method="check")
 @dataclass(frozen=True, slots=True)
 class Assert(Stm):
     """Stop the program with `message` unless `cond` holds."""
@@ -353,7 +368,7 @@ class HistWork:
     hists: tuple[Histogram, ...]
 
 
-@IMP.node("push {hist}", parts="node:hist")
+@IMP.node("push {hist}", parts="node:hist", method="push")
 @dataclass(frozen=True, slots=True)
 class Push(Stm):
     """Combine one bin with its values, at once: other points may combine theirs with the same one.
@@ -368,7 +383,9 @@ class Push(Stm):
 Work = MapWork | ReduceWork | ScanWork | HistWork
 
 
-@IMP.node(begins=("map", "reduce", "scan", "hist"), parts="dims:dims stms:body node:work")
+@IMP.node(
+    begins=("map", "reduce", "scan", "hist"), parts="dims:dims stms:body node:work", method="kernel"
+)
 @dataclass(frozen=True, slots=True)
 class Kernel(Stm):
     """Run `body` at every point of `dims` (outermost first), in any order, then do `work`.

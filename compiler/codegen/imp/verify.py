@@ -12,8 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from compiler.algebra.lmad import Lmad
 from compiler.algebra.poly import Poly
@@ -23,6 +23,7 @@ from compiler.base.prim import INTS, Prim
 from compiler.base.spans import NOWHERE
 from compiler.codegen.imp import nodes as imp
 from compiler.codegen.imp.printer import show_stm
+from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, Array, Mem, Operand, Scalar, Type, Var
 from compiler.ir.show_scalar import show_type
 from compiler.ir.verify_scalar import ScalarChecker
@@ -35,13 +36,10 @@ _OF_FUNCTIONS = imp.Define | imp.Apply | imp.Declare | imp.Assign | imp.If | imp
 """What functions of scalars are made of."""
 
 
-class _Checker(ScalarChecker):
-    """What is in scope at a point of a program, and what has become of it.
+class _Checker(ScalarChecker, NodeRules):
+    """What is in scope at a point of a program, and what has become of it."""
 
-    `checks` has the method for each class of statements.
-    """
-
-    checks: Mapping[type[imp.Stm], Callable[[Any, Any], None]]
+    language = imp.IMP
 
     def __init__(self) -> None:
         super().__init__()
@@ -208,7 +206,7 @@ class _Checker(ScalarChecker):
             self.path.append(stm)
             fits = self.where != "function" or isinstance(stm, _OF_FUNCTIONS)
             self.must(fits, "a function of scalars cannot do this")
-            self.checks[type(stm)](self, stm)
+            self.rules[type(stm)](self, stm)
             self.path.pop()
             if isinstance(stm, imp.Define | imp.Declare | imp.Alloc | imp.Load):
                 names.append(stm.name)
@@ -487,26 +485,6 @@ class _Checker(ScalarChecker):
             self.scalar(value, prim, what)
 
 
-_Checker.checks = {
-    imp.Define: _Checker.define,
-    imp.Apply: _Checker.apply,
-    imp.Call: _Checker.call,
-    imp.Declare: _Checker.declare,
-    imp.Assign: _Checker.assign,
-    imp.Alloc: _Checker.alloc,
-    imp.Free: _Checker.free,
-    imp.Load: _Checker.load,
-    imp.Store: _Checker.store,
-    imp.Copy: _Checker.copy,
-    imp.If: _Checker.branch,
-    imp.For: _Checker.count_loop,
-    imp.While: _Checker.while_loop,
-    imp.Assert: _Checker.check,
-    imp.Push: _Checker.push,
-    imp.Kernel: _Checker.kernel,
-}
-
-
 def verify(prog: imp.ImpProg) -> None:
     """Raise `CompilerBug`, naming what and where, unless `prog` is a program."""
     checker = _Checker()
@@ -517,5 +495,7 @@ def verify(prog: imp.ImpProg) -> None:
         checker.function(fun)
 
 
-ImpChecker = _Checker
 """What checks statements of IMP, for IRs that have more of them."""
+
+
+ImpChecker = _Checker

@@ -31,6 +31,7 @@ from compiler.codegen.py_scalar import (
     shown_tuple,
 )
 from compiler.codegen.signature import symbol
+from compiler.dialect.visiting import NodeRules
 from compiler.ir.nodes import SE, ZERO
 
 NOTHING: Mapping[str, Bound] = {}
@@ -42,13 +43,15 @@ MOST_READ = 16
 """Cells that are read at once: what the host has room for beside the failure flag."""
 
 
-class Host(Writer):
+class Host(Writer, NodeRules):
     """Prints host statements. `launched` is given each launch.
 
     `sites` are the checks, by number, `most` the bounds of kernels' narrow indices, and `turning`
     tells the loops whose rounds may be captured. In those of `asking`, identities, the host asks
     now and then whether a check has failed.
     """
+
+    language = k.KERNELS
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class Host(Writer):
             if isinstance(group[0], imp.Load | k.Fetch):
                 self.read(group)
             else:
-                _PRINT[type(group[0])](self, group[0])
+                self.rules[type(group[0])](self, group[0])
         self.src, self.node = src, node
 
     def nested(self, head: str, stms: imp.Stms) -> None:
@@ -291,24 +294,3 @@ def _together(stms: Sequence[imp.Stm]) -> Iterator[list[Any]]:
         cells.append(stm)
     if cells:
         yield cells
-
-
-_PRINT: dict[type[imp.Stm], Callable[[Host, Any], None]] = {
-    imp.Define: Host.define,
-    imp.Apply: Host.apply,
-    imp.Call: Host.call,
-    imp.Declare: Host.declare,
-    imp.Assign: Host.assign,
-    imp.Alloc: Host.alloc,
-    imp.Free: Host.free,
-    imp.Store: Host.store,
-    imp.Copy: Host.copy,
-    imp.If: Host.branch,
-    imp.For: Host.count_loop,
-    imp.While: Host.while_loop,
-    imp.Assert: Host.check,
-    k.Launch: Host.launch,
-    k.Ranges: Host.ranges,
-    k.Part: Host.part,
-    k.Zeros: Host.zeros,
-}

@@ -58,7 +58,10 @@ WARP = 32
 
 
 @KERNELS.node(
-    "{name} <- {block}[{at:index}]", finds={"prim": "prim_of_name name"}, parts="reads:block se:at"
+    "{name} <- {block}[{at:index}]",
+    finds={"prim": "prim_of_name name"},
+    parts="reads:block se:at",
+    method="fetch",
 )
 @dataclass(frozen=True, slots=True)
 class Fetch(Stm):
@@ -71,7 +74,11 @@ class Fetch(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("indices ({dims:point}) of {flat:index}", parts="numbers:dims se:flat sizes:dims")
+@KERNELS.node(
+    "indices ({dims:point}) of {flat:index}",
+    parts="numbers:dims se:flat sizes:dims",
+    method="indices",
+)
 @dataclass(frozen=True, slots=True)
 class Indices(Stm):
     """Define indices, i64: those of number `flat` in the row-major order of `dims`."""
@@ -86,6 +93,7 @@ class Indices(Stm):
     binds={"index": "scalar prim"},
     finds={field: f"wide {field} prim" for field in ("start", "end", "by")},
     parts="bind:index se:start se:end se:by stms:body",
+    method="stride",
 )
 @dataclass(frozen=True, slots=True)
 class Stride(Stm):
@@ -101,7 +109,7 @@ class Stride(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("{point?point|scope} {body}", parts="stms:body")
+@KERNELS.node("{point?point|scope} {body}", parts="stms:body", method="scope")
 @dataclass(frozen=True, slots=True)
 class Scope(Stm):
     """Statements whose names are their own; of a `point`, a failed check leaves no more than them.
@@ -114,7 +122,7 @@ class Scope(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("exit if {cond}", parts="se:cond")
+@KERNELS.node("exit if {cond}", parts="se:cond", method="exit")
 @dataclass(frozen=True, slots=True)
 class Exit(Stm):
     """The thread has nothing to do if `cond`."""
@@ -127,6 +135,7 @@ class Exit(Stm):
     "shuffle {name} <- {value} of {lane}",
     finds={"prim": "prim_of_name name", "lane": "as_lane lane"},
     parts="se:value se:lane",
+    method="shuffle",
 )
 @dataclass(frozen=True, slots=True)
 class Shuffle(Stm):
@@ -142,7 +151,7 @@ class Shuffle(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("barrier{asks? asking}", parts="")
+@KERNELS.node("barrier{asks? asking}", parts="", method="barrier")
 @dataclass(frozen=True, slots=True)
 class Barrier(Stm):
     """Wait for all threads of the block; if it `asks`, all leave if a check of one has failed.
@@ -158,6 +167,7 @@ class Barrier(Stm):
     "atomic {op:step} {block}[{at:index}] <- {value}",
     finds={"prim": "element block"},
     parts="writes:block se:at se:value",
+    method="atomic",
 )
 @dataclass(frozen=True, slots=True)
 class Atomic(Stm):
@@ -175,6 +185,7 @@ class Atomic(Stm):
     "exchange {name}: {prim} = {block}[{at:index}] {body}",
     binds={"name": "scalar prim"},
     parts="bind:name writes:block se:at stms:body",
+    method="exchange",
 )
 @dataclass(frozen=True, slots=True)
 class Exchange(Stm):
@@ -191,7 +202,9 @@ class Exchange(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("locked {locks}[{at:index}] {body}", parts="lock:locks se:at stms:body")
+@KERNELS.node(
+    "locked {locks}[{at:index}] {body}", parts="lock:locks se:at stms:body", method="locked"
+)
 @dataclass(frozen=True, slots=True)
 class Locked(Stm):
     """One thread at a time runs `body` for lock `at`, and sees what those before have written."""
@@ -206,6 +219,7 @@ class Locked(Stm):
     "ticket {name} of {block}[{at:index}]",
     binds={"name": "i64"},
     parts="bind:name flag:block se:at",
+    method="ticket",
 )
 @dataclass(frozen=True, slots=True)
 class Ticket(Stm):
@@ -220,7 +234,9 @@ class Ticket(Stm):
     prov: Prov = ()
 
 
-@KERNELS.node("publish {block}[{at:index}] <- {value}", parts="flag:block se:at se:value")
+@KERNELS.node(
+    "publish {block}[{at:index}] <- {value}", parts="flag:block se:at se:value", method="publish"
+)
 @dataclass(frozen=True, slots=True)
 class Publish(Stm):
     """A flag, i32, becomes `value`: who awaits it sees what the thread has written before."""
@@ -232,7 +248,10 @@ class Publish(Stm):
 
 
 @KERNELS.node(
-    "await {name} of {block}[{at:index}]", binds={"name": "i32"}, parts="bind:name flag:block se:at"
+    "await {name} of {block}[{at:index}]",
+    binds={"name": "i32"},
+    parts="bind:name flag:block se:at",
+    method="wait",
 )
 @dataclass(frozen=True, slots=True)
 class Await(Stm):
@@ -269,7 +288,7 @@ class Kernel:
     threads: int = 0
 
 
-@KERNELS.node(begins=("launch",), parts="se:count named:times operand:busy")
+@KERNELS.node(begins=("launch",), parts="se:count named:times operand:busy", method="launch")
 @dataclass(frozen=True, slots=True)
 class Launch(Stm):
     """Run a kernel by blocks of threads: `count` (times `times`), or enough for `count` threads.
@@ -290,6 +309,7 @@ class Launch(Stm):
     "let {blocks}, {chunk} = ranges({segments:index}, {size:index}, {least:index})",
     binds={"blocks": "i64", "chunk": "i64"},
     parts="bind:blocks bind:chunk se:segments se:size se:least",
+    method="ranges",
 )
 @dataclass(frozen=True, slots=True)
 class Ranges(Stm):
@@ -310,6 +330,7 @@ class Ranges(Stm):
     "let {name}: mem({prim}) = part({count:index}{times? times {}})",
     binds={"name": "mem prim"},
     parts="bind:name se:count named:times",
+    method="part",
 )
 @dataclass(frozen=True, slots=True)
 class Part(Stm):
@@ -326,6 +347,7 @@ class Part(Stm):
     "let {name}: mem({prim}) = zeros({count:index})",
     binds={"name": "mem prim"},
     parts="bind:name se:count",
+    method="zeros",
 )
 @dataclass(frozen=True, slots=True)
 class Zeros(Stm):

@@ -39,6 +39,8 @@ WARP_NUMBER = Bin("//", "i32", Var(k.THREAD, "i32"), Lit(k.WARP, "i32"))
 class _Checker(ImpChecker):
     """With the statements of hosts that launch, and of threads."""
 
+    language = k.KERNELS
+
     def __init__(self, target: Target) -> None:
         super().__init__()
         self.target = target
@@ -65,7 +67,7 @@ class _Checker(ImpChecker):
         self.block(block, prim)
         self.must(self.se(at) in ("i32", "i64"), "an index is no i64")
 
-    def no_kernel(self, s: imp.Kernel) -> None:
+    def kernel(self, s: imp.Kernel) -> None:
         self.fail("a kernel of IMP is left")
 
     # --- the host ----------------------------------------------------------------------------
@@ -184,7 +186,7 @@ class _Checker(ImpChecker):
         self.cell(s.block, "i32", s.at)
         self.scalar(s.value, "i32", "a flag")
 
-    def await_(self, s: k.Await) -> None:
+    def wait(self, s: k.Await) -> None:
         self.must(self.where == "block", "the host waits for no thread")
         self.cell(s.block, "i32", s.at)
         self.bind(s.name, Scalar("i32"))
@@ -204,29 +206,6 @@ class _Checker(ImpChecker):
             if isinstance(stm, k.Ticket | k.Await):
                 names.append(stm.name)
         return names
-
-
-_Checker.checks = {
-    **ImpChecker.checks,
-    imp.Kernel: _Checker.no_kernel,
-    k.Launch: _Checker.launch,
-    k.Ranges: _Checker.ranges,
-    k.Part: _Checker.part,
-    k.Zeros: _Checker.zeros,
-    k.Fetch: _Checker.fetch,
-    k.Indices: _Checker.indices,
-    k.Stride: _Checker.stride,
-    k.Scope: _Checker.scope,
-    k.Exit: _Checker.exit,
-    k.Barrier: _Checker.barrier,
-    k.Shuffle: _Checker.shuffle,
-    k.Atomic: _Checker.atomic,
-    k.Exchange: _Checker.exchange,
-    k.Locked: _Checker.locked,
-    k.Ticket: _Checker.ticket,
-    k.Publish: _Checker.publish,
-    k.Await: _Checker.await_,
-}
 
 
 class _Divergence:
@@ -324,3 +303,6 @@ class _Divergence:
             before = set(self.names)
             self.stms(body, apart or name in self.names)
             self.names |= before
+
+
+KernelChecker = _Checker
