@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import fields, replace
-from typing import Any, TypeVar, cast
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from compiler.base.names import Name
 from compiler.frontend import typed as t
+from compiler.frontend.types import Type
 
 _Node = TypeVar("_Node")
 
@@ -25,62 +27,77 @@ def free_variables(e: t.Exp) -> set[Name]:
     return found
 
 
-def parts(e: t.Exp) -> tuple[t.Exp, ...]:
+class Rebuilder(Protocol):
+    """What becomes of the parts of an expression."""
+
+    def exp(self, exp: t.Exp) -> t.Exp: ...  # noqa: D102
+
+    def pat(self, pat: t.Pat) -> t.Pat: ...  # noqa: D102
+
+    def type(self, ty: Type) -> Type: ...  # noqa: D102
+
+    def definition(self, d: t.Def) -> t.Def: ...  # noqa: D102
+
+
+class _Field(NamedTuple):
+    """How the value of a field is gone through: the expressions in it, and it with other parts."""
+
+    parts: Callable[[Any], Iterable[t.Exp]]
+    rebuild: Callable[[Rebuilder, Any], Any]
+
+
+_ONE = _Field(lambda x: (x,), lambda r, x: r.exp(x))
+_INNER = _Field(lambda x: parts(x), lambda r, x: rebuilt(r, x))
+_FIELDS: dict[str, _Field] = {
+    "Exp": _ONE,
+    "Exp | None": _Field(
+        lambda x: () if x is None else (x,), lambda r, x: None if x is None else r.exp(x)
+    ),
+    "tuple[Exp, ...]": _Field(lambda xs: xs, lambda r, xs: tuple([r.exp(x) for x in xs])),
+    "tuple[tuple[str, Exp], ...]": _Field(
+        lambda xs: [x for _, x in xs], lambda r, xs: tuple([(name, r.exp(x)) for name, x in xs])
+    ),
+    "For | ForIn | While": _INNER,
+    "Def": _Field(lambda x: (x.body,), lambda r, x: r.definition(x)),
+    "Pat": _Field(lambda x: (), lambda r, x: r.pat(x)),
+    "tuple[Pat, ...]": _Field(lambda xs: (), lambda r, xs: tuple([r.pat(x) for x in xs])),
+    "Type": _Field(lambda x: (), lambda r, x: r.type(x)),
+}
+"""By annotations of fields; what is none of these is neither changed nor has expressions in it."""
+for _inner in ("DimIndex", "Case"):
+    _FIELDS[f"tuple[{_inner}, ...]"] = _Field(
+        lambda xs: [part for x in xs for part in parts(x)],
+        lambda r, xs: tuple([rebuilt(r, x) for x in xs]),
+    )
+
+
+@cache
+def _fields_of(cls: type) -> tuple[tuple[str, _Field | None], ...]:
+    """The fields of a class of this language, or of the one that it extends for the checker."""
+    own = next(one for one in cls.__mro__ if one.__module__ == t.__name__)
+    return tuple([(f.name, _FIELDS.get(str(f.type))) for f in fields(cast(Any, own))])
+
+
+@cache
+def _with_parts(cls: type) -> tuple[tuple[str, Callable[[Any], Iterable[t.Exp]]], ...]:
+    found = _fields_of(cls)
+    return tuple([(f, how.parts) for f, how in found if how and f != "type"])
+
+
+def parts(e: t.Exp | t.Case | t.DimIndex) -> tuple[t.Exp, ...]:
     """The expressions directly inside an expression, in order of evaluation (calls: as written)."""
-    match e:
-        case t.PrimOp(args=args) | t.PrimFun(args=args) | t.Constr(args=args):
-            return args
-        case t.Apply(fn=fn, args=args):
-            return (fn, *args)
-        case t.Let(rhs=rhs, body=body):
-            return (rhs, body)
-        case t.LetFun(fun=fun, body=body):
-            return (fun.body, body)
-        case t.Lambda(body=body):
-            return (body,)
-        case t.If(cond=cond, then=then, orelse=orelse):
-            return (cond, then, orelse)
-        case t.Match(exp=exp, cases=cases):
-            return (exp, *(c.body for c in cases))
-        case t.Loop():
-            return _loop_parts(e)
-        case t.RecordExp(fields=fields):
-            return tuple([v for _, v in fields])
-        case t.RecordUpdate(exp=exp, value=value):
-            return (exp, value)
-        case t.ArrayLit(elems=elems):
-            return elems
-        case t.Range(first=first, second=second, end=end):
-            return (first, end) if second is None else (first, second, end)
-        case t.Index(array=array, dims=dims):
-            return (array, *_dim_parts(dims))
-        case t.Update(array=array, dims=dims, value=value):
-            return (array, *_dim_parts(dims), value)
-        case t.Assert(cond=cond, exp=exp):
-            return (cond, exp)
-        case t.Project(exp=exp) | t.Convert(exp=exp) | t.Coerce(exp=exp) | t.Attr(exp=exp):
-            return (exp,)
-    return ()
+    cls: Any = type(e)
+    return tuple([part for name, how in _with_parts(cls) for part in how(getattr(e, name))])
 
 
-def _loop_parts(e: t.Loop) -> tuple[t.Exp, ...]:
-    match e.form:
-        case t.For(bound=bound):
-            return (e.init, bound, e.body)
-        case t.ForIn(array=array):
-            return (e.init, array, e.body)
-        case t.While(cond=cond):
-            return (e.init, cond, e.body)
-
-
-def _dim_parts(dims: tuple[t.DimIndex, ...]) -> list[t.Exp]:
-    found: list[t.Exp] = []
-    for dim in dims:
-        if isinstance(dim, t.IndexFix):
-            found.append(dim.at)
-        else:
-            found.extend(b for b in (dim.start, dim.stop, dim.step) if b is not None)
-    return found
+def rebuilt(r: Rebuilder, e: _Node) -> _Node:
+    """An expression with its parts as `r` has them: its type first, the others in order."""
+    cls: Any = type(e)
+    new = []
+    for name, how in _fields_of(cls):
+        old = getattr(e, name)
+        new.append(r.exp(old) if how is _ONE else old if how is None else how.rebuild(r, old))
+    return cast(_Node, cls(*new))
 
 
 def pattern_variables(pat: t.Pat) -> list[t.PVar]:

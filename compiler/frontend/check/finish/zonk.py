@@ -22,7 +22,7 @@ from compiler.frontend.check.types.size_exps import Overloaded, SizeHole, length
 from compiler.frontend.check.types.substitute import refresh
 from compiler.frontend.check.types.walks import sizes_of
 from compiler.frontend.check.types.wording import show
-from compiler.frontend.parts import free_variables
+from compiler.frontend.parts import free_variables, rebuilt
 from compiler.frontend.types import (
     ANY_SIZE,
     UNIT,
@@ -151,23 +151,12 @@ class Zonk:
 
     def exp(self, exp: t.Exp) -> t.Exp:
         """An expression with final types."""
-        return _EXPS[type(exp)](self, exp)
+        rule = _EXPS.get(type(exp))
+        return rebuilt(self, exp) if rule is None else rule(self, exp)
 
     def exps(self, exps: tuple[t.Exp, ...]) -> tuple[t.Exp, ...]:
         """Several expressions."""
-        return tuple([_EXPS[type(e)](self, e) for e in exps])
-
-    def dims(self, dims: tuple[t.DimIndex, ...]) -> tuple[t.DimIndex, ...]:
-        """The indexes of a slice."""
-        return tuple([self._dim(d) for d in dims])
-
-    def _dim(self, dim: t.DimIndex) -> t.DimIndex:
-        if isinstance(dim, t.IndexFix):
-            return t.IndexFix(self.exp(dim.at))
-        return t.IndexSlice(self._maybe(dim.start), self._maybe(dim.stop), self._maybe(dim.step))
-
-    def _maybe(self, exp: t.Exp | None) -> t.Exp | None:
-        return None if exp is None else self.exp(exp)
+        return tuple([self.exp(e) for e in exps])
 
     def definition(self, d: t.Def) -> t.Def:
         """A definition with final types."""
@@ -218,33 +207,12 @@ def _itself(z: Zonk, own: t.Def, type_: Type, e: t.Var) -> t.Exp:
     return t.Var(type_, e.span, e.name, tuple(map(TypeVar, own.type_params)), sizes)
 
 
-def _primop(z: Zonk, e: t.PrimOp) -> t.Exp:
-    return t.PrimOp(e.type, e.span, e.op, e.at, z.exps(e.args))
-
-
 def _overloaded(z: Zonk, e: Overloaded) -> t.Exp:
     operand, args = z.type(e.operand), z.exps(e.args)
     if isinstance(operand, PrimT):
         return t.PrimOp(z.type(e.type), e.span, e.op, operand.prim, args)
     result = equal(z.ctx, operand, args[0], args[1], e.span)
     return t.PrimOp(result.type, e.span, "not", "bool", (result,)) if e.op == "!=" else result
-
-
-def _convert(z: Zonk, e: t.Convert) -> t.Exp:
-    return t.Convert(e.type, e.span, e.to, z.exp(e.exp))
-
-
-def _primfun(z: Zonk, e: t.PrimFun) -> t.Exp:
-    return t.PrimFun(e.type, e.span, e.fun, e.at, z.exps(e.args))
-
-
-def _apply(z: Zonk, e: t.Apply) -> t.Exp:
-    return t.Apply(z.type(e.type), e.span, z.exp(e.fn), z.exps(e.args), e.ext)
-
-
-def _lambda(z: Zonk, e: t.Lambda) -> t.Exp:
-    params = tuple([z.pat(p) for p in e.params])
-    return t.Lambda(z.type(e.type), e.span, params, z.exp(e.body))
 
 
 def _let(z: Zonk, e: t.Let) -> t.Exp:
@@ -259,14 +227,6 @@ def _let(z: Zonk, e: t.Let) -> t.Exp:
     for c, (pat, rhs) in zip(reversed(chain), reversed(parts), strict=True):
         body = t.Let(z.type(c.type), c.span, c.sizes, pat, rhs, body)
     return body
-
-
-def _letfun(z: Zonk, e: t.LetFun) -> t.Exp:
-    return t.LetFun(z.type(e.type), e.span, z.definition(e.fun), z.exp(e.body))
-
-
-def _if(z: Zonk, e: t.If) -> t.Exp:
-    return t.If(z.type(e.type), e.span, z.exp(e.cond), z.exp(e.then), z.exp(e.orelse), e.ext)
 
 
 def _match(z: Zonk, e: t.Match) -> t.Exp:
@@ -295,35 +255,6 @@ def _prim(type_: Type) -> Prim:
     return type_.prim
 
 
-def _record(z: Zonk, e: t.RecordExp) -> t.Exp:
-    return t.RecordExp(z.type(e.type), e.span, tuple([(f, z.exp(v)) for f, v in e.fields]))
-
-
-def _project(z: Zonk, e: t.Project) -> t.Exp:
-    return t.Project(z.type(e.type), e.span, z.exp(e.exp), e.field)
-
-
-def _record_update(z: Zonk, e: t.RecordUpdate) -> t.Exp:
-    return t.RecordUpdate(z.type(e.type), e.span, z.exp(e.exp), e.path, z.exp(e.value))
-
-
-def _array_lit(z: Zonk, e: t.ArrayLit) -> t.Exp:
-    return t.ArrayLit(z.type(e.type), e.span, z.exps(e.elems))
-
-
-def _range(z: Zonk, e: t.Range) -> t.Exp:
-    second = None if e.second is None else z.exp(e.second)
-    return t.Range(z.type(e.type), e.span, z.exp(e.first), second, e.kind, z.exp(e.end), e.ext)
-
-
-def _index(z: Zonk, e: t.Index) -> t.Exp:
-    return t.Index(z.type(e.type), e.span, z.exp(e.array), z.dims(e.dims), e.ext)
-
-
-def _update(z: Zonk, e: t.Update) -> t.Exp:
-    return t.Update(z.type(e.type), e.span, z.exp(e.array), z.dims(e.dims), z.exp(e.value))
-
-
 def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
     """Errors: nothing determines the sizes that are compared when the program runs."""
     if any(isinstance(size, MetaS) for size in sizes_of(e.exp.type)):
@@ -333,11 +264,7 @@ def _coerce(z: Zonk, e: t.Coerce) -> t.Exp:
             e.span,
             "Write its type before it is coerced, as in `([]: [0][n]i32) :> [0][m]i32`.",
         )
-    return t.Coerce(z.type(e.type), e.span, z.exp(e.exp))
-
-
-def _assert(z: Zonk, e: t.Assert) -> t.Exp:
-    return t.Assert(z.type(e.type), e.span, z.exp(e.cond), z.exp(e.exp), e.text)
+    return rebuilt(z, e)
 
 
 def _fails(z: Zonk, e: t.Hole) -> t.Exp:
@@ -362,39 +289,19 @@ def _constr(z: Zonk, e: t.Constr) -> t.Exp:
             e.span,
             "Write the type with its sizes, as in `(#a xs : #a ([n]i32) | #b ([0]i32))`.",
         )
-    return t.Constr(z.type(e.type), e.span, e.name, z.exps(e.args))
-
-
-def _attr(z: Zonk, e: t.Attr) -> t.Exp:
-    return t.Attr(z.type(e.type), e.span, e.attr, z.exp(e.exp))
+    return rebuilt(z, e)
 
 
 _EXPS: dict[type, Callable[..., t.Exp]] = {
     t.Const: _const,
     t.StringConst: _string,
     t.Var: _var,
-    t.PrimOp: _primop,
     Overloaded: _overloaded,
     SizeHole: _hole,
-    t.Convert: _convert,
-    t.PrimFun: _primfun,
-    t.Apply: _apply,
-    t.Lambda: _lambda,
     t.Let: _let,
-    t.LetFun: _letfun,
-    t.If: _if,
     t.Match: _match,
     t.Loop: _loop,
-    t.RecordExp: _record,
-    t.Project: _project,
-    t.RecordUpdate: _record_update,
-    t.ArrayLit: _array_lit,
-    t.Range: _range,
-    t.Index: _index,
-    t.Update: _update,
     t.Coerce: _coerce,
-    t.Assert: _assert,
     t.Hole: _fails,
     t.Constr: _constr,
-    t.Attr: _attr,
 }
