@@ -20,6 +20,7 @@ from compiler.explain.warps import Cost, Place, all_places, lines_of
 from compiler.protocol import accesses as protocol
 from compiler.protocol.programs import Remark as OfRemark
 from compiler.runtime.observer.records import LATE, Finding, Observation, Sample, Site
+from compiler.storage.coalesce import READS, WRITES
 
 ESTIMATED = "estimated from some launches, warps and iterations"
 COUNTS = ("requests", "lanes", "bytes", "sectors", "fewest", "passes", "least")
@@ -144,6 +145,8 @@ _KINDS: Mapping[type, protocol.AccessKind] = {
     k.Publish: "both",
     k.Await: "reads",
 }
+_ONLY: Mapping[str, protocol.AccessKind] = {READS.id: "reads", WRITES.id: "writes"}
+"""Rules whose remarks are about accesses of one kind."""
 
 
 def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
@@ -179,7 +182,7 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
                 "says": _words(site or cost or Cost(), shared, kind) or because,
                 "predicted": _counts(cost or Cost()),
                 "because": because,
-                "remarks": [] if shared else _remarks(known, stm.block),
+                "remarks": [] if shared else _remarks(known, stm.block, kind),
                 "samples": [
                     {"warp": s.warp, "step": s.step, "lanes": list(s.lanes)}
                     for s in sorted((site or cost or Cost()).samples, key=_order)
@@ -198,8 +201,11 @@ def _accesses(known: _Known, place: Place) -> list[protocol.WarpAccess]:
     return found
 
 
-def _remarks(known: _Known, block: Name) -> list[OfRemark]:
-    """Of the kernel's remarks about memory those that name the block, or one that is gone."""
+def _remarks(known: _Known, block: Name, kind: str) -> list[OfRemark]:
+    """The kernel's remarks about memory that name the block, or one that is gone.
+
+    An update reads and writes one block: remarks about reads are of its reads alone.
+    """
     kernel = known.kernel
     there = {param.name for param in kernel.params}
     return [
@@ -207,6 +213,7 @@ def _remarks(known: _Known, block: Name) -> list[OfRemark]:
         for remark, told in known.told.remarks
         if remark.blocks and remark.at == kernel.prov
         if block in remark.blocks or not there.intersection(remark.blocks)
+        if kind == "both" or _ONLY.get(told["rule"], kind) == kind
     ]
 
 

@@ -47,6 +47,18 @@ def test_a_copy_that_stays_is_first_with_its_bytes_and_why() -> None:
     assert not attempt["done"]
 
 
+def test_a_write_is_not_explained_by_what_is_read() -> None:
+    source = """\
+entry main [n] (xss: *[n][n]f32): [n][n]f32 =
+  let col = map (+ 1) xss[:, 0]
+  in xss with [:, 1] = col
+"""
+    costs = {one["kind"]: one for one in asked(source)["costs"]}
+    assert costs["fetched"]["because"].startswith("Neighbouring threads read")
+    assert costs["written"]["because"] == "Neighbouring threads are `n` elements apart in `xss`."
+    assert costs["written"]["fix"] is None
+
+
 def test_the_sizes_that_are_asked_for_are_those_of_the_numbers() -> None:
     found = asked(READ_LATER, sizes={"m": 1000, "other": 3})
     assert found["sizes"] == {"m": 1000, "n": 100}
