@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from compiler.algebra.decide import decide
 from compiler.algebra.disjoint import Verdict
+from compiler.algebra.no_overlap import no_overlap
+from compiler.algebra.notation import Reader, facts_in_ways
 from compiler.base.errors import UsageError
 from testing import problems
 
@@ -64,6 +66,17 @@ def decided(code: Code) -> Verdict | None:
         return decide(code.a, code.b, code.problem["assumptions"]).verdict
     except UsageError:
         return None
+
+
+def by_the_thesis(problem: Mapping[str, Any]) -> bool:
+    """Whether NOOVERLAP shows a pair disjoint, in any way of reading quotients.
+
+    Raises UsageError if a divisor's sign is not known.
+    """
+    reader = Reader()
+    first, second = reader.lmad(problem["a"]), reader.lmad(problem["b"])
+    ways = facts_in_ways(reader, problem["assumptions"])
+    return any(no_overlap(first, second, facts)[0] for facts in ways)
 
 
 def shared(code: Code, rng: random.Random, points: int = POINTS) -> problems.Point | None:

@@ -359,7 +359,7 @@ def prove(asked: proofs.ProveRequest) -> Json:
         read = {"a": plain_cells(decided.a, factor), "b": plain_cells(decided.b, factor)}
         return verdict_json(verdict, factor) | read | more
 
-    answer = within(LONGEST_PROOF, work, "The proof", _TOO_HARD)
+    answer = within(LONGEST_PROOF, work, "The proof", TOO_HARD)
     return {"ok": True, **answer, "ms": round((time.perf_counter() - start) * 1000, 3)}
 
 
@@ -370,7 +370,7 @@ def cells(asked: proofs.CellsRequest) -> Json:
     def work() -> Json:
         return cell_sets.cells(asked.assumptions, asked.lmads, asked.values or {})
 
-    return {"ok": True, **within(LONGEST_PROOF, work, "The picture", _TOO_HARD)}
+    return {"ok": True, **within(LONGEST_PROOF, work, "The picture", TOO_HARD)}
 
 
-_TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."
+TOO_HARD = "Fewer assumptions, or smaller polynomials, may help."

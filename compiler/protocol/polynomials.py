@@ -119,6 +119,38 @@ def step_lines(
         yield from step_lines(step["parts"], spell, indent + "  ")
 
 
+def procedure_lines(
+    steps: Sequence[Mapping[str, Any]], spell: Spell = str, indent: str = ""
+) -> Iterator[str]:
+    """Steps of NOOVERLAP as lines, with both sets after each."""
+    for step in steps:
+        sign = "? " if step["failed"] else ""
+        yield f"{indent}{sign}{step['rule']}: {shown_sentence(step['says'], spell)}"
+        for side in ("a", "b"):
+            yield f"{indent}  {side} = {shown_sum(step[side], spell)}"
+        for claim in step["shown"]:
+            yield f"{indent}  since {shown(claim, spell)} >= 0"
+        for claim in step["missing"]:
+            yield f"{indent}  not shown: {shown(claim, spell)} >= 0"
+        for number, part in enumerate(step["parts"], 1):
+            yield f"{indent}  case {number}"
+            yield from procedure_lines(part, spell, indent + "    ")
+
+
+def shown_sum(one: Mapping[str, Any], spell: Spell = str) -> str:
+    """`offset + [low, high]*stride + ..`."""
+    parts = [
+        f"[{shown(low, spell)}, {shown(high, spell)}]*{_as_factor(stride, spell)}"
+        for stride, low, high in one["intervals"]
+    ]
+    return " + ".join([*([shown(one["offset"], spell)] if one["offset"] else []), *parts]) or "0"
+
+
+def _as_factor(poly: Polynomial, spell: Spell) -> str:
+    text = shown(poly, spell)
+    return text if len(poly) < 2 else f"({text})"
+
+
 def reason(proved: Mapping[str, Any], spell: Spell = str) -> str:
     """Why two LMADs are not proved to be apart, or ""."""
     if proved["witness"]:

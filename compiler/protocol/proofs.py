@@ -331,3 +331,78 @@ CERTIFICATE = Operation(
     served=False,
     answered_in="compiler.driver.explanations",
 )
+
+
+class StridedSum(TypedDict):
+    """A sum of strided intervals: an offset, and for each dimension what may be added."""
+
+    offset: Polynomial
+    intervals: list[Annotated[list[Polynomial], Length(3)]]
+    """stride, low, high"""
+
+
+class ProcedureStep(TypedDict):
+    """A step of the thesis' procedure, with both sets after it."""
+
+    rule: Literal["normalise", "match", "distribute", "split", "apart"]
+    says: Sentence
+    a: StridedSum
+    b: StridedSum
+    shown: list[Polynomial]
+    """not negative, which the step rests on"""
+    missing: list[Polynomial]
+    """what could not be shown not to be negative"""
+    failed: bool
+    parts: list[list[ProcedureStep]]
+    """the steps of each case that a split makes"""
+
+
+class ByProcedure(TypedDict):
+    """What the procedure comes to."""
+
+    disjoint: bool
+    because: Sentence
+    """why not, of the step that failed"""
+    steps: list[ProcedureStep]
+    ms: float
+    """of the processor, as the others"""
+
+
+class ByProver(TypedDict):
+    """What a prover comes to."""
+
+    verdict: Literal["disjoint", "overlap", "unknown", "absent"]
+    because: str
+    """why it is not decided, or the cell that both hold"""
+    ms: float
+
+
+class NoOverlapAnswer(Answer):
+    """One question, asked of three."""
+
+    a: Cells
+    """as it was read"""
+    b: Cells
+    thesis: ByProcedure
+    ours: ByProver
+    z3: ByProver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOverlapRequest(Request):
+    """The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3."""
+
+    assumptions: Assumptions = None
+    """in the notation of `docs/proving.md`"""
+    a: Lmad
+    b: Lmad
+
+
+NO_OVERLAP = Operation(
+    "no_overlap",
+    NoOverlapRequest,
+    NoOverlapAnswer,
+    {"assumptions": PAIR, "a": "{(n : 1)}", "b": "n + {(n : 1)}"},
+    share=0.0,
+    answered_in="compiler.driver.three_ways",
+)

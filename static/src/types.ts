@@ -2103,6 +2103,65 @@ export interface CertificateAnswer {
   certificate: Certificate;
 }
 
+/** The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3. */
+export interface NoOverlapRequest {
+  /** in the notation of `docs/proving.md` */
+  assumptions?: Record<string, unknown>;
+  a: string | Record<string, unknown>;
+  b: string | Record<string, unknown>;
+}
+
+/** One question, asked of three. */
+export interface NoOverlapAnswer {
+  ok: true;
+  /** as it was read */
+  a: Cells;
+  b: Cells;
+  thesis: ByProcedure;
+  ours: ByProver;
+  z3: ByProver;
+}
+
+/** What the procedure comes to. */
+export interface ByProcedure {
+  disjoint: boolean;
+  /** why not, of the step that failed */
+  because: (string | Polynomial)[];
+  steps: ProcedureStep[];
+  /** of the processor, as the others */
+  ms: number;
+}
+
+/** A step of the thesis' procedure, with both sets after it. */
+export interface ProcedureStep {
+  rule: "normalise" | "match" | "distribute" | "split" | "apart";
+  says: (string | Polynomial)[];
+  a: StridedSum;
+  b: StridedSum;
+  /** not negative, which the step rests on */
+  shown: Polynomial[];
+  /** what could not be shown not to be negative */
+  missing: Polynomial[];
+  failed: boolean;
+  /** the steps of each case that a split makes */
+  parts: ProcedureStep[][];
+}
+
+/** A sum of strided intervals: an offset, and for each dimension what may be added. */
+export interface StridedSum {
+  offset: Polynomial;
+  /** stride, low, high */
+  intervals: [Polynomial, Polynomial, Polynomial][];
+}
+
+/** What a prover comes to. */
+export interface ByProver {
+  verdict: "disjoint" | "overlap" | "unknown" | "absent";
+  /** why it is not decided, or the cell that both hold */
+  because: string;
+  ms: number;
+}
+
 /**
  * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
  * that sizes may be as large as on a device; those without a number are 64.
@@ -2522,6 +2581,8 @@ export interface Operations {
   bounds: { request: BoundsRequest; answer: BoundsAnswer };
   /** All that was proved of the program, for `stridescope verify`. */
   certificate: { request: CertificateRequest; answer: CertificateAnswer };
+  /** The steps of the thesis' NOOVERLAP for two LMADs, beside this prover and Z3. */
+  no_overlap: { request: NoOverlapRequest; answer: NoOverlapAnswer };
   /**
    * What each access of the CUDA program costs, from the index functions alone. Nothing is run, so
    * that sizes may be as large as on a device; those without a number are 64.

@@ -311,3 +311,23 @@ def test_the_numbers_of_far_cells_stand_apart_and_are_told_only_where_they_are_e
         memory.get_by_role("button", name="Table").click()
         cells = memory.get_by_role("region", name="Cells as a table")
         expect(cells.locator("caption")).to_contain_text("the first 1000 of more than 4096")
+
+
+def test_a_pair_is_stepped_through_as_the_thesis_has_it(browser: Browser, address: str) -> None:
+    with working(browser, f"{address}/examples/concatenation") as page:
+        open_proof(page)
+        ways = page.locator(".three-ways")
+        ways.locator("summary").click()
+        rows = ways.locator(".three-ways-answers tbody tr")
+        expect(rows).to_have_count(3)
+        expect(rows.first).to_contain_text("NOOVERLAP✓ disjoint")
+        expect(rows.nth(1)).to_contain_text("✓ disjoint")
+        expect(ways.get_by_role("status")).to_contain_text("Step 1 of")
+        back, forth = (ways.get_by_role("button", name=name) for name in ("Back", "Next"))
+        expect(back).to_be_disabled()
+        while forth.is_enabled():
+            forth.click()
+        expect(ways.locator("h3")).to_have_text("Compare")
+        expect(ways).to_contain_text("Those of stride")
+        expect(ways.locator(".three-ways-sums svg").first).to_be_visible()
+        expect(back).to_be_focused()

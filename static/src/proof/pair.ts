@@ -23,6 +23,7 @@ import {
 } from "./grid";
 import { legend, verdict } from "./legend";
 import { countSteps, stepTree } from "./steps";
+import { ThreeWays } from "./three_ways";
 import { WindowSlider } from "./window";
 import { inequality, type Assumptions } from "./words";
 
@@ -44,6 +45,7 @@ export class PairView {
   private readonly tools = h("div", { class: "pair-tools" });
   private readonly told = h("div", {});
   private readonly proof = h("div", { class: "proof" });
+  private readonly ways = new ThreeWays();
   private question: Question | null = null;
   private facts: FactBook | null = null;
   /** Those that are drawn, and those that were typed, by what they were typed for. */
@@ -99,7 +101,9 @@ export class PairView {
       this.fields.element,
       this.told,
       this.proof,
+      this.ways.element,
     );
+    this.ways.of(...question.lmads, question.assumptions);
     // The picture and the proof of the last question stay until these are there: nothing jumps.
     await this.load();
   }
@@ -121,6 +125,7 @@ export class PairView {
     this.found = answer;
     this.values = answer.values;
     this.valued?.(answer.values);
+    this.ways.follow(answer.values);
     this.inputs(answer, question);
     this.draw();
     this.steps(question);
